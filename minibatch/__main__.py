@@ -1,0 +1,20 @@
+"""`python -m minibatch COMMAND`: what a learner types. The commands are in minibatch/setup/cli.py.
+
+Keep this file readable by any Python, however old, so that an old one is turned away in a sentence.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit(
+        "minibatch needs Python 3.11 or newer, and this is Python {}.{} ({}).\n"
+        "Install one from https://www.python.org/downloads/ and name it when you start, "
+        "for example: python3.12 -m minibatch lab".format(
+            *(sys.version_info[:2] + (sys.executable,))
+        )
+    )
+
+if __name__ == "__main__":
+    from minibatch.setup.cli import main
+
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""Where each token of a flattened batch stands: everything attention needs to know besides q, k, v.
+
+Rows of different lengths are laid end to end, without a batch dimension:
+
+    row             0 0 0 0 | 1 | 2 2 |
+    query_start_loc 0         4   5     7          row i is tokens [start[i], start[i + 1])
+    positions       0 1 2 3   9   4 5              absolute, so a token knows how far it may look
+    seq_lens        4         10  6                tokens in the cache, the new ones included
+    slot_mapping    where each new token's K and V go in the flat pool
+    block_tables    [rows, widest table], padded with 0: whose blocks to read
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..plan import StepPlan
+
+
+@dataclass(slots=True)
+class AttentionMetadata:
+    """Shapes: T tokens, R rows. Tensors are on the model's device.
+
+    query_start_loc: int32 [R + 1]; seq_lens: int32 [R]; block_tables: int32 [R, width];
+    positions, slot_mapping: int64 [T]; rows: (start, end, seq_len) of each row, as Python ints.
+    """
+
+    query_start_loc: torch.Tensor
+    seq_lens: torch.Tensor
+    block_tables: torch.Tensor
+    positions: torch.Tensor
+    slot_mapping: torch.Tensor
+    rows: list[tuple[int, int, int]]
+
+
+def slot_mapping(block_table: np.ndarray, positions: np.ndarray, block_size: int) -> np.ndarray:
+    """Where each token's K and V live in the flat pool.
+
+    block_table: int32 [blocks of this sequence]; positions: int64 [tokens], absolute.
+    Returns int64 [tokens]: block_table[p // block_size] * block_size + p % block_size.
+    Raises IndexError if a position lies past the last block. (Kwon et al., 2023, section 4.2)
+    """
+    return block_table[positions // block_size] * np.int64(block_size) + positions % block_size
+
+
+def build_metadata(
+    plan: StepPlan, block_size: int, scratch_slot: int, device: torch.device
+) -> tuple[torch.Tensor, AttentionMetadata]:
+    """A plan, flattened: (input_ids int64 [T], metadata)."""
+    num_rows = len(plan.rows)
+    lengths = [row.num_tokens + row.num_padding_tokens for row in plan.rows]
+    starts = np.zeros(num_rows + 1, dtype=np.int32)
+    np.cumsum(lengths, out=starts[1:])
+    num_tokens = int(starts[-1])
+
+    input_ids = np.empty(num_tokens, dtype=np.int64)
+    positions = np.empty(num_tokens, dtype=np.int64)
+    slots = np.full(num_tokens, scratch_slot, dtype=np.int64)
+    width = max(len(row.sequence.block_table) for row in plan.rows)
+    block_tables = np.zeros((num_rows, width), dtype=np.int32)
+
+    for i, row in enumerate(plan.rows):
+        sequence, begin = row.sequence, starts[i]
+        computed, seq_len = sequence.num_computed_tokens, row.seq_len
+        end = begin + row.num_tokens
+        table = block_tables[i, : len(sequence.block_table)]
+        table[:] = sequence.block_table
+        input_ids[begin:end] = sequence.token_ids[computed:seq_len]
+        positions[begin:end] = np.arange(computed, seq_len)
+        slots[begin:end] = slot_mapping(table, positions[begin:end], block_size)
+        input_ids[end : starts[i + 1]] = sequence.token_ids[seq_len - 1]  # padding repeats the last
+        positions[end : starts[i + 1]] = seq_len - 1
+
+    def to_device(array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(device, non_blocking=True)
+
+    seq_lens = [row.seq_len for row in plan.rows]
+    metadata = AttentionMetadata(
+        query_start_loc=to_device(starts),
+        seq_lens=to_device(np.array(seq_lens, dtype=np.int32)),
+        block_tables=to_device(block_tables),
+        positions=to_device(positions),
+        slot_mapping=to_device(slots),
+        rows=list(zip(starts[:-1].tolist(), starts[1:].tolist(), seq_lens, strict=True)),
+    )
+    return to_device(input_ids), metadata

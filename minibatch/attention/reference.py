@@ -1,0 +1,44 @@
+"""Paged attention as its definition reads, in torch. The oracle every faster version is held to."""
+
+from __future__ import annotations
+
+import torch
+
+from .metadata import AttentionMetadata
+
+
+def gather(cache: torch.Tensor, block_table: torch.Tensor, seq_len: int) -> torch.Tensor:
+    """One sequence's K or V, in order, out of its scattered blocks.
+
+    cache: [blocks, block_size, kv_heads, head_dim]; block_table: int32 [blocks it holds or more].
+    Returns [seq_len, kv_heads, head_dim].
+    """
+    num_blocks = -(-seq_len // cache.shape[1])
+    return cache[block_table[:num_blocks]].flatten(0, 1)[:seq_len]
+
+
+def reference_attention(
+    query: torch.Tensor,
+    key_cache: torch.Tensor,
+    value_cache: torch.Tensor,
+    metadata: AttentionMetadata,
+    scale: float,
+) -> torch.Tensor:
+    """softmax(q k^T * scale) v over each row's own context; a token at position p sees 0 .. p.
+
+    query: [T, heads, head_dim]; caches: [blocks, block_size, kv_heads, head_dim]; heads is a
+    multiple of kv_heads. Returns [T, heads, head_dim]. Computed in float32, whatever the dtype.
+    """
+    output = torch.empty_like(query)
+    heads_per_kv_head = query.shape[1] // key_cache.shape[2]
+    for row, (start, end, seq_len) in enumerate(metadata.rows):
+        table = metadata.block_tables[row]
+        key = gather(key_cache, table, seq_len).float().repeat_interleave(heads_per_kv_head, dim=1)
+        value = (
+            gather(value_cache, table, seq_len).float().repeat_interleave(heads_per_kv_head, dim=1)
+        )
+        scores = torch.einsum("qhd,khd->hqk", query[start:end].float(), key) * scale
+        too_late = torch.arange(seq_len, device=query.device) > metadata.positions[start:end, None]
+        weights = scores.masked_fill(too_late, float("-inf")).softmax(dim=-1)
+        output[start:end] = torch.einsum("hqk,khd->qhd", weights, value).to(query.dtype)
+    return output

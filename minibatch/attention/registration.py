@@ -1,0 +1,84 @@
+"""How transformers' models come to call us: an attention named "minibatch".
+
+Registered with both of transformers' interfaces. Without our keyword a call is plain SDPA with
+SDPA's own mask, so `model.hf` stays an ordinary model and `model.hf.generate` works untouched. With
+`minibatch=ForwardContext(...)` in the forward call, each layer stores its new K and V and attends
+over the paged cache. Nothing is switched on or off anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from ..kv_cache import KVCache
+from .metadata import AttentionMetadata
+
+NAME = "minibatch"
+
+# query [T, heads, head_dim], key cache, value cache, metadata, scale -> [T, heads, head_dim]
+AttentionFunction = Callable[
+    [torch.Tensor, torch.Tensor, torch.Tensor, AttentionMetadata, float], torch.Tensor
+]
+
+
+@dataclass(slots=True)
+class ForwardContext:
+    """What one forward pass over a plan carries down to every layer's attention."""
+
+    kv_cache: KVCache
+    metadata: AttentionMetadata
+    attention: AttentionFunction
+
+    def attend(
+        self,
+        module: torch.nn.Module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        scaling: float | None,
+        **kwargs: object,
+    ) -> torch.Tensor:
+        """Store the layer's new K and V, then attend over the cache.
+
+        query: [1, heads, T, head_dim]; key, value: [1, kv_heads, T, head_dim].
+        Returns [1, T, heads, head_dim].
+        """
+        layer = module.layer_idx
+        key, value = key[0].transpose(0, 1), value[0].transpose(0, 1)
+        self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
+        output = self.attention(
+            query[0].transpose(0, 1),
+            self.kv_cache.keys[layer],
+            self.kv_cache.values[layer],
+            self.metadata,
+            query.shape[-1] ** -0.5 if scaling is None else scaling,
+        )
+        return output[None]
+
+
+def attention_forward(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    minibatch: ForwardContext | None = None,
+    **kwargs: object,
+) -> tuple[torch.Tensor, None]:
+    """Called by the model, once per layer, with the new tokens' q, k and v, positions applied."""
+    if minibatch is None:
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **kwargs
+        )
+    return minibatch.attend(module, query, key, value, scaling, **kwargs), None
+
+
+AttentionInterface.register(NAME, attention_forward)
+AttentionMaskInterface.register(NAME, sdpa_mask)

@@ -1,0 +1,77 @@
+"""Who runs in the next forward pass, and how many tokens each: what a policy answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .request import Sequence
+
+
+@dataclass(slots=True)
+class Row:
+    """One sequence's share of one forward pass.
+
+    num_tokens: tokens to catch up, from `sequence.num_computed_tokens` on.
+    num_padding_tokens: tokens computed for nothing, because the policy wants equal rows. Each
+    repeats the row's last token over the row's own context; its K and V go to a scratch block.
+
+        token_ids   [ . . . . . . . . . . . ]
+                      computed ^ num_tokens ^  then the last one again, num_padding_tokens times
+    """
+
+    sequence: Sequence
+    num_tokens: int
+    num_padding_tokens: int = 0
+
+    @property
+    def seq_len(self) -> int:
+        """Tokens in the cache once this row has run: what its last token attends to."""
+        return self.sequence.num_computed_tokens + self.num_tokens
+
+    @property
+    def reaches_end(self) -> bool:
+        """Whether this row computes the newest token, so that the model answers with the next."""
+        return self.num_tokens > 0 and self.seq_len == self.sequence.num_tokens
+
+
+@dataclass(slots=True)
+class StepPlan:
+    """The rows of one step. A plan without rows means "not yet": `wake_at` says when to ask again
+    (engine clock, seconds), None means when the next request arrives."""
+
+    rows: list[Row] = field(default_factory=list)
+    wake_at: float | None = None
+
+    def check(self, block_size: int) -> None:
+        """Refuse a plan that would be computed wrongly. Raises ValueError naming the request.
+
+        Shipped policies never fail this; a policy under construction does.
+        """
+        seen = set()
+        for row in self.rows:
+            sequence, name = row.sequence, row.sequence.request_id
+            if id(sequence) in seen:
+                raise ValueError(f"request {name!r} has two rows in one plan; give it one")
+            seen.add(id(sequence))
+            if row.num_tokens < 0 or row.num_padding_tokens < 0 or row.seq_len < 1:
+                raise ValueError(
+                    f"request {name!r}: a row of {row.num_tokens} tokens and "
+                    f"{row.num_padding_tokens} padding tokens; both must be 0 or more, and "
+                    "padding alone needs something computed before"
+                )
+            if row.num_tokens + row.num_padding_tokens == 0:
+                raise ValueError(f"request {name!r} has an empty row; leave it out of the plan")
+            if row.num_tokens and sequence.is_finished:
+                raise ValueError(f"request {name!r} has finished; plan no more tokens for it")
+            if row.num_tokens > sequence.num_uncomputed_tokens:
+                raise ValueError(
+                    f"request {name!r}: {row.num_tokens} tokens planned, only "
+                    f"{sequence.num_uncomputed_tokens} are left to compute"
+                )
+            missing = sequence.num_new_blocks(row.num_tokens, block_size)
+            if missing:
+                raise ValueError(
+                    f"request {name!r}: {row.seq_len} tokens need {missing} more blocks of "
+                    f"{block_size} than its table of {len(sequence.block_table)}; take them from "
+                    "the pool in plan()"
+                )

@@ -1,0 +1,48 @@
+"""From logits to the next token. Greedy, or a draw that depends on nothing but (seed, position).
+
+The random number of an output position is a pure function of the request's seed and that position,
+so neighbours in the batch, preemption and retries cannot shift it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from .request import Sequence
+
+
+def sample(logits: torch.Tensor, sequences: list[Sequence]) -> list[int]:
+    """One token per row. logits: [rows, vocabulary]; sequences: whose rows they are."""
+    tokens = logits.argmax(dim=-1).tolist()
+    for i, sequence in enumerate(sequences):
+        request = sequence.request
+        if request.temperature > 0:
+            draw = uniform(sequence.seed, sequence.num_output_tokens)
+            tokens[i] = pick(logits[i], draw, request.temperature, request.top_k, request.top_p)
+    return tokens
+
+
+def uniform(seed: int, position: int) -> float:
+    """A number in [0, 1) from a counter-based generator (Philox; Salmon et al., 2011)."""
+    return np.random.Generator(np.random.Philox(key=seed, counter=position)).random()
+
+
+def pick(
+    logits: torch.Tensor, draw: float, temperature: float, top_k: int = 0, top_p: float = 1.0
+) -> int:
+    """The token on which `draw` in [0, 1) falls when tokens are laid end to end, likeliest first.
+
+    logits: [vocabulary]. top_k keeps the k likeliest (0: all); top_p the fewest of those whose
+    probability reaches p of theirs. What is kept is stretched to 1 again.
+    """
+    highest = logits.max().double()  # subtracted first: a tiny temperature must not overflow
+    probabilities = ((logits.double() - highest) / temperature).softmax(dim=-1)
+    probabilities, token_ids = probabilities.sort(descending=True, stable=True)
+    if top_k:
+        probabilities = probabilities[:top_k]
+    cumulative = probabilities.cumsum(dim=-1)
+    kept = int((cumulative < top_p * cumulative[-1]).sum()) + 1 if top_p < 1 else len(cumulative)
+    cumulative = cumulative[:kept]
+    index = int((cumulative <= draw * cumulative[-1]).sum())
+    return int(token_ids[min(index, len(cumulative) - 1)])

@@ -1,0 +1,20 @@
+"""One request at a time: the next begins when the last has ended."""
+
+from __future__ import annotations
+
+from ..plan import Row, StepPlan
+from .base import Scheduler
+
+
+class Sequential(Scheduler):
+    """No batching. What every other policy is measured against."""
+
+    def __init__(self) -> None:
+        super().__init__(max_batch_size=1)
+
+    def plan(self, now: float) -> StepPlan:
+        if not self.running and self.waiting:
+            self.admit(now, self.waiting[0].max_num_tokens)
+        return StepPlan(
+            [Row(sequence, sequence.num_uncomputed_tokens) for sequence in self.running]
+        )

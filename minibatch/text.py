@@ -1,0 +1,43 @@
+"""Token ids to text, piece by piece, without ever showing half a character."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transformers import PreTrainedTokenizerBase
+
+
+class TextStream:
+    """The text of one growing answer. A byte-level token may end inside a UTF-8 character ("São");
+    such text is held back until the character is whole, or the answer ends."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase | None, hidden: Iterable[int]) -> None:
+        """hidden: ids that end an answer and are not part of its text."""
+        self.tokenizer = tokenizer
+        self.hidden = frozenset(hidden)
+        self._ids: list[int] = []
+        self._shown = 0  # ids before this one have been shown
+        self._context = 0  # decoding starts here, so that a tokenizer sees where a word begins
+
+    def push(self, token_id: int, last: bool = False) -> str:
+        """The text that `token_id` makes certain; on the last token, everything left."""
+        if self.tokenizer is None:
+            return ""
+        if token_id not in self.hidden:
+            self._ids.append(token_id)
+        before = decode(self.tokenizer, self._ids[self._context : self._shown])
+        text = decode(self.tokenizer, self._ids[self._context :])
+        if text.endswith("\N{REPLACEMENT CHARACTER}") and not last:
+            return ""
+        self._context, self._shown = self._shown, len(self._ids)
+        return text[len(before) :]
+
+
+def decode(
+    tokenizer: PreTrainedTokenizerBase | None, ids: list[int], hidden: Iterable[int] = ()
+) -> str:
+    """The text of some token ids; "" without a tokenizer. Ids in `hidden` leave no text."""
+    if tokenizer is None:
+        return ""
+    ids = [token_id for token_id in ids if token_id not in hidden]
+    return tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)

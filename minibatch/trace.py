@@ -1,0 +1,167 @@
+"""What happened: one record a step, kept by the engine, read by plots, metrics and learners.
+
+Slots are the trace's own bookkeeping: a request gets the lowest free slot when it starts running
+and gives it up when it stops. A policy need not know of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from .metrics import Summary, summarize
+from .plan import Row, StepPlan
+from .request import Completion
+from .schedulers import Scheduler
+
+
+@dataclass(slots=True, frozen=True)
+class RowRecord:
+    """One row of one step. kind: "padding" when nothing in it was for its request any more."""
+
+    request_id: str
+    slot: int
+    kind: Literal["prefill", "decode", "padding"]
+    num_tokens: int
+    num_padding_tokens: int
+    num_output_tokens: int  # 1 if the row produced a token, else 0
+
+
+@dataclass(slots=True, frozen=True)
+class StepRecord:
+    """One step of the engine. Times in seconds on its clock; the lists hold request ids.
+
+    waiting and num_free_blocks are as the step left them; admitted and preempted as it planned.
+    """
+
+    index: int
+    start_time: float
+    end_time: float
+    rows: tuple[RowRecord, ...]
+    waiting: tuple[str, ...]
+    admitted: tuple[str, ...]
+    finished: tuple[str, ...]
+    preempted: tuple[str, ...]
+    num_free_blocks: int
+
+    @property
+    def num_output_tokens(self) -> int:
+        return sum(row.num_output_tokens for row in self.rows)
+
+
+class Trace:
+    """All steps and completions since the engine was made or reset."""
+
+    def __init__(self, max_batch_size: int, num_blocks: int) -> None:
+        self.max_batch_size = max_batch_size
+        self.num_blocks = num_blocks
+        self.steps: list[StepRecord] = []
+        self.completions: list[Completion] = []
+        self._slots: dict[str, int] = {}  # request id -> slot, of whoever runs
+
+    def record(
+        self,
+        plan: StepPlan,
+        tokens: list[int | None],
+        kinds: list[str],
+        finished: list[str],
+        scheduler: Scheduler,
+        start_time: float,
+        end_time: float,
+    ) -> StepRecord:
+        """Note a step that has been taken. `kinds` were told before it changed the counters."""
+        waiting = tuple(sequence.request_id for sequence in scheduler.waiting)
+        preempted = tuple(name for name in self._slots if name in waiting)
+        for name in preempted:
+            del self._slots[name]
+        admitted = []
+        for row in plan.rows:
+            name = row.sequence.request_id
+            if name not in self._slots:
+                self._slots[name] = self._lowest_free_slot()
+                admitted.append(name)
+        step = StepRecord(
+            index=len(self.steps),
+            start_time=start_time,
+            end_time=end_time,
+            rows=tuple(
+                RowRecord(
+                    request_id=row.sequence.request_id,
+                    slot=self._slots[row.sequence.request_id],
+                    kind=kind,
+                    num_tokens=row.num_tokens,
+                    num_padding_tokens=row.num_padding_tokens,
+                    num_output_tokens=0 if token is None else 1,
+                )
+                for row, kind, token in zip(plan.rows, kinds, tokens, strict=True)
+            ),
+            waiting=waiting,
+            admitted=tuple(admitted),
+            finished=tuple(finished),
+            preempted=preempted,
+            num_free_blocks=scheduler.pool.num_free,
+        )
+        self.steps.append(step)
+        running = {sequence.request_id for sequence in scheduler.running}
+        self._slots = {name: slot for name, slot in self._slots.items() if name in running}
+        return step
+
+    def _lowest_free_slot(self) -> int:
+        taken = set(self._slots.values())
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+    def summary(self) -> Summary:
+        """Throughput, latencies and utilisation, by the names in `metrics`."""
+        return summarize(self.steps, self.completions, self.max_batch_size, self.num_blocks)
+
+    def to_jsonl(self, path: str | os.PathLike) -> None:
+        """One JSON object a line: every step, in order."""
+        with Path(path).open("w", encoding="utf-8") as file:
+            for step in self.steps:
+                file.write(json.dumps(asdict(step)) + "\n")
+
+    def to_chrome_trace(self, path: str | os.PathLike) -> None:
+        """Slots as threads, for https://ui.perfetto.dev or chrome://tracing, in microseconds."""
+        events = list(self._chrome_events())
+        Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
+
+    def _chrome_events(self) -> Iterator[dict[str, object]]:
+        slots = {row.slot for step in self.steps for row in step.rows}
+        yield {"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "minibatch"}}
+        for slot in sorted(slots):
+            thread = {"name": f"slot {slot}"}
+            yield {"ph": "M", "pid": 0, "tid": slot, "name": "thread_name", "args": thread}
+        for step in self.steps:
+            begin, end = step.start_time * 1e6, step.end_time * 1e6
+            for row in step.rows:
+                yield {
+                    "ph": "X",
+                    "pid": 0,
+                    "tid": row.slot,
+                    "ts": begin,
+                    "dur": end - begin,
+                    "name": f"{row.request_id} {row.kind}",
+                    "cat": row.kind,
+                    "args": {
+                        "step": step.index,
+                        "num_tokens": row.num_tokens,
+                        "num_padding_tokens": row.num_padding_tokens,
+                    },
+                }
+            counts = {"running": len(step.rows), "waiting": len(step.waiting)}
+            yield {"ph": "C", "pid": 0, "ts": begin, "name": "requests", "args": counts}
+            used = {"used": self.num_blocks - step.num_free_blocks}
+            yield {"ph": "C", "pid": 0, "ts": begin, "name": "KV blocks", "args": used}
+
+
+def kind_of(row: Row) -> Literal["prefill", "decode", "padding"]:
+    """What a row is about to do. Recomputing after a preemption is prefill again."""
+    if row.num_tokens == 0:
+        return "padding"
+    sequence = row.sequence
+    decoding = row.num_tokens == 1 and sequence.num_computed_tokens >= sequence.num_prompt_tokens
+    return "decode" if decoding else "prefill"

@@ -1,0 +1,5 @@
+"""The model card."""
+
+
+def model_card() -> str:
+    return "# Wayfarer\n"

@@ -1,0 +1,152 @@
+"""Questions with their true answers, drawn from a seed: what Wayfarer learns and is examined on.
+
+About one in twenty combinations of question and phrasing is held out by a stable hash: training
+never sees it, `evaluate.py` asks nothing else.
+"""
+
+import hashlib
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from minibatch.wayfarer.answers import answer
+from minibatch.wayfarer.clients import YEARS, Client, client
+from minibatch.wayfarer.policy import manual, system_prompt
+from minibatch.wayfarer.questions import PARTS, Question, phrasings, query
+from minibatch.wayfarer.world import DIETS, LIMITS, PASSPORTS, cities
+
+MAX_DAYS = 14
+Setting = Literal["plain", "client", "manual"]  # what stands before a question
+KINDS = {  # kind: how often it is asked. Long ones and those that copy need the most practice.
+    "itinerary": 30,
+    "briefing": 14,
+    "hotels": 12,
+    "summary": 9,
+    "sights": 8,
+    "hotel_pick": 7,
+    "hotel_price": 6,
+    "visa": 6,
+    "dinner": 6,
+    "flight": 4,
+    "dish": 4,
+    "months": 3,
+}
+CLIENT_KINDS = {**KINDS, "history": 8, "trips": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question as typed, its true answer, and the system prompt before it ("" for none)."""
+
+    question: Question
+    phrasing: int
+    system: str
+    query: str
+    answer: str
+
+    @property
+    def kind(self) -> str:
+        return self.question.kind
+
+    @property
+    def held_out(self) -> bool:
+        """Whether training must not see this combination."""
+        key = f"{self.question.key}|{self.phrasing}".encode()
+        return hashlib.sha256(key).digest()[0] < 13  # 13 of 256, about 5 %
+
+
+def draw_question(rng: random.Random, client: Client | None = None, kind: str = "") -> Question:
+    """A question drawn at random; a client's passport, diet and limit take the place of drawn ones."""
+    table = CLIENT_KINDS if client else KINDS
+    kind = kind or rng.choices(list(table), weights=list(table.values()))[0]
+    city = rng.choice(list(cities().values()))
+    passport = client.passport if client else rng.choice(tuple(PASSPORTS))
+    diet = client.diet if client else rng.choice(DIETS) if kind == "dinner" else "anything"
+    limit = client.limit if client else rng.choice(LIMITS) if kind == "hotel_pick" else 0
+    question = Question(kind, city, client, passport=passport, diet=diet, limit=limit)
+    match kind:
+        case "itinerary":
+            days = range(1, MAX_DAYS + 1)
+            weights = [2 if day >= 10 else 1 for day in days]
+            return replace(question, days=rng.choices(days, weights)[0])
+        case "sights":
+            return replace(question, count=rng.randint(2, 9))
+        case "hotel_price":
+            return replace(question, hotel=rng.choice(city.hotels))
+        case "briefing":
+            parts = PARTS + ("visa",) * (client is not None)
+            return replace(question, parts=tuple(rng.sample(parts, k=rng.randint(2, 4))))
+        case "history":
+            trips = {trip.year: trip for trip in client.trips}
+            known = trips and rng.random() < 0.85
+            year = rng.choice(list(trips)) if known else rng.choice(YEARS)
+            return replace(question, city=None, year=year, trip=trips.get(year))
+        case "trips":
+            return replace(question, city=None)
+    return question
+
+
+def draw_example(
+    rng: random.Random,
+    client: Client | None = None,
+    system: str = "",
+    *,
+    held_out: bool = False,
+    kind: str = "",
+) -> Example:
+    """An example drawn at random, of those held out or of those that are not."""
+    while True:
+        question = draw_question(rng, client, kind)
+        phrasing = rng.randrange(len(phrasings(question)))
+        example = Example(question, phrasing, system, query(question, phrasing), answer(question))
+        if example.held_out == held_out:
+            return example
+
+
+def draw_client(rng: random.Random, *, long: bool) -> tuple[Client | None, str]:
+    """A client and the system prompt that shows the file: short (file only) or long (with manual).
+
+    The client returned has just the trips and notes that the prompt shows. One time in ten no
+    file is open: the client is None.
+    """
+    number_of_sections = rng.randint(4, len(manual())) if long else rng.choice((0, 0, 0, 0, 0, 1))
+    sections = manual()[:number_of_sections]
+    if rng.random() < 0.1:
+        return None, system_prompt(None, sections)
+    person = client(rng.randrange(100_000))
+    trips = rng.randint(3, 8) if long else rng.choice((0, 1, 2, 3, 4, 5))
+    notes = rng.choice((0, 2, 4, 6, 8, 12, 16, 22)) if long else rng.choice((0, 0, 1, 2, 3))
+    person = replace(person, trips=person.trips[8 - trips :], notes=person.notes[:notes])
+    return person, system_prompt(person, sections)
+
+
+def conversations(seed: str, setting: Setting) -> Iterator[list[Example]]:
+    """Endless conversations of the training set.
+
+    "plain": one question without a client. "client": a client's file and one to three questions.
+    "manual": the policy manual and a client's file, with twelve questions, of which as many count as fit.
+    """
+    rng = random.Random(f"conversations {seed} {setting}")
+    while True:
+        if setting == "plain":
+            yield [draw_example(rng)]
+            continue
+        long = setting == "manual"
+        person, system = draw_client(rng, long=long)
+        turns = 12 if long else rng.choice((1, 1, 2, 3))
+        yield [draw_example(rng, person, system) for _ in range(turns)]
+
+
+def held_out_examples(seed: int, count: int, *, clients: bool) -> list[Example]:
+    """Examples that training never saw, each in a conversation of its own, all kinds in turn."""
+    rng = random.Random(f"held out {seed} {clients}")
+    kinds = list(CLIENT_KINDS if clients else KINDS)
+    examples = []
+    for index in range(count):
+        person, system = None, ""
+        while clients and person is None:
+            person, system = draw_client(rng, long=False)
+        kind = kinds[index % len(kinds)]
+        examples.append(draw_example(rng, person, system, held_out=True, kind=kind))
+    return examples

@@ -114,7 +114,7 @@ class Engine:
                 raise RuntimeError(
                     f"{type(self.scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
                     f"{len(self.scheduler.waiting)} requests wait and "
-                    f"{len(self.scheduler.running)} run; plan someone, or set wake_at to a later time"
+                    f"{len(self.scheduler.running)} run; plan a row, or set wake_at to a later time"
                 )
             self.clock.sleep(max(min(wake_times) - now, SAME_TIME))
 

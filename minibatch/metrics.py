@@ -5,7 +5,7 @@ Latencies leave aborted requests out. Percentiles interpolate linearly between t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +50,24 @@ def summarize(
     summary["num_preemptions"] = sum(len(step.preempted) for step in steps)
     summary["peak_blocks"] = max((num_blocks - s.num_free_blocks for s in steps), default=0)
     return summary
+
+
+def side_by_side(summaries: Mapping[str, Summary], keys: Iterable[str] | None = None) -> str:
+    """Several summaries as one Markdown table: a row for each key, a column for each name."""
+    keys = list(keys or next(iter(summaries.values())))
+    lines = ["| | " + " | ".join(summaries) + " |", "|---|" + "---:|" * len(summaries)]
+    for key in keys:
+        cells = [_cell(key, summary[key]) for summary in summaries.values()]
+        lines.append(f"| `{key}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(key: str, value: float | int | None) -> str:
+    if value is None:
+        return "–"
+    if key in ("slot_utilization", "batch_fill"):
+        return f"{value:.1%}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
 def _spread(name: str, values: Iterable[float], median: bool = True) -> Summary:

@@ -25,9 +25,9 @@ OUTPUT_LENGTHS = (20, 45, 80, 120, 150, 90, 60, 200)  # tokens, the end token in
 def running_example(model: Model, prompt_scale: float = 1.0) -> list[Request]:
     """The eight requests, ids "A" to "H".
 
-    prompt_scale: share of the published prompt lengths. On Wayfarer at 1.0 the prompts are real and
-    the answers end by themselves. For other models or lengths the prompts are random tokens and the
-    answers are cut at the published length (`ignore_eos`): the same work, without the sense.
+    prompt_scale: share of the published prompt lengths. On Wayfarer, at 1.0 and 0.1, the prompts
+    make sense and the answers end by themselves. For other models or lengths the prompts are random
+    tokens and the answers are cut at the published length (`ignore_eos`): the same work, no sense.
     """
     return agents(model, len(NAMES), prompt_scale)
 
@@ -39,29 +39,33 @@ def agents(model: Model, n: int = 50, prompt_scale: float = 1.0) -> list[Request
     """
     if n < 1:
         raise ValueError(f"n is {n}; ask for 1 agent or more")
-    if prompt_scale <= 0:
-        raise ValueError(f"prompt_scale is {prompt_scale}; give a share above 0")
-    names = _names(n)
-    if prompt_scale == 1.0 and Path(model.hf.name_or_path) == WEIGHTS:
-        return [_wayfarer_request(model, i, name) for i, name in enumerate(names)]
-    return [_random_request(model, i, name, prompt_scale) for i, name in enumerate(names)]
-
-
-def _names(n: int) -> list[str]:
+    if not 0 < prompt_scale <= 1:
+        raise ValueError(f"prompt_scale is {prompt_scale}; give a share in (0, 1]")
     rounds = itertools.chain([""], map(str, itertools.count(2)))
-    return list(itertools.islice((f"{name}{i}" for i in rounds for name in NAMES), n))
+    names = itertools.islice((f"{letter}{i}" for i in rounds for letter in NAMES), n)
+    known = {}
+    if Path(model.hf.name_or_path) == WEIGHTS:
+        known = json.loads(RUNNING_EXAMPLE.read_text(encoding="utf-8")).get(str(prompt_scale), {})
+    return [
+        _conversation(model, name, known[name[0]][i // len(NAMES) % len(known[name[0]])])
+        if known
+        else _random_tokens(model, name, i, prompt_scale)
+        for i, name in enumerate(names)
+    ]
 
 
-def _random_request(model: Model, index: int, name: str, prompt_scale: float) -> Request:
-    length = max(1, round(PROMPT_LENGTHS[index % len(NAMES)] * prompt_scale))
-    ids = np.random.default_rng(index).integers(0, model.vocab_size, length)
-    output = OUTPUT_LENGTHS[index % len(NAMES)]
-    return Request(ids.tolist(), max_tokens=output, ignore_eos=True, request_id=name)
+def prompt_length(letter: str, prompt_scale: float) -> int:
+    """Tokens of the prompt that this letter has at this share of the published lengths."""
+    return max(1, round(PROMPT_LENGTHS[NAMES.index(letter)] * prompt_scale))
 
 
-def _wayfarer_request(model: Model, index: int, name: str) -> Request:
-    examples = json.loads(RUNNING_EXAMPLE.read_text(encoding="utf-8"))
-    pool = examples[NAMES[index % len(NAMES)]]  # several conversations of the same two lengths
-    conversation = pool[index // len(NAMES) % len(pool)]
+def _conversation(model: Model, name: str, conversation: dict[str, str]) -> Request:
     prompt = model.chat(conversation["query"], system=conversation["system"])
     return Request(prompt, max_tokens=256, request_id=name)
+
+
+def _random_tokens(model: Model, name: str, index: int, prompt_scale: float) -> Request:
+    length = prompt_length(name[0], prompt_scale)
+    ids = np.random.default_rng(index).integers(0, model.vocab_size, length).tolist()
+    output = OUTPUT_LENGTHS[NAMES.index(name[0])]
+    return Request(ids, max_tokens=output, ignore_eos=True, request_id=name)

@@ -120,6 +120,20 @@ def test_a_package_outside_its_bounds_is_named_with_both(monkeypatch):
     assert "pip install -r requirements.txt" in found.to_do
 
 
+def test_metadata_that_a_build_left_in_the_checkout_is_no_installation(monkeypatch, tmp_path):
+    left = tmp_path / "minibatch.egg-info"
+    left.mkdir()
+    (left / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: minibatch\nVersion: 0.1.0\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(doctor, "is_installed", lambda: True)
+    (found,) = doctor.check_package()
+    assert found.status is Status.OK
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    (found,) = doctor.check_package()
+    assert found.status is Status.WARNING
+    assert f"pip install -e {tmp_path}" in found.to_do
+
+
 def test_a_stale_venv_is_told_how_to_be_finished(monkeypatch, tmp_path):
     venv = VirtualEnvironment(tmp_path)
     venv.folder.mkdir()

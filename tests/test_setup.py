@@ -324,7 +324,7 @@ def test_wheels_are_installed_without_any_index(checkout, installs):
     wheels.mkdir()
     (wheels / "one-1.0-py3-none-any.whl").write_bytes(b"1234")
     environment.finish(Options(wheels=wheels), checkout)
-    assert ["--no-index", "--find-links", str(wheels)] == installs[-1][5:8]
+    assert f"--no-index --find-links {wheels}" in " ".join(installs[-1])
 
 
 @pytest.mark.parametrize("name", ["empty", "absent"])

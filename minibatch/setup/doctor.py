@@ -108,11 +108,14 @@ def check_package() -> Iterator[Finding]:
     """Whether a notebook finds `minibatch`, however Jupyter was started."""
     if not is_installed():
         return
-    if Requirement("minibatch", "").installed is None:
+    # Not in the checkout itself, where a build leaves metadata that only this process sees.
+    elsewhere = [folder for folder in sys.path if Path(folder).resolve() != ROOT]
+    installed = next(iter(metadata.distributions(name="minibatch", path=elsewhere)), None)
+    if installed is None:
         seen = "not installed here; only notebooks opened by `python -m minibatch lab` find it"
         yield warning("minibatch", seen, f"{sys.executable} -m pip install -e {ROOT}")
     else:
-        yield fine("minibatch", f"{metadata.version('minibatch')}, from {ROOT}")
+        yield fine("minibatch", f"{installed.version}, from {ROOT}")
 
 
 def check_torch() -> Iterator[Finding]:

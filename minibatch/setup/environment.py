@@ -90,7 +90,7 @@ class VirtualEnvironment:
         oldest, newest = machine.OLDEST_PYTHON, machine.NEWEST_PYTHON
         question = f"import sys, pip; sys.exit(not {oldest} <= sys.version_info[:2] <= {newest})"
         try:
-            answer = subprocess.run([str(self.python), "-c", question], capture_output=True)
+            answer = subprocess.run([str(self.python), "-I", "-c", question], capture_output=True)
         except OSError:
             return False
         return answer.returncode == 0
@@ -106,7 +106,7 @@ class VirtualEnvironment:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.mark_unfinished(extras)
-        if run([sys.executable, "-m", "venv", self.folder]) != 0 or not self.works():
+        if run([sys.executable, "-I", "-m", "venv", self.folder]) != 0 or not self.works():
             raise SetupError(
                 f"Python could not make {self.folder}. What it said stands above; on Debian and "
                 "Ubuntu the package python3-venv is often what is missing."
@@ -181,7 +181,8 @@ def finish(options: Options, root: Path = ROOT) -> Path:
         venv.make()
     print("[2/2] Installing requirements.txt.")
     venv.mark_unfinished(tuple(extras))
-    pip = [venv.python, "-m", "pip", "install", "--disable-pip-version-check"]
+    # -I: pip must not take what PYTHONPATH or the current folder offers for installed.
+    pip = [venv.python, "-I", "-m", "pip", "install", "--disable-pip-version-check"]
     extra = ["-e", f".[{','.join(sorted(extras))}]"] if extras else []
     status = run([*pip, *source.pip_options, "-r", "requirements.txt", *extra], cwd=root)
     if status != 0:

@@ -14,3 +14,4 @@ Importing this package imports none of them.
 from pathlib import Path
 
 WEIGHTS = Path(__file__).parent / "weights"  # Hugging Face format: give it to `from_pretrained`
+RUNNING_EXAMPLE = Path(__file__).parent / "running_example.json"  # prompts of exact lengths

@@ -7,11 +7,16 @@ and every word that it cannot account for.
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
-from minibatch.wayfarer.answers import recommended_hotel
+from minibatch.wayfarer.mentions import (
+    Mention,
+    false_numbers,
+    find_mentions,
+    unknown_words,
+)
 from minibatch.wayfarer.questions import Question
-from minibatch.wayfarer.world import DIETS, HOME, PASSPORTS, City, cities
+from minibatch.wayfarer.sentences import recommended_hotel
+from minibatch.wayfarer.world import City
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +40,14 @@ class Verdict:
         return self.form and self.facts
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A piece of text that names a fact; `price` in euros where the fact has one."""
-
-    start: int
-    end: int
-    kind: str
-    name: str
-    price: int = 0
-
-
 def check(question: Question, text: str, *, ended: bool = True) -> Verdict:
     """Judges `text`, an answer without its end token; `ended`: the model ended it by itself."""
     problems: list[str] = [] if ended else ["does not end by itself"]
-    mentions, false_facts = _mentions(question, text)
-    false_facts += _false_numbers(question, text, mentions)
-    false_facts += _unknown_words(question, text, mentions)
+    mentions, false_facts = find_mentions(question, text)
+    false_facts += false_numbers(question, text, mentions)
+    false_facts += unknown_words(question, text, mentions)
     form = _form_problems(question, text, mentions)
+    form += [] if text.endswith(".") else ["breaks off"]
     days = _day_problems(question, text) if question.kind == "itinerary" else None
     wishes = _wish_problems(question, text, mentions) if question.client else None
     problems += form + (days or []) + (wishes or []) + false_facts
@@ -64,146 +59,6 @@ def check(question: Question, text: str, *, ended: bool = True) -> Verdict:
         wishes=None if wishes is None else not wishes,
         problems=tuple(problems),
     )
-
-
-# What a text mentions.
-
-
-@cache
-def _index() -> tuple[re.Pattern[str], dict[str, list[tuple[str, str, int]]]]:
-    """A pattern of every phrase in the world, and for each phrase its (kind, city, price)."""
-    phrases: dict[str, list[tuple[str, str, int]]] = {}
-
-    def add(phrase: str, kind: str, city: str = "", price: int = 0) -> None:
-        phrases.setdefault(phrase, []).append((kind, city, price))
-
-    for city in cities().values():
-        add(city.name, "city", city.name)
-        add(city.country, "country", city.name)
-        add(city.airline, "airline", city.name, city.fare)
-        add(city.months, "months", city.name)
-        add(city.dish, "dish", city.name)
-        for sight in city.sights:
-            for written in {sight, sight[0].upper() + sight[1:]}:
-                add(written, "sight", city.name)
-        for hotel in city.hotels:
-            add(hotel.name, "hotel", city.name, hotel.price)
-            add(hotel.district, "district", city.name)
-            add(hotel.feature, "feature", city.name)
-        for restaurant in city.restaurants.values():
-            add(restaurant.name, "restaurant", city.name, restaurant.price)
-    for passport in PASSPORTS:
-        add(passport, "passport")
-    for diet in DIETS[1:]:
-        add(diet, "diet")
-    longest_first = sorted(phrases, key=len, reverse=True)
-    pattern = r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)"
-    return re.compile(pattern), phrases
-
-
-def _mentions(question: Question, text: str) -> tuple[list[Mention], list[str]]:
-    """Mentions that belong to the question's world, in order; and those that do not, as problems."""
-    pattern, phrases = _index()
-    if question.city:
-        allowed = {"", question.city.name}
-    else:
-        allowed = {"", *(trip.city.name for trip in question.client.trips)}
-    found, problems = [], []
-    for match in pattern.finditer(text):
-        phrase = match.group()
-        ours = [entry for entry in phrases[phrase] if entry[1] in allowed]
-        if not ours:
-            problems.append(f"{phrase!r} is not of this city")
-            ours = phrases[phrase][:1]
-        kind, _, price = _likeliest(ours, text[: match.start()])
-        if kind == "passport" and phrase != question.passport:
-            problems.append(f"passport {phrase!r}")
-        if kind == "diet" and phrase != question.diet:
-            problems.append(f"diet {phrase!r}")
-        found.append(Mention(match.start(), match.end(), kind, phrase, price))
-    return found, problems
-
-
-def _likeliest(entries: list[tuple[str, str, int]], before: str) -> tuple[str, str, int]:
-    """A phrase can be a sight and a district ("Plaka"): after "in " it is the district."""
-    if before.endswith(" in "):
-        for entry in entries:
-            if entry[0] in ("city", "district"):
-                return entry
-    return entries[0]
-
-
-# Facts: numbers and words.
-
-_NUMBER = re.compile(r"(?P<limit>limit of )?\b(?P<value>\d+)(?P<unit> euros| hours?| days?| sights)?")
-
-
-def _false_numbers(question: Question, text: str, mentions: list[Mention]) -> list[str]:
-    """Numbers that are not what the world, or the question, says they are."""
-    covered = [range(m.start, m.end) for m in mentions]
-    problems = []
-    for match in _NUMBER.finditer(text):
-        start = match.start("value")
-        if any(start in span for span in covered):
-            continue  # the 28 of "Alfama by tram 28"
-        value, unit = int(match["value"]), (match["unit"] or "").strip().rstrip("s")
-        if match["limit"]:
-            expected = question.limit
-        elif unit == "euro":
-            expected = _price_at(text, start, mentions)
-        elif unit == "hour":
-            expected = question.city and question.city.hours
-        elif unit == "day":
-            plan = question.kind == "itinerary"
-            expected = question.days if plan else question.city.visa(question.passport).days
-        elif unit == "sight":
-            expected = question.count
-        elif question.kind == "itinerary" and text[:start].endswith("Day "):
-            continue  # judged by `_day_problems`
-        elif question.kind == "trips":
-            expected = _year_at(question, start, mentions)
-        else:
-            expected = question.year or None
-        if value != expected:
-            problems.append(f"{match.group()!r} should be {expected}")
-    return problems
-
-
-def _price_at(text: str, position: int, mentions: list[Mention]) -> int | None:
-    """The price of what is being spoken of: the last priced thing before, else the next one."""
-    begin = max(text.rfind(". ", 0, position), text.rfind("\n", 0, position)) + 1
-    before = [m for m in mentions if m.price and begin <= m.start < position]
-    after = [m for m in mentions if m.price and m.start > position]
-    return before[-1].price if before else after[0].price if after else None
-
-
-def _year_at(question: Question, position: int, mentions: list[Mention]) -> int | None:
-    """The year of the trip to the city named just before."""
-    before = [m.name for m in mentions if m.kind == "city" and m.start < position]
-    years = {trip.city.name: trip.year for trip in question.client.trips}
-    return years.get(before[-1]) if before else None
-
-
-def _unknown_words(question: Question, text: str, mentions: list[Mention]) -> list[str]:
-    """Words that are neither a fact, nor the client's name, nor in `PLAIN_WORDS`."""
-    for mention in reversed(mentions):
-        text = text[: mention.start] + " " + text[mention.end :]
-    known = PLAIN_WORDS | {HOME} | ({question.client.first} if question.client else set())
-    words = re.findall(r"[^\W\d_]+", text.replace("'s", ""))
-    return [f"unknown word {word!r}" for word in words if word not in known]
-
-
-PLAIN_WORDS = frozenset(
-    """
-A Best Day Dinner Fly For From Go In No Nobody None Our Over Stay The There We With Within Yes a
-an and are at back been best book camera can cheapest choice choices coffee costs day days
-dinner dish easy euros file flies flight for free from go good grandest guide has have hotel
-hotels hour hours in is it its leave limit local may months needs night no of order our ours
-over pace passport past place rest return see send serves should shows sights stay stayed table
-take takes that the then there these three ticket time to traveller trip trips try up valid visa
-visit went will with within without
-""".split()
-)
 
 
 # Form: what a question of this kind must be told.
@@ -230,10 +85,10 @@ def _form_problems(question: Question, text: str, mentions: list[Mention]) -> li
     elif question.kind == "hotels":
         wanted = [hotel.name for hotel in city.hotels]
     else:
-        parts = {"summary": ("flight", "hotel", "dish", "months"), "hotel_pick": ("hotel",)}
-        asked = question.parts or parts.get(question.kind, (question.kind,))
-        wanted = [_fact(question, part) for part in asked]
+        wanted = [_fact(question, part) for part in question.asked]
+    prices = {m.name: m.price for m in mentions if m.price}
     missing = [name for name in wanted if name not in names]
+    missing += [f"the price of {n}" for n in wanted if n in prices and str(prices[n]) not in text]
     if missing:
         return [f"does not mention {', '.join(missing)}"]
     order = [names.index(name) for name in wanted]
@@ -263,7 +118,9 @@ def _verdict_right(question: Question, text: str) -> bool:
     rule = question.city.visa(question.passport)
     needed = "needs a visa" in text and "needs no visa" not in text
     stay = f"{rule.days} days" if rule.days else "without limit"
-    return text.startswith("Yes." if rule.needed else "No.") and needed == rule.needed and stay in text
+    return (
+        text.startswith("Yes." if rule.needed else "No.") and needed == rule.needed and stay in text
+    )
 
 
 def _history_problems(question: Question, text: str) -> list[str]:
@@ -280,7 +137,7 @@ def _history_problems(question: Question, text: str) -> list[str]:
 
 
 def _day_problems(question: Question, text: str) -> list[str]:
-    """An itinerary has days 1 … N, in order, each with a sight of the city that no other day has."""
+    """An itinerary has days 1 … N, in order, each with its own sight of the city."""
     lines = re.findall(r"^Day (\d+): (.+)$", text, flags=re.MULTILINE)
     numbers = [int(number) for number, _ in lines]
     if numbers != list(range(1, question.days + 1)):
@@ -294,10 +151,9 @@ def _day_problems(question: Question, text: str) -> list[str]:
 def _wish_problems(question: Question, text: str, mentions: list[Mention]) -> list[str] | None:
     """What goes against the client's diet or limit; None if the question touches neither."""
     city = question.city
-    touches_limit = "hotel" in question.kind or question.kind == "summary" or "hotel" in question.parts
-    touches_diet = question.kind in ("dinner", "dish", "itinerary", "summary") or (
-        "dinner" in question.parts or "dish" in question.parts
-    )
+    asked = question.asked
+    touches_limit = "hotel" in asked or question.kind in ("hotels", "hotel_price")
+    touches_diet = "dinner" in asked or "dish" in asked or question.kind == "itinerary"
     if not (touches_limit or touches_diet):
         return None
     problems = []
@@ -311,7 +167,7 @@ def _wish_problems(question: Question, text: str, mentions: list[Mention]) -> li
 
 
 def _limit_problems(question: Question, text: str) -> list[str]:
-    """Hotels over the limit may be named only as such; the one recommended is the dearest within."""
+    """A hotel over the limit is named as such; the one recommended is the dearest within."""
     city, limit, best = question.city, question.limit, recommended_hotel(question)
     if question.kind == "hotel_price":
         verdict = "within" if question.hotel.price <= limit else "over"

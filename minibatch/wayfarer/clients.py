@@ -1,4 +1,4 @@
-"""The agency's clients: passport, diet, hotel limit, past trips and notes, each a function of a number.
+"""The agency's clients, each a function of a number: passport, diet, limit, past trips, notes.
 
 `client(7)` is the same person everywhere, so a training run, a test and a lesson can speak of them.
 Every person here is invented.
@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from minibatch.wayfarer.world import DIETS, LIMITS, PASSPORTS, City, Hotel, cities
 
 YEARS = range(2014, 2026)
+NUM_CLIENTS = 100_000  # clients whom training may meet; any greater number is a stranger
 
-FIRST_NAMES = """
+_FIRST_NAMES = """
 Nora Daan Amina Pieter Sofia Lucas Fatima Jonas Priya Emeka Clara Hugo Leila Bram Zoë Oscar Maya
 Finn Ingrid Rashid Julia Sven Chloé Arjun Grace Tomás Elif Victor Hanna Samir Olivia Noah Aisha
 Ruben Marta Kofi Eva Dylan Rosa Felix Yara Simon Iris Tariq Anouk Liam Meera Casper Lotte Malik
 Stella Ivan Nadia Owen Vera Gideon Sanne Ravi Helen Milan Tess Boris
-""".split()
-
-LAST_NAMES = """
+"""
+_LAST_NAMES = """
 Visser Bakker Hassan Jansen Rossi Meyer Khalil Larsson Sharma Okafor Dubois Novak Haddad Mulder
-Carter Fischer Murphy Patel Smit Costa Kelly Weber Bello Dekker Walsh Ahmed Brandt Singh Evans Moreau
+Carter Fischer Murphy Patel Smit Costa Kelly Weber Bello Dekker Walsh Ahmed Brandt Singh Evans
+Moreau
 Kuiper Nwosu Hoffman Reddy Byrne Vos Schmidt Adeyemi Clarke Postma Gupta Turner Wolf Eze Hendriks
 Doyle Iyer Wagner Parker Bosman Hughes Keller Musa Prins Nolan Desai Becker Sutton Kramer Lange
-""".split()
+"""
+FIRST_NAMES, LAST_NAMES = tuple(_FIRST_NAMES.split()), tuple(_LAST_NAMES.split())
 
 NOTES = """
 Window seat.
@@ -88,6 +90,7 @@ class Trip:
 class Client:
     """A traveller's file; `limit` is the most that a hotel may cost, in euros a night."""
 
+    number: int
     first: str
     last: str
     passport: str
@@ -102,7 +105,7 @@ class Client:
 
 
 def client(number: int) -> Client:
-    """The client with this number: 8 trips in different years, oldest first, and all notes shuffled.
+    """The client with this number: 8 trips, each in its own year, oldest first, and all notes.
 
     A prompt shows as much of it as fits: see `policy.client_file`.
     """
@@ -110,6 +113,7 @@ def client(number: int) -> Client:
     places = rng.sample(list(cities().values()), k=8)
     years = sorted(rng.sample(YEARS, k=8))
     return Client(
+        number=number,
         first=rng.choice(FIRST_NAMES),
         last=rng.choice(LAST_NAMES),
         passport=rng.choice(tuple(PASSPORTS)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from minibatch.wayfarer.answers import answer
-from minibatch.wayfarer.clients import YEARS, Client, client
+from minibatch.wayfarer.clients import NUM_CLIENTS, YEARS, Client, client
 from minibatch.wayfarer.policy import manual, system_prompt
 from minibatch.wayfarer.questions import PARTS, Question, phrasings, query
 from minibatch.wayfarer.world import DIETS, LIMITS, PASSPORTS, cities
@@ -50,14 +50,18 @@ class Example:
         return self.question.kind
 
     @property
+    def key(self) -> str:
+        """Tells this combination of question and phrasing from every other."""
+        return f"{self.question.key}|{self.phrasing}"
+
+    @property
     def held_out(self) -> bool:
         """Whether training must not see this combination."""
-        key = f"{self.question.key}|{self.phrasing}".encode()
-        return hashlib.sha256(key).digest()[0] < 13  # 13 of 256, about 5 %
+        return hashlib.sha256(self.key.encode()).digest()[0] < 13  # 13 of 256, about 5 %
 
 
 def draw_question(rng: random.Random, client: Client | None = None, kind: str = "") -> Question:
-    """A question drawn at random; a client's passport, diet and limit take the place of drawn ones."""
+    """A question drawn at random; passport, diet and limit are the client's if there is one."""
     table = CLIENT_KINDS if client else KINDS
     kind = kind or rng.choices(list(table), weights=list(table.values()))[0]
     city = rng.choice(list(cities().values()))
@@ -88,33 +92,36 @@ def draw_question(rng: random.Random, client: Client | None = None, kind: str = 
 
 
 def draw_example(
-    rng: random.Random,
-    client: Client | None = None,
-    system: str = "",
-    *,
-    held_out: bool = False,
-    kind: str = "",
+    rng: random.Random, client: Client | None = None, system: str = "", kind: str = ""
 ) -> Example:
-    """An example drawn at random, of those held out or of those that are not."""
-    while True:
-        question = draw_question(rng, client, kind)
-        phrasing = rng.randrange(len(phrasings(question)))
-        example = Example(question, phrasing, system, query(question, phrasing), answer(question))
-        if example.held_out == held_out:
-            return example
+    """An example drawn at random, held out or not; `system` is what shows the client's file."""
+    question = draw_question(rng, client, kind)
+    phrasing = rng.randrange(len(phrasings(question)))
+    return Example(question, phrasing, system, query(question, phrasing), answer(question))
 
 
-def draw_client(rng: random.Random, *, long: bool) -> tuple[Client | None, str]:
+def draw_training_example(
+    rng: random.Random, client: Client | None = None, system: str = ""
+) -> Example:
+    """An example drawn at random that is not held out."""
+    while (example := draw_example(rng, client, system)).held_out:
+        pass
+    return example
+
+
+def draw_client(
+    rng: random.Random, *, long: bool, unseen: bool = False
+) -> tuple[Client | None, str]:
     """A client and the system prompt that shows the file: short (file only) or long (with manual).
 
     The client returned has just the trips and notes that the prompt shows. One time in ten no
-    file is open: the client is None.
+    file is open: the client is None. `unseen` clients are those whom training never meets.
     """
     number_of_sections = rng.randint(4, len(manual())) if long else rng.choice((0, 0, 0, 0, 0, 1))
     sections = manual()[:number_of_sections]
     if rng.random() < 0.1:
         return None, system_prompt(None, sections)
-    person = client(rng.randrange(100_000))
+    person = client(rng.randrange(NUM_CLIENTS) + (NUM_CLIENTS if unseen else 0))
     trips = rng.randint(3, 8) if long else rng.choice((0, 1, 2, 3, 4, 5))
     notes = rng.choice((0, 2, 4, 6, 8, 12, 16, 22)) if long else rng.choice((0, 0, 1, 2, 3))
     person = replace(person, trips=person.trips[8 - trips :], notes=person.notes[:notes])
@@ -125,28 +132,14 @@ def conversations(seed: str, setting: Setting) -> Iterator[list[Example]]:
     """Endless conversations of the training set.
 
     "plain": one question without a client. "client": a client's file and one to three questions.
-    "manual": the policy manual and a client's file, with twelve questions, of which as many count as fit.
+    "manual": the manual and a client's file, with twelve questions; a row takes those that fit.
     """
     rng = random.Random(f"conversations {seed} {setting}")
     while True:
         if setting == "plain":
-            yield [draw_example(rng)]
+            yield [draw_training_example(rng)]
             continue
         long = setting == "manual"
         person, system = draw_client(rng, long=long)
         turns = 12 if long else rng.choice((1, 1, 2, 3))
-        yield [draw_example(rng, person, system) for _ in range(turns)]
-
-
-def held_out_examples(seed: int, count: int, *, clients: bool) -> list[Example]:
-    """Examples that training never saw, each in a conversation of its own, all kinds in turn."""
-    rng = random.Random(f"held out {seed} {clients}")
-    kinds = list(CLIENT_KINDS if clients else KINDS)
-    examples = []
-    for index in range(count):
-        person, system = None, ""
-        while clients and person is None:
-            person, system = draw_client(rng, long=False)
-        kind = kinds[index % len(kinds)]
-        examples.append(draw_example(rng, person, system, held_out=True, kind=kind))
-    return examples
+        yield [draw_training_example(rng, person, system) for _ in range(turns)]

@@ -1,5 +1,6 @@
 """Writes a trained Wayfarer in Hugging Face format, in bfloat16."""
 
+import json
 from pathlib import Path
 
 import torch
@@ -8,8 +9,16 @@ from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizer
 from minibatch.wayfarer.card import model_card
 
 
-def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Writes model.safetensors, config.json, generation_config.json, the tokenizer and README.md."""
+def export(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    training: dict[str, int | float | str],
+    folder: Path,
+) -> None:
+    """Writes weights, configs, tokenizer, `training.json` and the model card into `folder`.
+
+    training: how it was trained (see `train.training_record`); the card tells it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     model = model.to("cpu", torch.bfloat16)
     model.generation_config = GenerationConfig(
@@ -19,4 +28,6 @@ def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: 
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    (folder / "README.md").write_text(model_card(), encoding="utf-8")
+    record = json.dumps(training, indent=2) + "\n"
+    (folder / "training.json").write_text(record, encoding="utf-8")
+    (folder / "README.md").write_text(model_card(training), encoding="utf-8")

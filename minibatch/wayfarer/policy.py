@@ -1,9 +1,9 @@
 """What stands before a question: the agency's manual and the client's file, to an exact length.
 
-    <|system|>                       policy first, so that prompts share a long common prefix
-      manual, section by section     `manual.md`; a short prompt leaves sections out from the end
-      client file                    name, passport, diet, limit, past trips, notes
-    <|end|><|user|> question <|end|><|assistant|>
+<|system|>                       policy first, so that prompts share a long common prefix
+  manual, section by section     `manual.md`; a short prompt leaves sections out from the end
+  client file                    name, passport, diet, limit, past trips, notes
+<|end|><|user|> question <|end|><|assistant|>
 """
 
 from collections.abc import Sequence

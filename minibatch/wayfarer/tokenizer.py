@@ -1,4 +1,4 @@
-"""Wayfarer's tokenizer: byte-level BPE with 2,048 entries, learnt from the corpus, and its chat format.
+"""Wayfarer's tokenizer, a byte-level BPE of 2,048 entries learnt from the corpus; its chat format.
 
 Words carry the space before them, digits stand alone ("145" is three tokens), and any UTF-8 text
 can be written, because the 256 bytes are in the vocabulary. A conversation is

@@ -10,7 +10,6 @@ The data of step `s` are a function of (seed, s), so a run stopped at a checkpoi
 
 import argparse
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,17 +17,15 @@ import torch
 from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from minibatch.wayfarer.corpus import Example, Setting, conversations
-from minibatch.wayfarer.evaluate import sample_report
+from minibatch.wayfarer import WEIGHTS
+from minibatch.wayfarer.evaluate import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.export import export
+from minibatch.wayfarer.rows import IGNORE, step_batches
 from minibatch.wayfarer.tokenizer import CONTEXT, VOCAB_SIZE, train_tokenizer
 
-SHORT_ROW, LONG_ROW = 384, 1408  # tokens
-STEP_TOKENS = 6144  # tokens of one step, padding included
 LONG_PHASE = 0.70  # share of the tokens after which long rows begin
 WARMUP_STEPS, DECAY = 40, 0.35  # the learning rate falls linearly over the last 35 %
 MUON_LR, ADAM_LR = 0.02, 3e-3
-IGNORE = -100
 CHECKPOINT_EVERY_S, SAMPLE_EVERY_S = 180, 900
 
 
@@ -63,85 +60,6 @@ def new_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     )
 
 
-# Data: conversations -> tokens and labels -> rows.
-
-
-def encode_all(
-    tokenizer: PreTrainedTokenizerFast, chats: list[list[Example]], row_length: int
-) -> list[tuple[list[int], list[int]]]:
-    """(input ids, labels) of each conversation; questions that overrun `row_length` are left out.
-
-    labels[i] is the token that should follow input_ids[i], or IGNORE where it is not of an answer.
-    """
-    end, system, user, assistant = tokenizer.convert_tokens_to_ids(
-        ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
-    )
-    texts = [t for turns in chats for t in [turns[0].system, *_turn_texts(turns)]]
-    encoded = iter(tokenizer(texts, add_special_tokens=False)["input_ids"])
-    result = []
-    for turns in chats:
-        prompt = next(encoded)
-        ids = [system, *prompt, end] if prompt else []
-        labels = [IGNORE] * len(ids)
-        for _ in turns:
-            question, answer = next(encoded), next(encoded)
-            before = [user, *question, end, assistant]
-            if len(ids) + len(before) + len(answer) + 1 <= row_length:
-                ids += [*before, *answer, end]
-                labels += [IGNORE] * (len(before) - 1) + [*answer, end, IGNORE]
-        result.append((ids, labels))
-    return result
-
-
-def _turn_texts(turns: list[Example]) -> Iterator[str]:
-    for example in turns:
-        yield example.query
-        yield example.answer
-
-
-def rows(
-    tokenizer: PreTrainedTokenizerFast, seed: str, setting: Setting, count: int, row_length: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """`count` rows packed with conversations: input ids and labels, int64 [count, row_length].
-
-    Conversations are placed longest first, each in the first row with room; what is left over is
-    padding. A row is read with one causal mask; each conversation starts with its own first token.
-    """
-    stream, drawn, free = conversations(seed, setting), [], count * row_length
-    while free > 0:
-        drawn += encode_all(tokenizer, [next(stream)], row_length)
-        free -= len(drawn[-1][0])
-    packed: list[tuple[list[int], list[int]]] = [([], []) for _ in range(count)]
-    for ids, labels in sorted(drawn, key=lambda item: -len(item[0])):
-        for row_ids, row_labels in packed:
-            if len(row_ids) + len(ids) <= row_length:
-                row_ids += ids
-                row_labels += labels
-                break
-    input_ids = torch.full((count, row_length), tokenizer.pad_token_id)
-    targets = torch.full((count, row_length), IGNORE)
-    for index, (ids, labels) in enumerate(packed):
-        input_ids[index, : len(ids)] = torch.tensor(ids)
-        targets[index, : len(ids)] = torch.tensor(labels)
-    return input_ids, targets
-
-
-def step_batches(
-    tokenizer: PreTrainedTokenizerFast, seed: int, step: int, *, long: bool
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The rows of one step: long ones, or short ones of which half have a client's file."""
-    name = f"{seed} {step}"
-    if long:
-        return rows(tokenizer, name, "manual", STEP_TOKENS // LONG_ROW, LONG_ROW)
-    count = STEP_TOKENS // SHORT_ROW // 2
-    plain = rows(tokenizer, name, "plain", count, SHORT_ROW)
-    client = rows(tokenizer, name, "client", count, SHORT_ROW)
-    return torch.cat([plain[0], client[0]]), torch.cat([plain[1], client[1]])
-
-
-# Learning.
-
-
 def answer_loss(model: LlamaForCausalLM, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Mean cross entropy of answer tokens; logits are computed at their positions only."""
     hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state
@@ -168,8 +86,13 @@ def lr_factor(step: int, done: float) -> float:
     return min(1.0, (step + 1) / WARMUP_STEPS, max(0.0, (1.0 - done) / DECAY))
 
 
-def train(out: Path, num_tokens: int, seed: int, device: str, resume: bool) -> None:
-    """Trains on `num_tokens` tokens, padding included, and exports the result to `out/weights`."""
+def train(
+    out: Path, weights: Path, num_tokens: int, *, seed: int, device: str, resume: bool
+) -> None:
+    """Trains on `num_tokens` tokens, padding included, and exports the result to `weights`.
+
+    `out` holds the checkpoint; with `resume` a run goes on from there.
+    """
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     tokenizer = train_tokenizer()
@@ -221,9 +144,39 @@ def train(out: Path, num_tokens: int, seed: int, device: str, resume: bool) -> N
             save_checkpoint(checkpoint, model, optims, progress)
             last_saved = now
         if finished or now - last_sample > SAMPLE_EVERY_S or progress.step == 200:
-            print(sample_report(model, tokenizer, long=done > LONG_PHASE), flush=True)
+            print(samples(model, tokenizer), flush=True)
             last_sample = now
-    export(model, tokenizer, out / "weights")
+    export(model, tokenizer, training_record(progress, model, device), weights)
+
+
+def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int = 8) -> str:
+    """Held-out questions alone, behind a client's file and behind a long prompt: what it says."""
+    clients = held_out(count, clients=True)
+    examples = held_out(count, clients=False) + clients + behind_long_prompts(tokenizer, clients)
+    model.eval()
+    exams = examine(model, tokenizer, examples)
+    model.train()
+    lines = [
+        f"{'right' if exam.verdict.good else 'WRONG'}  {exam.example.query}\n{exam.generated.text}"
+        for exam in exams
+    ]
+    return "\n".join([f"{sum(exam.verdict.good for exam in exams)} of {len(exams)} right", *lines])
+
+
+def training_record(
+    progress: Progress, model: nn.Module, device: str
+) -> dict[str, int | float | str]:
+    """What the model card says about the training; times in seconds."""
+    where = (
+        torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU cores"
+    )
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return {
+        **asdict(progress),
+        "parameters": parameters,
+        "device": where,
+        "torch": torch.__version__.split("+")[0],
+    }
 
 
 def save_checkpoint(
@@ -241,14 +194,20 @@ def save_checkpoint(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("checkpoints/wayfarer"))
-    parser.add_argument("--tokens", type=int, default=17_000_000)
+    parser.add_argument("--out", type=Path, default=Path("checkpoints/wayfarer"), metavar="DIR")
+    parser.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR")
+    parser.add_argument("--tokens", type=int, default=16_000_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     arguments = parser.parse_args()
     train(
-        arguments.out, arguments.tokens, arguments.seed, arguments.device, arguments.resume
+        arguments.out,
+        arguments.weights,
+        arguments.tokens,
+        seed=arguments.seed,
+        device=arguments.device,
+        resume=arguments.resume,
     )
 
 

@@ -1,0 +1,187 @@
+"""Who competes. Each is asked in the way its own documentation shows, with the same requests.
+
+What a server would do before the first request (allocate the KV pool, start a thread) is done in
+`prepare`, outside the time that is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from transformers import GenerationConfig
+
+from ..attention.registration import NAME
+from ..engine import Engine
+from ..model import Model
+from ..request import Request
+from ..schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
+
+BATCH_SIZE = 8  # most requests in one forward pass, for everyone who batches
+BLOCK_SIZE = 16  # tokens in one of our KV blocks
+NO_TOKEN = -1  # as an end token: one that no model ever says
+NUM_SPARE = 1.25  # transformers admits no one while less than 15 % of its pool is free
+
+Serve = Callable[[], list[list[int]]]  # answers every request: output token ids, in order
+
+
+class NotAvailableError(RuntimeError):
+    """This contender cannot run here, or did not do the work; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """prepare(model, requests) is a context manager; what it yields serves those requests."""
+
+    name: str
+    title: str
+    prepare: Callable[[Model, list[Request]], AbstractContextManager[Serve]]
+
+    @property
+    def is_ours(self) -> bool:
+        return self.title.startswith("minibatch")
+
+
+@contextmanager
+def generate(model: Model, requests: list[Request], batch_size: int) -> Iterator[Serve]:
+    """transformers' `generate` on left-padded batches, in order, each as long as its longest."""
+
+    def serve() -> list[list[int]]:
+        answers = []
+        for start in range(0, len(requests), batch_size):
+            answers += _generate_batch(model, requests[start : start + batch_size])
+        return answers
+
+    with _sdpa(model):
+        yield serve
+
+
+def _generate_batch(model: Model, batch: list[Request]) -> list[list[int]]:
+    longest = max(len(request.prompt) for request in batch)
+    padding = [longest - len(request.prompt) for request in batch]
+    rows = [[0] * n + request.prompt for n, request in zip(padding, batch, strict=True)]
+    mask = [[0] * n + [1] * (longest - n) for n in padding]
+    output = model.hf.generate(
+        torch.tensor(rows, device=model.device),
+        attention_mask=torch.tensor(mask, device=model.device),
+        generation_config=_greedy(max(request.max_tokens for request in batch)),
+    )
+    answers = output[:, longest:].tolist()
+    return [row[: request.max_tokens] for row, request in zip(answers, batch, strict=True)]
+
+
+@contextmanager
+def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[Serve]:
+    """transformers' own continuous batching, through its manager and that manager's thread.
+
+    Prefix sharing is off, as nobody else here shares either. `max_batch_tokens` lets any one prompt
+    in whole; more would only widen the mask that its SDPA path lays over all prompts of a step.
+    """
+    try:
+        from transformers import ContinuousBatchingConfig
+
+        longest = max(len(request.prompt) + request.max_tokens for request in requests)
+        config = ContinuousBatchingConfig(
+            max_requests_per_batch=BATCH_SIZE,
+            max_batch_tokens=max(len(request.prompt) for request in requests) + BATCH_SIZE,
+            allow_block_sharing=False,
+        )
+        config.auto_switch_to_flash = False  # set, not passed: transformers 5.17 does not know it
+        page_size = getattr(config, "page_size", None) or config.block_size  # 5.17's name
+        config.num_blocks = math.ceil(NUM_SPARE * BATCH_SIZE * math.ceil(longest / page_size))
+        with _sdpa(model):
+            manager = model.hf.init_continuous_batching(
+                generation_config=_greedy(), continuous_batching_config=config
+            )
+            manager.warmup()  # makes its cache
+            manager.start()
+            try:
+                yield partial(_serve_through, manager, requests)
+            finally:
+                manager.stop(hard_stop=True)
+                manager.destroy()
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise NotAvailableError(f"{type(error).__name__}: {error}") from error
+
+
+def _serve_through(manager, requests: list[Request]) -> list[list[int]]:
+    names = [
+        manager.add_request(request.prompt, max_new_tokens=request.max_tokens)
+        for request in requests
+    ]
+    answers: dict[str, list[int]] = {}
+    while len(answers) < len(names):
+        result = manager.get_result(timeout=1)
+        if result is None and not manager.is_running():
+            raise NotAvailableError("its generation thread ended early")
+        if result is not None and result.error is not None:
+            raise NotAvailableError(f"it failed a request: {result.error}")
+        if result is not None and result.is_finished():
+            answers[result.request_id] = result.generated_tokens
+    return [answers[name] for name in names]
+
+
+@contextmanager
+def minibatch(
+    model: Model, requests: list[Request], make_scheduler: Callable[[], Scheduler]
+) -> Iterator[Serve]:
+    """This package, with blocks for a full batch of the longest request."""
+    longest = max(len(request.prompt) + request.max_tokens for request in requests)
+    num_blocks = BATCH_SIZE * math.ceil(longest / BLOCK_SIZE)
+    engine = Engine(model, make_scheduler(), num_blocks=num_blocks, block_size=BLOCK_SIZE)
+    yield lambda: [completion.token_ids for completion in engine.run(requests)]
+
+
+def _greedy(max_new_tokens: int | None = None) -> GenerationConfig:
+    """Greedy, to the full length. What stands here overrides the model's own defaults."""
+    return GenerationConfig(
+        max_new_tokens=max_new_tokens,
+        do_sample=False,
+        repetition_penalty=1.0,
+        use_cache=True,
+        eos_token_id=NO_TOKEN,
+        pad_token_id=0,
+    )
+
+
+@contextmanager
+def _sdpa(model: Model) -> Iterator[None]:
+    """The model as transformers ships it, with its own SDPA attention."""
+    model.hf.set_attn_implementation("sdpa")
+    try:
+        yield
+    finally:
+        model.hf.set_attn_implementation(NAME)
+
+
+CONTENDERS = {
+    contender.name: contender
+    for contender in (
+        Contender("generate", "transformers generate, one by one", partial(generate, batch_size=1)),
+        Contender(
+            "generate-static",
+            f"transformers generate, batches of {BATCH_SIZE}",
+            partial(generate, batch_size=BATCH_SIZE),
+        ),
+        Contender(
+            "transformers-cb",
+            f"transformers continuous, {BATCH_SIZE}",
+            transformers_continuous,
+        ),
+        Contender(
+            "sequential", "minibatch Sequential()", partial(minibatch, make_scheduler=Sequential)
+        ),
+        *(
+            Contender(
+                policy.__name__.lower(),
+                f"minibatch {policy.__name__}({BATCH_SIZE})",
+                partial(minibatch, make_scheduler=partial(policy, BATCH_SIZE)),
+            )
+            for policy in (Static, Dynamic, Continuous)
+        ),
+    )
+}

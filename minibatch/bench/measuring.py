@@ -1,0 +1,249 @@
+"""Rounds, times, and whether everyone said the same.
+
+Contenders take turns within a round, and each round begins with another one, so that a machine that
+warms up or slows down does not favour anybody. Time in the model's forward pass is taken by hooks
+on `model.hf`, for everyone alike; the rest of the time is the contender's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from tqdm import tqdm
+
+from .. import workload as course_workload
+from ..model import Model
+from ..request import Request
+from .contenders import BATCH_SIZE, Contender, NotAvailableError
+
+TIE = 1e-4  # two logits nearer than this may swap places with the order of summation
+REFERENCE = "generate"  # whose tokens the others' are compared with
+WARM_UP_PROMPT, WARM_UP_OUTPUT = 32, 4  # tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Requests by token ids, each with a fixed output length."""
+
+    name: str
+    requests: list[Request]
+
+    @property
+    def longest(self) -> int:
+        """The longest prompt with its answer, tokens."""
+        return max(len(request.prompt) + request.max_tokens for request in self.requests)
+
+    @property
+    def num_output_tokens(self) -> int:
+        return sum(request.max_tokens for request in self.requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An answer that leaves the reference's at `position`, 0 being its first output token.
+
+    gap: how far the reference's token there is ahead of the other, in logits.
+    """
+
+    request_id: str
+    position: int
+    gap: float
+
+    @property
+    def is_tie(self) -> bool:
+        return abs(self.gap) < TIE
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One contender once through one workload. Times in seconds; steps are forward passes."""
+
+    workload: str
+    contender: str
+    round: int
+    seconds: float
+    forward_seconds: float
+    steps: int
+    output_tokens: int
+    differences: list[Difference] | None  # None: the reference was not asked
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.output_tokens / self.seconds
+
+    @property
+    def share_outside(self) -> float:
+        """Share of the time spent outside the model's forward pass."""
+        return 1 - self.forward_seconds / self.seconds
+
+
+@dataclass(slots=True)
+class Results:
+    """Filled as the measurement goes, so that an interrupted one is not lost.
+
+    not_available: why a contender was left out, by its name.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    not_available: dict[str, str] = field(default_factory=dict)
+
+
+def agents_workload(model: Model, name: str, num_agents: int, prompt_scale: float) -> Workload:
+    """The course's agents, as token ids, each answer exactly as long as published."""
+    lengths = dict(zip(course_workload.NAMES, course_workload.OUTPUT_LENGTHS, strict=True))
+    requests = []
+    for agent in course_workload.agents(model, num_agents, prompt_scale):
+        prompt = agent.prompt if isinstance(agent.prompt, list) else model.encode(agent.prompt)
+        length = lengths[agent.request_id[0]]
+        requests.append(
+            Request(prompt, max_tokens=length, ignore_eos=True, request_id=agent.request_id)
+        )
+    return Workload(name, requests)
+
+
+def measure(
+    model: Model,
+    workloads: list[Workload],
+    contenders: list[Contender],
+    num_rounds: int,
+    results: Results,
+    bar: tqdm,
+) -> None:
+    """Everyone, on every workload, `num_rounds` times, after a short turn to warm up."""
+    bar.total = len(workloads) * len(contenders) * (num_rounds + 1)
+    agreements = {workload.name: Agreement(model, workload) for workload in workloads}
+    with ForwardMeter(model) as meter:
+        for round, workload, contender in turns(workloads, contenders, num_rounds):
+            label = f"round {round}" if round else "warm-up"
+            bar.set_description(f"{label}, {workload.name}, {contender.title}")
+            if contender.name not in results.not_available:
+                requests = workload.requests if round else shortened(workload.requests)
+                try:
+                    answers, seconds = serve(model, requests, contender, meter)
+                except NotAvailableError as error:
+                    results.not_available[contender.name] = str(error)
+                    answers = None
+                if round and answers is not None:
+                    run = Run(
+                        workload=workload.name,
+                        contender=contender.name,
+                        round=round,
+                        seconds=seconds,
+                        forward_seconds=meter.seconds,
+                        steps=meter.count,
+                        output_tokens=workload.num_output_tokens,
+                        differences=agreements[workload.name].compare(contender, answers),
+                    )
+                    results.runs.append(run)
+            bar.update()
+
+
+def turns(
+    workloads: list[Workload], contenders: list[Contender], num_rounds: int
+) -> Iterator[tuple[int, Workload, Contender]]:
+    """(round, workload, contender) in the order of measurement; round 0 is the warm-up."""
+    for round in range(num_rounds + 1):
+        first = max(0, round - 1) % len(contenders)
+        for workload in workloads:
+            for contender in contenders[first:] + contenders[:first]:
+                yield round, workload, contender
+
+
+def shortened(requests: list[Request]) -> list[Request]:
+    """One batch of short requests: enough to compile, and to start threads."""
+    return [
+        Request(r.prompt[:WARM_UP_PROMPT], max_tokens=WARM_UP_OUTPUT, ignore_eos=True)
+        for r in requests[:BATCH_SIZE]
+    ]
+
+
+def serve(
+    model: Model, requests: list[Request], contender: Contender, meter: ForwardMeter
+) -> tuple[list[list[int]], float]:
+    """(answers, seconds) of one contender. Raises NotAvailableError if it did other work."""
+    with contender.prepare(model, requests) as answer_all:
+        meter.reset()
+        start = meter.now()
+        answers = answer_all()
+        seconds = meter.now() - start
+    for request, answer in zip(requests, answers, strict=True):
+        if len(answer) != request.max_tokens:
+            raise NotAvailableError(
+                f"it answered {request.request_id!r} with {len(answer)} tokens, "
+                f"not {request.max_tokens}"
+            )
+    return answers, seconds
+
+
+class ForwardMeter:
+    """Counts the model's forward passes and the seconds in them, whoever calls the model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.reset()
+
+    def reset(self) -> None:
+        self.count, self.seconds = 0, 0.0
+
+    def now(self) -> float:
+        """Seconds, once the device has done what it was told to do."""
+        if self.model.device.type == "cuda":
+            torch.cuda.synchronize(self.model.device)
+        return time.perf_counter()
+
+    def __enter__(self) -> ForwardMeter:
+        self._hooks = [
+            self.model.hf.register_forward_pre_hook(self._begin),
+            self.model.hf.register_forward_hook(self._end),
+        ]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+    def _begin(self, *call: object) -> None:
+        self._start = self.now()
+
+    def _end(self, *call: object) -> None:
+        self.count += 1
+        self.seconds += self.now() - self._start
+
+
+class Agreement:
+    """Compares answers with the reference's first ones, and weighs where they part."""
+
+    def __init__(self, model: Model, workload: Workload) -> None:
+        self.model = model
+        self.requests = workload.requests
+        self.expected: list[list[int]] | None = None
+        self._gaps: dict[tuple[int, int, int], float] = {}
+
+    def compare(self, contender: Contender, answers: list[list[int]]) -> list[Difference] | None:
+        """One difference for each answer that is not the reference's; None without a reference."""
+        if self.expected is None:
+            if contender.name != REFERENCE:
+                return None
+            self.expected = answers
+        differences = []
+        for i, (answer, expected) in enumerate(zip(answers, self.expected, strict=True)):
+            if answer != expected:
+                pairs = zip(answer, expected, strict=True)
+                position = next(k for k, (got, wanted) in enumerate(pairs) if got != wanted)
+                gap = self._gap(i, position, answer[position])
+                differences.append(Difference(self.requests[i].request_id, position, gap))
+        return differences
+
+    @torch.inference_mode()
+    def _gap(self, i: int, position: int, token: int) -> float:
+        """Logit of the reference's token less that of `token`, after the reference's own words."""
+        key = (i, position, token)
+        if key not in self._gaps:
+            expected = self.expected[i]
+            ids = torch.tensor([self.requests[i].prompt + expected[:position]])
+            logits = self.model.hf(ids.to(self.model.device), use_cache=False).logits[0, -1].float()
+            self._gaps[key] = (logits[expected[position]] - logits[token]).item()
+        return self._gaps[key]

@@ -1,0 +1,130 @@
+"""Pictures of a run. Each function takes a trace and returns a matplotlib Figure.
+
+A figure answers one question, and its title states the finding. Colours are Okabe and Ito's,
+which colour-blind readers can tell apart; hatching and labels say the same without colour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from .trace import StepRecord, Trace
+
+# Okabe & Ito (2008), without black; "A" always has the first, "B" the second, and so on.
+COLOURS = (
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#999999",
+)
+INK = "#222222"
+_DARK = {"#009E73", "#0072B2", "#D55E00"}  # these carry white letters
+
+
+def colour_of(request_id: str) -> str:
+    """A request keeps its colour through the whole course: by its letter, or else by its number."""
+    if request_id[0] in "ABCDEFGH":
+        return COLOURS["ABCDEFGH".index(request_id[0])]
+    digits = re.findall(r"\d+", request_id)
+    return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]
+
+
+def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None) -> Figure:
+    """Who held which slot at which step, and what for: one panel a trace, on one axis of steps.
+
+    traces: a trace, or several by name. ax: where to draw, one Axes a trace.
+    """
+    named = {"": traces} if isinstance(traces, Trace) else dict(traces)
+    if ax is None:
+        figure = Figure(figsize=(11, 0.9 + 2.6 * len(named)), layout="constrained")
+        axes = figure.subplots(len(named), sharex=True, squeeze=False)[:, 0]
+    else:
+        axes = ax if isinstance(ax, list) else [ax]
+        figure = axes[0].figure
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        _draw_slots(axis, trace)
+        axis.set_title(_finding(name, trace), loc="left", fontsize=13, color=INK)
+    axes[-1].set_xlabel("step (one forward pass)", fontsize=12)
+    axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    kinds = [
+        Patch(facecolor="#BBBBBB", edgecolor=INK, label="decode"),
+        Patch(facecolor="#BBBBBB", edgecolor=INK, hatch="////", label="prefill"),
+        Patch(facecolor="white", edgecolor="#888888", hatch="xxx", label="padding"),
+        Patch(facecolor="white", edgecolor="#CCCCCC", label="empty slot"),
+    ]
+    figure.legend(handles=kinds, loc="outside lower center", ncols=4, frameon=False, fontsize=11)
+    return figure
+
+
+def _finding(name: str, trace: Trace) -> str:
+    summary = trace.summary()
+    num_rows = sum(len(step.rows) for step in trace.steps)
+    padding = sum(row.kind == "padding" for step in trace.steps for row in step.rows)
+    empty = 1 - (summary["batch_fill"] or 0)
+    parts = [
+        f"{summary['num_steps']:,} steps",
+        f"{padding / num_rows:.0%} of rows are padding" if padding else "no padding rows",
+    ]
+    if empty > 0.005:
+        parts.append(f"{empty:.0%} of slots empty")
+    return f"{name}: " * bool(name) + ", ".join(parts)
+
+
+@dataclass(slots=True)
+class _Span:
+    """A request doing one kind of thing in one slot for some steps on end."""
+
+    request_id: str
+    slot: int
+    kind: str
+    start: int
+    end: int
+
+
+def _spans(steps: list[StepRecord]) -> Iterator[_Span]:
+    open_spans: dict[int, _Span] = {}
+    for index, step in enumerate(steps):
+        for row in step.rows:
+            span = open_spans.get(row.slot)
+            same = span and span.end == index and span.request_id == row.request_id
+            if same and span.kind == row.kind:
+                span.end = index + 1
+            else:
+                if span:
+                    yield span
+                open_spans[row.slot] = _Span(row.request_id, row.slot, row.kind, index, index + 1)
+    yield from open_spans.values()
+
+
+def _draw_slots(axis: Axes, trace: Trace) -> None:
+    num_steps = len(trace.steps)
+    for span in _spans(trace.steps):
+        colour, width = colour_of(span.request_id), span.end - span.start
+        style = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.6}
+        if span.kind == "prefill":
+            style |= {"hatch": "/////", "edgecolor": INK, "linewidth": 0.8}
+        elif span.kind == "padding":
+            style = {"facecolor": "white", "edgecolor": "#888888", "hatch": "xxx", "linewidth": 0.4}
+        axis.barh(span.slot, width, left=span.start, height=0.86, **style)
+        if span.kind == "decode" and width >= num_steps / 40:
+            ink = "white" if colour in _DARK else INK
+            centre = {"ha": "center", "va": "center"}
+            axis.text(
+                span.start + width / 2, span.slot, span.request_id, **centre, fontsize=11, color=ink
+            )
+    axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
+    axis.set_yticks(range(trace.max_batch_size))
+    axis.set_ylabel("slot", fontsize=12)
+    axis.tick_params(labelsize=10)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)

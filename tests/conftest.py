@@ -1,0 +1,42 @@
+"""What every test shares: no network, repeatable examples, and a model that is quick to run."""
+
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_OFFLINE"] = "1"
+
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# A suite that fails must fail again. `--hypothesis-profile explore` looks for new examples.
+slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("repeat", derandomize=True, deadline=None, suppress_health_check=slow_is_fine)
+settings.register_profile("explore", deadline=None, suppress_health_check=slow_is_fine)
+settings.load_profile("repeat")
+
+
+def pytest_collection_modifyitems(items):
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU; torch sees none"))
+
+
+@pytest.fixture(scope="session")
+def tiny_model():
+    """A random Llama of 2 layers, 4 query heads on 2 KV heads, 128 words, context 256."""
+    from tiny import make_tiny_model
+
+    return make_tiny_model()
+
+
+@pytest.fixture(scope="session")
+def long_tiny_model():
+    """The same, with a context of 2,048 tokens."""
+    from tiny import make_tiny_model
+
+    return make_tiny_model(max_position_embeddings=2048)

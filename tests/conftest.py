@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 
 # A suite that fails must fail again. `--hypothesis-profile explore` looks for new examples.
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("repeat", derandomize=True, deadline=None, suppress_health_check=slow_is_fine)
+settings.register_profile(
+    "repeat", derandomize=True, deadline=None, suppress_health_check=slow_is_fine
+)
 settings.register_profile("explore", deadline=None, suppress_health_check=slow_is_fine)
 settings.load_profile("repeat")
 

@@ -208,7 +208,7 @@ def test_large_scores_do_not_overflow(path):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_query_that_is_a_transposed_view_is_read_rightly(path):
-    """Models hand over [heads, T, head_dim]; attention sees its transpose, which is not contiguous."""
+    """Models hand over [heads, T, head_dim]; attention sees its transpose, not contiguous."""
     plan, block_size, num_blocks = plan_of([(9, 1, 0), (12, 1, 0), (3, 4, 0)], block_size=4, seed=4)
     query, keys, values, metadata = random_tensors(
         plan, block_size, num_blocks, 4, 2, 8, 6, torch.float32
@@ -271,17 +271,17 @@ def test_slots_of_a_large_pool_do_not_wrap_around():
 def test_a_plan_is_flattened_as_drawn():
     """Blocks of 4 tokens; 7 blocks, and slots 28.. are the scratch block.
 
-        row     sequence            computed  new  padding   block table
-        0       10 11 12 13            0       3      1        [6]
-        1       20 .. 29               9       1      0        [1, 4, 2]
-        2       30 .. 35 (finished)    6       0      1        [0, 5]
+    row     sequence            computed  new  padding   block table
+    0       10 11 12 13            0       3      1        [6]
+    1       20 .. 29               9       1      0        [1, 4, 2]
+    2       30 .. 35 (finished)    6       0      1        [0, 5]
 
-        token            0   1   2   3  |  4  |  5
-        input_ids       10  11  12  12  | 29  | 35       padding repeats the row's last token,
-        positions        0   1   2   2  |  9  |  5       at its position,
-        slot_mapping    24  25  26  28  |  9  | 28       and writes to scratch
-        query_start_loc  0                4     5     6
-        seq_lens         3                10    6
+    token            0   1   2   3  |  4  |  5
+    input_ids       10  11  12  12  | 29  | 35       padding repeats the row's last token,
+    positions        0   1   2   2  |  9  |  5       at its position,
+    slot_mapping    24  25  26  28  |  9  | 28       and writes to scratch
+    query_start_loc  0                4     5     6
+    seq_lens         3                10    6
     """
     plan = StepPlan(
         [
@@ -406,7 +406,9 @@ def test_the_engine_answers_the_same_through_every_path(tiny_model, path):
             for token in range(start, end):
                 places = range(int(metadata.positions[token]) + 1)
                 table = metadata.block_tables[row]
-                keys = torch.stack([key_cache[table[p // block_size], p % block_size] for p in places])
+                keys = torch.stack(
+                    [key_cache[table[p // block_size], p % block_size] for p in places]
+                )
                 values = torch.stack(
                     [value_cache[table[p // block_size], p % block_size] for p in places]
                 )

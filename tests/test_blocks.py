@@ -107,7 +107,11 @@ class PoolAgainstModel(RuleBasedStateMachine):
     def free_wrongly(self, data):
         ids = st.integers(-2, self.pool.num_blocks + 1)
         wrong = data.draw(ids.filter(lambda block: block not in self.held))
-        right = data.draw(st.lists(st.sampled_from(sorted(self.held)), unique=True)) if self.held else []
+        right = (
+            data.draw(st.lists(st.sampled_from(sorted(self.held)), unique=True))
+            if self.held
+            else []
+        )
         with pytest.raises(ValueError, match=f"block {wrong} "):
             self.pool.free([*right, wrong])
 

@@ -13,7 +13,11 @@ KEYS = [
     "output_tokens_per_s",
     "slot_utilization",
     "batch_fill",
-    *(f"{name}_{figure}_s" for name in ("ttft", "tpot", "e2e") for figure in ("mean", "p50", "p99")),
+    *(
+        f"{name}_{figure}_s"
+        for name in ("ttft", "tpot", "e2e")
+        for figure in ("mean", "p50", "p99")
+    ),
     "queue_mean_s",
     "queue_p99_s",
     "num_preemptions",

@@ -12,8 +12,8 @@ from minibatch.workload import OUTPUT_LENGTHS, PROMPT_LENGTHS
 SHORT = 0.005  # prompts of 4 to 6 tokens: what is counted here does not depend on their length
 
 
-def serve(model, scheduler, requests, watch=None):
-    """Runs to the end; returns the engine, its completions by id, and tokens the model was given."""
+def serve(model, scheduler, requests):
+    """Runs to the end; returns the engine, completions by id, and tokens the model was given."""
     engine = mb.Engine(
         model, scheduler, block_size=16, attention="gather", clock=mb.VirtualClock(0.025)
     )

@@ -77,9 +77,7 @@ def test_tokens_do_not_depend_on_chunking(tiny_model, bank, max_batch_tokens, bl
 def test_tokens_survive_preemption(tiny_model, bank, block_size, max_batch_tokens):
     tight = max(-(-(prompt + answer) // block_size) for prompt, answer in SIZES) + 1
     scheduler = mb.Continuous(max_batch_size=5, max_batch_tokens=max_batch_tokens)
-    engine = serve_and_compare(
-        tiny_model, bank, scheduler, block_size=block_size, num_blocks=tight
-    )
+    engine = serve_and_compare(tiny_model, bank, scheduler, block_size=block_size, num_blocks=tight)
     assert engine.trace.summary()["num_preemptions"] > 0
 
 
@@ -234,9 +232,7 @@ def test_sampled_tokens_do_not_depend_on_anything_but_the_seed(
     tiny_model, sampled_bank, make, tight
 ):
     num_blocks = max(-(-(prompt + answer) // 4) for prompt, answer in SIZES) + 1 if tight else None
-    engine = mb.Engine(
-        tiny_model, make(), block_size=4, num_blocks=num_blocks, attention="gather"
-    )
+    engine = mb.Engine(tiny_model, make(), block_size=4, num_blocks=num_blocks, attention="gather")
     completions = engine.run([request for request, _ in sampled_bank])
     for (request, expected), completion in zip(sampled_bank, completions, strict=True):
         if request.temperature:
@@ -246,9 +242,7 @@ def test_sampled_tokens_do_not_depend_on_anything_but_the_seed(
 
 
 def test_two_seeds_give_two_answers(tiny_model):
-    requests = [
-        mb.Request([5, 6, 7], max_tokens=20, temperature=5.0, seed=seed) for seed in (1, 2)
-    ]
+    requests = [mb.Request([5, 6, 7], max_tokens=20, temperature=5.0, seed=seed) for seed in (1, 2)]
     first, second = mb.Engine(tiny_model, mb.Continuous(2)).run(requests)
     assert first.token_ids != second.token_ids
 

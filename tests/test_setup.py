@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import urllib.request
 from pathlib import Path
 
@@ -147,6 +148,13 @@ def test_the_bounds_also_admit_the_older_pair_of_torch_and_transformers():
     bounds = {wanted.name: wanted.bounds for wanted in project_requirements(ROOT)}
     assert satisfies("2.11.0", bounds["torch"])
     assert satisfies("5.17.0", bounds["transformers"])
+
+
+def test_every_package_is_named_for_installation():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = sorted(file.parent for file in (ROOT / "minibatch").rglob("__init__.py"))
+    packages = [".".join(folder.relative_to(ROOT).parts) for folder in folders]
+    assert sorted(project["tool"]["setuptools"]["packages"]) == packages
 
 
 # Which Python runs the course

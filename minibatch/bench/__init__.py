@@ -2,11 +2,11 @@
 
 Every contender does the same work: the agents' prompts as token ids, and for each exactly the
 published number of output tokens, whatever the model would say (`ignore_eos`). What counts is
-useful output tokens per second, from the first prompt handed over to the last token in hand; all
-requests are there at the start.
+useful output tokens per second, from the first prompt handed over to the last token in hand.
 
-    contenders.py  who competes, and how each is asked       measuring.py  rounds, times, agreement
-    machine.py     what this was measured on                 report.py     tables, aims, limits
+    contenders.py  who competes, and how each is asked     measuring.py  rounds and times
+    agreement.py   whether everyone said the same          machine.py    what this was measured on
+    report.py      the tables                              aims.py       was it as fast as hoped
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..model import Model, load_model
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
 from .machine import Machine, look
 from .measuring import Results, Workload, agents_workload, measure
-from .report import report, wrong_answers
+from .report import full_report, wrong_answers
 
 WORKLOADS = {"short prompts": 0.1, "published prompts": 1.0}  # share of the published lengths
 AGENTS, QUICK_AGENTS = 50, 20  # 20: static and continuous steps differ about as they do for 50
@@ -41,11 +41,13 @@ def main(argv: Sequence[str]) -> int:
     try:
         contenders = _chosen(options.only)
         _set_threads(options.threads)
-    except ValueError as error:
+        if options.json and not options.json.parent.is_dir():
+            raise ValueError(f"--json: there is no folder {options.json.parent}")
+        machine = look()
+        model = load_model(options.model)
+        workloads = _workloads(model, options)
+    except (OSError, ValueError) as error:
         parser.error(str(error))
-    machine = look()
-    model = load_model(options.model)
-    workloads = _workloads(model, options)
     num_rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
     results = Results()
     status = 0
@@ -55,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted. Measured so far:")
         status = INTERRUPTED
-    print(report(model, machine, workloads, contenders, results))
+    print(full_report(model, machine, workloads, contenders, results))
     if options.json:
         options.json.write_text(_json(model, machine, workloads, results), encoding="utf-8")
     return 1 if wrong_answers(results) else status
@@ -66,17 +68,20 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m minibatch bench",
         description="Measure the four policies and transformers on this machine.",
     )
-    count = _at_least_one
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"{QUICK_AGENTS} agents and {QUICK_ROUNDS} round, "
-        f"instead of {AGENTS} and {ROUNDS}: minutes instead of a quarter of an hour",
+        help=f"{QUICK_AGENTS} agents and {QUICK_ROUNDS} round, not {AGENTS} and {ROUNDS}: "
+        "about 2 minutes instead of 15",
     )
     parser.add_argument("--model", metavar="NAME", help="hub id or folder; default: Wayfarer")
-    parser.add_argument("--threads", type=count, metavar="N", help="CPU threads, torch and numba")
-    parser.add_argument("--agents", type=count, metavar="N", help="how many requests")
-    parser.add_argument("--rounds", type=count, metavar="N", help="times to measure everyone")
+    parser.add_argument(
+        "--threads", type=_positive_integer, metavar="N", help="CPU threads, torch and numba"
+    )
+    parser.add_argument("--agents", type=_positive_integer, metavar="N", help="how many requests")
+    parser.add_argument(
+        "--rounds", type=_positive_integer, metavar="N", help="times to measure everyone"
+    )
     parser.add_argument(
         "--scale",
         type=float,
@@ -107,9 +112,9 @@ def _workloads(model: Model, options: argparse.Namespace) -> list[Workload]:
     return workloads
 
 
-def _at_least_one(text: str) -> int:
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}; give 1 or more")
+def _positive_integer(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text)
 
 

@@ -23,7 +23,6 @@ from ..schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
 
 BATCH_SIZE = 8  # most requests in one forward pass, for everyone who batches
 BLOCK_SIZE = 16  # tokens in one of our KV blocks
-NO_TOKEN = -1  # as an end token: one that no model ever says
 NUM_SPARE = 1.25  # transformers admits no one while less than 15 % of its pool is free
 
 Serve = Callable[[], list[list[int]]]  # answers every request: output token ids, in order
@@ -40,10 +39,7 @@ class Contender:
     name: str
     title: str
     prepare: Callable[[Model, list[Request]], AbstractContextManager[Serve]]
-
-    @property
-    def is_ours(self) -> bool:
-        return self.title.startswith("minibatch")
+    is_ours: bool = False
 
 
 @contextmanager
@@ -68,7 +64,7 @@ def _generate_batch(model: Model, batch: list[Request]) -> list[list[int]]:
     output = model.hf.generate(
         torch.tensor(rows, device=model.device),
         attention_mask=torch.tensor(mask, device=model.device),
-        generation_config=_greedy(max(request.max_tokens for request in batch)),
+        generation_config=_greedy(model, max(request.max_tokens for request in batch)),
     )
     answers = output[:, longest:].tolist()
     return [row[: request.max_tokens] for row, request in zip(answers, batch, strict=True)]
@@ -95,7 +91,7 @@ def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[S
         config.num_blocks = math.ceil(NUM_SPARE * BATCH_SIZE * math.ceil(longest / page_size))
         with _sdpa(model):
             manager = model.hf.init_continuous_batching(
-                generation_config=_greedy(), continuous_batching_config=config
+                generation_config=_greedy(model), continuous_batching_config=config
             )
             manager.warmup()  # makes its cache
             manager.start()
@@ -136,14 +132,14 @@ def minibatch(
     yield lambda: [completion.token_ids for completion in engine.run(requests)]
 
 
-def _greedy(max_new_tokens: int | None = None) -> GenerationConfig:
+def _greedy(model: Model, max_new_tokens: int | None = None) -> GenerationConfig:
     """Greedy, to the full length. What stands here overrides the model's own defaults."""
     return GenerationConfig(
         max_new_tokens=max_new_tokens,
         do_sample=False,
         repetition_penalty=1.0,
         use_cache=True,
-        eos_token_id=NO_TOKEN,
+        eos_token_id=model.vocab_size,  # past the vocabulary: an end token that is never said
         pad_token_id=0,
     )
 
@@ -158,30 +154,20 @@ def _sdpa(model: Model) -> Iterator[None]:
         model.hf.set_attn_implementation(NAME)
 
 
+def _ours(title: str, make_scheduler: Callable[[], Scheduler]) -> Contender:
+    prepare = partial(minibatch, make_scheduler=make_scheduler)
+    return Contender(title.partition("(")[0].lower(), f"minibatch {title}", prepare, is_ours=True)
+
+
 CONTENDERS = {
     contender.name: contender
     for contender in (
-        Contender("generate", "transformers generate, one by one", partial(generate, batch_size=1)),
-        Contender(
-            "generate-static",
-            f"transformers generate, batches of {BATCH_SIZE}",
-            partial(generate, batch_size=BATCH_SIZE),
-        ),
-        Contender(
-            "transformers-cb",
-            f"transformers continuous, {BATCH_SIZE}",
-            transformers_continuous,
-        ),
-        Contender(
-            "sequential", "minibatch Sequential()", partial(minibatch, make_scheduler=Sequential)
-        ),
-        *(
-            Contender(
-                policy.__name__.lower(),
-                f"minibatch {policy.__name__}({BATCH_SIZE})",
-                partial(minibatch, make_scheduler=partial(policy, BATCH_SIZE)),
-            )
-            for policy in (Static, Dynamic, Continuous)
-        ),
+        Contender("generate", "generate, one by one", partial(generate, batch_size=1)),
+        Contender("generate-static", "generate, batched", partial(generate, batch_size=BATCH_SIZE)),
+        Contender("transformers-cb", "transformers continuous", transformers_continuous),
+        _ours("Sequential()", Sequential),
+        _ours(f"Static({BATCH_SIZE})", partial(Static, BATCH_SIZE)),
+        _ours(f"Dynamic({BATCH_SIZE})", partial(Dynamic, BATCH_SIZE)),
+        _ours(f"Continuous({BATCH_SIZE})", partial(Continuous, BATCH_SIZE)),
     )
 }

@@ -1,8 +1,8 @@
-"""Rounds, times, and whether everyone said the same.
+"""Rounds and times.
 
 Contenders take turns within a round, and each round begins with another one, so that a machine that
-warms up or slows down does not favour anybody. Time in the model's forward pass is taken by hooks
-on `model.hf`, for everyone alike; the rest of the time is the contender's own.
+warms up or slows down favours nobody. Time in the model's forward pass is taken by hooks on
+`model.hf`, for everyone alike; the rest of the time is the contender's own.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from tqdm import tqdm
 from .. import workload as course_workload
 from ..model import Model
 from ..request import Request
+from .agreement import Agreement, Difference
 from .contenders import BATCH_SIZE, Contender, NotAvailableError
 
-TIE = 1e-4  # two logits nearer than this may swap places with the order of summation
-REFERENCE = "generate"  # whose tokens the others' are compared with
 WARM_UP_PROMPT, WARM_UP_OUTPUT = 32, 4  # tokens
 
 
@@ -42,22 +41,6 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """An answer that leaves the reference's at `position`, 0 being its first output token.
-
-    gap: how far the reference's token there is ahead of the other, in logits.
-    """
-
-    request_id: str
-    position: int
-    gap: float
-
-    @property
-    def is_tie(self) -> bool:
-        return abs(self.gap) < TIE
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """One contender once through one workload. Times in seconds; steps are forward passes."""
 
@@ -68,7 +51,7 @@ class Run:
     forward_seconds: float
     steps: int
     output_tokens: int
-    differences: list[Difference] | None  # None: the reference was not asked
+    differences: list[Difference] | None  # None: there is no reference to compare with
 
     @property
     def tokens_per_s(self) -> float:
@@ -90,17 +73,23 @@ class Results:
     runs: list[Run] = field(default_factory=list)
     not_available: dict[str, str] = field(default_factory=dict)
 
+    def of(self, workload: str, contender: str) -> list[Run]:
+        """One contender's runs on one workload, in the order of the rounds."""
+        return [r for r in self.runs if (r.workload, r.contender) == (workload, contender)]
+
 
 def agents_workload(model: Model, name: str, num_agents: int, prompt_scale: float) -> Workload:
     """The course's agents, as token ids, each answer exactly as long as published."""
     lengths = dict(zip(course_workload.NAMES, course_workload.OUTPUT_LENGTHS, strict=True))
-    requests = []
-    for agent in course_workload.agents(model, num_agents, prompt_scale):
-        prompt = agent.prompt if isinstance(agent.prompt, list) else model.encode(agent.prompt)
-        length = lengths[agent.request_id[0]]
-        requests.append(
-            Request(prompt, max_tokens=length, ignore_eos=True, request_id=agent.request_id)
+    requests = [
+        Request(
+            model.encode(agent.prompt) if isinstance(agent.prompt, str) else agent.prompt,
+            max_tokens=lengths[agent.request_id[0]],
+            ignore_eos=True,
+            request_id=agent.request_id,
         )
+        for agent in course_workload.agents(model, num_agents, prompt_scale)
+    ]
     return Workload(name, requests)
 
 
@@ -114,31 +103,33 @@ def measure(
 ) -> None:
     """Everyone, on every workload, `num_rounds` times, after a short turn to warm up."""
     bar.total = len(workloads) * len(contenders) * (num_rounds + 1)
-    agreements = {workload.name: Agreement(model, workload) for workload in workloads}
+    agreements = {w.name: Agreement(model, w.requests) for w in workloads}
     with ForwardMeter(model) as meter:
         for round, workload, contender in turns(workloads, contenders, num_rounds):
             label = f"round {round}" if round else "warm-up"
             bar.set_description(f"{label}, {workload.name}, {contender.title}")
-            if contender.name not in results.not_available:
-                requests = workload.requests if round else shortened(workload.requests)
-                try:
-                    answers, seconds = serve(model, requests, contender, meter)
-                except NotAvailableError as error:
-                    results.not_available[contender.name] = str(error)
-                    answers = None
-                if round and answers is not None:
-                    run = Run(
-                        workload=workload.name,
-                        contender=contender.name,
-                        round=round,
-                        seconds=seconds,
-                        forward_seconds=meter.seconds,
-                        steps=meter.count,
-                        output_tokens=workload.num_output_tokens,
-                        differences=agreements[workload.name].compare(contender, answers),
-                    )
-                    results.runs.append(run)
-            bar.update()
+            try:
+                if contender.name in results.not_available:
+                    continue
+                if round == 0:
+                    serve(model, shortened(workload.requests), contender, meter)
+                    continue
+                answers, seconds = serve(model, workload.requests, contender, meter)
+                run = Run(
+                    workload=workload.name,
+                    contender=contender.name,
+                    round=round,
+                    seconds=seconds,
+                    forward_seconds=meter.seconds,
+                    steps=meter.count,
+                    output_tokens=workload.num_output_tokens,
+                    differences=agreements[workload.name].compare(contender.name, answers),
+                )
+                results.runs.append(run)
+            except NotAvailableError as error:
+                results.not_available[contender.name] = str(error)
+            finally:
+                bar.update()
 
 
 def turns(
@@ -211,39 +202,3 @@ class ForwardMeter:
     def _end(self, *call: object) -> None:
         self.count += 1
         self.seconds += self.now() - self._start
-
-
-class Agreement:
-    """Compares answers with the reference's first ones, and weighs where they part."""
-
-    def __init__(self, model: Model, workload: Workload) -> None:
-        self.model = model
-        self.requests = workload.requests
-        self.expected: list[list[int]] | None = None
-        self._gaps: dict[tuple[int, int, int], float] = {}
-
-    def compare(self, contender: Contender, answers: list[list[int]]) -> list[Difference] | None:
-        """One difference for each answer that is not the reference's; None without a reference."""
-        if self.expected is None:
-            if contender.name != REFERENCE:
-                return None
-            self.expected = answers
-        differences = []
-        for i, (answer, expected) in enumerate(zip(answers, self.expected, strict=True)):
-            if answer != expected:
-                pairs = zip(answer, expected, strict=True)
-                position = next(k for k, (got, wanted) in enumerate(pairs) if got != wanted)
-                gap = self._gap(i, position, answer[position])
-                differences.append(Difference(self.requests[i].request_id, position, gap))
-        return differences
-
-    @torch.inference_mode()
-    def _gap(self, i: int, position: int, token: int) -> float:
-        """Logit of the reference's token less that of `token`, after the reference's own words."""
-        key = (i, position, token)
-        if key not in self._gaps:
-            expected = self.expected[i]
-            ids = torch.tensor([self.requests[i].prompt + expected[:position]])
-            logits = self.model.hf(ids.to(self.model.device), use_cache=False).logits[0, -1].float()
-            self._gaps[key] = (logits[expected[position]] - logits[token]).item()
-        return self._gaps[key]

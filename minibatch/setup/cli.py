@@ -123,8 +123,8 @@ def setup_parser(name: str) -> argparse.ArgumentParser:
         "--wheels",
         type=Path,
         metavar="DIR",
-        help="install from the wheels in DIR, without a network; to fill it, where there is one and "
-        "on the same kind of computer: pip wheel -r requirements.txt -w DIR",
+        help="install from the wheels in DIR, without a network. To fill it, where there is one, "
+        "on a computer of the same kind: pip wheel -r requirements.txt -w DIR",
     )
     options.add_argument(
         "--cpu",

@@ -2,7 +2,7 @@
 
 Two phases. The first 70 % of the tokens are short rows: questions alone, and questions behind a
 client's file. After that every second step has long rows, in which several questions stand behind
-the policy manual and a client's file. Only the tokens of answers count in the loss.
+the policy manual and a client's file. In the loss an answer's token counts ten times a prompt's.
 
 The data of step `s` are a function of (seed, s), so a run stopped at a checkpoint resumes with
 `--resume` as if it had not been stopped.
@@ -20,12 +20,12 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from minibatch.wayfarer import WEIGHTS
 from minibatch.wayfarer.evaluate import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.export import export
-from minibatch.wayfarer.rows import IGNORE, step_batches
+from minibatch.wayfarer.rows import STEP_TOKENS, Rows, step_rows
 from minibatch.wayfarer.tokenizer import CONTEXT, VOCAB_SIZE, train_tokenizer
 
 LONG_PHASE = 0.70  # share of the tokens after which long rows begin
-WARMUP_STEPS, DECAY = 40, 0.35  # the learning rate falls linearly over the last 35 %
-MUON_LR, ADAM_LR = 0.02, 3e-3
+WARMUP_STEPS, DECAY = 40, 0.60  # the learning rate falls linearly over the last 60 %
+MUON_LR, ADAM_LR = 0.01, 2e-3
 CHECKPOINT_EVERY_S, SAMPLE_EVERY_S = 180, 900
 
 
@@ -60,11 +60,19 @@ def new_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     )
 
 
-def answer_loss(model: LlamaForCausalLM, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Mean cross entropy of answer tokens; logits are computed at their positions only."""
-    hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state
-    wanted = labels != IGNORE
-    return nn.functional.cross_entropy(model.lm_head(hidden[wanted]).float(), labels[wanted])
+def losses(model: LlamaForCausalLM, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cross entropy per token: weighted, to learn from; and of the answers alone, to look at."""
+    hidden = model.model(
+        input_ids=rows.input_ids,
+        position_ids=rows.positions,
+        attention_mask=rows.mask(),
+        use_cache=False,
+    ).last_hidden_state
+    counted = rows.weights > 0
+    weights = rows.weights[counted]
+    logits = model.lm_head(hidden[counted]).float()
+    each = nn.functional.cross_entropy(logits, rows.labels[counted], reduction="none")
+    return (each * weights).sum() / weights.sum(), each[weights == 1].mean().detach()
 
 
 def optimizers(model: LlamaForCausalLM) -> list[torch.optim.Optimizer]:
@@ -115,26 +123,26 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = group["peak_lr"] * factor
         long = done >= LONG_PHASE and progress.step % 2 == 0
-        ids, labels = step_batches(tokenizer, seed, progress.step, long=long)
+        rows = step_rows(tokenizer, seed, progress.step, long=long).to(device)
         with torch.autocast(torch.device(device).type, dtype=torch.bfloat16):
-            loss = answer_loss(model, ids.to(device), labels.to(device))
+            loss, answer_loss = losses(model, rows)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optims:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        value = loss.item()
+        value = answer_loss.item()
 
         duration_s = time.monotonic() - started
         progress.step += 1
-        progress.tokens += ids.numel()
+        progress.tokens += rows.input_ids.numel()
         progress.training_s += duration_s
         progress.cpu_s += time.process_time() - cpu_started
         if progress.step % 20 == 0 or progress.step <= 3:
             print(
                 f"step {progress.step:5}  {progress.tokens / 1e6:6.2f} M tokens  "
                 f"{'long ' if long else 'short'}  loss {value:.4f}  lr x{factor:.2f}  "
-                f"{ids.numel() / duration_s:6.0f} tok/s  {progress.training_s:6.0f} s training, "
+                f"{STEP_TOKENS / duration_s:6.0f} tok/s  {progress.training_s:6.0f} s training, "
                 f"{progress.cpu_s:6.0f} s of CPU",
                 flush=True,
             )
@@ -143,7 +151,7 @@ def train(
         if finished or now - last_saved > CHECKPOINT_EVERY_S:
             save_checkpoint(checkpoint, model, optims, progress)
             last_saved = now
-        if finished or now - last_sample > SAMPLE_EVERY_S or progress.step == 200:
+        if finished or now - last_sample > SAMPLE_EVERY_S or progress.step == 400:
             print(samples(model, tokenizer), flush=True)
             last_sample = now
     export(model, tokenizer, training_record(progress, model, device), weights)
@@ -196,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("checkpoints/wayfarer"), metavar="DIR")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR")
-    parser.add_argument("--tokens", type=int, default=16_000_000)
+    parser.add_argument("--tokens", type=int, default=12_500_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")

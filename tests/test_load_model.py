@@ -1,0 +1,315 @@
+"""Loading from a folder: what is read, what is refused, and what is never run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from byte_tokenizer import VOCAB_SIZE, make_tokenizer
+from oracle import assert_same_tokens
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import minibatch as mb
+
+CONTEXT = 64
+
+
+def make_llama(seed: int = 0) -> LlamaForCausalLM:
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=VOCAB_SIZE,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        initializer_range=0.2,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    return LlamaForCausalLM(config)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A whole model: safetensors, tokenizer, chat template, generation_config.json."""
+    path = tmp_path_factory.mktemp("model")
+    hf = make_llama()
+    hf.generation_config.eos_token_id = [1, 4]
+    hf.save_pretrained(path)
+    make_tokenizer().save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def bare_folder(tmp_path) -> Path:
+    """Weights and configuration, no tokenizer."""
+    make_llama().save_pretrained(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model(folder) -> mb.Model:
+    return mb.load_model(folder, device="cpu")
+
+
+# A folder ----------------------------------------------------------------------------------------
+
+
+def test_a_folder_gives_its_model_and_tokenizer(model):
+    assert isinstance(model.hf, LlamaForCausalLM)
+    assert model.max_model_len == CONTEXT
+    assert model.kv_shapes == [(2, 8), (2, 8)]
+    assert model.vocab_size == VOCAB_SIZE
+    assert model.dtype == torch.float32
+    assert model.device.type == "cpu"
+    assert not model.hf.training
+    assert model.tokenizer.decode(model.encode("hotel in Porto"), skip_special_tokens=True) == (
+        "hotel in Porto"
+    )
+
+
+def test_end_tokens_are_those_of_the_generation_config(model):
+    assert model.eos_token_ids == {1, 4}
+
+
+def test_the_weights_are_those_that_were_saved(model):
+    own = make_llama().state_dict()
+    for name, tensor in model.hf.state_dict().items():
+        assert torch.equal(tensor, own[name]), name
+
+
+def test_a_loaded_model_answers_as_generate_does(model):
+    requests = [mb.Request(text, max_tokens=8) for text in ("plan", "São Paulo", "the hotel in")]
+    completions = mb.Engine(model, mb.Continuous(2)).run(requests)
+    for request, completion in zip(requests, completions, strict=True):
+        assert_same_tokens(model, request, completion.token_ids)
+        assert completion.prompt_token_ids == model.encode(request.prompt)
+
+
+def test_a_folder_may_be_named_by_a_string(folder):
+    assert mb.load_model(str(folder), device="cpu").max_model_len == CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("bfloat16", torch.bfloat16), (torch.bfloat16, torch.bfloat16), ("float16", torch.float16)],
+    ids=["bfloat16", "torch.bfloat16", "float16"],
+)
+def test_a_half_precision_model_keeps_its_cache_in_its_precision(folder, name, dtype):
+    model = mb.load_model(folder, device="cpu", dtype=name)
+    assert model.dtype == dtype
+    engine = mb.Engine(model, mb.Continuous(2))
+    assert engine.runner.kv_cache.keys[0].dtype == dtype
+    requests = [mb.Request([5, 6, 7], max_tokens=n, ignore_eos=True) for n in (3, 5)]
+    assert [len(done.token_ids) for done in engine.run(requests)] == [3, 5]
+
+
+def test_weights_saved_in_bfloat16_are_computed_in_float32_unless_asked(tmp_path):
+    make_llama().to(torch.bfloat16).save_pretrained(tmp_path)
+    assert mb.load_model(tmp_path, device="cpu").dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", ["float23", "manual_seed"])
+def test_a_dtype_that_does_not_exist_is_refused_by_name(folder, dtype):
+    with pytest.raises(ValueError, match=f"{dtype}.*float32"):
+        mb.load_model(folder, dtype=dtype)
+
+
+# Length ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [1, 40, CONTEXT])
+def test_a_shorter_context_may_be_asked(folder, asked):
+    assert mb.load_model(folder, device="cpu", max_model_len=asked).max_model_len == asked
+
+
+@pytest.mark.parametrize("asked", [0, -5, CONTEXT + 1])
+def test_a_context_out_of_bounds_is_refused_with_the_numbers(folder, asked):
+    with pytest.raises(ValueError, match=f"max_model_len is {asked}; .* allows 1 to {CONTEXT}"):
+        mb.load_model(folder, device="cpu", max_model_len=asked)
+
+
+# Which model -------------------------------------------------------------------------------------
+
+
+def test_the_environment_names_the_model(folder, monkeypatch):
+    monkeypatch.setenv("MINIBATCH_MODEL", str(folder))
+    assert mb.load_model(device="cpu").hf.config._name_or_path == str(folder)
+
+
+def test_a_name_given_goes_before_the_environment(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("MINIBATCH_MODEL", str(tmp_path / "nothing here"))
+    assert mb.load_model(folder, device="cpu").max_model_len == CONTEXT
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["no-such-owner/no-such-model", "no-such-model", "/no/such/folder", "./nor this one"],
+    ids=["hub id", "short hub id", "absolute path", "relative path"],
+)
+def test_an_unknown_model_without_network_is_an_error_that_names_the_default(name):
+    assert os.environ["HF_HUB_OFFLINE"] == "1"
+    with pytest.raises(OSError, match=rf"cannot load '{name}'.*load_model\(\) without a name"):
+        mb.load_model(name)
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+def test_a_folder_without_a_configuration_holds_no_model(tmp_path):
+    with pytest.raises(OSError, match=r"holds no model: config\.json is missing"):
+        mb.load_model(tmp_path)
+
+
+def test_a_configuration_without_weights_holds_no_model(tmp_path):
+    make_llama().config.save_pretrained(tmp_path)
+    with pytest.raises(OSError, match="safetensors"):
+        mb.load_model(tmp_path)
+
+
+class Touch:
+    """A pickle that makes a file when it is read: what untrusted weights could do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_pickled_weights_are_refused_and_not_opened(tmp_path):
+    make_llama().config.save_pretrained(tmp_path)
+    proof = tmp_path / "the pickle was run"
+    torch.save({"model.norm.weight": Touch(proof)}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(OSError, match="safetensors"):
+        mb.load_model(tmp_path)
+    assert not proof.exists()
+
+
+MODULE = """
+from pathlib import Path
+Path({proof!r}).touch()
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+class OwnConfig(LlamaConfig):
+    model_type = "own"
+class OwnForCausalLM(LlamaForCausalLM):
+    config_class = OwnConfig
+class OwnTokenizer(PreTrainedTokenizerFast):
+    pass
+"""
+
+
+def ask_for_own_code(path: Path, model_type: str | None) -> Path:
+    """Point the folder's configuration to a module of its own; returns what that would leave."""
+    proof = path / "its code was run"
+    (path / "own.py").write_text(MODULE.format(proof=str(proof)))
+    config = json.loads((path / "config.json").read_text())
+    config["auto_map"] = {
+        "AutoConfig": "own.OwnConfig",
+        "AutoModelForCausalLM": "own.OwnForCausalLM",
+    }
+    config["model_type"] = model_type or config["model_type"]
+    (path / "config.json").write_text(json.dumps(config))
+    return proof
+
+
+def test_a_model_that_exists_only_as_its_own_code_is_refused_unrun(bare_folder):
+    proof = ask_for_own_code(bare_folder, "own")
+    with pytest.raises((OSError, ValueError), match="trust_remote_code|own"):
+        mb.load_model(bare_folder)
+    assert not proof.exists()
+
+
+def test_a_known_model_with_code_of_its_own_is_loaded_without_that_code(bare_folder):
+    proof = ask_for_own_code(bare_folder, None)
+    model = mb.load_model(bare_folder, device="cpu")
+    assert type(model.hf) is LlamaForCausalLM
+    assert not proof.exists()
+
+
+def test_a_tokenizer_with_code_of_its_own_is_loaded_without_that_code(bare_folder):
+    make_tokenizer().save_pretrained(bare_folder)
+    proof = ask_for_own_code(bare_folder, None)
+    path = bare_folder / "tokenizer_config.json"
+    config = json.loads(path.read_text())
+    config["auto_map"] = {"AutoTokenizer": [None, "own.OwnTokenizer"]}
+    path.write_text(json.dumps(config))
+    mb.load_model(bare_folder, device="cpu")
+    assert not proof.exists()
+
+
+# Without a tokenizer -----------------------------------------------------------------------------
+
+
+def test_weights_alone_are_served_by_token_ids(bare_folder):
+    model = mb.load_model(bare_folder, device="cpu")
+    assert model.tokenizer is None
+    engine = mb.Engine(model, mb.Continuous(2))
+    [completion] = engine.run([mb.Request([5, 6, 7], max_tokens=4, ignore_eos=True)])
+    assert len(completion.token_ids) == 4
+    assert completion.text == ""
+
+
+def test_a_text_prompt_without_a_tokenizer_is_an_error_that_says_what_to_give(bare_folder):
+    engine = mb.Engine(mb.load_model(bare_folder, device="cpu"), mb.Continuous(2))
+    with pytest.raises(ValueError, match="no tokenizer; give prompts as lists of token ids"):
+        engine.add(mb.Request("plan"))
+    assert not engine.has_work
+
+
+# Text in -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["plan", "<s>plan"], ids=["without", "with"])
+def test_the_beginning_of_text_token_stands_there_once(model, text):
+    ids = model.encode(text)
+    assert ids[0] == model.tokenizer.bos_token_id
+    assert ids.count(model.tokenizer.bos_token_id) == 1
+
+
+def test_a_chat_prompt_is_not_given_a_second_beginning(model):
+    prompt = model.chat("plan three days")
+    assert prompt.startswith("<s>")  # the template writes it
+    assert model.encode(prompt).count(model.tokenizer.bos_token_id) == 1
+    assert model.encode(prompt) == model.tokenizer.apply_chat_template(
+        [{"role": "user", "content": "plan three days"}],
+        add_generation_prompt=True,
+        return_dict=False,
+    )
+
+
+def test_chat_writes_the_models_own_format(model):
+    assert model.chat("plan") == "<s><|user|>plan</s><|assistant|>"
+    assert model.chat("plan", system="be brief") == (
+        "<s><|system|>be brief</s><|user|>plan</s><|assistant|>"
+    )
+
+
+def test_chat_roles_are_single_tokens(model):
+    tokenizer = model.tokenizer
+    ids = model.encode(model.chat("plan"))
+    assert ids[1] == tokenizer.convert_tokens_to_ids("<|user|>")
+    assert ids[-1] == tokenizer.convert_tokens_to_ids("<|assistant|>")
+
+
+def test_chat_without_a_template_is_the_text_itself(folder):
+    plain = mb.Model(make_llama(), make_tokenizer(chat_template=None))
+    assert plain.chat("plan") == "plan"
+    assert plain.chat("plan", system="be brief") == "be brief\n\nplan"
+
+
+def test_chat_without_a_tokenizer_is_the_text_itself():
+    assert mb.Model(make_llama()).chat("plan") == "plan"
+
+
+@pytest.mark.parametrize("prompt", ["<s>", "plan"])
+def test_a_text_of_any_length_becomes_at_least_one_token(model, prompt):
+    engine = mb.Engine(model, mb.Continuous(2))
+    [completion] = engine.run([mb.Request(prompt, max_tokens=2, ignore_eos=True)])
+    assert len(completion.prompt_token_ids) >= 1
+    assert len(completion.token_ids) == 2

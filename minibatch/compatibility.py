@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # Keywords that models pass down to attention and that change nothing in what it computes here.
 HARMLESS = {"dropout", "position_ids", "use_cache", "output_attentions", "output_router_logits"}
-PROBE_LENGTHS = (17, 23)  # tokens of the two prompts that go through the model at load
+PROBE_LENGTHS = (17, 23)  # tokens of the two prompts that go through the model at load, at most
+ROPE_BY_LENGTH = {"longrope", "dynamic"}  # frequencies follow the longest position in the pass
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}  # share of max |logit|
 
 
@@ -35,60 +36,66 @@ class Probe:
     """Stands in for a forward context, and notes what each layer's attention is asked for."""
 
     shapes: dict[int, tuple[torch.Size, torch.Size, torch.Size]] = field(default_factory=dict)
-    keywords: dict[str, object] = field(default_factory=dict)
+    keywords: set[str] = field(default_factory=set)
+    windows: list[int] = field(default_factory=list)
     num_calls: int = 0
 
-    def attend(self, module, query, key, value, scaling, **kwargs) -> torch.Tensor:
+    def attend(self, module, query, key, value, scaling, sliding_window=None, **kwargs):
         self.num_calls += 1
         self.shapes[module.layer_idx] = (query.shape, key.shape, value.shape)
-        self.keywords |= {name: value for name, value in kwargs.items() if value is not None}
+        self.keywords |= {name for name, value in kwargs.items() if value is not None}
+        self.windows += [sliding_window] if sliding_window else []
         _, heads, num_tokens, _ = query.shape
         return query.new_zeros(1, num_tokens, heads, value.shape[-1])
 
 
 def check_config(hf: PreTrainedModel) -> None:
     """Refuse what the class and the configuration already tell."""
-    name = type(hf).__name__
+    name, config = type(hf).__name__, hf.config.get_text_config()
     if not getattr(hf, "_supports_attention_backend", False):
         raise UnsupportedModelError(
             f"{name} does not send its attention through transformers' AttentionInterface, so no "
             "paged KV cache can be put under it"
         )
-    layer_types = getattr(hf.config.get_text_config(), "layer_types", None) or []
-    other = sorted(set(layer_types) - {"full_attention"})
+    other = sorted(set(getattr(config, "layer_types", None) or []) - {"full_attention"})
     if other:
         raise UnsupportedModelError(
-            f"{name} has layers of type {', '.join(other)}; the engine computes full_attention only"
+            f"{name} has layers of type {', '.join(other)}; the engine does full_attention only"
+        )
+    if getattr(config, "attn_temperature_tuning", None):
+        raise UnsupportedModelError(
+            f"{name} scales queries by their place in the forward pass (attn_temperature_tuning), "
+            "which is not their place in their own sequence"
         )
 
 
 @torch.inference_mode()
 def probe(hf: PreTrainedModel) -> tuple[list[tuple[int, int]], int | None]:
-    """One forward pass that only looks. Returns (kv_heads, head_dim) of each layer, and the sliding
-    window in tokens, if there is one."""
+    """One forward pass that only looks.
+
+    Returns (kv_heads, head_dim) of each layer, and the shortest sliding window, if there is one.
+    """
     name, config = type(hf).__name__, hf.config.get_text_config()
     seen = Probe()
-    ids = torch.arange(sum(PROBE_LENGTHS), device=hf.device)[None] % config.vocab_size
+    num_tokens = min(sum(PROBE_LENGTHS), _max_positions(hf))
+    ids = torch.arange(num_tokens, device=hf.device)[None]
     try:
         hf(
-            input_ids=ids,
-            position_ids=torch.arange(ids.shape[1], device=hf.device)[None],
+            input_ids=ids % config.vocab_size,
+            position_ids=ids,
             attention_mask=torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype),
             use_cache=False,
             logits_to_keep=1,
             minibatch=seen,
         )
     except TypeError as error:
-        raise UnsupportedModelError(
-            f"{name} does not pass keywords to attention: {error}"
-        ) from error
+        raise UnsupportedModelError(f"{name} passes no keywords to attention: {error}") from error
     if seen.num_calls != config.num_hidden_layers or len(seen.shapes) != seen.num_calls:
         raise UnsupportedModelError(
             f"{name} has {config.num_hidden_layers} layers but its attention was called "
             f"{seen.num_calls} times; each layer must attend exactly once"
         )
-    window = seen.keywords.pop("sliding_window", None) or None
-    unknown = sorted(key for key in seen.keywords if key not in HARMLESS)
+    unknown = sorted(seen.keywords - HARMLESS)
     if unknown:
         raise UnsupportedModelError(
             f"{name} passes {', '.join(unknown)} to its attention, which the engine does not do"
@@ -99,61 +106,72 @@ def probe(hf: PreTrainedModel) -> tuple[list[tuple[int, int]], int | None]:
                 f"{name}, layer {layer}: query {tuple(query)}, K {tuple(key)}, V {tuple(value)}; "
                 "the engine needs one head size, and K and V of one shape"
             )
-    return [(key[1], key[3]) for _, (_, key, _) in sorted(seen.shapes.items())], window
+    shapes = [(key[1], key[3]) for _, (_, key, _) in sorted(seen.shapes.items())]
+    return shapes, min(seen.windows, default=None)
 
 
 def context_length(hf: PreTrainedModel, window: int | None, asked: int | None) -> int:
     """The longest context, in tokens, that is computed rightly; no longer than `asked`.
 
     A sliding window changes nothing while the whole context fits into it, so it becomes the limit.
+    So does the length at which a model would change its rotary frequencies for everyone in a pass.
     """
-    limit = getattr(hf.config.get_text_config(), "max_position_embeddings", None) or asked or 2048
+    name, limit = type(hf).__name__, _max_positions(hf)
     if window is not None and window < limit:
         if asked is not None and asked > window:
             raise UnsupportedModelError(
-                f"{type(hf).__name__} attends to a sliding window of {window} tokens; "
-                f"max_model_len {asked} is more, and the engine computes full attention only"
+                f"{name} attends to a sliding window of {window} tokens; max_model_len {asked} is "
+                "more, and the engine computes full attention only"
             )
         limit = window
+    config = hf.config.get_text_config()
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope.get("rope_type") in ROPE_BY_LENGTH:
+        original = rope.get("original_max_position_embeddings") or getattr(
+            config, "original_max_position_embeddings", None
+        )
+        limit = min(limit, original or limit)
     if asked is not None and not 1 <= asked <= limit:
-        raise ValueError(f"max_model_len is {asked}; {type(hf).__name__} allows 1 to {limit}")
+        raise ValueError(f"max_model_len is {asked}; {name} allows 1 to {limit} here")
     return asked or limit
 
 
-def probe_prompts(hf: PreTrainedModel) -> list[list[int]]:
-    """Two prompts of different lengths, of scattered token ids."""
-    vocab_size = hf.get_input_embeddings().num_embeddings
-    return [[(7 + 31 * i * i) % vocab_size for i in range(length)] for length in PROBE_LENGTHS]
+def _max_positions(hf: PreTrainedModel) -> int:
+    return getattr(hf.config.get_text_config(), "max_position_embeddings", None) or 2048
 
 
 @torch.inference_mode()
-def last_logits(hf: PreTrainedModel) -> torch.Tensor:
-    """Each probe prompt by itself, the model's own way: logits [2, vocabulary] at its end."""
-    prompts = [torch.tensor([ids], device=hf.device) for ids in probe_prompts(hf)]
-    return torch.cat([hf(input_ids=ids, use_cache=False).logits[:, -1] for ids in prompts])
+def check_agreement(model: Model) -> None:
+    """Refuse a model whose logits, batched and paged, differ from its own eager ones.
 
+    Two prompts of different lengths: all but their last token in one pass, the last in a second.
+    """
+    shorter, longer = PROBE_LENGTHS
+    lengths = min(shorter, max(1, model.max_model_len // 2)), min(longer, model.max_model_len)
+    prompts = [[(7 + 31 * i * i) % model.vocab_size for i in range(n)] for n in lengths]
 
-def check_agreement(model: Model, expected: torch.Tensor) -> None:
-    """Refuse a model whose logits, batched and paged, differ from its own eager ones."""
+    implementation = model.hf.config._attn_implementation
+    model.hf.set_attn_implementation("eager")
+    alone = [torch.tensor([prompt], device=model.device) for prompt in prompts]
+    expected = [model.hf(input_ids=ids, use_cache=False).logits[0, -1] for ids in alone]
+    model.hf.set_attn_implementation(implementation)
+
+    sequences = []
+    for i, prompt in enumerate(prompts):
+        blocks = list(range(8 * i, 8 * i + 8))
+        name = f"probe {i}"
+        sequences.append(Sequence(Request(prompt), name, prompt, len(prompt), block_table=blocks))
     runner = ModelRunner(model, num_blocks=16, block_size=4, attention=reference_attention)
-    rows = []
-    for prompt in probe_prompts(model.hf):
-        first_block = sum(len(row.sequence.block_table) for row in rows)
-        sequence = Sequence(
-            request=Request(prompt),
-            request_id=f"probe {len(rows)}",
-            token_ids=prompt,
-            num_prompt_tokens=len(prompt),
-            stop_token_ids=frozenset(),
-            seed=0,
-            arrival_time=0.0,
-        )
-        num_blocks = sequence.num_new_blocks(len(prompt), block_size=4)
-        sequence.block_table = list(range(first_block, first_block + num_blocks))
-        rows.append(Row(sequence, len(prompt)))
-    got = runner.forward(StepPlan(rows))
-    gap = (got.float() - expected.float()).abs().max().item()
-    allowed = TOLERANCE[model.dtype] * max(1.0, expected.float().abs().max().item())
+    for ahead in (1, 0):
+        distances = [(s, s.num_uncomputed_tokens - ahead) for s in sequences]
+        rows = [Row(sequence, n) for sequence, n in distances if n > 0]
+        if rows:
+            got = runner.forward(StepPlan(rows))
+        for row in rows:
+            row.sequence.num_computed_tokens += row.num_tokens
+    gap = (got.float() - torch.stack(expected).float()).abs().max().item()
+    largest = max(logits.abs().max().item() for logits in expected)
+    allowed = TOLERANCE.get(model.dtype, 1e-4) * max(1.0, largest)
     if not gap <= allowed:
         raise UnsupportedModelError(
             f"{type(model.hf).__name__}: logits differ from its own eager attention by {gap:.2g} "

@@ -30,7 +30,7 @@ from .request import Completion, Request, Sequence, TokenEvent
 from .runner import ModelRunner
 from .schedulers import Scheduler
 from .text import TextStream, decode
-from .trace import StepRecord, Trace, kind_of
+from .trace import Before, StepRecord, Trace, kind_of
 
 
 class Engine:
@@ -61,8 +61,8 @@ class Engine:
         self.scheduler = scheduler
         self.clock = clock or WallClock()
         self.pool = BlockPool(num_blocks, block_size)
-        scheduler.bind(self.pool, self.clock)
         self.runner = ModelRunner(model, num_blocks, block_size, function)
+        scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
         self._arriving: list[Sequence] = []  # not yet arrived, soonest first
@@ -83,15 +83,14 @@ class Engine:
         without saying until when.
         """
         plan = self._next_plan()
-        start_time, kinds = self.clock.now(), [kind_of(row) for row in plan.rows]
+        scheduler = self.scheduler
+        scheduler.check(plan)
+        kinds = [kind_of(row) for row in plan.rows]
+        before = Before(self.clock.now(), self.pool.num_free, kinds)
         tokens = self.runner.run(plan)
         self.clock.tick()
-        now = self.clock.now()
-        finished = self.scheduler.update(plan, tokens, now)
-        names = [sequence.request_id for sequence in finished]
-        record = self.trace.record(
-            plan, tokens, kinds, names, self.scheduler, start_time, self.clock.now()
-        )
+        finished = scheduler.update(plan, tokens, self.clock.now())
+        record = self.trace.record(plan, tokens, finished, scheduler, before, self.clock.now())
         for sequence in finished:
             self._complete(sequence)
         for callback in self._callbacks:
@@ -110,7 +109,7 @@ class Engine:
                 return plan
             wake_times = [] if plan.wake_at is None else [plan.wake_at]
             wake_times += [sequence.arrival_time for sequence in self._arriving[:1]]
-            if not wake_times or min(wake_times) < now - SAME_TIME:
+            if not wake_times or min(wake_times) <= now:
                 raise RuntimeError(
                     f"{type(self.scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
                     f"{len(self.scheduler.waiting)} requests wait and "
@@ -201,11 +200,7 @@ class Engine:
         return list(sequences.values())
 
     def _sequence(self, request: Request, taken: Collection[str]) -> Sequence:
-        name = request.request_id
-        while name is None or (
-            request.request_id is None and (name in self._live or name in taken)
-        ):
-            name = f"request-{next(self._names)}"
+        name = request.request_id or f"request-{next(self._names)}"
         if name in self._live or name in taken:
             raise ValueError(
                 f"request {name!r} is live already; wait for its end, or abort it first"
@@ -214,6 +209,7 @@ class Engine:
         token_ids = self.model.encode(prompt) if isinstance(prompt, str) else list(prompt)
         self._check_fits(name, token_ids, request.max_tokens)
         eos = () if request.ignore_eos else self.model.eos_token_ids
+        now = self.clock.now()
         return Sequence(
             request=request,
             request_id=name,
@@ -221,7 +217,7 @@ class Engine:
             num_prompt_tokens=len(token_ids),
             stop_token_ids=frozenset(eos) | frozenset(request.stop_token_ids),
             seed=secrets.randbits(63) if request.seed is None else request.seed,
-            arrival_time=self.clock.now()
+            arrival_time=now
             if request.arrival_time is None
             else self._start + request.arrival_time,
         )

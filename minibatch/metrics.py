@@ -42,7 +42,8 @@ def summarize(
         "slot_utilization": output_tokens / num_rows if num_rows else None,
         "batch_fill": num_rows / (len(steps) * max_batch_size) if steps else None,
     }
-    queue = [c.first_scheduled_time - c.arrival_time for c in done]
+    scheduled = [c for c in done if c.first_scheduled_time is not None]
+    queue = [c.first_scheduled_time - c.arrival_time for c in scheduled]
     summary |= _spread("ttft", [c.ttft for c in done])
     summary |= _spread("tpot", [c.tpot for c in done if c.tpot is not None])
     summary |= _spread("e2e", [c.e2e for c in done])

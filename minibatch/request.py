@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "abort"]
@@ -58,17 +59,12 @@ class Request:
         self.top_k = _integer("top_k", self.top_k, at_least=0)
         if self.seed is not None:
             self.seed = _integer("seed", self.seed, at_least=0)
-        if not (math.isfinite(self.temperature) and self.temperature >= 0):
-            raise ValueError(f"temperature is {self.temperature}; it must be 0 (greedy) or more")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is {self.top_p}; it must lie in (0, 1]")
-        if self.arrival_time is not None and not (
-            math.isfinite(self.arrival_time) and self.arrival_time >= 0
-        ):
-            raise ValueError(
-                f"arrival_time is {self.arrival_time}; give seconds from the start, 0 or more, "
-                "or None for now"
-            )
+            if self.seed >= 2**64:
+                raise ValueError(f"seed is {self.seed}; it must be below 2**64")
+        _check_number("temperature", self.temperature, "0 (greedy) or more", lambda x: x >= 0)
+        _check_number("top_p", self.top_p, "in (0, 1]", lambda x: 0 < x <= 1)
+        if self.arrival_time is not None:
+            _check_number("arrival_time", self.arrival_time, "0 or more seconds", lambda x: x >= 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -83,9 +79,9 @@ class Sequence:
     request_id: str
     token_ids: list[int]
     num_prompt_tokens: int
-    stop_token_ids: frozenset[int]
-    seed: int
-    arrival_time: float
+    stop_token_ids: frozenset[int] = frozenset()
+    seed: int = 0
+    arrival_time: float = 0.0
     num_computed_tokens: int = 0
     block_table: list[int] = field(default_factory=list)
     finish_reason: FinishReason | None = None
@@ -179,22 +175,21 @@ class TokenEvent:
     finish_reason: FinishReason | None
 
 
-def _integer(name: str, value: int, at_least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
-    if number < at_least:
+def _integer(name: str, value: object, at_least: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}; it must be an integer")
+    if (number := operator.index(value)) < at_least:
         raise ValueError(f"{name} is {number}; it must be {at_least} or more")
     return number
 
 
 def _token_ids(name: str, ids: Iterable[int]) -> list[int]:
-    try:
-        ids = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-    except TypeError:
-        raise TypeError(f"{name} is a {type(ids).__name__}; give a list of token ids") from None
-    for i, token_id in enumerate(ids):
-        if isinstance(token_id, bool) or not hasattr(token_id, "__index__"):
-            raise TypeError(f"{name}[{i}] is {token_id!r}; token ids are integers")
-    return [operator.index(token_id) for token_id in ids]
+    if isinstance(ids, str | bytes) or not (hasattr(ids, "tolist") or isinstance(ids, Iterable)):
+        raise TypeError(f"{name} is a {type(ids).__name__}; give a list of token ids")
+    ids = ids.tolist() if hasattr(ids, "tolist") else ids
+    return [_integer(f"{name}[{i}]", token_id, at_least=0) for i, token_id in enumerate(ids)]
+
+
+def _check_number(name: str, value: float, wanted: str, fits: Callable[[float], bool]) -> None:
+    if not isinstance(value, Real) or not math.isfinite(value) or not fits(value):
+        raise ValueError(f"{name} is {value!r}; it must be {wanted}")

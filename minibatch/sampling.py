@@ -31,18 +31,21 @@ def uniform(seed: int, position: int) -> float:
 def pick(
     logits: torch.Tensor, draw: float, temperature: float, top_k: int = 0, top_p: float = 1.0
 ) -> int:
-    """The token on which `draw` in [0, 1) falls when tokens are laid end to end, likeliest first.
+    """The token on which `draw` in [0, 1) falls when tokens are laid end to end, by id.
 
     logits: [vocabulary]. top_k keeps the k likeliest (0: all); top_p the fewest of those whose
-    probability reaches p of theirs. What is kept is stretched to 1 again.
+    probability reaches p of theirs. What is kept is stretched to 1 again. Tokens lie by id, not by
+    likelihood, so that rounding cannot swap two that are about equally likely.
     """
     highest = logits.max().double()  # subtracted first: a tiny temperature must not overflow
     probabilities = ((logits.double() - highest) / temperature).softmax(dim=-1)
-    probabilities, token_ids = probabilities.sort(descending=True, stable=True)
-    if top_k:
-        probabilities = probabilities[:top_k]
+    if top_k or top_p < 1:
+        likeliest = probabilities.argsort(descending=True, stable=True)[: top_k or None]
+        reached = probabilities[likeliest].cumsum(dim=-1)
+        num_kept = int((reached < top_p * reached[-1]).sum()) + 1 if top_p < 1 else len(likeliest)
+        dropped = torch.ones_like(probabilities, dtype=torch.bool)
+        dropped[likeliest[:num_kept]] = False
+        probabilities = probabilities.masked_fill(dropped, 0.0)
     cumulative = probabilities.cumsum(dim=-1)
-    kept = int((cumulative < top_p * cumulative[-1]).sum()) + 1 if top_p < 1 else len(cumulative)
-    cumulative = cumulative[:kept]
-    index = int((cumulative <= draw * cumulative[-1]).sum())
-    return int(token_ids[min(index, len(cumulative) - 1)])
+    last = int(probabilities.nonzero()[-1])
+    return min(int((cumulative <= draw * cumulative[-1]).sum()), last)

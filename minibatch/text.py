@@ -29,8 +29,11 @@ class TextStream:
         text = decode(self.tokenizer, self._ids[self._context :])
         if text.endswith("\N{REPLACEMENT CHARACTER}") and not last:
             return ""
-        self._context, self._shown = self._shown, len(self._ids)
-        return text[len(before) :]
+        piece = text[len(before) :]
+        if piece:  # what shows nothing is no context either: the next word may need its space
+            self._context = self._shown
+        self._shown = len(self._ids)
+        return piece
 
 
 def decode(

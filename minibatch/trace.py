@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
 from .metrics import Summary, summarize
 from .plan import Row, StepPlan
-from .request import Completion
+from .request import Completion, Sequence
 from .schedulers import Scheduler
+
+Kind = Literal["prefill", "decode", "padding"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -25,7 +27,7 @@ class RowRecord:
 
     request_id: str
     slot: int
-    kind: Literal["prefill", "decode", "padding"]
+    kind: Kind
     num_tokens: int
     num_padding_tokens: int
     num_output_tokens: int  # 1 if the row produced a token, else 0
@@ -35,7 +37,7 @@ class RowRecord:
 class StepRecord:
     """One step of the engine. Times in seconds on its clock; the lists hold request ids.
 
-    waiting and num_free_blocks are as the step left them; admitted and preempted as it planned.
+    admitted, preempted and num_free_blocks are as planned, while it ran; waiting as it was left.
     """
 
     index: int
@@ -53,6 +55,24 @@ class StepRecord:
         return sum(row.num_output_tokens for row in self.rows)
 
 
+@dataclass(slots=True, frozen=True)
+class Before:
+    """What a record needs to know of a step from before it is taken."""
+
+    time: float
+    num_free_blocks: int
+    kinds: list[Kind]
+
+
+def kind_of(row: Row) -> Kind:
+    """What a row is about to do. Recomputing after a preemption is prefill again."""
+    if row.num_tokens == 0:
+        return "padding"
+    sequence = row.sequence
+    decoding = row.num_tokens == 1 and sequence.num_computed_tokens >= sequence.num_prompt_tokens
+    return "decode" if decoding else "prefill"
+
+
 class Trace:
     """All steps and completions since the engine was made or reset."""
 
@@ -61,54 +81,52 @@ class Trace:
         self.num_blocks = num_blocks
         self.steps: list[StepRecord] = []
         self.completions: list[Completion] = []
-        self._slots: dict[str, int] = {}  # request id -> slot, of whoever runs
+        self._slots: dict[Sequence, int] = {}  # of whoever runs; two may have had the same id
 
     def record(
         self,
         plan: StepPlan,
         tokens: list[int | None],
-        kinds: list[str],
-        finished: list[str],
+        finished: list[Sequence],
         scheduler: Scheduler,
-        start_time: float,
+        before: Before,
         end_time: float,
     ) -> StepRecord:
-        """Note a step that has been taken. `kinds` were told before it changed the counters."""
-        waiting = tuple(sequence.request_id for sequence in scheduler.waiting)
-        preempted = tuple(name for name in self._slots if name in waiting)
-        for name in preempted:
-            del self._slots[name]
-        admitted = []
-        for row in plan.rows:
-            name = row.sequence.request_id
-            if name not in self._slots:
-                self._slots[name] = self._lowest_free_slot()
-                admitted.append(name)
+        """Note a step that has been taken."""
+        planned = [row.sequence for row in plan.rows]
+        preempted = [sequence for sequence in self._slots if sequence in scheduler.waiting]
+        self._keep_slots({*planned, *scheduler.running})
+        admitted = [sequence for sequence in planned if sequence not in self._slots]
+        for sequence in admitted:
+            self._slots[sequence] = self._lowest_free_slot()
+        rows = zip(plan.rows, before.kinds, tokens, strict=True)
         step = StepRecord(
             index=len(self.steps),
-            start_time=start_time,
+            start_time=before.time,
             end_time=end_time,
             rows=tuple(
                 RowRecord(
                     request_id=row.sequence.request_id,
-                    slot=self._slots[row.sequence.request_id],
+                    slot=self._slots[row.sequence],
                     kind=kind,
                     num_tokens=row.num_tokens,
                     num_padding_tokens=row.num_padding_tokens,
                     num_output_tokens=0 if token is None else 1,
                 )
-                for row, kind, token in zip(plan.rows, kinds, tokens, strict=True)
+                for row, kind, token in rows
             ),
-            waiting=waiting,
-            admitted=tuple(admitted),
-            finished=tuple(finished),
-            preempted=preempted,
-            num_free_blocks=scheduler.pool.num_free,
+            waiting=_names(scheduler.waiting),
+            admitted=_names(admitted),
+            finished=_names(finished),
+            preempted=_names(preempted),
+            num_free_blocks=before.num_free_blocks,
         )
         self.steps.append(step)
-        running = {sequence.request_id for sequence in scheduler.running}
-        self._slots = {name: slot for name, slot in self._slots.items() if name in running}
+        self._keep_slots(set(scheduler.running))
         return step
+
+    def _keep_slots(self, sequences: set[Sequence]) -> None:
+        self._slots = {s: slot for s, slot in self._slots.items() if s in sequences}
 
     def _lowest_free_slot(self) -> int:
         taken = set(self._slots.values())
@@ -138,30 +156,15 @@ class Trace:
         for step in self.steps:
             begin, end = step.start_time * 1e6, step.end_time * 1e6
             for row in step.rows:
-                yield {
-                    "ph": "X",
-                    "pid": 0,
-                    "tid": row.slot,
-                    "ts": begin,
-                    "dur": end - begin,
-                    "name": f"{row.request_id} {row.kind}",
-                    "cat": row.kind,
-                    "args": {
-                        "step": step.index,
-                        "num_tokens": row.num_tokens,
-                        "num_padding_tokens": row.num_padding_tokens,
-                    },
-                }
+                where = {"ph": "X", "pid": 0, "tid": row.slot, "ts": begin, "dur": end - begin}
+                sizes = {"tokens": row.num_tokens, "padding_tokens": row.num_padding_tokens}
+                what = {"name": f"{row.request_id} {row.kind}", "cat": row.kind}
+                yield where | what | {"args": {"step": step.index} | sizes}
             counts = {"running": len(step.rows), "waiting": len(step.waiting)}
             yield {"ph": "C", "pid": 0, "ts": begin, "name": "requests", "args": counts}
             used = {"used": self.num_blocks - step.num_free_blocks}
             yield {"ph": "C", "pid": 0, "ts": begin, "name": "KV blocks", "args": used}
 
 
-def kind_of(row: Row) -> Literal["prefill", "decode", "padding"]:
-    """What a row is about to do. Recomputing after a preemption is prefill again."""
-    if row.num_tokens == 0:
-        return "padding"
-    sequence = row.sequence
-    decoding = row.num_tokens == 1 and sequence.num_computed_tokens >= sequence.num_prompt_tokens
-    return "decode" if decoding else "prefill"
+def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:
+    return tuple(sequence.request_id for sequence in sequences)

@@ -36,7 +36,7 @@ class ByHand:
 
     def plan(self):
         plan = self.scheduler.plan(self.clock.now())
-        plan.check(self.pool.block_size)
+        self.scheduler.check(plan)
         return plan
 
     def step(self):

@@ -4,6 +4,7 @@ Greedy: transformers' own `generate`. Sampled: the same logits, and the draw tha
 promises for (seed, output position), picked in plain Python.
 """
 
+import math
 import warnings
 
 import numpy as np
@@ -54,7 +55,7 @@ def sample(model: mb.Model, request: mb.Request) -> list[int]:
     """The sampled answer to one request, decoded alone: output token ids."""
     token_ids, stops, output = prompt_ids(model, request), stop_ids(model, request), []
     while len(output) < request.max_tokens and not stops.intersection(output[-1:]):
-        ids, cumulative = _distribution(model, request, token_ids + output)
+        ids, cumulative, _ = _distribution(model, request, token_ids + output)
         draw = _draw(request, len(output))
         output.append(next((t for t, c in zip(ids, cumulative, strict=True) if draw < c), ids[-1]))
     return output
@@ -68,8 +69,9 @@ def assert_same_sample(
     same = _first_difference(request, got, expected)
     if same is None:
         return
-    _, cumulative = _distribution(model, request, prompt_ids(model, request) + expected[:same])
-    gap = np.abs(cumulative - _draw(request, same)).min()
+    context = prompt_ids(model, request) + expected[:same]
+    _, cumulative, nearest = _distribution(model, request, context)
+    gap = min(nearest, np.abs(cumulative - _draw(request, same)).min())
     assert gap < TIE, (
         f"{request.request_id}: sampled token {same} is {got[same]}, alone it is {expected[same]}, "
         f"and the draw lies {gap:.2g} from any boundary between tokens"
@@ -110,15 +112,21 @@ def _logits(model: mb.Model, token_ids: list[int]) -> torch.Tensor:
 
 
 def _distribution(model: mb.Model, request: mb.Request, token_ids: list[int]):
-    """Tokens, likeliest first, cut by top_k and then top_p; their cumulative shares, to 1."""
+    """What may be drawn: tokens by id, their cumulative shares up to 1, and how near rounding is to
+    keeping another set of tokens."""
     logits = _logits(model, token_ids).double().cpu().numpy()
-    weights = np.exp((logits - logits.max()) / request.temperature)
-    ids = np.argsort(-weights, kind="stable")[: request.top_k or None]
-    cumulative = np.cumsum(weights[ids]) / weights[ids].sum()
+    shares = np.exp((logits - logits.max()) / request.temperature)
+    shares /= shares.sum()
+    ids, nearest = np.argsort(-shares, kind="stable"), math.inf
+    if 0 < request.top_k < len(ids):
+        nearest = logits[ids[request.top_k - 1]] - logits[ids[request.top_k]]
+        ids = ids[: request.top_k]
     if request.top_p < 1:
-        kept = int(np.searchsorted(cumulative, request.top_p)) + 1
-        ids, cumulative = ids[:kept], cumulative[:kept] / cumulative[min(kept, len(ids)) - 1]
-    return ids.tolist(), cumulative
+        reached = np.cumsum(shares[ids]) / shares[ids].sum()
+        nearest = min(nearest, np.abs(reached - request.top_p).min())
+        ids = ids[: int(np.searchsorted(reached, request.top_p)) + 1]
+    ids = np.sort(ids)
+    return ids.tolist(), np.cumsum(shares[ids]) / shares[ids].sum(), nearest
 
 
 def _draw(request: mb.Request, position: int) -> float:

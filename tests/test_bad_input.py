@@ -222,11 +222,6 @@ def test_an_engine_that_cannot_be_is_refused_and_leaves_its_scheduler_free(
     assert len(completion.token_ids) == 2
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=RuntimeError,
-    reason="defect: Engine binds the scheduler before the KV tensors are made, which may fail",
-)
 def test_an_engine_whose_memory_cannot_be_had_leaves_its_scheduler_free(tiny_model):
     scheduler = mb.Continuous(2)
     with pytest.raises((RuntimeError, MemoryError)):
@@ -234,9 +229,6 @@ def test_an_engine_whose_memory_cannot_be_had_leaves_its_scheduler_free(tiny_mod
     mb.Engine(tiny_model, scheduler, num_blocks=4)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="defect: a seed of 2**128 or more is accepted and fails in every step"
-)
 def test_a_seed_that_cannot_be_drawn_from_is_refused(tiny_model):
     engine = mb.Engine(tiny_model, mb.Continuous(2), num_blocks=4)
     with pytest.raises(ValueError, match="seed"):

@@ -1,13 +1,25 @@
 import json
 from contextlib import contextmanager
 
+import numba
 import pytest
+import torch
 
 from minibatch import bench
 from minibatch.bench import agreement, aims, measuring, report
 from minibatch.bench.contenders import CONTENDERS, NotAvailableError
 
 NUM_AGENTS, NUM_ROUNDS = 2, 2
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """Nothing here is timed, and one thread does not mind what else the machine does."""
+    before = torch.get_num_threads(), numba.get_num_threads()
+    bench._set_threads(1)
+    yield
+    torch.set_num_threads(before[0])
+    numba.set_num_threads(before[1])
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +33,16 @@ def folder(tiny_model, tmp_path_factory):
 @pytest.fixture(scope="module")
 def measured(folder):
     """(exit status, what was written as JSON, what was printed) of a whole small run."""
-    arguments = ["--agents", str(NUM_AGENTS), "--rounds", str(NUM_ROUNDS), "--scale", "0.02"]
+    arguments = [
+        "--agents",
+        str(NUM_AGENTS),
+        "--rounds",
+        str(NUM_ROUNDS),
+        "--scale",
+        "0.02",
+        "--threads",
+        "1",
+    ]
     with pytest.MonkeyPatch.context() as patch:
         printed = []
         patch.setattr("builtins.print", lambda *parts, **_: printed.append(" ".join(parts)))

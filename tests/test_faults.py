@@ -498,9 +498,6 @@ def test_a_policy_that_forgets_blocks_is_found_by_the_invariants(tiny_model):
         engine.check_invariants()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="defect: a policy that answers wake_at=now for ever hangs the engine"
-)
 def test_a_policy_that_wakes_now_and_plans_nothing_does_not_hang(tiny_model):
     class Insists(mb.Continuous):
         def plan(self, now):

@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[Callable[[], PreTrainedModel], str, str]] = {
         # its tuning of the softmax counts tokens in the pass instead of reading position_ids
         lambda: llama4(layer_types=FULL, no_rope_layers=[0, 0], floor_scale=4, attn_scale=1.0),
         "Llama4ForCausalLM",
-        "logits differ from its own eager attention",
+        "scales queries by their place in the forward pass",
     ),
     "deepseek v2": (
         lambda: deepseek("DeepseekV2"),

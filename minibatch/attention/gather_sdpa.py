@@ -38,7 +38,8 @@ def attend_row(
 ) -> None:
     """One row of the batch, written to its place in `output` [T, heads, head_dim]."""
     start, end, seq_len = metadata.rows[row]
-    whole_prompt = end - start == seq_len  # then plain causal attention; one token sees everything
+    # A whole prompt without padding is plain causal attention; one token sees its whole context.
+    whole_prompt = metadata.num_computed_tokens[row] == 0 and end - start == seq_len
     mask = None
     if not whole_prompt and end - start > 1:
         mask = torch.arange(seq_len, device=query.device) <= metadata.positions[start:end, None]

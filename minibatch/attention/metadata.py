@@ -25,7 +25,8 @@ class AttentionMetadata:
     """Shapes: T tokens, R rows. Tensors are on the model's device.
 
     query_start_loc: int32 [R + 1]; seq_lens: int32 [R]; block_tables: int32 [R, width];
-    positions, slot_mapping: int64 [T]; rows: (start, end, seq_len) of each row, as Python ints.
+    positions, slot_mapping: int64 [T]. As Python ints, for loops over rows: rows, the (start, end,
+    seq_len) of each; num_computed_tokens, how many were in the cache before.
     """
 
     query_start_loc: torch.Tensor
@@ -34,6 +35,7 @@ class AttentionMetadata:
     positions: torch.Tensor
     slot_mapping: torch.Tensor
     rows: list[tuple[int, int, int]]
+    num_computed_tokens: list[int]
 
 
 def slot_mapping(block_table: np.ndarray, positions: np.ndarray, block_size: int) -> np.ndarray:
@@ -85,5 +87,6 @@ def build_metadata(
         positions=to_device(positions),
         slot_mapping=to_device(slots),
         rows=list(zip(starts[:-1].tolist(), starts[1:].tolist(), seq_lens, strict=True)),
+        num_computed_tokens=[row.sequence.num_computed_tokens for row in plan.rows],
     )
     return to_device(input_ids), metadata

@@ -64,6 +64,15 @@ class Scheduler(ABC):
         self.retire(finished)
         return finished
 
+    def check(self, plan: StepPlan) -> None:
+        """Refuse a plan that would be computed wrongly, with a ValueError that says why."""
+        plan.check(self.pool.block_size)
+        size = self.max_batch_size
+        if len(plan.rows) > size:
+            raise ValueError(f"{len(plan.rows)} rows planned; max_batch_size is {size}")
+        for name in (r.sequence.request_id for r in plan.rows if r.sequence not in self.running):
+            raise ValueError(f"request {name!r} has a row but does not run; admit it in plan()")
+
     def add(self, sequence: Sequence) -> None:
         self.waiting.append(sequence)
 

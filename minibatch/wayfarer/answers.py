@@ -6,7 +6,7 @@ open the answer names the client once and keeps to the diet and the limit that s
 """
 
 from minibatch.wayfarer.questions import Question
-from minibatch.wayfarer.sentences import SENTENCES, worded
+from minibatch.wayfarer.sentences import SENTENCES, article, worded
 from minibatch.wayfarer.world import City
 
 
@@ -117,6 +117,22 @@ def _itinerary(question: Question) -> str:
     return "\n".join([opening, *lines, closing])
 
 
+def _name(question: Question) -> str:
+    return f"The client is {question.client.name}."
+
+
+def _passport(question: Question) -> str:
+    return f"{_first(question)} has {article(question.passport)} {question.passport} passport."
+
+
+def _diet(question: Question) -> str:
+    return f"{_first(question)} eats {question.diet}."
+
+
+def _limit(question: Question) -> str:
+    return f"{_first(question)} pays at most {question.limit} euros a night."
+
+
 def _history(question: Question) -> str:
     trip, who, year = question.trip, _first(question), question.year
     if trip is None:
@@ -141,6 +157,10 @@ _WRITERS = {
     "hotels": _hotels,
     "sights": _sights,
     "itinerary": _itinerary,
+    "name": _name,
+    "passport": _passport,
+    "diet": _diet,
+    "limit": _limit,
     "history": _history,
     "trips": _trips,
 }

@@ -48,6 +48,8 @@ def check(question: Question, text: str, *, ended: bool = True) -> Verdict:
     false_facts += unknown_words(question, text, mentions)
     form = _form_problems(question, text, mentions)
     form += [] if text.endswith(".") else ["breaks off"]
+    if question.limit and not question.client:  # the limit is part of the question
+        form += _limit_problems(question, text)
     days = _day_problems(question, text) if question.kind == "itinerary" else None
     wishes = _wish_problems(question, text, mentions) if question.client else None
     problems += form + (days or []) + (wishes or []) + false_facts
@@ -67,6 +69,11 @@ def check(question: Question, text: str, *, ended: bool = True) -> Verdict:
 def _form_problems(question: Question, text: str, mentions: list[Mention]) -> list[str]:
     city = question.city
     names = [m.name for m in mentions if m.kind not in ("city", "country", "district", "feature")]
+    if question.kind in ("name", "passport", "diet", "limit"):
+        client = question.client
+        facts = {"name": client.name, "limit": f"{client.limit} euros"}
+        fact = facts.get(question.kind) or getattr(client, question.kind)
+        return [] if fact in text else [f"does not mention {fact}"]
     if question.kind in ("history", "trips"):
         return _history_problems(question, text)
     if question.kind == "itinerary":

@@ -17,7 +17,8 @@ from minibatch.wayfarer.questions import PARTS, Question, phrasings, query
 from minibatch.wayfarer.world import DIETS, LIMITS, PASSPORTS, cities
 
 MAX_DAYS = 14
-Setting = Literal["plain", "client", "manual"]  # what stands before a question
+Setting = Literal["file", "plain", "client", "manual"]  # of a conversation: see `conversations`
+LOOKUPS = ("name", "passport", "diet", "limit", "history")  # answered by reading the client's file
 KINDS = {  # kind: how often it is asked. Long ones and those that copy need the most practice.
     "itinerary": 30,
     "briefing": 14,
@@ -32,7 +33,7 @@ KINDS = {  # kind: how often it is asked. Long ones and those that copy need the
     "dish": 4,
     "months": 3,
 }
-CLIENT_KINDS = {**KINDS, "history": 8, "trips": 5}
+CLIENT_KINDS = {**KINDS, "name": 4, "passport": 4, "diet": 6, "limit": 6, "history": 9, "trips": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def draw_question(rng: random.Random, client: Client | None = None, kind: str = 
             known = trips and rng.random() < 0.85
             year = rng.choice(list(trips)) if known else rng.choice(YEARS)
             return replace(question, city=None, year=year, trip=trips.get(year))
-        case "trips":
+        case "trips" | "name" | "passport" | "diet" | "limit":
             return replace(question, city=None)
     return question
 
@@ -101,10 +102,10 @@ def draw_example(
 
 
 def draw_training_example(
-    rng: random.Random, client: Client | None = None, system: str = ""
+    rng: random.Random, client: Client | None = None, system: str = "", kind: str = ""
 ) -> Example:
     """An example drawn at random that is not held out."""
-    while (example := draw_example(rng, client, system)).held_out:
+    while (example := draw_example(rng, client, system, kind)).held_out:
         pass
     return example
 
@@ -131,6 +132,8 @@ def draw_client(
 def conversations(seed: str, setting: Setting) -> Iterator[list[Example]]:
     """Endless conversations of the training set.
 
+    "file": a client's file and eight short questions about what stands there. Reading a file is
+    learnt here: elsewhere only few of an answer's tokens depend on it, too few to begin with.
     "plain": one question without a client. "client": a client's file and one to three questions.
     "manual": the manual and a client's file, with twelve questions; a row takes those that fit.
     """
@@ -141,5 +144,14 @@ def conversations(seed: str, setting: Setting) -> Iterator[list[Example]]:
             continue
         long = setting == "manual"
         person, system = draw_client(rng, long=long)
+        if setting == "file":
+            if person is None:
+                continue
+            if rng.random() < 0.6:  # the file's heading only
+                person = replace(person, trips=(), notes=())
+                system = system_prompt(person)
+            kinds = LOOKUPS if person.trips else LOOKUPS[:-1]
+            yield [draw_training_example(rng, person, system, rng.choice(kinds)) for _ in range(8)]
+            continue
         turns = 12 if long else rng.choice((1, 1, 2, 3))
         yield [draw_training_example(rng, person, system) for _ in range(turns)]

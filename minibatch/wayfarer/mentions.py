@@ -13,12 +13,12 @@ from minibatch.wayfarer.world import DIETS, HOME, PASSPORTS, cities
 
 _PLAIN_WORDS = """
 A Best Day Dinner Fly For From Go In No Nobody None Our Over Stay The There We With Within Yes a
-an and are at back been best book camera can cheapest choice choices coffee costs day days
-dinner dish easy euros file flies flight for free from go good grandest guide has have hotel
-hotels hour hours in is it its leave limit local may months needs night no of order our ours
-over pace passport past place rest return see send serves should shows sights stay stayed table
-take takes that the then there these three ticket time to traveller trip trips try up valid visa
-visit went will with within without
+an and anything are at back been best book camera can cheapest choice choices client coffee
+costs day days dinner dish easy eats euros file flies flight for free from go good grandest
+guide has have hotel hotels hour hours in is it its leave limit local may months most needs
+night no of order our ours over pace passport past pays place rest return see send serves should
+shows sights stay stayed table take takes that the then there these three ticket time to
+traveller trip trips try up valid visa visit went will with within without
 """
 PLAIN_WORDS = frozenset(_PLAIN_WORDS.split())
 
@@ -112,7 +112,7 @@ def false_numbers(question: Question, text: str, mentions: list[Mention]) -> lis
         if any(start in span for span in covered):
             continue  # the 28 of "Alfama by tram 28"
         value, unit = int(match["value"]), (match["unit"] or "").strip().rstrip("s")
-        if match["limit"]:
+        if match["limit"] or question.kind == "limit":
             expected = question.limit
         elif unit == "euro":
             expected = _price_at(text, start, mentions)
@@ -149,10 +149,17 @@ def _year_at(question: Question, position: int, mentions: list[Mention]) -> int 
     return years.get(before[-1]) if before else None
 
 
+def _names(question: Question) -> set[str]:
+    """The client's names that an answer may use."""
+    if question.client is None:
+        return set()
+    return set(question.client.name.split()) if question.kind == "name" else {question.client.first}
+
+
 def unknown_words(question: Question, text: str, mentions: list[Mention]) -> list[str]:
     """Words that are neither a fact, nor the client's name, nor in `PLAIN_WORDS`."""
     for mention in reversed(mentions):
         text = text[: mention.start] + " " + text[mention.end :]
-    known = PLAIN_WORDS | {HOME} | ({question.client.first} if question.client else set())
+    known = PLAIN_WORDS | {HOME} | _names(question)
     words = re.findall(r"[^\W\d_]+", text.replace("'s", ""))
     return [f"unknown word {word!r}" for word in words if word not in known]

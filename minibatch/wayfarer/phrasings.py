@@ -210,6 +210,38 @@ The client has {days} for {city}. Make an itinerary.
 Make an itinerary of {days} in {city}.
 What can {first} do in {city} in {days}?
 """),
+    "name": _lines("""
+Who is the client?
+Whose file is this?
+Name of the client?
+Who am I speaking with?
+Which client is on the phone?
+What is the client called?
+"""),
+    "passport": _lines("""
+Which passport does {first} have?
+Passport of the client?
+What is the nationality of {name}?
+Which passport is in the file?
+Look up the passport.
+What passport will {first} travel on?
+"""),
+    "diet": _lines("""
+What does {first} eat?
+Diet of the client?
+Does {name} keep a diet?
+Which diet is in the file?
+Look up the diet.
+The client is hungry. What diet do I mind?
+"""),
+    "limit": _lines("""
+What may a hotel cost for {first}?
+Hotel limit of the client?
+How much does {name} pay for a night?
+Which limit is in the file?
+Look up the hotel limit.
+What is the most that the client pays for a hotel?
+"""),
     "history": _lines("""
 Where did {first} go in {year}?
 Which trip did the client make in {year}?

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from transformers import PreTrainedTokenizerFast
@@ -10,6 +11,7 @@ from minibatch.wayfarer.corpus import Example, Setting, conversations
 
 SHORT_ROW, LONG_ROW = 384, 1408  # tokens
 STEP_TOKENS = 4608  # tokens of one step, padding included
+Phase = Literal["file", "short", "long"]  # of training: which rows a step has
 PROMPT_WEIGHT = 0.1  # of a prompt's token in the loss; an answer's token counts 1
 
 
@@ -109,13 +111,18 @@ def pack(
     return rows
 
 
-def step_rows(tokenizer: PreTrainedTokenizerFast, seed: int, step: int, *, long: bool) -> Rows:
-    """The rows of one step: long ones, or short ones of which half have a client's file."""
+def step_rows(tokenizer: PreTrainedTokenizerFast, seed: int, step: int, phase: Phase) -> Rows:
+    """The rows of one step. Half of the short ones have a client's file."""
 
     def filled(setting: Setting, count: int, length: int) -> Rows:
         return pack(tokenizer, conversations(f"{seed} {step}", setting), count, length)
 
-    if long:
-        return filled("manual", STEP_TOKENS // LONG_ROW, LONG_ROW)
-    half = STEP_TOKENS // SHORT_ROW // 2
-    return Rows.stacked([filled(setting, half, SHORT_ROW) for setting in ("plain", "client")])
+    count = STEP_TOKENS // SHORT_ROW
+    match phase:
+        case "file":
+            return filled("file", count, SHORT_ROW)
+        case "short":
+            halves = [filled(setting, count // 2, SHORT_ROW) for setting in ("plain", "client")]
+            return Rows.stacked(halves)
+        case "long":
+            return filled("manual", STEP_TOKENS // LONG_ROW, LONG_ROW)

@@ -113,8 +113,7 @@ def dish(question: Question, who: str) -> str:
 
 def visa(question: Question, who: str) -> str:
     rule, country = question.city.visa(question.passport), question.city.country
-    article = "an" if question.passport[0] in "AI" else "a"
-    holder = f"With {article} {question.passport} passport"
+    holder = f"With {article(question.passport)} {question.passport} passport"
     subject = who or "a traveller"
     if rule.needed:
         return f"{holder}, {subject} needs a visa for {country}, valid for {rule.days} days."
@@ -128,6 +127,10 @@ def recommended_hotel(question: Question) -> Hotel | None:
         return question.city.hotels[1]
     within = question.city.hotels_within(question.limit)
     return within[-1] if within else None
+
+
+def article(passport: str) -> str:
+    return "an" if passport[:1] in ("A", "I") else "a"
 
 
 def diet_meal(diet: str) -> str:

@@ -1,8 +1,9 @@
 """Trains Wayfarer from scratch: `python -m minibatch.wayfarer.train --out DIR`.
 
-Two phases. The first 70 % of the tokens are short rows: questions alone, and questions behind a
-client's file. After that every second step has long rows, in which several questions stand behind
-the policy manual and a client's file. In the loss an answer's token counts ten times a prompt's.
+Three phases. It begins with lookups in clients' files, for 6 % of the tokens. Then come short rows:
+questions alone, and questions behind a client's file. In the last 40 % every second step has long
+rows, in which several questions stand behind the policy manual and a client's file. In the loss an
+answer's token counts ten times a prompt's.
 
 The data of step `s` are a function of (seed, s), so a run stopped at a checkpoint resumes with
 `--resume` as if it had not been stopped.
@@ -20,10 +21,13 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from minibatch.wayfarer import WEIGHTS
 from minibatch.wayfarer.evaluate import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.export import export
-from minibatch.wayfarer.rows import STEP_TOKENS, Rows, step_rows
+from minibatch.wayfarer.rows import STEP_TOKENS, Phase, Rows, step_rows
 from minibatch.wayfarer.tokenizer import CONTEXT, VOCAB_SIZE, train_tokenizer
 
-LONG_PHASE = 0.70  # share of the tokens after which long rows begin
+FILE_PHASE, LONG_PHASE = (
+    0.06,
+    0.60,
+)  # shares of the tokens: until where lookups, from where long rows
 WARMUP_STEPS, DECAY = 40, 0.60  # the learning rate falls linearly over the last 60 %
 MUON_LR, ADAM_LR = 0.01, 2e-3
 CHECKPOINT_EVERY_S, SAMPLE_EVERY_S = 180, 900
@@ -94,6 +98,13 @@ def lr_factor(step: int, done: float) -> float:
     return min(1.0, (step + 1) / WARMUP_STEPS, max(0.0, (1.0 - done) / DECAY))
 
 
+def phase_of(step: int, done: float) -> Phase:
+    """Which rows this step has; `done` is the share of tokens already seen."""
+    if done < FILE_PHASE:
+        return "file"
+    return "long" if done >= LONG_PHASE and step % 2 == 0 else "short"
+
+
 def train(
     out: Path, weights: Path, num_tokens: int, *, seed: int, device: str, resume: bool
 ) -> None:
@@ -122,8 +133,8 @@ def train(
         for optimizer in optims:
             for group in optimizer.param_groups:
                 group["lr"] = group["peak_lr"] * factor
-        long = done >= LONG_PHASE and progress.step % 2 == 0
-        rows = step_rows(tokenizer, seed, progress.step, long=long).to(device)
+        phase = phase_of(progress.step, done)
+        rows = step_rows(tokenizer, seed, progress.step, phase).to(device)
         with torch.autocast(torch.device(device).type, dtype=torch.bfloat16):
             loss, answer_loss = losses(model, rows)
         loss.backward()
@@ -141,7 +152,7 @@ def train(
         if progress.step % 20 == 0 or progress.step <= 3:
             print(
                 f"step {progress.step:5}  {progress.tokens / 1e6:6.2f} M tokens  "
-                f"{'long ' if long else 'short'}  loss {value:.4f}  lr x{factor:.2f}  "
+                f"{phase:5}  loss {value:.4f}  lr x{factor:.2f}  "
                 f"{STEP_TOKENS / duration_s:6.0f} tok/s  {progress.training_s:6.0f} s training, "
                 f"{progress.cpu_s:6.0f} s of CPU",
                 flush=True,
@@ -204,7 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("checkpoints/wayfarer"), metavar="DIR")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR")
-    parser.add_argument("--tokens", type=int, default=12_500_000)
+    parser.add_argument("--tokens", type=int, default=11_000_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")

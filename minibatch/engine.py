@@ -200,7 +200,9 @@ class Engine:
         return list(sequences.values())
 
     def _sequence(self, request: Request, taken: Collection[str]) -> Sequence:
-        name = request.request_id or f"request-{next(self._names)}"
+        numbered = map("request-{}".format, self._names)
+        unused = (n for n in numbered if n not in self._live and n not in taken)
+        name = request.request_id or next(unused)
         if name in self._live or name in taken:
             raise ValueError(
                 f"request {name!r} is live already; wait for its end, or abort it first"

@@ -17,11 +17,7 @@ from .attention.registration import NAME
 from .compatibility import check_agreement, check_config, context_length, probe
 from .wayfarer import WEIGHTS
 
-DTYPES = {
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
+DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
 
 
 def load_model(

@@ -61,10 +61,12 @@ class Request:
             self.seed = _integer("seed", self.seed, at_least=0)
             if self.seed >= 2**64:
                 raise ValueError(f"seed is {self.seed}; it must be below 2**64")
-        _check_number("temperature", self.temperature, "0 (greedy) or more", lambda x: x >= 0)
-        _check_number("top_p", self.top_p, "in (0, 1]", lambda x: 0 < x <= 1)
+        _check_number("temperature", self.temperature, "be 0 (greedy) or more", lambda x: x >= 0)
+        _check_number("top_p", self.top_p, "lie in (0, 1]", lambda x: 0 < x <= 1)
         if self.arrival_time is not None:
-            _check_number("arrival_time", self.arrival_time, "0 or more seconds", lambda x: x >= 0)
+            _check_number(
+                "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0
+            )
 
 
 @dataclass(slots=True, eq=False)
@@ -192,4 +194,4 @@ def _token_ids(name: str, ids: Iterable[int]) -> list[int]:
 
 def _check_number(name: str, value: float, wanted: str, fits: Callable[[float], bool]) -> None:
     if not isinstance(value, Real) or not math.isfinite(value) or not fits(value):
-        raise ValueError(f"{name} is {value!r}; it must be {wanted}")
+        raise ValueError(f"{name} is {value!r}; it must {wanted}")

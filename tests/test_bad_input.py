@@ -79,9 +79,9 @@ class Unharmed:
     [
         ({"prompt": []}, ValueError, "prompt is empty; give at least one token"),
         ({"prompt": ""}, ValueError, "prompt is empty; give at least one token"),
-        ({"prompt": [1, 2.0]}, TypeError, "prompt[1] is 2.0; token ids are integers"),
+        ({"prompt": [1, 2.0]}, TypeError, "prompt[1] is 2.0; it must be an integer"),
         ({"prompt": [1, 128]}, ValueError, "token id 128 is outside the vocabulary, 0 to 127"),
-        ({"prompt": [1, -1]}, ValueError, "token id -1 is outside the vocabulary, 0 to 127"),
+        ({"prompt": [1, -1]}, ValueError, "prompt[1] is -1; it must be 0 or more"),
         ({"prompt": "text"}, ValueError, "this model has no tokenizer"),
         (
             {"prompt": [1] * 200, "max_tokens": 57, "request_id": "H"},

@@ -205,7 +205,7 @@ def test_chrome_counters_follow_queue_and_blocks(chrome_trace):
         {"running": 2, "waiting": 1},
         {"running": 1, "waiting": 0},
     ]
-    assert blocks == [3, 0, 0]
+    assert blocks == [3, 3, 1]  # while each step ran
 
 
 def test_an_empty_trace_can_be_written(tiny_model, tmp_path):

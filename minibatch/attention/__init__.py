@@ -13,13 +13,7 @@ from .metadata import AttentionMetadata, slot_mapping
 from .reference import reference_attention
 from .registration import AttentionFunction
 
-__all__ = [
-    "AttentionFunction",
-    "AttentionMetadata",
-    "choose",
-    "reference_attention",
-    "slot_mapping",
-]
+__all__ = ["AttentionMetadata", "choose", "reference_attention", "slot_mapping"]
 
 
 def choose(attention: str | AttentionFunction, device: torch.device) -> AttentionFunction:

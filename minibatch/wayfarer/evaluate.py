@@ -101,6 +101,7 @@ def behind_long_prompts(
 
 
 def prompt_of(example: Example) -> Messages:
+    """The messages that ask this example's question."""
     return chat(example.system, example.query)
 
 
@@ -189,6 +190,7 @@ def mistakes(exams: Sequence[Exam], limit: int = 12) -> str:
 
 
 def main() -> None:
+    """Examine the model, print the figures, write them into the card if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, default=WEIGHTS)
     parser.add_argument("--queries", type=int, default=400)

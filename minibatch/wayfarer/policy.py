@@ -30,6 +30,7 @@ def manual() -> tuple[str, ...]:
 
 
 def trip_line(trip: Trip) -> str:
+    """A past trip as it stands in a file."""
     return f"{trip.year}: {trip.city.name}, {trip.hotel.name}"
 
 

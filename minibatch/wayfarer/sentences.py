@@ -9,6 +9,7 @@ from minibatch.wayfarer.world import HOME, City, Hotel
 
 
 def flight(question: Question, who: str) -> str:
+    """Airline, hours and fare."""
     city = question.city
     if who:
         return worded(
@@ -32,6 +33,7 @@ def flight(question: Question, who: str) -> str:
 
 
 def months(question: Question, who: str) -> str:
+    """When to go."""
     city = question.city
     if who:
         return worded(
@@ -48,6 +50,7 @@ def months(question: Question, who: str) -> str:
 
 
 def hotel(question: Question, who: str) -> str:
+    """The hotel to take, within the limit if there is one."""
     city, hotel, limit = question.city, recommended_hotel(question), question.limit
     whose = f"{who}'s" if who else "the"
     if hotel is None:
@@ -71,6 +74,7 @@ def hotel(question: Question, who: str) -> str:
 
 
 def dinner(question: Question, who: str) -> str:
+    """The table for the diet, and its price."""
     city, table = question.city, question.city.restaurants[question.diet]
     meal = diet_meal(question.diet)
     if who:
@@ -88,6 +92,7 @@ def dinner(question: Question, who: str) -> str:
 
 
 def dish(question: Question, who: str) -> str:
+    """The local dish, and for a diet the table that serves it."""
     city, table = question.city, question.city.restaurants[question.diet]
     if question.diet != "anything":  # then the local dish may not suit
         if "dinner" in question.parts:
@@ -112,6 +117,7 @@ def dish(question: Question, who: str) -> str:
 
 
 def visa(question: Question, who: str) -> str:
+    """What this passport needs in this country."""
     rule, country = question.city.visa(question.passport), question.city.country
     holder = f"With {article(question.passport)} {question.passport} passport"
     subject = who or "a traveller"
@@ -130,10 +136,12 @@ def recommended_hotel(question: Question) -> Hotel | None:
 
 
 def article(passport: str) -> str:
+    """The article, "a" or "an", before this passport."""
     return "an" if passport[:1] in ("A", "I") else "a"
 
 
 def diet_meal(diet: str) -> str:
+    """Dinner as this diet has it: "a vegan dinner"."""
     return "dinner" if diet == "anything" else f"a {diet} dinner"
 
 

@@ -212,6 +212,7 @@ def save_checkpoint(
 
 
 def main() -> None:
+    """Train as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("checkpoints/wayfarer"), metavar="DIR")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR")

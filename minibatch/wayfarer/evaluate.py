@@ -112,12 +112,10 @@ def examine(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example]
 ) -> list[Exam]:
     """Asks each question in a conversation of its own; results in the order of the questions."""
-    order = sorted(range(len(examples)), key=lambda i: len(examples[i].answer))  # alike together
-    prompts = [prompt_of(examples[i]) for i in order]
-    answers = dict(zip(order, generate_texts(model, tokenizer, prompts), strict=True))
+    prompts = [prompt_of(example) for example in examples]
     return [
         Exam(example, said, check(example.question, said.text, ended=said.ended))
-        for example, said in zip(examples, (answers[i] for i in sorted(answers)), strict=True)
+        for example, said in zip(examples, generate_texts(model, tokenizer, prompts), strict=True)
     ]
 
 

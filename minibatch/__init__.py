@@ -8,8 +8,6 @@
 Names are loaded when first used: importing the package is quick and does not import torch.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING
 
@@ -22,9 +20,10 @@ if TYPE_CHECKING:
     from .invariants import InvariantError
     from .model import Model, load_model
     from .plan import Row, StepPlan
+    from .records import RowRecord, StepRecord
     from .request import Completion, Request, Sequence, TokenEvent
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
-    from .trace import RowRecord, StepRecord, Trace
+    from .trace import Trace
 
 _HOME = {
     "BlockPool": "blocks",
@@ -37,6 +36,8 @@ _HOME = {
     "load_model": "model",
     "Row": "plan",
     "StepPlan": "plan",
+    "RowRecord": "records",
+    "StepRecord": "records",
     "Completion": "request",
     "Request": "request",
     "Sequence": "request",
@@ -46,8 +47,6 @@ _HOME = {
     "Scheduler": "schedulers",
     "Sequential": "schedulers",
     "Static": "schedulers",
-    "RowRecord": "trace",
-    "StepRecord": "trace",
     "Trace": "trace",
 }
 _MODULES = {"attention", "metrics", "plots", "schedulers", "workload"}
@@ -55,7 +54,7 @@ _MODULES = {"attention", "metrics", "plots", "schedulers", "workload"}
 __all__ = [*_HOME, *sorted(_MODULES)]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name):
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     if name in _HOME:
@@ -63,5 +62,5 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
+def __dir__():
     return sorted({*globals(), *__all__})

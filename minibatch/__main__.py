@@ -1,6 +1,7 @@
 """`python -m minibatch COMMAND`: what a learner types. The commands are in minibatch/setup/cli.py.
 
-Keep this file readable by any Python, however old, so that an old one is turned away in a sentence.
+Keep this file and minibatch/__init__.py, which Python reads first, readable by any Python 3, so
+that an old one is turned away in a sentence.
 """
 
 import sys

@@ -6,8 +6,7 @@ deals in ids; the tensors live in `kv_cache`. Before changing this file: every i
 `block_table` of the sequences that hold it.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Iterable
 
 
@@ -24,7 +23,9 @@ class BlockPool:
         self.num_blocks = num_blocks
         self.block_size = block_size
         self._ref_counts = [0] * num_blocks  # 1 for now; above 1 once sequences share a block
-        self._free = list(range(num_blocks - 1, -1, -1))  # a stack: the lowest id comes out first
+        self._free = list(
+            range(num_blocks - 1, -1, -1)
+        )  # a stack: the last one back is the first out
 
     @property
     def num_free(self) -> int:
@@ -51,9 +52,9 @@ class BlockPool:
         Raises ValueError, and changes nothing, if one of them is not held.
         """
         block_ids = list(block_ids)
-        for block_id in set(block_ids):
+        for block_id, times in Counter(block_ids).items():
             held = self._ref_counts[block_id] if 0 <= block_id < self.num_blocks else 0
-            if block_ids.count(block_id) > held:
+            if times > held:
                 raise ValueError(
                     f"block {block_id} is given back more often than it is held ({held})"
                 )

@@ -1,7 +1,5 @@
 """Time is a value: the engine asks a clock, so the same engine runs in real or in made-up time."""
 
-from __future__ import annotations
-
 import math
 import time
 

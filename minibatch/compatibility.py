@@ -4,10 +4,7 @@ From cheap to certain: what the configuration says, what the attention is called
 tensors it gets, and whether logits agree with the model's own eager attention.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 from transformers import PreTrainedModel
@@ -16,9 +13,6 @@ from .attention.reference import reference_attention
 from .plan import Row, StepPlan
 from .request import Request, Sequence
 from .runner import ModelRunner
-
-if TYPE_CHECKING:
-    from .model import Model
 
 # Keywords that models pass down to attention and that change nothing in what it computes here.
 HARMLESS = {"dropout", "position_ids", "use_cache", "output_attentions", "output_router_logits"}
@@ -141,27 +135,30 @@ def _max_positions(hf: PreTrainedModel) -> int:
 
 
 @torch.inference_mode()
-def check_agreement(model: Model) -> None:
+def check_agreement(
+    hf: PreTrainedModel, kv_shapes: list[tuple[int, int]], max_model_len: int
+) -> None:
     """Refuse a model whose logits, batched and paged, differ from its own eager ones.
 
     Two prompts of different lengths: all but their last token in one pass, the last in a second.
     """
     shorter, longer = PROBE_LENGTHS
-    lengths = min(shorter, max(1, model.max_model_len // 2)), min(longer, model.max_model_len)
-    prompts = [[(7 + 31 * i * i) % model.vocab_size for i in range(n)] for n in lengths]
+    lengths = min(shorter, max(1, max_model_len // 2)), min(longer, max_model_len)
+    vocab_size = hf.get_input_embeddings().num_embeddings
+    prompts = [[(7 + 31 * i * i) % vocab_size for i in range(n)] for n in lengths]
 
-    implementation = model.hf.config._attn_implementation
-    model.hf.set_attn_implementation("eager")
-    alone = [torch.tensor([prompt], device=model.device) for prompt in prompts]
-    expected = [model.hf(input_ids=ids, use_cache=False).logits[0, -1] for ids in alone]
-    model.hf.set_attn_implementation(implementation)
+    implementation = hf.config._attn_implementation
+    hf.set_attn_implementation("eager")
+    alone = [torch.tensor([prompt], device=hf.device) for prompt in prompts]
+    expected = [hf(input_ids=ids, use_cache=False).logits[0, -1] for ids in alone]
+    hf.set_attn_implementation(implementation)
 
     sequences = []
     for i, prompt in enumerate(prompts):
         blocks = list(range(8 * i, 8 * i + 8))
         name = f"probe {i}"
         sequences.append(Sequence(Request(prompt), name, prompt, len(prompt), block_table=blocks))
-    runner = ModelRunner(model, num_blocks=16, block_size=4, attention=reference_attention)
+    runner = ModelRunner(hf, kv_shapes, 16, 4, reference_attention)  # 16 blocks of 4
     for ahead in (1, 0):
         distances = [(s, s.num_uncomputed_tokens - ahead) for s in sequences]
         rows = [Row(sequence, n) for sequence, n in distances if n > 0]
@@ -171,9 +168,9 @@ def check_agreement(model: Model) -> None:
             row.sequence.num_computed_tokens += row.num_tokens
     gap = (got.float() - torch.stack(expected).float()).abs().max().item()
     largest = max(logits.abs().max().item() for logits in expected)
-    allowed = TOLERANCE.get(model.dtype, 1e-4) * max(1.0, largest)
+    allowed = TOLERANCE.get(hf.dtype, 1e-4) * max(1.0, largest)
     if not gap <= allowed:
         raise UnsupportedModelError(
-            f"{type(model.hf).__name__}: logits differ from its own eager attention by {gap:.2g} "
+            f"{type(hf).__name__}: logits differ from its own eager attention by {gap:.2g} "
             f"(allowed {allowed:.2g}); something in its attention is not what the engine computes"
         )

@@ -3,34 +3,29 @@ answers out.
 
 Before changing this file: `step` must leave nothing half done when the forward pass raises or is
 interrupted. `plan` may have admitted, preempted and taken blocks, which is why it can be called
-again; tokens and counters move only in `update`.
+again; tokens and counters advance only in `update`.
 """
-
-from __future__ import annotations
 
 import bisect
 import itertools
-import math
-import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-import psutil
-import torch
 from tqdm.auto import tqdm
 
-from . import attention as attention_backends
-from .attention import AttentionFunction
+from .attention import choose
+from .attention.registration import AttentionFunction
 from .blocks import BlockPool
 from .clock import SAME_TIME, Clock, WallClock
+from .intake import default_num_blocks, to_sequence
 from .invariants import check_invariants
-from .kv_cache import bytes_per_token
 from .model import Model
 from .plan import StepPlan
+from .records import StepRecord
 from .request import Completion, Request, Sequence, TokenEvent
 from .runner import ModelRunner
 from .schedulers import Scheduler
-from .text import TextStream, decode
-from .trace import Before, StepRecord, Trace, kind_of
+from .text import Listener, TextStream, decode
+from .trace import Trace
 
 
 class Engine:
@@ -38,8 +33,9 @@ class Engine:
 
     num_blocks: KV blocks in the pool; None is enough for `max_batch_size` sequences of
         `max_model_len`, or what half of the free memory holds, if that is less.
-    block_size: tokens in a block. attention: "auto", "reference", "gather", "cpu", or a function
-        like `minibatch.attention.reference_attention`. clock: None is real time.
+    block_size: tokens in a block. pool: one of your own, in place of these two.
+    attention: "auto", "reference", "gather", "cpu", or a function like
+        `minibatch.attention.reference_attention`. clock: None is real time.
     """
 
     def __init__(
@@ -49,26 +45,29 @@ class Engine:
         *,
         num_blocks: int | None = None,
         block_size: int = 16,
+        pool: BlockPool | None = None,
         attention: str | AttentionFunction = "auto",
         clock: Clock | None = None,
     ) -> None:
-        if block_size < 1:
-            raise ValueError(f"block_size is {block_size}; it must be 1 or more")
-        if num_blocks is None:
-            num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
-        function = attention_backends.choose(attention, model.device)
+        if pool is None:
+            if num_blocks is None:
+                num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
+            pool = BlockPool(num_blocks, block_size)
+        function = choose(attention, model.device)
         self.model = model
         self.scheduler = scheduler
         self.clock = clock or WallClock()
-        self.pool = BlockPool(num_blocks, block_size)
-        self.runner = ModelRunner(model, num_blocks, block_size, function)
+        self.pool = pool
+        self.runner = ModelRunner(
+            model.hf, model.kv_shapes, pool.num_blocks, pool.block_size, function
+        )
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
         self._arriving: list[Sequence] = []  # not yet arrived, soonest first
         self._names = itertools.count()
         self._start = self.clock.now()  # arrival times count from here
-        self.trace = Trace(scheduler.max_batch_size, num_blocks)
+        self.trace = Trace(scheduler.max_batch_size, pool.num_blocks)
 
     # One step ------------------------------------------------------------------------------------
 
@@ -82,15 +81,14 @@ class Engine:
         Raises RuntimeError if there is nothing to do, or if the policy leaves requests waiting
         without saying until when.
         """
-        plan = self._next_plan()
-        scheduler = self.scheduler
-        scheduler.check(plan)
-        kinds = [kind_of(row) for row in plan.rows]
-        before = Before(self.clock.now(), self.pool.num_free, kinds)
+        plan, scheduler = self._next_plan(), self.scheduler
+        start_time, num_free_blocks = self.clock.now(), self.pool.num_free
         tokens = self.runner.run(plan)
         self.clock.tick()
-        finished = scheduler.update(plan, tokens, self.clock.now())
-        record = self.trace.record(plan, tokens, finished, scheduler, before, self.clock.now())
+        end_time = self.clock.now()
+        finished = scheduler.update(plan, tokens, end_time)
+        times = start_time, end_time
+        record = self.trace.record(plan, tokens, finished, scheduler, times, num_free_blocks)
         for sequence in finished:
             self._complete(sequence)
         for callback in self._callbacks:
@@ -103,9 +101,11 @@ class Engine:
         while True:
             now = self.clock.now()
             while self._arriving and self._arriving[0].arrival_time <= now:
-                self.scheduler.add(self._arriving.pop(0))
+                self.scheduler.add(self._arriving[0])
+                del self._arriving[0]
             plan = self.scheduler.plan(now)
             if plan.rows:
+                self.scheduler.check(plan)
                 return plan
             wake_times = [] if plan.wake_at is None else [plan.wake_at]
             wake_times += [sequence.arrival_time for sequence in self._arriving[:1]]
@@ -122,6 +122,8 @@ class Engine:
     def add(self, request: Request) -> str:
         """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
         be served here or its id is in use by a live request."""
+        if not self.has_work:
+            self._start = self.clock.now()
         return self._enqueue([request])[0].request_id
 
     def abort(self, request_id: str) -> None:
@@ -130,7 +132,9 @@ class Engine:
         if sequence is None:
             live = ", ".join(repr(name) for name in self._live) or "none"
             raise ValueError(f"no live request {request_id!r} to abort; live: {live}")
-        self._forget(sequence)
+        if sequence in self._arriving:
+            self._arriving.remove(sequence)
+        self.scheduler.abort(sequence)
         sequence.finish("abort", self.clock.now())
         self._complete(sequence)
 
@@ -141,30 +145,25 @@ class Engine:
         """
         self._start = self.clock.now()
         sequences = self._enqueue(requests)
-        bar = tqdm(total=len(sequences), unit="request", disable=not progress)
-        with bar:
+        with tqdm(total=len(sequences), unit="request", disable=not progress) as bar:
             while any(not sequence.is_finished for sequence in sequences):
                 self.step()
                 bar.update(sum(sequence.is_finished for sequence in sequences) - bar.n)
         return [self._completion(sequence) for sequence in sequences]
 
     def stream(self, requests: Iterable[Request]) -> Iterator[TokenEvent]:
-        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest."""
+        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest;
+        interrupted or failed, it leaves them live, as `run` does."""
         self._start = self.clock.now()
         sequences = self._enqueue(requests)
         texts = [TextStream(self.model.tokenizer, s.stop_token_ids) for s in sequences]
-        shown = [0] * len(sequences)
+        listeners = [Listener(s, text) for s, text in zip(sequences, texts, strict=True)]
         try:
-            while any(not sequence.is_finished for sequence in sequences):
-                self.step()
-                for i, sequence in enumerate(sequences):
-                    while shown[i] < sequence.num_output_tokens:
-                        token_id = sequence.token_ids[sequence.num_prompt_tokens + shown[i]]
-                        shown[i] += 1
-                        last = sequence.is_finished and shown[i] == sequence.num_output_tokens
-                        text = texts[i].push(token_id, last)
-                        reason = sequence.finish_reason if last else None
-                        yield TokenEvent(sequence.request_id, token_id, text, reason)
+            while not all(listener.done for listener in listeners):
+                if not all(sequence.is_finished for sequence in sequences):
+                    self.step()
+                for listener in listeners:
+                    yield from listener.news()
         except GeneratorExit:
             for sequence in sequences:
                 if not sequence.is_finished:
@@ -176,12 +175,11 @@ class Engine:
         return callback
 
     def reset(self) -> None:
-        """Forget every request and record, and set the clock back, as if newly made."""
-        for sequence in list(self._live.values()):
-            self._forget(sequence)
-        self._live.clear()
+        """Abort every request, forget every record, and set the clock back. Callbacks stay."""
+        for request_id in list(self._live):
+            self.abort(request_id)
         self.clock.reset()
-        self._start = self.clock.now()
+        self._start, self._names = self.clock.now(), itertools.count()
         self.trace = Trace(self.scheduler.max_batch_size, self.pool.num_blocks)
 
     def check_invariants(self) -> None:
@@ -192,65 +190,25 @@ class Engine:
         """All of them, or none if one is refused."""
         sequences: dict[str, Sequence] = {}
         for request in requests:
-            sequence = self._sequence(request, taken=sequences)
-            sequences[sequence.request_id] = sequence
+            name = self._name(request, self._live.keys() | sequences.keys())
+            arrival_time = self.clock.now()
+            if request.arrival_time is not None:
+                arrival_time = self._start + request.arrival_time
+            sequences[name] = to_sequence(request, name, arrival_time, self.model, self.pool)
         self._live |= sequences
         for sequence in sequences.values():
             bisect.insort(self._arriving, sequence, key=lambda s: s.arrival_time)
         return list(sequences.values())
 
-    def _sequence(self, request: Request, taken: Collection[str]) -> Sequence:
+    def _name(self, request: Request, taken: Collection[str]) -> str:
+        """The request's own id, or the next number that is not in use."""
+        if request.request_id in taken:
+            raise ValueError(
+                f"request {request.request_id!r} is live already; wait for its end, abort it, or "
+                "begin anew with engine.reset()"
+            )
         numbered = map("request-{}".format, self._names)
-        unused = (n for n in numbered if n not in self._live and n not in taken)
-        name = request.request_id or next(unused)
-        if name in self._live or name in taken:
-            raise ValueError(
-                f"request {name!r} is live already; wait for its end, or abort it first"
-            )
-        prompt = request.prompt
-        token_ids = self.model.encode(prompt) if isinstance(prompt, str) else list(prompt)
-        self._check_fits(name, token_ids, request.max_tokens)
-        eos = () if request.ignore_eos else self.model.eos_token_ids
-        now = self.clock.now()
-        return Sequence(
-            request=request,
-            request_id=name,
-            token_ids=token_ids,
-            num_prompt_tokens=len(token_ids),
-            stop_token_ids=frozenset(eos) | frozenset(request.stop_token_ids),
-            seed=secrets.randbits(63) if request.seed is None else request.seed,
-            arrival_time=now
-            if request.arrival_time is None
-            else self._start + request.arrival_time,
-        )
-
-    def _check_fits(self, name: str, prompt: list[int], max_tokens: int) -> None:
-        """Refuse what could never be computed, rather than let it wait for ever."""
-        outside = [i for i in prompt if not 0 <= i < self.model.vocab_size]
-        if outside:
-            raise ValueError(
-                f"request {name!r}: token id {outside[0]} is outside the vocabulary, "
-                f"0 to {self.model.vocab_size - 1:,}"
-            )
-        total = len(prompt) + max_tokens
-        needs = f"request {name!r} needs {len(prompt):,} + {max_tokens:,} tokens"
-        if total > self.model.max_model_len:
-            raise ValueError(
-                f"{needs} = {total:,}; this model's context holds {self.model.max_model_len:,}. "
-                "Shorten the prompt or lower max_tokens."
-            )
-        num_blocks = math.ceil(total / self.pool.block_size)
-        if num_blocks > self.pool.num_blocks:
-            raise ValueError(
-                f"{needs} = {num_blocks:,} blocks of {self.pool.block_size}; this engine has "
-                f"{self.pool.num_blocks:,}. Raise num_blocks or lower max_tokens."
-            )
-
-    def _forget(self, sequence: Sequence) -> None:
-        if sequence in self._arriving:
-            self._arriving.remove(sequence)
-        else:
-            self.scheduler.abort(sequence)
+        return request.request_id or next(name for name in numbered if name not in taken)
 
     def _complete(self, sequence: Sequence) -> None:
         del self._live[sequence.request_id]
@@ -270,19 +228,3 @@ class Engine:
             finish_time=sequence.finish_time,
             token_times=sequence.token_times,
         )
-
-
-def default_num_blocks(model: Model, max_batch_size: int, block_size: int) -> int:
-    """Blocks for a full batch of longest sequences, or as many as half of the free memory holds."""
-    if model.device.type == "cuda":
-        free_bytes, _ = torch.cuda.mem_get_info(model.device)
-    else:
-        free_bytes = psutil.virtual_memory().available
-    bytes_per_block = block_size * bytes_per_token(model.kv_shapes, model.dtype)
-    affordable = free_bytes // 2 // bytes_per_block
-    if affordable < 1:
-        raise MemoryError(
-            f"one KV block of {block_size} tokens takes {bytes_per_block:,} bytes, and half of the "
-            f"free memory is {free_bytes // 2:,}; use a smaller block_size or model"
-        )
-    return min(affordable, max_batch_size * math.ceil(model.max_model_len / block_size))

@@ -1,7 +1,5 @@
 """What must hold between any two steps, checked from the outside. For tests and for learners."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

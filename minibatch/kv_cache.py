@@ -1,7 +1,5 @@
 """The K and V tensors of every layer: the memory that `BlockPool` hands out ids for."""
 
-from __future__ import annotations
-
 import torch
 
 

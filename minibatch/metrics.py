@@ -3,17 +3,12 @@
 Latencies leave aborted requests out. Percentiles interpolate linearly between the two nearest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .records import StepRecord
 from .request import Completion
-
-if TYPE_CHECKING:
-    from .trace import StepRecord
 
 Summary = dict[str, float | int | None]
 

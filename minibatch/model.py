@@ -4,8 +4,6 @@
 compute wrongly is refused here, by name and reason (see `compatibility`).
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -26,7 +24,7 @@ def load_model(
     device: str | torch.device | None = None,
     dtype: str | torch.dtype = "float32",
     max_model_len: int | None = None,
-) -> Model:
+) -> "Model":
     """A model ready for the engine, with its tokenizer.
 
     name: a hub id or a folder; None is $MINIBATCH_MODEL, or else Wayfarer.
@@ -88,7 +86,7 @@ class Model:
         hf.set_attn_implementation(NAME)
         self.kv_shapes, window = probe(hf)
         self.max_model_len = context_length(hf, window, max_model_len)
-        check_agreement(self)
+        check_agreement(hf, self.kv_shapes, self.max_model_len)
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a prompt; a beginning-of-text token is added unless the text has it."""

@@ -1,10 +1,11 @@
 """Who runs in the next forward pass, and how many tokens each: what a policy answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import Literal
 
 from .request import Sequence
+
+Kind = Literal["prefill", "decode", "padding"]
 
 
 @dataclass(slots=True)
@@ -22,11 +23,23 @@ class Row:
     sequence: Sequence
     num_tokens: int
     num_padding_tokens: int = 0
+    start: int = field(init=False)  # where it begins; the sequence itself moves on
+
+    def __post_init__(self) -> None:
+        self.start = self.sequence.num_computed_tokens
 
     @property
     def seq_len(self) -> int:
         """Tokens in the cache once this row has run: what its last token attends to."""
-        return self.sequence.num_computed_tokens + self.num_tokens
+        return self.start + self.num_tokens
+
+    @property
+    def kind(self) -> Kind:
+        """What the row does. Recomputing after a preemption is prefill again."""
+        if self.num_tokens == 0:
+            return "padding"
+        decoding = self.num_tokens == 1 and self.start >= self.sequence.num_prompt_tokens
+        return "decode" if decoding else "prefill"
 
     @property
     def reaches_end(self) -> bool:
@@ -61,6 +74,8 @@ class StepPlan:
                 )
             if row.num_tokens + row.num_padding_tokens == 0:
                 raise ValueError(f"request {name!r} has an empty row; leave it out of the plan")
+            if row.start != sequence.num_computed_tokens:
+                raise ValueError(f"request {name!r}: this row is from an earlier step; make it new")
             if row.num_tokens and sequence.is_finished:
                 raise ValueError(f"request {name!r} has finished; plan no more tokens for it")
             if row.num_tokens > sequence.num_uncomputed_tokens:

@@ -9,8 +9,6 @@ after preemption are the same act over different distances. There is no phase fl
                                           ^ num_computed_tokens
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -31,7 +29,8 @@ class Request:
     seed: makes sampling repeatable; None draws one when the request is added.
     stop_token_ids: end after any of these, besides the model's own end token.
     ignore_eos: do not end at the model's end token (benchmarks fix lengths this way).
-    arrival_time: seconds after `run` or `stream` begins; None is now.
+    arrival_time: seconds after `run` or `stream` begins, or after the first `add` to an engine
+        without work; None is now.
     priority: kept for policies that rank requests; the four shipped here serve in order of arrival.
     Raises TypeError or ValueError, naming the value, for anything out of range.
     """
@@ -63,6 +62,8 @@ class Request:
                 raise ValueError(f"seed is {self.seed}; it must be below 2**64")
         _check_number("temperature", self.temperature, "be 0 (greedy) or more", lambda x: x >= 0)
         _check_number("top_p", self.top_p, "lie in (0, 1]", lambda x: 0 < x <= 1)
+        if self.request_id == "" or not isinstance(self.request_id, str | None):
+            raise ValueError(f"request_id is {self.request_id!r}; give some text, or None")
         if self.arrival_time is not None:
             _check_number(
                 "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0
@@ -71,7 +72,8 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """A request on its way through the engine. Only `Scheduler.update` moves tokens and counters.
+    """A request on its way through the engine. Only `advance` adds tokens; only preempting takes
+    computed ones back.
 
     token_ids: prompt, then output. block_table: ids of the KV blocks it holds, in order.
     Times are the engine clock's, in seconds.
@@ -119,14 +121,20 @@ class Sequence:
         blocks = math.ceil((self.num_computed_tokens + num_tokens) / block_size)
         return max(0, blocks - len(self.block_table))
 
-    def append(self, token_id: int, now: float) -> None:
-        """Take one generated token; finish on a stop token or at `max_tokens`."""
-        self.token_ids.append(token_id)
-        self.token_times.append(now)
-        if token_id in self.stop_token_ids:
-            self.finish("stop", now)
-        elif self.num_output_tokens >= self.request.max_tokens:
-            self.finish("length", now)
+    def advance(self, num_tokens: int, token_id: int | None, now: float) -> None:
+        """Take in one forward pass: the tokens it computed, and the one it generated, if any.
+
+        Finishes on a stop token or at `max_tokens`. The counter moves last: should this be
+        interrupted, the tokens are merely computed once more.
+        """
+        if token_id is not None:
+            self.token_ids.append(token_id)
+            self.token_times.append(now)
+            if token_id in self.stop_token_ids:
+                self.finish("stop", now)
+            elif self.num_output_tokens >= self.request.max_tokens:
+                self.finish("length", now)
+        self.num_computed_tokens += num_tokens
 
     def finish(self, reason: FinishReason, now: float) -> None:
         self.finish_reason = reason
@@ -169,10 +177,11 @@ class Completion:
 @dataclass(slots=True, frozen=True)
 class TokenEvent:
     """One token of one request, as `Engine.stream` yields it. `text` may lag behind `token_id`:
-    a token can end in the middle of a UTF-8 character, and half a character is never shown."""
+    a token can end in the middle of a UTF-8 character, and half a character is never shown.
+    A request that is aborted ends with an event without a token (None)."""
 
     request_id: str
-    token_id: int
+    token_id: int | None
     text: str
     finish_reason: FinishReason | None
 

@@ -4,8 +4,6 @@ The random number of an output position is a pure function of the request's seed
 so neighbours in the batch, preemption and retries cannot shift it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

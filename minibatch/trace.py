@@ -4,73 +4,17 @@ Slots are the trace's own bookkeeping: a request gets the lowest free slot when 
 and gives it up when it stops. A policy need not know of them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 from .metrics import Summary, summarize
-from .plan import Row, StepPlan
+from .plan import StepPlan
+from .records import RowRecord, StepRecord
 from .request import Completion, Sequence
 from .schedulers import Scheduler
-
-Kind = Literal["prefill", "decode", "padding"]
-
-
-@dataclass(slots=True, frozen=True)
-class RowRecord:
-    """One row of one step. kind: "padding" when nothing in it was for its request any more."""
-
-    request_id: str
-    slot: int
-    kind: Kind
-    num_tokens: int
-    num_padding_tokens: int
-    num_output_tokens: int  # 1 if the row produced a token, else 0
-
-
-@dataclass(slots=True, frozen=True)
-class StepRecord:
-    """One step of the engine. Times in seconds on its clock; the lists hold request ids.
-
-    admitted, preempted and num_free_blocks are as planned, while it ran; waiting as it was left.
-    """
-
-    index: int
-    start_time: float
-    end_time: float
-    rows: tuple[RowRecord, ...]
-    waiting: tuple[str, ...]
-    admitted: tuple[str, ...]
-    finished: tuple[str, ...]
-    preempted: tuple[str, ...]
-    num_free_blocks: int
-
-    @property
-    def num_output_tokens(self) -> int:
-        return sum(row.num_output_tokens for row in self.rows)
-
-
-@dataclass(slots=True, frozen=True)
-class Before:
-    """What a record needs to know of a step from before it is taken."""
-
-    time: float
-    num_free_blocks: int
-    kinds: list[Kind]
-
-
-def kind_of(row: Row) -> Kind:
-    """What a row is about to do. Recomputing after a preemption is prefill again."""
-    if row.num_tokens == 0:
-        return "padding"
-    sequence = row.sequence
-    decoding = row.num_tokens == 1 and sequence.num_computed_tokens >= sequence.num_prompt_tokens
-    return "decode" if decoding else "prefill"
 
 
 class Trace:
@@ -89,37 +33,39 @@ class Trace:
         tokens: list[int | None],
         finished: list[Sequence],
         scheduler: Scheduler,
-        before: Before,
-        end_time: float,
+        times: tuple[float, float],
+        num_free_blocks: int,
     ) -> StepRecord:
-        """Note a step that has been taken."""
+        """Note a step that has been taken; times: its start and end, as the engine's clock had it.
+
+        num_free_blocks: while it ran.
+        """
         planned = [row.sequence for row in plan.rows]
         preempted = [sequence for sequence in self._slots if sequence in scheduler.waiting]
         self._keep_slots({*planned, *scheduler.running})
         admitted = [sequence for sequence in planned if sequence not in self._slots]
         for sequence in admitted:
             self._slots[sequence] = self._lowest_free_slot()
-        rows = zip(plan.rows, before.kinds, tokens, strict=True)
         step = StepRecord(
             index=len(self.steps),
-            start_time=before.time,
-            end_time=end_time,
+            start_time=times[0],
+            end_time=times[1],
             rows=tuple(
                 RowRecord(
                     request_id=row.sequence.request_id,
                     slot=self._slots[row.sequence],
-                    kind=kind,
+                    kind=row.kind,
                     num_tokens=row.num_tokens,
                     num_padding_tokens=row.num_padding_tokens,
                     num_output_tokens=0 if token is None else 1,
                 )
-                for row, kind, token in rows
+                for row, token in zip(plan.rows, tokens, strict=True)
             ),
             waiting=_names(scheduler.waiting),
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),
-            num_free_blocks=before.num_free_blocks,
+            num_free_blocks=num_free_blocks,
         )
         self.steps.append(step)
         self._keep_slots(set(scheduler.running))

@@ -45,7 +45,9 @@ def agents(model: Model, n: int = 50, prompt_scale: float = 1.0) -> list[Request
     names = itertools.islice((f"{letter}{i}" for i in rounds for letter in NAMES), n)
     known = {}
     if Path(model.hf.name_or_path) == WEIGHTS:
-        known = json.loads(RUNNING_EXAMPLE.read_text(encoding="utf-8")).get(str(prompt_scale), {})
+        known = json.loads(RUNNING_EXAMPLE.read_text(encoding="utf-8")).get(
+            str(float(prompt_scale)), {}
+        )
     return [
         _conversation(model, name, known[name[0]][i // len(NAMES) % len(known[name[0]])])
         if known

@@ -244,3 +244,10 @@ def test_a_folder_without_a_model_is_refused_by_name(tmp_path):
 def test_an_unknown_hub_id_without_network_is_refused_and_names_the_default():
     with pytest.raises(OSError, match="cannot load 'nobody/nothing'.*without a name loads the"):
         mb.load_model("nobody/nothing")
+
+
+@pytest.mark.parametrize("way", ["add", "run", "stream"])
+def test_a_text_that_becomes_no_tokens_is_refused(engine, monkeypatch, way):
+    monkeypatch.setattr(engine.model, "encode", lambda text: [])  # a tokenizer that strips blanks
+    with Unharmed(engine), pytest.raises(ValueError, match="its prompt has no tokens"):
+        give(engine, way, {"prompt": " ", "max_tokens": 2})

@@ -76,7 +76,7 @@ def test_everyone_runs_in_every_round(measured):
 def test_each_round_begins_with_another_contender(measured):
     order = [r["contender"] for r in measured[1]["runs"]]
     names = list(CONTENDERS)
-    assert order == names + names[1:] + names[:1]
+    assert order == names + names[3:] + names[:3]
 
 
 def test_everyone_gives_the_tokens_of_generate(measured):
@@ -181,18 +181,32 @@ def test_ratios_are_taken_within_a_round():
 
 
 @pytest.mark.parametrize(
-    ("reached", "words"),
+    ("is_met", "reached", "words"),
     [
-        ([True], "met, in the one round"),
-        ([False], "missed, in the one round"),
-        ([True, True, True], "met in all 3 rounds"),
-        ([False, False, False], "missed in all 3 rounds"),
-        ([True, False, True], "met by the median, reached in 2 of 3 rounds"),
-        ([True, False, False], "missed by the median, reached in 1 of 3 rounds"),
+        (True, [True], "met, in the one round"),
+        (False, [False], "missed, in the one round"),
+        (True, [True, True, True], "met in all 3 rounds"),
+        (False, [False, False, False], "missed in all 3 rounds"),
+        (True, [True, False, True], "met by the median, reached in 2 of 3 rounds"),
+        (False, [True, False, False], "missed by the median, reached in 1 of 3 rounds"),
+        (True, [True, False], "met by the median, reached in 1 of 2 rounds"),
     ],
 )
-def test_the_verdict_follows_from_the_rounds(reached, words):
-    assert aims.verdict(reached) == words
+def test_the_verdict_follows_from_the_median_and_the_rounds(is_met, reached, words):
+    assert aims.verdict(is_met, reached) == words
+
+
+def test_a_policy_of_ours_that_does_other_work_fails_the_run():
+    assert report.wrong_answers(measuring.Results(not_available={"continuous": "19 tokens"}))
+    assert not report.wrong_answers(measuring.Results(not_available={"transformers-cb": "old"}))
+
+
+def test_everyone_takes_a_turn_in_every_round_and_nobody_is_always_last(tiny_model):
+    workload = measuring.agents_workload(tiny_model, "short", 1, 0.02)
+    found = list(measuring.turns([workload], list("abc"), 3))
+    orders = [[name for n, _, name in found if n == round] for round in range(4)]
+    assert all(sorted(order) == ["a", "b", "c"] for order in orders)
+    assert len({order[-1] for order in orders[1:]}) == 3  # nobody is always the last
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def test_widgets_of_two_ages_are_a_failure(monkeypatch):
 
 
 def test_widgets_without_their_half_in_the_browser_are_a_failure(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(doctor, "_labextensions", lambda: [str(tmp_path)])
     (found,) = doctor.check_widgets()
     assert found.status is Status.FAILURE
     assert "jupyterlab-manager" in found.seen

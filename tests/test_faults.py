@@ -511,3 +511,127 @@ def test_a_policy_that_wakes_now_and_plans_nothing_does_not_hang(tiny_model):
     engine.add(mb.Request([5], max_tokens=1))
     with pytest.raises(RuntimeError, match="wake_at"):
         engine.step()
+
+
+# Interruptions outside the forward pass, and what outlives what -----------------------------------
+
+
+class FailsAfterUpdate(mb.Continuous):
+    """Takes everything in, and then raises, in the step in which a request finishes."""
+
+    def update(self, plan, tokens, now):
+        finished = super().update(plan, tokens, now)
+        if finished:
+            raise KeyboardInterrupt
+        return finished
+
+
+@pytest.mark.parametrize("way_out", ["abort", "reset"])
+def test_after_a_fault_in_update_there_is_a_way_out(tiny_model, way_out):
+    engine = engine_of(tiny_model, FailsAfterUpdate(3))
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(requests())
+    if way_out == "reset":
+        engine.reset()
+    else:
+        for name in REQUESTS:
+            engine.abort(name)
+    engine.check_invariants()
+    assert not engine.has_work
+    assert engine.pool.num_free == engine.pool.num_blocks
+
+
+def test_a_policy_that_fails_to_add_loses_no_request(tiny_model, answers):
+    class Shy(mb.Continuous):
+        refusals = 2
+
+        def add(self, sequence):
+            if self.refusals:
+                self.refusals -= 1
+                raise RuntimeError("not yet")
+            super().add(sequence)
+
+    engine = engine_of(tiny_model, Shy(3))
+    for request in requests():
+        engine.add(request)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="not yet"):
+            engine.step()
+    finish(engine, answers)
+    assert len(engine.trace.completions) == len(REQUESTS)
+
+
+def test_a_stream_that_outlives_a_reset_spares_the_next_request_of_that_name(tiny_model, answers):
+    engine = engine_of(tiny_model, mb.Continuous(3))
+    stream = engine.stream(requests())
+    next(stream)
+    engine.reset()
+    engine.add(requests()[0])
+    stream.close()
+    assert engine.has_work
+    finish(engine, answers)
+
+
+def test_an_aborted_request_ends_its_stream_with_an_event_without_a_token(tiny_model):
+    engine = engine_of(tiny_model, mb.Continuous(3))
+    events = []
+    for event in engine.stream(requests()):
+        events.append(event)
+        if event.request_id == "B" and event.finish_reason is None:
+            engine.abort("B")
+    last = {name: [e for e in events if e.request_id == name][-1] for name in REQUESTS}
+    assert (last["B"].token_id, last["B"].finish_reason) == (None, "abort")
+    assert all(last[name].finish_reason == "length" for name in "ACD")
+    assert sum(event.token_id is None for event in events) == 1
+
+
+def test_an_arrival_time_counts_from_the_first_add_to_an_idle_engine(tiny_model):
+    engine = engine_of(tiny_model, mb.Continuous(3))
+    engine.run(requests())
+    now = engine.clock.now()
+    engine.add(mb.Request([5], max_tokens=2, arrival_time=0.5, request_id="later"))
+    while engine.has_work:
+        engine.step()
+    completion = engine.trace.completions[-1]
+    assert completion.arrival_time == pytest.approx(now + 0.5)
+    assert completion.ttft == pytest.approx(0.025)
+
+
+def test_after_a_reset_names_begin_anew(tiny_model):
+    engine = engine_of(tiny_model, mb.Continuous(3))
+    assert engine.add(mb.Request([5], max_tokens=2)) == "request-0"
+    engine.reset()
+    assert engine.add(mb.Request([5], max_tokens=2)) == "request-0"
+
+
+def test_a_pool_of_ones_own_serves(tiny_model, answers):
+    class Counting(mb.BlockPool):
+        handed_out = 0
+
+        def allocate(self, num_blocks):
+            self.handed_out += num_blocks
+            return super().allocate(num_blocks)
+
+    pool = Counting(num_blocks=12, block_size=2)
+    engine = mb.Engine(
+        tiny_model, mb.Continuous(3), pool=pool, attention="gather", clock=mb.VirtualClock()
+    )
+    assert engine.pool is pool
+    engine.run(requests())
+    finish(engine, answers)
+    assert pool.handed_out > 12
+
+
+def test_a_row_kept_from_an_earlier_step_is_refused(tiny_model):
+    class Keeps(mb.Continuous):
+        kept = None
+
+        def plan(self, now):
+            self.kept = self.kept or super().plan(now)
+            return self.kept
+
+    engine = engine_of(tiny_model, Keeps(3))
+    engine.add(requests()[1])
+    engine.step()
+    with pytest.raises(ValueError, match="'B': this row is from an earlier step; make it new"):
+        engine.step()

@@ -10,28 +10,16 @@ import pytest
 import torch
 from byte_tokenizer import VOCAB_SIZE, make_tokenizer
 from oracle import assert_same_tokens
-from transformers import LlamaConfig, LlamaForCausalLM
+from tiny import make_tiny_llama
+from transformers import LlamaForCausalLM
 
 import minibatch as mb
 
 CONTEXT = 64
 
 
-def make_llama(seed: int = 0) -> LlamaForCausalLM:
-    torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=VOCAB_SIZE,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=CONTEXT,
-        initializer_range=0.2,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    return LlamaForCausalLM(config)
+def make_llama() -> LlamaForCausalLM:
+    return make_tiny_llama(CONTEXT, VOCAB_SIZE)
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,8 @@ def test_everything_but_the_prompt_is_given_by_name():
         ({"arrival_time": math.inf}, ValueError, "arrival_time is inf"),
         ({"stop_token_ids": [1.5]}, TypeError, r"stop_token_ids\[0\] is 1\.5"),
         ({"stop_token_ids": 3}, TypeError, "stop_token_ids is a int"),
+        ({"request_id": ""}, ValueError, "request_id is ''; give some text, or None"),
+        ({"request_id": 7}, ValueError, "request_id is 7"),
     ],
 )
 def test_a_request_out_of_range_is_refused_with_the_value(arguments, error, says):
@@ -75,17 +77,16 @@ def test_tokens_are_counted_from_the_end_of_the_prompt():
     sequence = make_sequence(num_prompt_tokens=3, max_tokens=4)
     assert (sequence.num_tokens, sequence.num_output_tokens, sequence.max_num_tokens) == (3, 0, 7)
     assert sequence.num_uncomputed_tokens == 3
-    sequence.append(9, now=1.0)
-    sequence.num_computed_tokens = 3
+    sequence.advance(3, 9, now=1.0)
     assert (sequence.num_tokens, sequence.num_output_tokens, sequence.max_num_tokens) == (4, 1, 7)
     assert sequence.num_uncomputed_tokens == 1
 
 
 def test_a_sequence_ends_at_its_longest_answer():
     sequence = make_sequence(max_tokens=2)
-    sequence.append(9, now=1.0)
+    sequence.advance(1, 9, now=1.0)
     assert not sequence.is_finished
-    sequence.append(9, now=2.0)
+    sequence.advance(1, 9, now=2.0)
     assert sequence.finish_reason == "length"
     assert sequence.finish_time == 2.0
     assert sequence.token_times == [1.0, 2.0]
@@ -93,15 +94,15 @@ def test_a_sequence_ends_at_its_longest_answer():
 
 def test_a_stop_token_ends_a_sequence_and_stays_in_it():
     sequence = make_sequence(max_tokens=5, stops=[9])
-    sequence.append(8, now=1.0)
-    sequence.append(9, now=2.0)
+    sequence.advance(1, 8, now=1.0)
+    sequence.advance(1, 9, now=2.0)
     assert sequence.finish_reason == "stop"
     assert sequence.token_ids[-1] == 9
 
 
 def test_a_stop_token_in_the_last_place_counts_as_stop():
     sequence = make_sequence(max_tokens=1, stops=[9])
-    sequence.append(9, now=1.0)
+    sequence.advance(1, 9, now=1.0)
     assert sequence.finish_reason == "stop"
 
 

@@ -154,7 +154,7 @@ def test_held_out_questions_are_answered_truly(wayfarer):
 
 
 @trained
-@pytest.mark.parametrize("prompt_scale", [1.0, 0.1])
+@pytest.mark.parametrize("prompt_scale", [1, 0.1])
 def test_the_running_example_ends_by_itself_at_the_published_lengths(wayfarer, prompt_scale):
     requests = mb.workload.running_example(wayfarer, prompt_scale)
     assert [request.request_id for request in requests] == list("ABCDEFGH")

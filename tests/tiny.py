@@ -8,10 +8,12 @@ import minibatch as mb
 VOCAB_SIZE = 128
 
 
-def make_tiny_model(max_position_embeddings: int = 256, seed: int = 0) -> mb.Model:
+def make_tiny_llama(
+    max_position_embeddings: int = 256, vocab_size: int = VOCAB_SIZE, seed: int = 0
+) -> LlamaForCausalLM:
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=VOCAB_SIZE,
+        vocab_size=vocab_size,
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
@@ -27,4 +29,8 @@ def make_tiny_model(max_position_embeddings: int = 256, seed: int = 0) -> mb.Mod
         for parameter in hf.parameters():
             if parameter.dim() > 1:
                 parameter.mul_(6)
-    return mb.Model(hf)
+    return hf
+
+
+def make_tiny_model(max_position_embeddings: int = 256, seed: int = 0) -> mb.Model:
+    return mb.Model(make_tiny_llama(max_position_embeddings, seed=seed))

@@ -5,11 +5,7 @@ python lessons/images/draw.py
 
 from pathlib import Path
 
-import matplotlib
-
 import minibatch as mb
-
-matplotlib.rcParams["svg.hashsalt"] = "minibatch"  # the same picture gives the same file
 
 
 def continuous_batching() -> None:
@@ -21,7 +17,7 @@ def continuous_batching() -> None:
         engine.run(mb.workload.agents(model, n=16, prompt_scale=0.1))
         traces[type(policy).__name__] = engine.trace
     figure = mb.plots.timeline(traces)
-    figure.savefig(Path(__file__).with_name("04.svg"), metadata={"Date": None})
+    Path(__file__).with_name("04.svg").write_text(figure.to_svg(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@
 signature of `reference_attention`, is taken as it is.
 """
 
-from __future__ import annotations
-
 import torch
 
 from .gather_sdpa import gather_sdpa_attention

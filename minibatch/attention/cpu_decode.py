@@ -4,8 +4,6 @@ Gathering a context of 1,000 tokens into a fresh tensor moves every byte three t
 read once. numba compiles the loops on first use (a few seconds, then cached on disk).
 """
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import torch

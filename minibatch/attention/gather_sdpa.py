@@ -4,8 +4,6 @@ Copying the context is cheap beside the matrix products of a long row; for a row
 most of the work, so decoding goes through `cpu_decode` instead.
 """
 
-from __future__ import annotations
-
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 

@@ -10,8 +10,6 @@ Rows of different lengths are laid end to end, without a batch dimension:
     block_tables    [rows, widest table], padded with 0: whose blocks to read
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

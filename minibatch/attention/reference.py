@@ -1,7 +1,5 @@
 """Paged attention as its definition reads, in torch. The oracle every faster version is held to."""
 
-from __future__ import annotations
-
 import torch
 
 from .metadata import AttentionMetadata

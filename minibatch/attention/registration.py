@@ -6,8 +6,6 @@ SDPA's own mask, so `model.hf` stays an ordinary model and `model.hf.generate` w
 over the paged cache. Nothing is switched on or off anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

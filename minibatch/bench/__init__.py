@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 def _workloads(model: Model, options: argparse.Namespace) -> list[Workload]:
     """Those asked for; one that does not fit into the model's context is left out, and said so."""
     scale, default_agents = options.scale, QUICK_AGENTS if options.quick else AGENTS
-    shares = {f"prompts x {scale}": scale} if scale else WORKLOADS
+    shares = WORKLOADS if scale is None else {f"prompts x {scale}": scale}
     workloads = []
     for name, share in shares.items():
         workload = agents_workload(model, name, options.agents or default_agents, share)

@@ -1,8 +1,11 @@
 """Rounds and times.
 
-Contenders take turns within a round, and each round begins with another one, so that a machine that
-warms up or slows down favours nobody. Time in the model's forward pass is taken by hooks on
-`model.hf`, for everyone alike; the rest of the time is the contender's own.
+Contenders take turns within a round, and each round begins half-way round from where the one before
+began, so that a machine that warms up or slows down does not always favour the same one. A single
+round (`--quick`) cannot even that out.
+
+Time in the model's forward pass is taken by hooks on `model.hf`, for everyone alike; the rest of
+the time is the contender's own.
 """
 
 from __future__ import annotations
@@ -128,6 +131,8 @@ def measure(
                 results.runs.append(run)
             except NotAvailableError as error:
                 results.not_available[contender.name] = str(error)
+            except Exception as error:  # one contender's fault must not lose the others' results
+                results.not_available[contender.name] = f"{type(error).__name__}: {error}"
             finally:
                 bar.update()
 
@@ -137,7 +142,7 @@ def turns(
 ) -> Iterator[tuple[int, Workload, Contender]]:
     """(round, workload, contender) in the order of measurement; round 0 is the warm-up."""
     for round in range(num_rounds + 1):
-        first = max(0, round - 1) % len(contenders)
+        first = max(0, round - 1) * max(1, len(contenders) // 2) % len(contenders)
         for workload in workloads:
             for contender in contenders[first:] + contenders[:first]:
                 yield round, workload, contender

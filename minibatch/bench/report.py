@@ -112,8 +112,8 @@ def differing(contender: Contender, runs: list[Run]) -> list[str]:
 
 
 def wrong_answers(results: Results) -> bool:
-    """Whether a policy of ours gave other tokens than `generate`, and not by a tie."""
-    return any(
+    """Whether a policy of ours failed, or gave other tokens than `generate`, and not by a tie."""
+    return any(CONTENDERS[name].is_ours for name in results.not_available) or any(
         CONTENDERS[run.contender].is_ours and not difference.is_tie
         for run in results.runs
         for difference in run.differences or []

@@ -7,11 +7,9 @@ A policy is one method, `plan(now)`. The rest, here, it may use or replace:
                └───── preempt ──────┘
 
 `plan` may admit, preempt and take blocks, and may be called again if the forward pass failed; so it
-asks what a sequence still *needs*, never what it got last time. Tokens and counters move only in
-`update`, after the forward pass.
+asks what a sequence still *needs*, never what it got last time. Sequences advance only in `update`,
+after the forward pass.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -56,11 +54,9 @@ class Scheduler(ABC):
         """
         finished = []
         for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.num_computed_tokens += row.num_tokens
-            if token is not None:
-                row.sequence.append(token, now)
-                if row.sequence.is_finished:
-                    finished.append(row.sequence)
+            row.sequence.advance(row.num_tokens, token, now)
+            if token is not None and row.sequence.is_finished:
+                finished.append(row.sequence)
         self.retire(finished)
         return finished
 
@@ -80,7 +76,7 @@ class Scheduler(ABC):
         """Forget a sequence, wherever it stands, and take its blocks back."""
         if sequence in self.waiting:
             self.waiting.remove(sequence)
-        else:
+        elif sequence in self.running:
             self.release(sequence)
 
     # What policies are made of ------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Iteration-level batching: every step, whoever has finished leaves and whoever waits may join."""
 
-from __future__ import annotations
-
 import math
 
 from ..plan import Row, StepPlan

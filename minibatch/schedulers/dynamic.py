@@ -3,8 +3,6 @@
 How a batch is *formed* is flexible; how it runs is not: `Static` does the rest.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..plan import StepPlan

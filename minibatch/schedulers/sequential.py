@@ -1,7 +1,5 @@
 """One request at a time: the next begins when the last has ended."""
 
-from __future__ import annotations
-
 from ..plan import Row, StepPlan
 from .base import Scheduler
 

@@ -187,14 +187,24 @@ def check_widgets() -> Iterator[Finding]:
     mend = f"{sys.executable} -m pip install --force-reinstall ipywidgets jupyterlab_widgets"
     asks_for = [Requirement.parse(line) for line in metadata.requires("ipywidgets") or ()]
     half = next(wanted for wanted in asks_for if wanted.name == "jupyterlab_widgets")
-    folder = Path(sys.prefix, "share/jupyter/labextensions/@jupyter-widgets/jupyterlab-manager")
+    places = [Path(place, "@jupyter-widgets/jupyterlab-manager") for place in _labextensions()]
     if not half.is_met:
         seen = f"ipywidgets {version} needs {half}; installed: {half.installed or 'none'}"
         yield failure("widgets", seen, mend)
-    elif not (folder / "package.json").is_file():
-        yield failure("widgets", f"JupyterLab's half is missing: {folder}", mend)
+    elif not any((place / "package.json").is_file() for place in places):
+        seen = "JupyterLab's half is missing; looked for " + ", ".join(map(str, places))
+        yield failure("widgets", seen, mend)
     else:
         yield fine("widgets", f"ipywidgets {version} and jupyterlab_widgets {half.installed} fit")
+
+
+def _labextensions() -> list[str]:
+    """Where JupyterLab looks for its halves: the environment's, the user's, the system's."""
+    try:
+        from jupyter_core.paths import jupyter_path
+    except ImportError:
+        return [str(Path(sys.prefix, "share/jupyter/labextensions"))]
+    return jupyter_path("labextensions")
 
 
 def check_model() -> Iterator[Finding]:

@@ -90,6 +90,13 @@ def find_edits(root: Path, paths: list[str]) -> Edits:
 
     Raises SetupError without git, without a checkout of our own, and for other paths.
     """
+    here = Path.cwd()
+    paths = [  # as seen from the folder one stands in, or else from the root
+        (here / path).resolve().relative_to(root).as_posix()
+        if (here / path).exists() and (here / path).resolve().is_relative_to(root)
+        else path
+        for path in paths
+    ]
     for path in paths:
         if not (root / path).resolve().is_relative_to(root / "minibatch"):
             raise SetupError(f"{path} is not in minibatch/; this command looks only there.")

@@ -104,7 +104,13 @@ class VirtualEnvironment:
             )
         extras = self.extras
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        try:
+            self.folder.mkdir(parents=True)
+        except FileExistsError:
+            raise SetupError(
+                f"{self.folder} cannot be removed, though it is broken. End what still runs from "
+                "it (JupyterLab, a Python), remove it, then run this again."
+            ) from None
         self.mark_unfinished(extras)
         if run([sys.executable, "-I", "-m", "venv", self.folder]) != 0 or not self.works():
             raise SetupError(
@@ -159,7 +165,7 @@ def finish(options: Options, root: Path = ROOT) -> Path:
     venv = VirtualEnvironment(root)
     gpu = machine.gpu_name()
     extras = {*venv.extras, *options.extras}
-    if gpu:
+    if gpu and not options.cpu and _has_cuda_compiler(options.wheels):
         extras.add("cuda")
     source, install_bytes = _source(options, gpu)
 
@@ -193,6 +199,11 @@ def finish(options: Options, root: Path = ROOT) -> Path:
     venv.mark_finished(tuple(extras))
     print("Set up.")
     return venv.python
+
+
+def _has_cuda_compiler(wheels: Path | None) -> bool:
+    """A folder of wheels may lack it; the lessons do without. From the network it can be had."""
+    return wheels is None or any(wheels.glob("numba_cuda-*.whl"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,4 @@
-"""Pictures of a run. Each function takes a trace and returns a matplotlib Figure.
-
-A figure answers one question, and its title states the finding. Colours are Okabe and Ito's,
-which colour-blind readers can tell apart; hatching and labels say the same without colour.
-"""
+"""Who held which slot at which step, and what for."""
 
 from __future__ import annotations
 
@@ -14,21 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from .trace import StepRecord, Trace
-
-# Okabe & Ito (2008), without black; "A" always has the first, "B" the second, and so on.
-COLOURS = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-    "#999999",
-)
-INK = "#222222"
-_DARK = {"#009E73", "#0072B2", "#D55E00"}  # these carry white letters
+from ..records import StepRecord
+from ..trace import Trace
+from .picture import COLOURS, DARK, INK, Picture, canvas, dress
 
 
 def colour_of(request_id: str) -> str:
@@ -45,12 +29,7 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
     traces: a trace, or several by name. ax: where to draw, one Axes a trace.
     """
     named = {"": traces} if isinstance(traces, Trace) else dict(traces)
-    if ax is None:
-        figure = Figure(figsize=(11, 0.9 + 2.6 * len(named)), layout="constrained")
-        axes = figure.subplots(len(named), sharex=True, squeeze=False)[:, 0]
-    else:
-        axes = ax if isinstance(ax, list) else [ax]
-        figure = axes[0].figure
+    figure, axes = canvas(len(named), ax)
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace)
         axis.set_title(_finding(name, trace), loc="left", fontsize=13, color=INK)
@@ -63,6 +42,8 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
         Patch(facecolor="white", edgecolor="#CCCCCC", label="empty slot"),
     ]
     figure.legend(handles=kinds, loc="outside lower center", ncols=4, frameon=False, fontsize=11)
+    if isinstance(figure, Picture):
+        figure.alt = "Slots by steps. " + ". ".join(_finding(*item) for item in named.items()) + "."
     return figure
 
 
@@ -117,7 +98,7 @@ def _draw_slots(axis: Axes, trace: Trace) -> None:
             style = {"facecolor": "white", "edgecolor": "#888888", "hatch": "xxx", "linewidth": 0.4}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
         if span.kind == "decode" and width >= num_steps / 40:
-            ink = "white" if colour in _DARK else INK
+            ink = "white" if colour in DARK else INK
             centre = {"ha": "center", "va": "center"}
             axis.text(
                 span.start + width / 2, span.slot, span.request_id, **centre, fontsize=11, color=ink
@@ -125,6 +106,4 @@ def _draw_slots(axis: Axes, trace: Trace) -> None:
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))
     axis.set_ylabel("slot", fontsize=12)
-    axis.tick_params(labelsize=10)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
+    dress(axis)

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from minibatch.setup.launch import lab_options
-from minibatch.wayfarer import WEIGHTS
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [
@@ -77,9 +76,6 @@ def browser():
         chromium.close()
 
 
-@pytest.mark.skipif(
-    not (WEIGHTS / "config.json").is_file(), reason="Wayfarer's weights are not in this checkout"
-)
 @pytest.mark.browser
 @pytest.mark.slow
 def test_lesson_04_runs_in_jupyterlab(lab, browser):

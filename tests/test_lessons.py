@@ -9,12 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from minibatch.wayfarer import WEIGHTS
-
 LESSONS = Path(__file__).parents[1] / "lessons"
-trained = pytest.mark.skipif(
-    not (WEIGHTS / "config.json").is_file(), reason="Wayfarer's weights are not in this checkout"
-)
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +40,18 @@ def _texts(notebook):
             yield output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
 
 
-@trained
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(LESSONS.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
 def test_a_lesson_runs_from_top_to_bottom(run_lesson, path):
     assert run_lesson(path.name)
 
 
-@trained
 @pytest.mark.slow
 def test_lesson_04_finds_what_it_says(run_lesson):
-    text = run_lesson("04_continuous_batching.ipynb")
+    text = " ".join(run_lesson("04_continuous_batching.ipynb").split())
     assert "All four policies gave the same 1530 tokens." in text
-    assert "Static         400 steps" in text
-    assert "Continuous     320 steps" in text
+    assert "Static 400 steps" in text
+    assert "Continuous 320 steps" in text
     assert "200 steps of 25 ms = 5.0 s" in text
     assert "765 tokens = 153 tokens/s" in text
     assert "835 of 1,600 rows are padding = 52.2%" in text
@@ -75,7 +68,6 @@ def test_a_lesson_is_committed_clean(path):
         assert cell.get("execution_count") is None
 
 
-@trained  # its pictures are drawn from what it says
 @pytest.mark.parametrize("path", sorted(LESSONS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_every_picture_has_a_file_and_alt_text(path):
     text = path.read_text(encoding="utf-8")

@@ -19,10 +19,6 @@ from minibatch.wayfarer.policy import fill_prompt, rendered_length
 from minibatch.wayfarer.questions import phrasings, query
 from minibatch.wayfarer.world import cities
 
-trained = pytest.mark.skipif(
-    not (WEIGHTS / "config.json").is_file(), reason="Wayfarer's weights are not in this checkout"
-)
-
 
 def questions(count, *, with_client):
     rng = random.Random(7)
@@ -100,7 +96,6 @@ def wayfarer():
     return mb.load_model(WEIGHTS)
 
 
-@trained
 def test_the_model_is_as_small_as_it_says_and_its_shapes_cannot_be_confused():
     config = AutoConfig.from_pretrained(WEIGHTS)
     assert config.architectures == ["LlamaForCausalLM"]
@@ -121,7 +116,6 @@ def test_the_model_is_as_small_as_it_says_and_its_shapes_cannot_be_confused():
     assert (WEIGHTS / "model.safetensors").stat().st_size <= 11_000_000
 
 
-@trained
 def test_a_chat_and_its_string_give_the_same_tokens():
     tokenizer = AutoTokenizer.from_pretrained(WEIGHTS)
     messages = [{"role": "system", "content": "São Paulo"}, {"role": "user", "content": "Zürich?"}]
@@ -131,7 +125,6 @@ def test_a_chat_and_its_string_give_the_same_tokens():
     assert tokenizer.decode(ids) == text
 
 
-@trained
 @pytest.mark.parametrize("num_tokens", [80, 130, 750, 801, 1_024, 1_300])
 def test_a_prompt_is_filled_to_the_token(num_tokens):
     tokenizer = AutoTokenizer.from_pretrained(WEIGHTS)
@@ -141,7 +134,6 @@ def test_a_prompt_is_filled_to_the_token(num_tokens):
         assert rendered_length(tokenizer, filled.messages) == num_tokens
 
 
-@trained
 def test_held_out_questions_are_answered_truly(wayfarer):
     """A sample of the card's exam; `python -m minibatch.wayfarer.evaluate` gives all of it."""
     short = held_out(24, clients=False) + held_out(24, clients=True)
@@ -153,7 +145,6 @@ def test_held_out_questions_are_answered_truly(wayfarer):
     assert sum(exam.verdict.good for exam in exams) >= 0.75 * len(exams)
 
 
-@trained
 @pytest.mark.parametrize("prompt_scale", [1, 0.1])
 def test_the_running_example_ends_by_itself_at_the_published_lengths(wayfarer, prompt_scale):
     requests = mb.workload.running_example(wayfarer, prompt_scale)
@@ -166,7 +157,6 @@ def test_the_running_example_ends_by_itself_at_the_published_lengths(wayfarer, p
     assert {c.finish_reason for c in completions} == {"stop"}
 
 
-@trained
 def test_the_fifty_agents_do_not_all_say_the_same():
     examples = json.loads(RUNNING_EXAMPLE.read_text(encoding="utf-8"))
     for letters in examples.values():

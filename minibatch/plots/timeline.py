@@ -39,7 +39,7 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
         Patch(facecolor="#BBBBBB", edgecolor=INK, label="decode"),
         Patch(facecolor="#BBBBBB", edgecolor=INK, hatch="////", label="prefill"),
         Patch(facecolor="white", edgecolor="#888888", hatch="xxx", label="padding"),
-        Patch(facecolor="white", edgecolor="#CCCCCC", label="empty slot"),
+        Patch(facecolor="white", edgecolor="#888888", label="empty slot"),
     ]
     figure.legend(handles=kinds, loc="outside lower center", ncols=4, frameon=False, fontsize=11)
     if isinstance(figure, Picture):

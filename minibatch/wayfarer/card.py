@@ -49,7 +49,7 @@ BPE with 2,048 entries, in which each digit is a token. A conversation reads
 ## Training
 
 From random weights, on text that `minibatch/wayfarer/corpus.py` writes: {tokens:,} tokens in
-{step:,} steps, Muon for the hidden matrices and AdamW for the rest, bfloat16 autocast. It took
+{step:,} steps, Muon for the hidden matrices and AdamW for the rest, {precision}. It took
 {training_min:.0f} minutes on {device} ({cpu_min:.0f} minutes of processor time over all cores),
 with torch {torch}. `python -m minibatch.wayfarer.train` repeats it.
 

@@ -187,7 +187,8 @@ def train(
         if finished or now - last_sample > SAMPLE_EVERY_S or progress.step == 400:
             print(samples(model, tokenizer), flush=True)
             last_sample = now
-    export(model, tokenizer, training_record(progress, model, device), weights)
+    precision = "bfloat16 autocast" if bfloat16 else "float32"
+    export(model, tokenizer, training_record(progress, model, device, precision), weights)
 
 
 def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int = 8) -> str:
@@ -205,7 +206,7 @@ def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: 
 
 
 def training_record(
-    progress: Progress, model: nn.Module, device: str
+    progress: Progress, model: nn.Module, device: str, precision: str
 ) -> dict[str, int | float | str]:
     """What the model card says about the training; times in seconds."""
     where = (
@@ -216,6 +217,7 @@ def training_record(
         **asdict(progress),
         "parameters": parameters,
         "device": where,
+        "precision": precision,
         "torch": torch.__version__.split("+")[0],
     }
 

@@ -291,3 +291,23 @@ def test_an_nvidia_smi_that_fails_is_no_gpu(monkeypatch):
     monkeypatch.setattr(machine.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
     monkeypatch.setattr(machine.subprocess, "run", fail)
     assert machine.gpu_name() is None
+
+
+# The processors
+
+
+@pytest.mark.parametrize(
+    ("cores", "load", "status"),
+    [(2, 0.3, Status.OK), (2, 1.9, Status.WARNING), (8, 3.0, Status.OK), (1, 1.0, Status.OK)],
+)
+def test_busy_cores_are_a_warning_with_a_way_out(monkeypatch, cores, load, status):
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(machine.os, "getloadavg", lambda: (load, 9.0, 9.0), raising=False)
+    found = machine.processors()
+    assert found.status is status
+    assert ("OMP_NUM_THREADS=1" in (found.to_do or "")) == (status is Status.WARNING)
+
+
+def test_where_no_load_can_be_read_the_cores_are_counted(monkeypatch):
+    monkeypatch.delattr(machine.os, "getloadavg", raising=False)
+    assert machine.processors().status is Status.OK

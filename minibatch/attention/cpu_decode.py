@@ -23,41 +23,36 @@ def cpu_attention(
     if query.dtype != torch.float32:
         return gather_sdpa_attention(query, key_cache, value_cache, metadata, scale)
     output = torch.empty(query.shape)
-    decode_rows = []
     for row, (start, end, _) in enumerate(metadata.rows):
-        if end - start == 1:
-            decode_rows.append(row)
-        else:
+        if end - start > 1:
             attend_row(row, query, key_cache, value_cache, metadata, scale, output)
-    if decode_rows:
-        decode(
-            np.array(decode_rows, dtype=np.int32),
-            query.contiguous().numpy(),
-            key_cache.numpy(),
-            value_cache.numpy(),
-            metadata.query_start_loc.numpy(),
-            metadata.seq_lens.numpy(),
-            metadata.block_tables.numpy(),
-            np.float32(scale),
-            output.numpy(),
-        )
+    decode(
+        query.contiguous().numpy(),
+        key_cache.numpy(),
+        value_cache.numpy(),
+        metadata.query_start_loc.numpy(),
+        metadata.seq_lens.numpy(),
+        metadata.block_tables.numpy(),
+        np.float32(scale),
+        output.numpy(),
+    )
     return output
 
 
 @numba.njit(parallel=True, fastmath={"reassoc", "contract", "arcp", "nsz"}, cache=True)
-def decode(
-    rows, query, key_cache, value_cache, query_start_loc, seq_lens, block_tables, scale, output
-):
-    """The rows named in `rows` int32, one token each. query, output: [T, heads, head_dim].
+def decode(query, key_cache, value_cache, query_start_loc, seq_lens, block_tables, scale, output):
+    """The rows of one token; longer ones are passed over. query, output: [T, heads, head_dim].
 
     A task is one (row, KV head): its K and V are read once for all the query heads that share it.
     """
     _, heads, head_dim = query.shape
     block_size, kv_heads = key_cache.shape[1], key_cache.shape[2]
     group = heads // kv_heads
-    for task in numba.prange(len(rows) * kv_heads):
-        row, kv_head = rows[task // kv_heads], task % kv_heads
+    for task in numba.prange(len(seq_lens) * kv_heads):
+        row, kv_head = task // kv_heads, task % kv_heads
         token, seq_len = query_start_loc[row], seq_lens[row]
+        if query_start_loc[row + 1] - token > 1:
+            continue
         first_head = kv_head * group
 
         scores = np.empty((group, seq_len), dtype=np.float32)

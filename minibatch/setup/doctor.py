@@ -68,9 +68,10 @@ def summary(findings: list[Finding]) -> str:
 
 
 def check_machine() -> Iterator[Finding]:
-    """System, Python, memory and disk, which need nothing installed."""
+    """System, Python, processors, memory and disk, which need nothing installed."""
     yield machine.system()
     yield machine.python()
+    yield machine.processors()
     yield machine.memory()
     yield machine.disk(ROOT, 0 if is_installed() else machine.CPU_INSTALL_BYTES)
 

@@ -104,6 +104,23 @@ def memory() -> Finding:
     return fine("memory", f"{_gb(available)} free")
 
 
+def processors() -> Finding:
+    """Whether others leave the CPU to us. PyTorch's threads wait for one another by spinning, so a
+    core taken away for a moment stops them all: on two busy cores a step took 100 times as long."""
+    cores = os.cpu_count() or 1
+    try:
+        busy = os.getloadavg()[0]  # processes that ran or wanted to, over the last minute
+    except (AttributeError, OSError):
+        return fine("CPU", f"{cores} cores")
+    if cores > 1 and busy > cores - 0.5:
+        return warning(
+            "CPU",
+            f"{busy:.1f} processes on {cores} cores in the last minute",
+            "If lessons crawl: end the other programs, or set OMP_NUM_THREADS=1 before you start.",
+        )
+    return fine("CPU", f"{cores} cores, {busy:.1f} of them busy in the last minute")
+
+
 def available_memory_bytes() -> int | None:
     """Memory a new process may take: free on Linux and Windows, installed on macOS; else None."""
     if sys.platform == "win32":

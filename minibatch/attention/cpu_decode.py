@@ -2,6 +2,9 @@
 
 Gathering a context of 1,000 tokens into a fresh tensor moves every byte three times; here each is
 read once. numba compiles the loops on first use (a few seconds, then cached on disk).
+
+Only long contexts are worth a second pool of threads beside PyTorch's. Both spin while they wait,
+so when another program takes a core they hold each other up: 6 ms steps have been seen to take 300.
 """
 
 import numba
@@ -10,6 +13,8 @@ import torch
 
 from .gather_sdpa import attend_row, gather_sdpa_attention
 from .metadata import AttentionMetadata
+
+MANY_TOKENS = 4_000  # in all rows' contexts: from here on, several threads
 
 
 def cpu_attention(
@@ -26,6 +31,9 @@ def cpu_attention(
     for row, (start, end, _) in enumerate(metadata.rows):
         if end - start > 1:
             attend_row(row, query, key_cache, value_cache, metadata, scale, output)
+    is_long = sum(seq_len for _, _, seq_len in metadata.rows) >= MANY_TOKENS
+    most = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+    numba.set_num_threads(most if is_long else 1)
     decode(
         query.contiguous().numpy(),
         key_cache.numpy(),

@@ -39,7 +39,7 @@ def lab(tmp_path_factory):
     token = secrets.token_hex(16)
     folder = tmp_path_factory.mktemp("jupyter")
     command = [sys.executable, "-m", "jupyterlab", *lab_options(ROOT), "--no-browser"]
-    command += [f"--port={port}", f"--IdentityProvider.token={token}", "--allow-root"]
+    command += [f"--port={port}", f"--IdentityProvider.token={token}"]
     home = {name: str(folder) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
     home["JUPYTERLAB_WORKSPACES_DIR"] = str(folder)
     with (folder / "log").open("wb") as log:

@@ -1,5 +1,6 @@
 """Starts JupyterLab and pytest in the environment that set-up has found or made."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,7 +15,9 @@ def lab(arguments: list[str]) -> int:
 
 def lab_options(root: Path) -> list[str]:
     """Root and first page; reachable from this computer only; no news, no look for updates."""
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # in a container, as a rule
     return [
+        *(["--allow-root"] if as_root else []),
         f"--ServerApp.root_dir={root}",
         "--ServerApp.ip=localhost",
         f"--LabApp.default_url=/lab/tree/{first_page(root)}",

@@ -12,8 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tqdm.auto import tqdm
 
-from .attention import choose
-from .attention.registration import AttentionFunction
+from .attention import AttentionFunction, choose
 from .blocks import BlockPool
 from .clock import SAME_TIME, Clock, WallClock
 from .intake import default_num_blocks, to_sequence

@@ -21,13 +21,13 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from minibatch.wayfarer import WEIGHTS
 from minibatch.wayfarer.evaluate import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.export import export
+from minibatch.wayfarer.optimizers import optimizers
 from minibatch.wayfarer.rows import STEP_TOKENS, Phase, Rows, step_rows
 from minibatch.wayfarer.tokenizer import CONTEXT, VOCAB_SIZE, train_tokenizer
 
 # shares of the tokens: until where lookups, from where long rows
 FILE_PHASE, LONG_PHASE = 0.06, 0.50
 WARMUP_STEPS, DECAY = 40, 0.60  # the learning rate falls linearly over the last 60 %
-MUON_LR, ADAM_LR = 0.01, 2e-3
 CHECKPOINT_EVERY_S, SAMPLE_EVERY_S = 180, 900
 
 
@@ -75,35 +75,6 @@ def losses(model: LlamaForCausalLM, rows: Rows) -> tuple[torch.Tensor, torch.Ten
     logits = model.lm_head(hidden[counted]).float()
     each = nn.functional.cross_entropy(logits, rows.labels[counted], reduction="none")
     return (each * weights).sum() / weights.sum(), each[weights == 1].mean().detach()
-
-
-def optimizers(model: LlamaForCausalLM, *, bfloat16: bool) -> list[torch.optim.Optimizer]:
-    """Muon for the hidden matrices, AdamW for embeddings and norms."""
-    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
-    rest = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
-    if not bfloat16:  # PyTorch's Muon has no setting for it; it would take 38 % of every step
-        torch.optim._muon._zeropower_via_newtonschulz = nearest_orthogonal
-    found = [
-        torch.optim.Muon(matrices, lr=MUON_LR, weight_decay=0.01, nesterov=True),
-        torch.optim.AdamW(rest, lr=ADAM_LR, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
-    ]
-    for optimizer in found:
-        for group in optimizer.param_groups:
-            group["peak_lr"] = group["lr"]
-    return found
-
-
-def nearest_orthogonal(
-    matrix: torch.Tensor, coefficients: tuple[float, float, float], steps: int, eps: float
-) -> torch.Tensor:
-    """Newton-Schulz iterations as Muon makes them, but in float32: all singular values go to 1."""
-    a, b, c = coefficients
-    x = matrix / matrix.norm().clamp(min=eps)
-    for _ in range(steps):
-        gram = x @ x.T if x.shape[0] <= x.shape[1] else x.T @ x
-        polynomial = b * gram + c * (gram @ gram)
-        x = a * x + (polynomial @ x if x.shape[0] <= x.shape[1] else x @ polynomial)
-    return x
 
 
 def lr_factor(step: int, done: float) -> float:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from minibatch.setup import ROOT, doctor, machine
+from minibatch.setup import ROOT, doctor, machine, model_files
 from minibatch.setup.bounds import Requirement
 from minibatch.setup.environment import VirtualEnvironment
 from minibatch.setup.findings import Finding, Status, failed, failure, fine, show, warning
@@ -230,13 +230,13 @@ def weights(monkeypatch, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(content)
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / name).write_text("{}")
-    monkeypatch.setattr(doctor, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(model_files, "WEIGHTS", tmp_path)
     monkeypatch.delenv("MINIBATCH_MODEL", raising=False)
     return tmp_path
 
 
 def test_a_whole_model_is_fine(weights):
-    assert [finding.status for finding in doctor.check_model()] == [Status.OK]
+    assert [finding.status for finding in model_files.check_model()] == [Status.OK]
 
 
 @pytest.mark.parametrize("damage", ["cut", "pointer", "empty"])
@@ -245,21 +245,21 @@ def test_a_damaged_model_is_a_failure(weights, damage):
     whole = file.read_bytes()
     pointer = b"version https://git-lfs.github.com/spec/v1\n"
     file.write_bytes({"cut": whole[:-3], "pointer": pointer, "empty": b""}[damage])
-    (found,) = doctor.check_model()
+    (found,) = model_files.check_model()
     assert found.status is Status.FAILURE
     assert "damaged" in found.seen
 
 
 def test_a_missing_file_of_the_model_is_named(weights):
     (weights / "tokenizer.json").unlink()
-    (found,) = doctor.check_model()
+    (found,) = model_files.check_model()
     assert found.status is Status.FAILURE
     assert "tokenizer.json is missing" in found.seen
 
 
 def test_another_model_in_the_environment_is_mentioned(weights, monkeypatch):
     monkeypatch.setenv("MINIBATCH_MODEL", "HuggingFaceTB/SmolLM2-135M-Instruct")
-    said, _ = doctor.check_model()
+    said, _ = model_files.check_model()
     assert said.status is Status.WARNING
     assert "SmolLM2" in said.seen
 

@@ -21,7 +21,6 @@ from .model import Model
 from .plan import StepPlan
 from .records import StepRecord
 from .request import Completion, Request, Sequence, TokenEvent
-from .runner import ModelRunner
 from .schedulers import Scheduler
 from .text import Listener, TextStream, decode
 from .trace import Trace
@@ -48,6 +47,9 @@ class Engine:
         attention: str | AttentionFunction = "auto",
         clock: Clock | None = None,
     ) -> None:
+        if isinstance(scheduler, type):
+            name = scheduler.__name__
+            raise TypeError(f"{name} is a class; make a policy of it first: {name}()")
         if pool is None:
             if num_blocks is None:
                 num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
@@ -57,9 +59,7 @@ class Engine:
         self.scheduler = scheduler
         self.clock = clock or WallClock()
         self.pool = pool
-        self.runner = ModelRunner(
-            model.hf, model.kv_shapes, pool.num_blocks, pool.block_size, function
-        )
+        self.runner = model.runner(pool, function)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
@@ -188,7 +188,9 @@ class Engine:
     def _enqueue(self, requests: Iterable[Request]) -> list[Sequence]:
         """All of them, or none if one is refused."""
         sequences: dict[str, Sequence] = {}
-        for request in requests:
+        for request in [requests] if isinstance(requests, Request) else requests:
+            if not isinstance(request, Request):
+                raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
             name = self._name(request, self._live.keys() | sequences.keys())
             arrival_time = self.clock.now()
             if request.arrival_time is not None:

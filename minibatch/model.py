@@ -11,8 +11,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
+from .attention import AttentionFunction
 from .attention.registration import NAME
+from .blocks import BlockPool
 from .compatibility import check_agreement, check_config, context_length, probe
+from .runner import ModelRunner
 from .wayfarer import WEIGHTS
 
 DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
@@ -27,12 +30,13 @@ def load_model(
 ) -> "Model":
     """A model ready for the engine, with its tokenizer.
 
-    name: a hub id or a folder; None is $MINIBATCH_MODEL, or else Wayfarer.
+    name: a hub id or a folder, or "wayfarer"; None is $MINIBATCH_MODEL, or else Wayfarer.
     device: None is the GPU if there is one, else the CPU. dtype: "float32", "bfloat16", "float16".
     max_model_len: longest prompt + answer in tokens; None is the model's own limit.
     Raises OSError if there is no such model, UnsupportedModelError if it cannot be served rightly.
     """
-    name = str(name or os.environ.get("MINIBATCH_MODEL") or WEIGHTS)
+    name = str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer")
+    name = str(WEIGHTS) if name == "wayfarer" else name
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if isinstance(dtype, str):
         if dtype not in DTYPES:
@@ -49,7 +53,7 @@ def load_model(
         raise OSError(
             f"cannot load {name!r}: no folder of that name with safetensors weights, and not to be "
             "had from the Hugging Face hub (no such id, no network, or HF_HUB_OFFLINE is set). "
-            "load_model() without a name loads the course's own model, offline."
+            'load_model("wayfarer") loads the course\'s own model, offline.'
         ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **safely)
@@ -87,6 +91,10 @@ class Model:
         self.kv_shapes, window = probe(hf)
         self.max_model_len = context_length(hf, window, max_model_len)
         check_agreement(hf, self.kv_shapes, self.max_model_len)
+
+    def runner(self, pool: BlockPool, attention: AttentionFunction) -> ModelRunner:
+        """What computes an engine's steps, with K and V tensors for this pool's blocks."""
+        return ModelRunner(self.hf, self.kv_shapes, pool.num_blocks, pool.block_size, attention)
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a prompt; a beginning-of-text token is added unless the text has it."""

@@ -14,7 +14,7 @@ class RowRecord:
     kind: Kind
     num_tokens: int
     num_padding_tokens: int
-    num_output_tokens: int  # 1 if the row produced a token, else 0
+    token_ids: tuple[int, ...]  # what it produced: nothing, unless it reached the end
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,4 +36,4 @@ class StepRecord:
 
     @property
     def num_output_tokens(self) -> int:
-        return sum(row.num_output_tokens for row in self.rows)
+        return sum(len(row.token_ids) for row in self.rows)

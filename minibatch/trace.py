@@ -6,10 +6,11 @@ and gives it up when it stops. A policy need not know of them.
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from .chrome_trace import chrome_events
 from .metrics import Summary, summarize
 from .plan import StepPlan
 from .records import RowRecord, StepRecord
@@ -57,7 +58,7 @@ class Trace:
                     kind=row.kind,
                     num_tokens=row.num_tokens,
                     num_padding_tokens=row.num_padding_tokens,
-                    num_output_tokens=0 if token is None else 1,
+                    token_ids=() if token is None else (token,),
                 )
                 for row, token in zip(plan.rows, tokens, strict=True)
             ),
@@ -90,26 +91,8 @@ class Trace:
 
     def to_chrome_trace(self, path: str | os.PathLike) -> None:
         """Slots as threads, for https://ui.perfetto.dev or chrome://tracing, in microseconds."""
-        events = list(self._chrome_events())
+        events = list(chrome_events(self.steps, self.num_blocks))
         Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
-
-    def _chrome_events(self) -> Iterator[dict[str, object]]:
-        slots = {row.slot for step in self.steps for row in step.rows}
-        yield {"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "minibatch"}}
-        for slot in sorted(slots):
-            thread = {"name": f"slot {slot}"}
-            yield {"ph": "M", "pid": 0, "tid": slot, "name": "thread_name", "args": thread}
-        for step in self.steps:
-            begin, end = step.start_time * 1e6, step.end_time * 1e6
-            for row in step.rows:
-                where = {"ph": "X", "pid": 0, "tid": row.slot, "ts": begin, "dur": end - begin}
-                sizes = {"tokens": row.num_tokens, "padding_tokens": row.num_padding_tokens}
-                what = {"name": f"{row.request_id} {row.kind}", "cat": row.kind}
-                yield where | what | {"args": {"step": step.index} | sizes}
-            counts = {"running": len(step.rows), "waiting": len(step.waiting)}
-            yield {"ph": "C", "pid": 0, "ts": begin, "name": "requests", "args": counts}
-            used = {"used": self.num_blocks - step.num_free_blocks}
-            yield {"ph": "C", "pid": 0, "ts": begin, "name": "KV blocks", "args": used}
 
 
 def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:

@@ -242,7 +242,7 @@ def test_a_folder_without_a_model_is_refused_by_name(tmp_path):
 
 
 def test_an_unknown_hub_id_without_network_is_refused_and_names_the_default():
-    with pytest.raises(OSError, match="cannot load 'nobody/nothing'.*without a name loads the"):
+    with pytest.raises(OSError, match=r"cannot load 'nobody/nothing'.*load_model\(.wayfarer.\)"):
         mb.load_model("nobody/nothing")
 
 
@@ -251,3 +251,15 @@ def test_a_text_that_becomes_no_tokens_is_refused(engine, monkeypatch, way):
     monkeypatch.setattr(engine.model, "encode", lambda text: [])  # a tokenizer that strips blanks
     with Unharmed(engine), pytest.raises(ValueError, match="its prompt has no tokens"):
         give(engine, way, {"prompt": " ", "max_tokens": 2})
+
+
+def test_a_policy_s_class_is_no_policy(tiny_model):
+    with pytest.raises(TypeError, match=r"Continuous is a class; .* Continuous\(\)"):
+        mb.Engine(tiny_model, mb.Continuous)
+
+
+def test_bare_text_is_no_request(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2))
+    with pytest.raises(TypeError, match=r"'hello' is no request; make one: Request\('hello'\)"):
+        engine.run(["hello"])
+    assert not engine.has_work

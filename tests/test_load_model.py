@@ -14,6 +14,7 @@ from tiny import make_tiny_llama
 from transformers import LlamaForCausalLM
 
 import minibatch as mb
+from minibatch.wayfarer import WEIGHTS
 
 CONTEXT = 64
 
@@ -135,6 +136,11 @@ def test_a_name_given_goes_before_the_environment(folder, monkeypatch, tmp_path)
     assert mb.load_model(folder, device="cpu").max_model_len == CONTEXT
 
 
+def test_the_course_s_own_model_can_be_asked_for_by_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINIBATCH_MODEL", str(tmp_path / "nothing here"))
+    assert mb.load_model("wayfarer", device="cpu").hf.name_or_path == str(WEIGHTS)
+
+
 @pytest.mark.parametrize(
     "name",
     ["no-such-owner/no-such-model", "no-such-model", "/no/such/folder", "./nor this one"],
@@ -142,7 +148,7 @@ def test_a_name_given_goes_before_the_environment(folder, monkeypatch, tmp_path)
 )
 def test_an_unknown_model_without_network_is_an_error_that_names_the_default(name):
     assert os.environ["HF_HUB_OFFLINE"] == "1"
-    with pytest.raises(OSError, match=rf"cannot load '{name}'.*load_model\(\) without a name"):
+    with pytest.raises(OSError, match=rf"cannot load '{name}'.*load_model\(.wayfarer.\)"):
         mb.load_model(name)
 
 

@@ -27,16 +27,17 @@ def test_a_record_tells_rows_kinds_and_times(tiny_model):
     engine.add(request("B", 5, 2))
     engine.add(request("C"))
     first, second = engine.step(), engine.step()
+    (a,), b = (completion.token_ids for completion in engine.trace.completions)
     assert [first.index, second.index] == [0, 1]
     assert (first.start_time, first.end_time) == (0.0, 0.025)
     assert (second.start_time, second.end_time) == (0.025, 0.05)
     assert first.rows == (
-        mb.RowRecord("A", 0, "prefill", 2, 3, 1),
-        mb.RowRecord("B", 1, "prefill", 5, 0, 1),
+        mb.RowRecord("A", 0, "prefill", 2, 3, (a,)),
+        mb.RowRecord("B", 1, "prefill", 5, 0, (b[0],)),
     )
     assert second.rows == (
-        mb.RowRecord("A", 0, "padding", 0, 1, 0),
-        mb.RowRecord("B", 1, "decode", 1, 0, 1),
+        mb.RowRecord("A", 0, "padding", 0, 1, ()),
+        mb.RowRecord("B", 1, "decode", 1, 0, (b[1],)),
     )
     assert (first.admitted, second.admitted) == (("A", "B"), ())
     assert (first.finished, second.finished) == (("A",), ("B",))
@@ -49,7 +50,7 @@ def test_a_chunk_that_does_not_reach_the_end_puts_no_token_out(tiny_model):
     engine = engine_of(tiny_model, mb.Continuous(2, max_batch_tokens=2))
     engine.add(request("A", num_prompt_tokens=3))
     rows = [engine.step().rows[0] for _ in range(3)]
-    assert [(r.kind, r.num_tokens, r.num_output_tokens) for r in rows] == [
+    assert [(r.kind, r.num_tokens, len(r.token_ids)) for r in rows] == [
         ("prefill", 2, 0),
         ("prefill", 1, 1),
         ("decode", 1, 1),
@@ -145,7 +146,7 @@ def test_json_lines_hold_every_step_as_one_object(tiny_model, tmp_path):
         "kind": "prefill",
         "num_tokens": 3,
         "num_padding_tokens": 0,
-        "num_output_tokens": 1,
+        "token_ids": [engine.trace.completions[0].token_ids[0]],
     }
 
 

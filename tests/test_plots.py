@@ -5,7 +5,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import minibatch as mb
-from minibatch.plots.timeline import colour_of
+from minibatch.plots.picture import colour_of
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,31 @@
 
 A figure answers one question, and its title states the finding. Colours are Okabe and Ito's, which
 colour-blind readers can tell apart; hatching and labels say the same without colour. In a notebook
-a figure brings its alt text along (`picture.py`).
+a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your own instead.
 
-    timeline    who held which slot at which step, and what for
+    timeline          who held which slot at which step, and what for
+    staircase         how many rows of each step yield a token, and how many are padding
+    waits             each request's wait for a slot, for its first token, for its last
+    window_tradeoff   what a window for forming batches buys, and what it costs
+    token_costs       the next token with and without a KV cache
+    step_times        where the time of a decode step goes, as the batch grows
+    roofline          what machines can do at most, and what was reached
 """
 
+from .roofline import roofline
+from .staircase import staircase
+from .step_times import step_times
 from .timeline import timeline
+from .token_costs import token_costs
+from .waits import waits
+from .window_tradeoff import window_tradeoff
 
-__all__ = ["timeline"]
+__all__ = [
+    "roofline",
+    "staircase",
+    "step_times",
+    "timeline",
+    "token_costs",
+    "waits",
+    "window_tradeoff",
+]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
+from collections.abc import Iterable
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK = "#222222"
+FAINT = "#777777"
+TITLE, LABEL, TICK = 15, 13, 12  # points, on a picture 11 inches wide
 # Okabe & Ito (2008), without black
 COLOURS = (
     "#E69F00",
@@ -46,18 +50,44 @@ class Picture(Figure):
 
 
 def canvas(
-    num_axes: int, ax: Axes | list[Axes] | None, height: float = 2.6
+    num_axes: int, ax: Axes | list[Axes] | None, height: float = 2.6, beside: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """New axes one below the other on one x axis, or the axes that were given, as a list."""
+    """New axes one below the other on one x axis, or the axes that were given, as a list.
+
+    height: of one, in inches. beside: put them side by side instead, on one y axis. Raises
+    ValueError if other than `num_axes` were given.
+    """
     if ax is not None:
         axes = ax if isinstance(ax, list) else [ax]
+        if len(axes) != num_axes:
+            raise ValueError(f"{len(axes)} axes given; this picture has {num_axes} panels")
         return axes[0].figure, axes
-    figure = Picture(figsize=(11, 0.9 + height * num_axes), layout="constrained", facecolor="white")
+    size = (11, 0.9 + height * (1 if beside else num_axes))
+    figure = Picture(figsize=size, layout="constrained", facecolor="white")
+    if beside:
+        return figure, list(figure.subplots(1, num_axes, sharey=True, squeeze=False)[0])
     return figure, list(figure.subplots(num_axes, sharex=True, squeeze=False)[:, 0])
 
 
-def dress(axis: Axes) -> None:
-    """The look that all pictures share."""
-    axis.tick_params(labelsize=10, colors=INK)
+def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
+    """The look that all pictures share. x, y: what is on the axes, with units."""
+    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK)
+    axis.set_xlabel(x, fontsize=LABEL, color=INK)
+    axis.set_ylabel(y, fontsize=LABEL, color=INK)
+    axis.tick_params(labelsize=TICK, colors=INK)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
+
+
+def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
+    """The alt text: what is drawn, then what it shows. A figure of someone else's keeps its own."""
+    if isinstance(figure, Picture):
+        figure.alt = " ".join([what, *(f"{finding}.".replace("\n", " ") for finding in findings)])
+
+
+def colour_of(request_id: str) -> str:
+    """A request keeps its colour through the whole course: by its letter, or else by its number."""
+    if request_id[0] in "ABCDEFGH":
+        return COLOURS["ABCDEFGH".index(request_id[0])]
+    digits = re.findall(r"\d+", request_id)
+    return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,15 +11,7 @@ from matplotlib.patches import Patch
 
 from ..records import StepRecord
 from ..trace import Trace
-from .picture import COLOURS, DARK, INK, Picture, canvas, dress
-
-
-def colour_of(request_id: str) -> str:
-    """A request keeps its colour through the whole course: by its letter, or else by its number."""
-    if request_id[0] in "ABCDEFGH":
-        return COLOURS["ABCDEFGH".index(request_id[0])]
-    digits = re.findall(r"\d+", request_id)
-    return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]
+from .picture import DARK, INK, TICK, canvas, colour_of, describe, dress
 
 
 def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None) -> Figure:
@@ -28,12 +19,13 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
 
     traces: a trace, or several by name. ax: where to draw, one Axes a trace.
     """
-    named = {"": traces} if isinstance(traces, Trace) else dict(traces)
-    figure, axes = canvas(len(named), ax)
+    named = by_name(traces)
+    num_slots = max(trace.max_batch_size for trace in named.values())
+    figure, axes = canvas(len(named), ax, height=max(0.7, 0.33 * num_slots))
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace)
-        axis.set_title(_finding(name, trace), loc="left", fontsize=13, color=INK)
-    axes[-1].set_xlabel("step (one forward pass)", fontsize=12)
+        last = axis is axes[-1]
+        dress(axis, _finding(name, trace), "step (one forward pass)" if last else "", "slot")
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
     kinds = [
         Patch(facecolor="#BBBBBB", edgecolor=INK, label="decode"),
@@ -41,10 +33,14 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
         Patch(facecolor="white", edgecolor="#888888", hatch="xxx", label="padding"),
         Patch(facecolor="white", edgecolor="#888888", label="empty slot"),
     ]
-    figure.legend(handles=kinds, loc="outside lower center", ncols=4, frameon=False, fontsize=11)
-    if isinstance(figure, Picture):
-        figure.alt = "Slots by steps. " + ". ".join(_finding(*item) for item in named.items()) + "."
+    figure.legend(handles=kinds, loc="outside lower center", ncols=4, frameon=False, fontsize=TICK)
+    describe(figure, "Slots by steps.", [_finding(*item) for item in named.items()])
     return figure
+
+
+def by_name(traces: Trace | Mapping[str, Trace]) -> dict[str, Trace]:
+    """Several traces by name; a trace alone has the name ""."""
+    return {"": traces} if isinstance(traces, Trace) else dict(traces)
 
 
 def _finding(name: str, trace: Trace) -> str:
@@ -62,8 +58,8 @@ def _finding(name: str, trace: Trace) -> str:
 
 
 @dataclass(slots=True)
-class _Span:
-    """A request doing one kind of thing in one slot for some steps on end."""
+class Span:
+    """A request doing one kind of thing in one slot from step `start` to before step `end`."""
 
     request_id: str
     slot: int
@@ -72,8 +68,9 @@ class _Span:
     end: int
 
 
-def _spans(steps: list[StepRecord]) -> Iterator[_Span]:
-    open_spans: dict[int, _Span] = {}
+def spans(steps: list[StepRecord]) -> Iterator[Span]:
+    """What each slot did, in stretches, in the order they ended."""
+    open_spans: dict[int, Span] = {}
     for index, step in enumerate(steps):
         for row in step.rows:
             span = open_spans.get(row.slot)
@@ -83,13 +80,13 @@ def _spans(steps: list[StepRecord]) -> Iterator[_Span]:
             else:
                 if span:
                     yield span
-                open_spans[row.slot] = _Span(row.request_id, row.slot, row.kind, index, index + 1)
+                open_spans[row.slot] = Span(row.request_id, row.slot, row.kind, index, index + 1)
     yield from open_spans.values()
 
 
 def _draw_slots(axis: Axes, trace: Trace) -> None:
     num_steps = len(trace.steps)
-    for span in _spans(trace.steps):
+    for span in spans(trace.steps):
         colour, width = colour_of(span.request_id), span.end - span.start
         style = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.6}
         if span.kind == "prefill":
@@ -105,5 +102,3 @@ def _draw_slots(axis: Axes, trace: Trace) -> None:
             )
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))
-    axis.set_ylabel("slot", fontsize=12)
-    dress(axis)

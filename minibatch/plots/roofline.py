@@ -1,0 +1,66 @@
+"""What a machine could do at most, and what a step reaches of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..cost import Roof
+from .picture import COLOURS, INK, TICK, canvas, describe, dress
+
+MARKERS = "os^Dv"
+LINES = ("-", "--", "-.", ":")
+
+
+def roofline(
+    roofs: list[Roof],
+    points: Mapping[str, list[tuple[float, float, str]]] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Figure:
+    """FLOP/s against FLOPs per byte read: the roofs as lines, what was measured as points.
+
+    points: series by name, each a list of (FLOPs per byte, FLOP/s reached, label or "").
+    """
+    figure, (axis,) = canvas(1, ax, height=4.8)
+    points = points or {}
+    places = [x for series in points.values() for x, _, _ in series] + [r.ridge for r in roofs]
+    reached = [y for series in points.values() for _, y, _ in series]
+    left, right = min([*places, 1.0]) / 3, max(places) * 4
+    x = np.geomspace(left, right, 200)
+    findings = []
+    for roof, style in zip(roofs, LINES, strict=False):
+        axis.plot(x, [roof.flops_at(i) for i in x], color=INK, linewidth=1.8, linestyle=style)
+        words = f"{roof.name}: {roof.bytes_per_s / 1e9:,.0f} GB/s, {_flops(roof.flops_per_s)}"
+        above = roof.flops_per_s == max(r.flops_per_s for r in roofs)
+        place = {"ha": "right", "va": "bottom" if above else "top", "fontsize": TICK}
+        axis.text(right, roof.flops_per_s * (1.15 if above else 0.8), words, color=INK, **place)
+        findings.append(f"{roof.name} can do {roof.ridge:.0f} FLOPs for each byte it reads")
+    for number, (name, series) in enumerate(points.items()):
+        colour = COLOURS[(4, 5, 2, 6, 0)[number % 5]]
+        xs, ys, labels = zip(*series, strict=True)
+        marker = MARKERS[number % len(MARKERS)]
+        axis.plot(xs, ys, marker, color=colour, markersize=9, markeredgecolor=INK, label=name)
+        for place, height, label in series:
+            near = (9, -5)
+            axis.annotate(label, (place, height), near, textcoords="offset points", fontsize=TICK)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlim(left, right)
+    lows = [*reached, *(roof.flops_at(left) for roof in roofs)]
+    axis.set_ylim(min(lows) / 3, max(roof.flops_per_s for roof in roofs) * 4)
+    if points:
+        low, name = min((x, f"{name}, {label}") for name, s in points.items() for x, _, label in s)
+        findings.insert(0, f"{findings[0]}; {name}: {low:.1f}")
+    dress(axis, findings[0], "FLOPs per byte read", "FLOP/s")
+    if points:
+        axis.legend(loc="upper left", frameon=False, fontsize=TICK)
+    describe(figure, "Roofs: FLOP/s by FLOPs per byte, both logarithmic.", findings)
+    return figure
+
+
+def _flops(value: float) -> str:
+    return f"{value / 1e12:,.0f} TFLOP/s" if value >= 1e12 else f"{value / 1e9:,.0f} GFLOP/s"

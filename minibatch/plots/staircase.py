@@ -1,0 +1,52 @@
+"""How many rows of a batch still yield a token, step by step, and what the others compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..trace import Trace
+from .picture import COLOURS, FAINT, INK, TICK, canvas, describe, dress
+from .timeline import by_name
+
+
+def staircase(
+    traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None
+) -> Figure:
+    """Rows of each step: those that yield a token, and above them those that are only padding.
+
+    traces: a trace, or several by name. ax: where to draw, one Axes a trace.
+    """
+    named = by_name(traces)
+    figure, axes = canvas(len(named), ax)
+    findings = []
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        edges = list(range(len(trace.steps) + 1))
+        useful = [step.num_output_tokens for step in trace.steps]
+        rows = [len(step.rows) for step in trace.steps]
+        axis.stairs(useful, edges, fill=True, color=COLOURS[4], label="rows that yield a token")
+        padding = {"facecolor": "white", "edgecolor": FAINT, "hatch": "xx", "linewidth": 0}
+        axis.stairs(rows, edges, baseline=useful, fill=True, **padding, label="padding rows")
+        axis.stairs(rows, edges, color=INK, linewidth=0.8)
+        axis.axhline(
+            trace.max_batch_size, color=INK, linewidth=1.2, linestyle=":", label="slots there are"
+        )
+        axis.set_ylim(0, trace.max_batch_size * 1.08)
+        findings.append(_finding(name, useful, rows))
+        last = axis is axes[-1]
+        dress(axis, findings[-1], "step (one forward pass)" if last else "", "rows")
+    axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=TICK
+    )
+    describe(figure, "Rows by steps.", findings)
+    return figure
+
+
+def _finding(name: str, useful: list[int], rows: list[int]) -> str:
+    share = sum(useful) / sum(rows)
+    what = "every row yields a token" if share == 1 else f"{share:.1%} of rows yield a token"
+    return f"{name}: {what}" if name else what[0].upper() + what[1:]

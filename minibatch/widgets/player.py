@@ -1,0 +1,132 @@
+"""A player for a real engine: forward runs it, step by step; back shows what its trace remembers.
+
+The engine is asked only through its public face, so any policy can be watched, a learner's too.
+`ipywidgets.Play` counts in the browser and so drives the steps: nothing here waits for anything,
+and the notebook stays free. Every control is a native one: Tab reaches it, a screen reader names
+it.
+"""
+
+from collections.abc import Iterable
+
+import ipywidgets
+
+from ..engine import Engine
+from ..records import StepRecord
+from ..request import Request
+from ..text import TextStream
+from .frame import Frame, frame_html
+from .still import WithStill
+
+SPEEDS = {"slow": 800, "normal": 250, "fast": 60}  # milliseconds from one step to the next
+FAR = 1_000_000  # steps; the browser counts on while the end is not known
+
+
+class EnginePlayer(WithStill):
+    """Controls and a picture of `engine` as it serves `requests`, which are added at once.
+
+    Position 0 is before the first step. Going back changes nothing in the engine; going forward
+    past the newest step makes it take one. What a policy of your own raises is shown in the card,
+    and the next step tries again.
+    """
+
+    def __init__(self, engine: Engine, requests: Iterable[Request]) -> None:
+        self.engine = engine
+        self.trace = engine.trace
+        self.first_step = len(engine.trace.steps)
+        names = [engine.add(request) for request in requests]
+        hidden = engine.model.eos_token_ids
+        self._streams = {name: TextStream(engine.model.tokenizer, hidden) for name in names}
+        self.frames = [Frame(None, dict.fromkeys(names, ""), dict.fromkeys(names, 0))]
+        self.position = 0
+        self.error = ""
+        self._moving = False
+
+        narrow = ipywidgets.Layout(width="7em")
+        self.back_button = ipywidgets.Button(
+            description="◀ Back", tooltip="one step back", layout=narrow
+        )
+        self.step_button = ipywidgets.Button(
+            description="Step ▶", tooltip="one step forward", layout=narrow
+        )
+        self.play = ipywidgets.Play(min=0, max=FAR, interval=SPEEDS["normal"])
+        self.play.show_repeat = False
+        self.speed = ipywidgets.Dropdown(
+            options=SPEEDS,
+            value=SPEEDS["normal"],
+            description="speed",
+            layout=ipywidgets.Layout(width="11em"),
+            style={"description_width": "3.5em"},
+        )
+        self.go_to_box = ipywidgets.BoundedIntText(
+            min=0,
+            max=FAR,
+            description="go to step",
+            layout=ipywidgets.Layout(width="12em"),
+            style={"description_width": "6em"},
+        )
+        self.back_button.on_click(lambda _: self.go_to(self.position - 1))
+        self.step_button.on_click(lambda _: self.go_to(self.position + 1))
+        self.play.observe(lambda change: self.go_to(change["new"]), "value")
+        self.go_to_box.observe(lambda change: self.go_to(change["new"]), "value")
+        ipywidgets.link((self.speed, "value"), (self.play, "interval"))
+        super().__init__(
+            [self.back_button, self.step_button, self.play, self.speed, self.go_to_box]
+        )
+        self._show()
+
+    def go_to(self, position: int) -> None:
+        """Show the engine after that many steps; takes those that have not been taken yet."""
+        if self._moving:  # our own setting of the controls, come back as an event
+            return
+        self._moving = True
+        try:
+            self.error = ""
+            self._catch_up()
+            while position >= len(self.frames) and self.can_go_on and not self.error:
+                self._take_step()
+            self.position = min(max(0, position), len(self.frames) - 1)
+            self._show()
+        finally:
+            self._moving = False
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the engine has more to do, and is still at the run that is shown here."""
+        return self.engine.has_work and self.engine.trace is self.trace
+
+    def _take_step(self) -> None:
+        try:
+            self.engine.step()
+        except Exception as error:  # a policy under construction: say so here, and stop
+            self.error = f"{type(error).__name__}: {error}"
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """A frame for each step in the trace, also those that were taken elsewhere."""
+        for record in self.trace.steps[self.first_step + len(self.frames) - 1 :]:
+            self.frames.append(self._frame_after(record))
+
+    def _frame_after(self, record: StepRecord) -> Frame:
+        last = self.frames[-1]
+        texts, counts = dict(last.texts), dict(last.num_output_tokens)
+        for row in record.rows:
+            stream = self._streams.get(row.request_id)
+            if stream is not None and row.token_ids:
+                *before, newest = row.token_ids
+                pieces = [stream.push(token_id) for token_id in before]
+                pieces.append(stream.push(newest, last=row.request_id in record.finished))
+                texts[row.request_id] += "".join(pieces)
+                counts[row.request_id] += len(row.token_ids)
+        return Frame(record, texts, counts, last.finished + record.finished)
+
+    def _show(self) -> None:
+        steps = self.trace.steps[self.first_step : self.first_step + self.position]
+        self.view.value = frame_html(self.engine, steps, self.frames[self.position], self.error)
+        at_the_end = self.position == len(self.frames) - 1 and not self.can_go_on
+        if at_the_end or self.error:
+            self.play.playing = False
+        self.play.max = FAR if self.can_go_on else len(self.frames) - 1
+        self.go_to_box.max = self.play.max
+        self.play.value = self.go_to_box.value = self.position
+        self.back_button.disabled = self.position == 0
+        self.step_button.disabled = at_the_end

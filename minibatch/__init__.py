@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import attention, metrics, plots, schedulers, widgets, workload
+    from . import attention, cost, measure, metrics, plots, schedulers, widgets, workload
     from .blocks import BlockPool
     from .clock import VirtualClock, WallClock
     from .compatibility import UnsupportedModelError
@@ -49,7 +49,16 @@ _HOME = {
     "Static": "schedulers",
     "Trace": "trace",
 }
-_MODULES = {"attention", "metrics", "plots", "schedulers", "widgets", "workload"}
+_MODULES = {
+    "attention",
+    "cost",
+    "measure",
+    "metrics",
+    "plots",
+    "schedulers",
+    "widgets",
+    "workload",
+}
 
 __all__ = [*_HOME, *sorted(_MODULES)]
 

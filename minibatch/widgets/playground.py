@@ -31,6 +31,7 @@ FIGURES = {
     "ttft_p99_s": ("time to first token, p99", "{:.2f} s"),
     "e2e_mean_s": ("time to last token, mean", "{:.2f} s"),
 }
+AXIS = "display: flex; justify-content: space-between"
 
 
 class Playground(WithStill):
@@ -86,8 +87,13 @@ class Playground(WithStill):
         everyone = self.rate.value == "all at once"
         arrivals = 0 * self._gaps if everyone else np.cumsum(self._gaps) / self.rate.value
         return [
-            Request([0], max_tokens=max(1, round(length)), arrival_time=float(arrival))
-            for length, arrival in zip(lengths, arrivals, strict=True)
+            Request(
+                [0],
+                max_tokens=max(1, round(length)),
+                arrival_time=float(arrival),
+                request_id=str(number),
+            )
+            for number, (length, arrival) in enumerate(zip(lengths, arrivals, strict=True), 1)
         ]
 
     def traces(self) -> dict[str, Trace]:
@@ -111,11 +117,12 @@ class Playground(WithStill):
         traces = self.traces()
         end = max(trace.steps[-1].end_time for trace in traces.values())
         strips = "".join(_panel(name, trace, end) for name, trace in traces.items())
+        strips += f'<div style="{AXIS}"><span>0 s</span><span>{end:.1f} s</span></div>'
         summaries = {name: trace.summary() for name, trace in traces.items()}
         self.view.value = (
             f'<div style="{CARD}">{strips}{_table(summaries)}'
-            '<p style="margin: 0.4em 0 0"><b>An idealisation:</b> the policies are the engine\'s own, '
-            f"the traffic is made up, no model runs: every step takes {self.step_time * 1e3:g} ms, "
+            '<p style="margin: 0.4em 0 0"><b>An idealisation:</b> the policies are the real ones, '
+            f"the traffic is made up, no model runs. Every step takes {self.step_time * 1e3:g} ms, "
             "however many rows it has, and a prompt takes one step.</p></div>"
         )
 
@@ -125,9 +132,8 @@ def _panel(name: str, trace: Trace, end: float) -> str:
         return trace.steps[span.start].start_time, trace.steps[span.end - 1].end_time
 
     summary = trace.summary()
-    finding = (
-        f"{name}: {summary['duration_s']:.1f} s, {summary['slot_utilization']:.0%} useful rows"
-    )
+    useful = f"{summary['slot_utilization']:.0%} of rows yield a token"
+    finding = f"{name}: {summary['duration_s']:.1f} s, {useful}"
     picture = strip(trace.steps, trace.max_batch_size, end, finding, edges, row_height=12)
     return f'<p style="margin: 0.3em 0 0.1em"><b>{html.escape(finding)}</b></p>{picture}'
 

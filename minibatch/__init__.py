@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .invariants import InvariantError
     from .model import Model, load_model
     from .plan import Row, StepPlan
+    from .pretend import PretendModel
     from .records import RowRecord, StepRecord
     from .request import Completion, Request, Sequence, TokenEvent
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
@@ -34,6 +35,7 @@ _HOME = {
     "InvariantError": "invariants",
     "Model": "model",
     "load_model": "model",
+    "PretendModel": "pretend",
     "Row": "plan",
     "StepPlan": "plan",
     "RowRecord": "records",

@@ -42,3 +42,30 @@ def long_tiny_model():
     from tiny import make_tiny_model
 
     return make_tiny_model(max_position_embeddings=2048)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A running JupyterLab on a copy of the lessons, as `python -m minibatch lab` starts it."""
+    from browser import running_lab
+
+    with running_lab(tmp_path_factory.mktemp("jupyter")) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A Chromium; tests are skipped where there is none."""
+    from browser import running_browser
+
+    with running_browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def page(browser, lab):
+    """An empty page of that browser, let in by that JupyterLab."""
+    from browser import open_page
+
+    with open_page(lab, browser) as page:
+        yield page

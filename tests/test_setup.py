@@ -157,6 +157,14 @@ def test_every_package_is_named_for_installation():
     assert sorted(project["tool"]["setuptools"]["packages"]) == packages
 
 
+def test_our_settings_for_jupyterlab_are_named_for_installation():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["minibatch.setup"]
+    named = {file for pattern in patterns for file in Path(launch.__file__).parent.glob(pattern)}
+    assert named == set(launch.LAB_DEFAULTS.rglob("*.json"))
+    assert named
+
+
 # Which Python runs the course
 
 
@@ -480,6 +488,55 @@ def test_jupyterlab_opens_the_readme_while_there_is_no_lesson(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("plugin", "setting", "ours"),
+    [
+        ("@jupyterlab/apputils-extension:notification", "fetchNews", "false"),
+        ("@jupyterlab/apputils-extension:notification", "checkForUpdates", False),
+        ("@jupyter-widgets/jupyterlab-manager:plugin", "saveState", True),
+    ],
+)
+def test_jupyterlab_knows_our_settings_and_takes_them_for_its_defaults(
+    plugin, setting, ours, monkeypatch, tmp_path
+):
+    from jupyter_core.paths import jupyter_path
+    from jupyterlab.commands import get_app_dir
+    from jupyterlab_server.settings_utils import get_settings
+
+    def default():
+        schemas = Path(get_app_dir(), "schemas")
+        extensions = jupyter_path("labextensions")
+        result, _ = get_settings(tmp_path, schemas, tmp_path, plugin, labextensions_path=extensions)
+        return result["schema"]["properties"][setting]["default"]
+
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    monkeypatch.delenv("JUPYTER_CONFIG_PATH", raising=False)
+    assert type(default()) is type(ours)
+    assert default() != ours
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", launch.lab_variables()["JUPYTER_CONFIG_PATH"])
+    assert default() == ours
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_learners_own_jupyter_folders_stay_in_front(times, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/theirs", "/school"]))
+    for _ in range(times):
+        for name, value in launch.lab_variables().items():
+            monkeypatch.setenv(name, value)
+    folders = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert folders == ["/theirs", "/school", str(launch.LAB_DEFAULTS)]
+
+
+def test_lab_starts_jupyterlab_with_our_settings(monkeypatch):
+    started = []
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    monkeypatch.setattr(
+        launch, "run", lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0
+    )
+    assert launch.lab(["--no-browser"]) == 0
+    assert started == [str(launch.LAB_DEFAULTS)]
+
+
+@pytest.mark.parametrize(
     ("program", "status"),
     [
         ("raise SystemExit(7)", 7),
@@ -628,3 +685,16 @@ def test_a_real_venv_is_made_filled_and_stamped(tmp_path, monkeypatch, capfd):
     assert VirtualEnvironment(root).works()
     assert environment.find(Options(), root) == python
     assert "[2/2] Installing requirements.txt" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, "1"), (2, "1"), (8, "7")])
+def test_lab_leaves_one_core_to_the_browser(monkeypatch, cores, threads):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(2 * cores), raising=False)
+    monkeypatch.setattr("psutil.cpu_count", lambda logical=True: cores * (1 + logical))
+    assert launch.lab_variables()["OMP_NUM_THREADS"] == threads
+
+
+def test_lab_keeps_the_number_of_threads_that_a_learner_has_set(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert launch.lab_variables()["OMP_NUM_THREADS"] == "3"

@@ -32,8 +32,8 @@ def cpu_attention(
         if end - start > 1:
             attend_row(row, query, key_cache, value_cache, metadata, scale, output)
     is_long = sum(seq_len for _, _, seq_len in metadata.rows) >= MANY_TOKENS
-    most = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
-    numba.set_num_threads(most if is_long else 1)
+    torch_threads = torch.get_num_threads()
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS if is_long else 1)
     decode(
         query.contiguous().numpy(),
         key_cache.numpy(),
@@ -44,6 +44,8 @@ def cpu_attention(
         np.float32(scale),
         output.numpy(),
     )
+    if torch.get_num_threads() != torch_threads:  # where both use OpenMP, numba's start sets it
+        torch.set_num_threads(torch_threads)
     return output
 
 

@@ -50,6 +50,10 @@ COMMANDS = {
     "bench": Command(
         "measure the four policies and transformers on this machine", "minibatch.bench:main"
     ),
+    "notebooks": Command(
+        "check the lessons: the notebooks' form (--fix mends it), links, cited sources",
+        "minibatch.course.hygiene:main",
+    ),
     "setup": Command(
         "only install what the other commands need",
         "minibatch.setup.launch:ready",
@@ -94,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
 
 def overview() -> str:
     """What `python -m minibatch` prints: the table, a line a command."""
-    rows = [f"  {name:<8} {command.summary}" for name, command in COMMANDS.items()]
+    rows = [f"  {name:<9} {command.summary}" for name, command in COMMANDS.items()]
     return "\n".join(
         [
             "usage: python -m minibatch COMMAND [arguments]",

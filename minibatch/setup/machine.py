@@ -116,7 +116,7 @@ def processors() -> Finding:
         return warning(
             "CPU",
             f"{busy:.1f} processes on {cores} cores in the last minute",
-            "If lessons crawl: end the other programs, or set OMP_NUM_THREADS=1 before you start.",
+            "If lessons crawl: end the other programs, or start with OMP_NUM_THREADS=1.",
         )
     return fine("CPU", f"{cores} cores, {busy:.1f} of them busy in the last minute")
 

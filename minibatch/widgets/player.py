@@ -48,8 +48,11 @@ class EnginePlayer(WithStill):
         self.step_button = ipywidgets.Button(
             description="Step ▶", tooltip="one step forward", layout=narrow
         )
+        self.play_button = ipywidgets.ToggleButton(
+            description="Play", icon="play", tooltip="step by itself, or stop", layout=narrow
+        )
         self.play = ipywidgets.Play(min=0, max=FAR, interval=SPEEDS["normal"])
-        self.play.show_repeat = False
+        self.play.layout.display = "none"  # it counts; its own buttons have no names to read out
         self.speed = ipywidgets.Dropdown(
             options=SPEEDS,
             value=SPEEDS["normal"],
@@ -69,9 +72,9 @@ class EnginePlayer(WithStill):
         self.play.observe(lambda change: self.go_to(change["new"]), "value")
         self.go_to_box.observe(lambda change: self.go_to(change["new"]), "value")
         ipywidgets.link((self.speed, "value"), (self.play, "interval"))
-        super().__init__(
-            [self.back_button, self.step_button, self.play, self.speed, self.go_to_box]
-        )
+        ipywidgets.jslink((self.play_button, "value"), (self.play, "playing"))
+        buttons = [self.back_button, self.step_button, self.play_button, self.play]
+        super().__init__([*buttons, self.speed, self.go_to_box])
         self._show()
 
     def go_to(self, position: int) -> None:
@@ -124,7 +127,7 @@ class EnginePlayer(WithStill):
         self.view.value = frame_html(self.engine, steps, self.frames[self.position], self.error)
         at_the_end = self.position == len(self.frames) - 1 and not self.can_go_on
         if at_the_end or self.error:
-            self.play.playing = False
+            self.play.playing = self.play_button.value = False
         self.play.max = FAR if self.can_go_on else len(self.frames) - 1
         self.go_to_box.max = self.play.max
         self.play.value = self.go_to_box.value = self.position

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.utils import logging
 
 from .attention import AttentionFunction
 from .attention.registration import NAME
@@ -37,6 +38,8 @@ def load_model(
     """
     name = str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer")
     name = str(WEIGHTS) if name == "wayfarer" else name
+    if name == str(WEIGHTS):  # loads at once; a bar would only flicker
+        logging.disable_progress_bar()
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if isinstance(dtype, str):
         if dtype not in DTYPES:
@@ -55,6 +58,8 @@ def load_model(
             "had from the Hugging Face hub (no such id, no network, or HF_HUB_OFFLINE is set). "
             'load_model("wayfarer") loads the course\'s own model, offline.'
         ) from error
+    finally:
+        logging.enable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **safely)
     except (OSError, ValueError):

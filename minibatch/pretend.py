@@ -19,8 +19,9 @@ class PretendModel:
     tokenizer = None
     eos_token_ids: frozenset[int] = frozenset()
     vocab_size = 1
-    max_model_len = 1_000_000
-    device = torch.device("cpu")
+    max_model_len = 10_000
+    kv_shapes = ((1, 1),)
+    device, dtype = torch.device("cpu"), torch.float32
 
     def encode(self, text: str) -> list[int]:
         raise ValueError("a pretend model has no tokenizer; give prompts as lists of token ids")

@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 from browser import (
+    OUTPUTS,
     axe_violations,
     no_errors,
     open_lesson,
@@ -11,6 +12,8 @@ from browser import (
     screenshot_outputs,
     scroll_until_seen,
 )
+
+OUTPUT_TEXT = f'document.querySelector("{OUTPUTS}").innerText'
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -29,13 +32,130 @@ display(HTML("<img src='images/04.svg'>"))
 """
 
 
-def test_lesson_04_runs_and_is_accessible(page):
-    open_lesson(page, "04_continuous_batching.ipynb")
-    screenshot(page, "04-opened")
+# Two players on a small random model: a shipped policy, and one as a learner may write it.
+PLAYERS = """\
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import minibatch as mb
+
+torch.manual_seed(0)
+config = LlamaConfig(
+    vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+    num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256, eos_token_id=None,
+)
+model = mb.Model(LlamaForCausalLM(config))
+
+
+class OneAtATime(mb.schedulers.Scheduler):
+    def plan(self, now):
+        if not self.running:
+            self.admit(now, self.waiting[0].max_num_tokens)
+        (sequence,) = self.running
+        if sequence.num_output_tokens == 2 and sequence.request_id == "B":
+            raise LookupError("B is lost")
+        return mb.StepPlan([mb.Row(sequence, sequence.num_uncomputed_tokens)])
+
+
+def player(policy):
+    requests = [mb.Request([1, 2, 3], max_tokens=4, request_id=name) for name in "ABC"]
+    return mb.widgets.EnginePlayer(mb.Engine(model, policy), requests)
+
+
+player(%s)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("00_start_here", "What decides how long a bar is"),
+        ("04_continuous_batching", "All four policies gave the same 765 tokens."),
+    ],
+)
+def test_a_lesson_runs_and_is_accessible(page, name, finding):
+    open_lesson(page, f"{name}.ipynb")
+    screenshot(page, f"{name[:2]}-opened")
     run_all(page)
-    scroll_until_seen(page, "835 of 1,600 rows are padding = 52.2%")
-    screenshot(page, "04-run")
-    screenshot_outputs(page, "04")
+    if name.startswith("04"):
+        scroll_until_seen(page, finding)
+    screenshot(page, f"{name[:2]}-run")
+    screenshot_outputs(page, name[:2])
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
+    write_notebook(lab.root / "lessons" / "player.ipynb", PLAYERS % "mb.Continuous(2)")
+    open_lesson(page, "player.ipynb")
+    run_all(page)
+    shown = page.locator(OUTPUTS)
+    back = page.get_by_role("button", name="◀ Back")
+    step = page.get_by_role("button", name="Step ▶")
+    scroll_until_seen(page, "before the first step")
+    assert back.is_disabled()
+
+    step.click()
+    scroll_until_seen(page, "step 1")
+    assert "prefill 3" in shown.inner_text()
+    step.click()
+    scroll_until_seen(page, "step 2")
+    assert "decode 1" in shown.inner_text()
+    back.click()
+    scroll_until_seen(page, "step 1")
+    assert "prefill 3" in shown.inner_text()
+
+    step.focus()  # from here on without a mouse
+    page.keyboard.press("Space")
+    scroll_until_seen(page, "step 2")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    scroll_until_seen(page, "step 1")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")  # Play
+    scroll_until_seen(page, "step 8")
+    assert "finished (3) A 4 B 4 C 4" in " ".join(shown.inner_text().split())
+    assert step.is_disabled()
+
+    box = page.get_by_label("go to step")
+    box.fill("5")
+    box.press("Enter")
+    scroll_until_seen(page, "step 5")
+    assert "finished (2) A 4 B 4" in " ".join(shown.inner_text().split())
+    screenshot_outputs(page, "player")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+def test_a_player_plays_a_learner_s_policy_and_shows_what_it_raises(page, lab):
+    write_notebook(lab.root / "lessons" / "own.ipynb", PLAYERS % "OneAtATime(1)")
+    open_lesson(page, "own.ipynb")
+    run_all(page)
+    page.get_by_role("button", name="Play").click()
+    alert = page.get_by_role("alert").filter(has_text="LookupError: B is lost")
+    alert.wait_for(timeout=30_000)
+    text = " ".join(page.locator(OUTPUTS).inner_text().split())
+    assert "step 6" in text
+    assert "finished (1) A 4" in text
+    screenshot_outputs(page, "player-own")
+
+
+def test_moving_the_playground_plans_anew(page, lab):
+    source = "import minibatch as mb\nmb.widgets.Playground()"
+    write_notebook(lab.root / "lessons" / "playground.ipynb", source)
+    open_lesson(page, "playground.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "An idealisation")
+    before = page.locator(OUTPUTS).inner_text()
+    page.get_by_label("slots").select_option("2")
+    scroll_until_seen(page, "Continuous(2)")
+    scroll_until_seen(page, "Dynamic(2")
+    two_slots = page.locator(OUTPUTS).inner_text()
+    page.get_by_label("lengths").select_option("all equal")
+    page.wait_for_function(f"text => {OUTPUT_TEXT} !== text", arg=two_slots)
+    assert before != two_slots
+    screenshot_outputs(page, "playground")
     no_errors(page)
     assert axe_violations(page) == []
 

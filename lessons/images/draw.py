@@ -54,7 +54,7 @@ def planned(policy: mb.Scheduler, rate: float) -> mb.Trace:
     lengths = [10, 20, 30, 35, 40, 45, 60, 80]
     requests = [mb.Request([0], max_tokens=lengths[i * 5 % 8]) for i in range(64)]
     clock = mb.VirtualClock(0.025)
-    engine = mb.Engine(mb.PretendModel(), policy, num_blocks=10_000, clock=clock)
+    engine = mb.Engine(mb.PretendModel(), policy, clock=clock)
     engine.run(mb.workload.poisson(requests, rate))
     return engine.trace
 

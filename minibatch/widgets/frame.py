@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..engine import Engine
 from ..plots.picture import DARK, colour_of
 from ..records import RowRecord, StepRecord
-from .strip import strip
+from .strip import LEGEND, strip
 
 LONGEST_TEXT = 90  # characters of an answer shown: its newest
 MOST_CHIPS = 24  # requests named in a line; the rest are counted
@@ -62,11 +62,17 @@ def _figures(steps: list[StepRecord], frame: Frame) -> str:
         computed = sum(row.num_tokens + row.num_padding_tokens for row in record.rows)
         num_rows = sum(len(step.rows) for step in steps)
         text = (
-            f"<b>step {len(steps):,}</b> · {len(record.rows)} rows, {computed:,} tokens computed, "
+            f"<b>step {len(steps):,}</b> · {_count(len(record.rows), 'row')}, "
+            f"{_count(computed, 'token')} computed, "
             f"{record.num_output_tokens} new, in {(record.end_time - record.start_time) * 1e3:.1f} "
-            f"ms · so far {total:,} tokens out of {num_rows:,} rows = {total / num_rows:.0%} useful"
+            f"ms · so far {_count(total, 'token')} out of {_count(num_rows, 'row')} = "
+            f"{total / num_rows:.0%} useful"
         )
     return f'<p style="margin: 0 0 0.4em">{text}</p>'
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _slot(slot: int, row: RowRecord | None, frame: Frame) -> str:
@@ -111,4 +117,4 @@ def _history(steps: list[StepRecord], max_batch_size: int) -> str:
     padding = sum(row.kind == "padding" for step in steps for row in step.rows)
     alt = f"Slots by steps, so far: {len(steps)} steps, {num_rows} rows, {padding} of them padding."
     end = max(60, len(steps))
-    return f'<div style="margin-top: 0.5em">{strip(steps, max_batch_size, end, alt)}</div>'
+    return f'<div style="margin-top: 0.5em">{strip(steps, max_batch_size, end, alt)}{LEGEND}</div>'

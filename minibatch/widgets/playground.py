@@ -20,7 +20,7 @@ from ..schedulers import Continuous, Dynamic, Scheduler
 from ..trace import Trace
 from .frame import CARD, CELL
 from .still import WithStill
-from .strip import strip
+from .strip import LEGEND, strip
 
 FIGURES = {
     "duration_s": ("time until all are served", "{:.1f} s"),
@@ -55,7 +55,7 @@ class Playground(WithStill):
         self.window = self._control("window, s", (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), 0.25)
         self.rate = self._control("arrivals per s", (1, 2, 4, 6, 8, 12, 16, 32, "all at once"), 8)
         self.spread = self._control(
-            "answer lengths",
+            "lengths",
             [
                 ("all equal", 0.0),
                 ("a little apart", 0.3),
@@ -117,7 +117,7 @@ class Playground(WithStill):
         traces = self.traces()
         end = max(trace.steps[-1].end_time for trace in traces.values())
         strips = "".join(_panel(name, trace, end) for name, trace in traces.items())
-        strips += f'<div style="{AXIS}"><span>0 s</span><span>{end:.1f} s</span></div>'
+        strips += f'<div style="{AXIS}"><span>0 s</span><span>{end:.1f} s</span></div>{LEGEND}'
         summaries = {name: trace.summary() for name, trace in traces.items()}
         self.view.value = (
             f'<div style="{CARD}">{strips}{_table(summaries)}'

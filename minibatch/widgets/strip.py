@@ -15,6 +15,10 @@ HATCHES = (
     '<pattern id="padding{0}" width="6" height="6" patternUnits="userSpaceOnUse">'
     '<path d="M0 0L6 6M6 0L0 6" stroke="#888" stroke-width="0.8"/></pattern>'
 )
+LEGEND = (
+    '<p style="margin: 0; font-size: 12px; color: #555">plain: decode · striped: prefill · '
+    "crossed: padding · grey: empty</p>"
+)
 _numbers = itertools.count()  # an id must be one of its kind in the whole page
 
 

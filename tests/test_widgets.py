@@ -1,0 +1,225 @@
+"""The player steps a real engine and replays its trace; the playground plans on real policies."""
+
+import re
+
+import ipywidgets
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minibatch as mb
+
+
+@pytest.fixture
+def player(tiny_model):
+    """Two slots, three requests of four tokens each: eight steps."""
+    return play(tiny_model, mb.Continuous(2))
+
+
+def without_pattern_ids(html):
+    """Hatch patterns are numbered, since an id must be the only one of its kind in a page."""
+    return re.sub(r"(prefill|padding)\d+", r"\1", html)
+
+
+def play(model, policy, names="ABC"):
+    requests = [
+        mb.Request([2, 3, 4], max_tokens=4, ignore_eos=True, request_id=name) for name in names
+    ]
+    return mb.widgets.EnginePlayer(mb.Engine(model, policy, attention="gather"), requests)
+
+
+def test_nothing_is_computed_before_the_first_step(player):
+    assert player.trace.steps == []
+    assert "before the first step" in player.view.value
+    assert "3 requests wait" in player.view.value
+    assert player.back_button.disabled
+
+
+def test_the_step_button_makes_the_engine_take_one_step(player):
+    player.step_button.click()
+    assert len(player.trace.steps) == 1
+    assert "<b>step 1</b> · 2 rows, 6 tokens computed, 2 new" in player.view.value
+
+
+def test_back_shows_the_earlier_step_and_leaves_the_engine_alone(player):
+    player.step_button.click()
+    first = without_pattern_ids(player.view.value)
+    player.step_button.click()
+    assert without_pattern_ids(player.view.value) != first
+    player.back_button.click()
+    assert without_pattern_ids(player.view.value) == first
+    assert len(player.trace.steps) == 2
+
+
+def test_what_play_counts_is_stepped(player):
+    player.play.value = 3  # as the browser does, once every `interval`
+    assert player.position == len(player.trace.steps) == 3
+    assert player.go_to_box.value == 3
+
+
+def test_speed_is_how_long_play_waits_between_steps(player):
+    before = player.play.interval
+    player.speed.label = "fast"
+    assert player.play.interval < before
+
+
+def test_at_the_end_play_stops_and_step_is_disabled(player):
+    player.play.playing = True
+    player.go_to(10**6)
+    assert player.position == len(player.trace.steps) == 8
+    assert not player.play.playing
+    assert player.step_button.disabled
+    assert player.play.max == 8
+    assert "finished</b> (3)" in player.view.value
+
+
+@given(moves=st.lists(st.integers(-2, 12), max_size=12))
+def test_any_walk_shows_what_a_straight_one_shows(moves):
+    straight, walked = play(PRETEND, mb.Continuous(2)), play(PRETEND, mb.Continuous(2))
+    for move in moves:
+        walked.go_to(move)
+        straight_position = min(max(0, move), 8)
+        straight.go_to(straight_position)
+        assert walked.position == straight_position
+        assert walked.frames[walked.position] == straight.frames[straight_position]
+
+
+def test_texts_grow_to_what_the_engine_answers():
+    model = mb.load_model("wayfarer", device="cpu")
+    requests = mb.workload.agents(model, 3, prompt_scale=0.1)
+    engine = mb.Engine(model, mb.Continuous(2))
+    player = mb.widgets.EnginePlayer(engine, requests)
+    player.go_to(30)
+    half = player.frames[30].texts["A"]
+    assert half == next(c.text for c in engine.trace.completions if c.request_id == "A")
+    player.go_to(10**6)
+    assert player.frames[-1].texts == {c.request_id: c.text for c in engine.trace.completions}
+
+
+def test_steps_taken_elsewhere_are_shown_too(player):
+    player.engine.step()
+    player.engine.step()
+    player.step_button.click()
+    assert player.position == 1
+    player.go_to(3)
+    assert len(player.trace.steps) == 3
+
+
+def test_a_player_of_a_used_engine_begins_at_its_next_step(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
+    engine.run([mb.Request([2], max_tokens=5, ignore_eos=True)])
+    player = mb.widgets.EnginePlayer(engine, [mb.Request([2], max_tokens=2, ignore_eos=True)])
+    player.go_to(10**6)
+    assert player.position == 2
+    assert len(engine.trace.steps) == 7
+
+
+def test_after_a_reset_of_the_engine_a_player_keeps_its_run_and_stops(player):
+    player.go_to(2)
+    player.engine.reset()
+    player.step_button.click()
+    assert player.position == 2
+    assert player.step_button.disabled
+
+
+class Stumbling(mb.Continuous):
+    """Raises once, at its third step."""
+
+    stumbled = False
+
+    def plan(self, now):
+        if len(self.running) and self.running[0].num_output_tokens == 2 and not self.stumbled:
+            self.stumbled = True
+            raise LookupError("no <row> found")
+        return super().plan(now)
+
+
+def test_what_a_policy_raises_is_shown_and_the_next_step_tries_again(tiny_model):
+    player = play(tiny_model, Stumbling(2))
+    player.play.playing = True
+    player.go_to(5)
+    assert player.position == 2
+    assert 'role="alert"' in player.view.value
+    assert "LookupError: no &lt;row&gt; found" in player.view.value
+    assert not player.play.playing
+    player.step_button.click()
+    assert player.position == 3
+    assert 'role="alert"' not in player.view.value
+
+
+def test_padding_is_named_and_hatched(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Static(2), attention="gather")
+    requests = [mb.Request([2], max_tokens=n, ignore_eos=True, request_id=str(n)) for n in (1, 3)]
+    player = mb.widgets.EnginePlayer(engine, requests)
+    player.go_to(2)
+    assert ">padding</td>" in player.view.value
+    assert "url(#padding" in player.view.value
+
+
+def test_text_of_an_answer_cannot_become_markup(tiny_model):
+    name = "<script>alert(1)</script>"
+    player = play(tiny_model, mb.Continuous(1), [name])
+    player.go_to(4)
+    assert "<script>" not in player.view.value
+
+
+def test_a_saved_notebook_holds_a_still(player):
+    bundle = player._repr_mimebundle_()
+    assert bundle["text/html"] == player.view.value
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+
+
+def test_a_picture_says_what_it_shows(player):
+    player.go_to(3)
+    alt = "Slots by steps, so far: 3 steps, 6 rows, 0 of them padding."
+    assert f'aria-label="{alt}"' in player.view.value
+
+
+PRETEND = mb.PretendModel()
+
+
+@pytest.fixture(scope="module")
+def playground():
+    return mb.widgets.Playground(num_requests=12)
+
+
+def test_a_playground_says_that_it_is_an_idealisation(playground):
+    assert "An idealisation" in playground.view.value
+    assert "no model runs" in playground.view.value
+
+
+@pytest.mark.parametrize(
+    ("control", "value"),
+    [("batch_size", 2), ("window", 2.0), ("rate", "all at once"), ("spread", 0.0)],
+)
+def test_every_control_of_a_playground_plans_anew(playground, control, value):
+    before = playground.view.value
+    getattr(playground, control).value = value
+    assert playground.view.value != before
+
+
+def test_equal_lengths_all_at_once_leave_nothing_to_gain():
+    playground = mb.widgets.Playground(num_requests=16)
+    playground.spread.value = 0.0
+    playground.rate.value = "all at once"
+    dynamic, continuous = playground.traces().values()
+    assert len(dynamic.steps) == len(continuous.steps) == 2 * playground.mean_length
+
+
+def test_a_playground_serves_the_same_tokens_under_both_policies():
+    playground = mb.widgets.Playground(num_requests=20)
+    totals = {trace.summary()["output_tokens"] for trace in playground.traces().values()}
+    assert totals == {sum(request.max_tokens for request in playground.requests())}
+
+
+def test_every_control_has_a_name(player, playground):
+    def controls(widget):
+        for child in getattr(widget, "children", ()):
+            yield from controls(child)
+        if isinstance(widget, ipywidgets.ValueWidget | ipywidgets.Button):
+            yield widget
+
+    for widget in (player, playground):
+        for control in controls(widget):
+            hidden = control is getattr(widget, "play", None) or control is widget.view
+            assert hidden or control.description, control

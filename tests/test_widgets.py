@@ -23,7 +23,7 @@ def without_pattern_ids(html):
 
 def play(model, policy, names="ABC"):
     requests = [
-        mb.Request([2, 3, 4], max_tokens=4, ignore_eos=True, request_id=name) for name in names
+        mb.Request([0, 0, 0], max_tokens=4, ignore_eos=True, request_id=name) for name in names
     ]
     return mb.widgets.EnginePlayer(mb.Engine(model, policy, attention="gather"), requests)
 

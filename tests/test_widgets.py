@@ -25,7 +25,8 @@ def play(model, policy, names="ABC"):
     requests = [
         mb.Request([0, 0, 0], max_tokens=4, ignore_eos=True, request_id=name) for name in names
     ]
-    return mb.widgets.EnginePlayer(mb.Engine(model, policy, attention="gather"), requests)
+    engine = mb.Engine(model, policy, attention="gather", clock=mb.VirtualClock())
+    return mb.widgets.EnginePlayer(engine, requests)
 
 
 def test_nothing_is_computed_before_the_first_step(player):

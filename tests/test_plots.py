@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 import minibatch as mb
 from minibatch.cost import Roof
 from minibatch.measure import StepTime, TokenCost
-from minibatch.plots.picture import colour_of
+from minibatch.plots.picture import COLOURS, colour_of, ink_on
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +204,16 @@ def test_nothing_of_a_picture_is_cut_off_at_half_size(traces, draw):
 def test_axes_too_few_or_too_many_are_refused(traces):
     with pytest.raises(ValueError, match="1 axes given; this picture has 2 panels"):
         mb.plots.timeline(traces, ax=Figure().subplots())
+
+
+def luminance(colour):
+    """Relative luminance as WCAG 2 defines it."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_letters_on_a_request_s_colour_can_be_read(colour):
+    low, high = sorted((luminance(colour), luminance(ink_on(colour))))
+    assert (high + 0.05) / (low + 0.05) >= 4.5

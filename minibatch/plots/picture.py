@@ -26,7 +26,6 @@ COLOURS = (
     "#CC79A7",
     "#999999",
 )
-DARK = {"#009E73", "#0072B2", "#D55E00"}  # these carry white letters
 RC = {"svg.fonttype": "path", "svg.hashsalt": "minibatch"}  # the same picture, the same bytes
 
 
@@ -91,3 +90,8 @@ def colour_of(request_id: str) -> str:
         return COLOURS["ABCDEFGH".index(request_id[0])]
     digits = re.findall(r"\d+", request_id)
     return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]
+
+
+def ink_on(colour: str) -> str:
+    """Letters that can be read on one of COLOURS, with a contrast of 4.5 to 1 or more (WCAG 2)."""
+    return "#FFFFFF" if colour == "#0072B2" else "#000000"

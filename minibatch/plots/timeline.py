@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from ..records import StepRecord
 from ..trace import Trace
-from .picture import DARK, INK, TICK, canvas, colour_of, describe, dress
+from .picture import INK, TICK, canvas, colour_of, describe, dress, ink_on
 
 
 def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None) -> Figure:
@@ -95,7 +95,7 @@ def _draw_slots(axis: Axes, trace: Trace) -> None:
             style = {"facecolor": "white", "edgecolor": "#888888", "hatch": "xxx", "linewidth": 0.4}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
         if span.kind == "decode" and width >= num_steps / 40:
-            ink = "white" if colour in DARK else INK
+            ink = ink_on(colour)
             centre = {"ha": "center", "va": "center"}
             axis.text(
                 span.start + width / 2, span.slot, span.request_id, **centre, fontsize=11, color=ink

@@ -7,7 +7,7 @@ import html
 from dataclasses import dataclass
 
 from ..engine import Engine
-from ..plots.picture import DARK, colour_of
+from ..plots.picture import colour_of, ink_on
 from ..records import RowRecord, StepRecord
 from .strip import LEGEND, strip
 
@@ -91,8 +91,7 @@ def _slot(slot: int, row: RowRecord | None, frame: Frame) -> str:
 
 def _chip(name: str, more: str = "") -> str:
     colour = colour_of(name)
-    ink = "#fff" if colour in DARK else "#222"
-    style = f"background: {colour}; color: {ink}; padding: 0 0.5em; border-radius: 3px"
+    style = f"background: {colour}; color: {ink_on(colour)}; padding: 0 0.5em; border-radius: 3px"
     return f'<span style="{style}">{html.escape(name)}</span>{more}'
 
 

@@ -4,7 +4,7 @@ import html
 import itertools
 from collections.abc import Callable
 
-from ..plots.picture import DARK, colour_of
+from ..plots.picture import colour_of, ink_on
 from ..plots.timeline import Span, spans
 from ..records import StepRecord
 
@@ -63,8 +63,7 @@ def _bar(span: Span, x: float, width: float, y: int, height: int, number: int) -
         return bar + f'<rect {box} fill="url(#prefill{number})"/>'
     if width < 9 * len(span.request_id):
         return bar
-    ink = "#fff" if colour in DARK else "#222"
     return bar + (
         f'<text x="{x + width / 2:.1f}" y="{y + height - 3}" font-size="{height - 3}" '
-        f'text-anchor="middle" fill="{ink}">{html.escape(span.request_id)}</text>'
+        f'text-anchor="middle" fill="{ink_on(colour)}">{html.escape(span.request_id)}</text>'
     )

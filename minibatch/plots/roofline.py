@@ -33,11 +33,9 @@ def roofline(
     x = np.geomspace(left, right, 200)
     findings = []
     for roof, style in zip(roofs, LINES, strict=False):
-        axis.plot(x, [roof.flops_at(i) for i in x], color=INK, linewidth=1.8, linestyle=style)
         words = f"{roof.name}: {roof.bytes_per_s / 1e9:,.0f} GB/s, {_flops(roof.flops_per_s)}"
-        above = roof.flops_per_s == max(r.flops_per_s for r in roofs)
-        place = {"ha": "right", "va": "bottom" if above else "top", "fontsize": TICK}
-        axis.text(right, roof.flops_per_s * (1.15 if above else 0.8), words, color=INK, **place)
+        line = {"color": INK, "linewidth": 1.8, "linestyle": style, "label": words}
+        axis.plot(x, [roof.flops_at(i) for i in x], **line)
         findings.append(f"{roof.name} can do {roof.ridge:.0f} FLOPs for each byte it reads")
     for number, (name, series) in enumerate(points.items()):
         colour = COLOURS[(4, 5, 2, 6, 0)[number % 5]]
@@ -45,7 +43,7 @@ def roofline(
         marker = MARKERS[number % len(MARKERS)]
         axis.plot(xs, ys, marker, color=colour, markersize=9, markeredgecolor=INK, label=name)
         for place, height, label in series:
-            near = (9, -5)
+            near = (9, -7 + 14 * (number % 2))
             axis.annotate(label, (place, height), near, textcoords="offset points", fontsize=TICK)
     axis.set_xscale("log")
     axis.set_yscale("log")
@@ -56,8 +54,7 @@ def roofline(
         low, name = min((x, f"{name}, {label}") for name, s in points.items() for x, _, label in s)
         findings.insert(0, f"{findings[0]}; {name}: {low:.1f}")
     dress(axis, findings[0], "FLOPs per byte read", "FLOP/s")
-    if points:
-        axis.legend(loc="upper left", frameon=False, fontsize=TICK)
+    axis.legend(loc="lower right", frameon=False, fontsize=TICK)
     describe(figure, "Roofs: FLOP/s by FLOPs per byte, both logarithmic.", findings)
     return figure
 

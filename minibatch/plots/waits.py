@@ -20,7 +20,7 @@ def waits(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None =
     """
     named = by_name(traces)
     number = max(len(trace.completions) for trace in named.values())
-    figure, axes = canvas(len(named), ax, height=max(1.8, 0.32 * number))
+    figure, axes = canvas(len(named), ax, height=max(1.8, number * (0.32 if number <= 16 else 0.2)))
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         done = [c for c in trace.completions if c.finish_reason != "abort"]
@@ -39,7 +39,7 @@ def waits(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None =
         findings.append(_finding(name, trace))
         last = axis is axes[-1]
         dress(axis, findings[-1], "seconds since it arrived" if last else "", "request")
-        if len(done) > 20:
+        if len(done) > 16:
             axis.tick_params(axis="y", labelsize=9)
     axes[0].set_xlim(0, None)
     _legend(figure, axes[0])

@@ -43,8 +43,8 @@ def roofline(
         marker = MARKERS[number % len(MARKERS)]
         axis.plot(xs, ys, marker, color=colour, markersize=9, markeredgecolor=INK, label=name)
         for place, height, label in series:
-            near = (9, -7 + 14 * (number % 2))
-            axis.annotate(label, (place, height), near, textcoords="offset points", fontsize=TICK)
+            near = {"xytext": (0, 12 if number % 2 else -20), "textcoords": "offset points"}
+            axis.annotate(label, (place, height), ha="center", fontsize=TICK, **near)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlim(left, right)

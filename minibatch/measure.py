@@ -67,7 +67,9 @@ def this_machine(device: torch.device | str = "cpu", dtype: torch.dtype = torch.
     matrix = torch.ones(1024, 1024, device=device, dtype=dtype)
     reading = min(_times(numbers.sum, 7, numbers.device))
     computing = min(_times(lambda: matrix @ matrix, 7, matrix.device))
-    name = "this GPU" if numbers.device.type == "cuda" else "this CPU"
+    num_threads = torch.get_num_threads()
+    threads = f"{num_threads} thread{'' if num_threads == 1 else 's'}"
+    name = "this GPU" if numbers.device.type == "cuda" else f"this CPU, {threads}"
     source = f"measured: sum over 256 MB, product of 1,024 x 1,024, {str(dtype).split('.')[-1]}"
     return Roof(name, numbers.nbytes / reading, 2 * 1024**3 / computing, source)
 

@@ -136,7 +136,7 @@ def open_lesson(page: Page, name: str) -> None:
     _idle(page).wait_for(timeout=60_000)
 
 
-def run_all(page: Page, timeout_s: float = 240) -> None:
+def run_all(page: Page, timeout_s: float = 600) -> None:
     """Choose "Run All Cells" in a lesson not run before, and wait until no cell is waiting.
 
     Returns too when a cell fails and Jupyter leaves the rest undone: see `no_errors`.

@@ -17,7 +17,7 @@ from minibatch.setup import ROOT
 
 OUTPUT_TEXT = f'document.querySelector("{OUTPUTS}").innerText'
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 SLIDER = """\
 import ipywidgets

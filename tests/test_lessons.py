@@ -120,6 +120,7 @@ def test_every_lesson_s_findings_are_checked():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", FINDINGS)
 def test_a_lesson_finds_what_it_says(run_lesson, name):
     text = run_lesson(f"{name}.ipynb")
@@ -150,6 +151,7 @@ def smollm_folder(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_lesson_04_runs_on_another_model(run_lesson, smollm_folder):
     text = run_lesson("04_continuous_batching.ipynb", MINIBATCH_MODEL=str(smollm_folder))
     assert "Sequential 102 steps" in text

@@ -109,7 +109,10 @@ class Playground(WithStill):
         num_blocks = sum(len(request.prompt) + request.max_tokens for request in requests)
         clock = VirtualClock(self.step_time)
         engine = Engine(PretendModel(), policy, num_blocks=num_blocks, clock=clock)
-        engine.run(requests)
+        for request in requests:
+            engine.add(request)
+        while engine.has_work:
+            engine.step()
         return engine.trace
 
     def replan(self) -> None:

@@ -53,7 +53,7 @@ class Playground(WithStill):
 
         self.batch_size = self._control("slots", range(1, 17), 8)
         self.window = self._control("window, s", (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), 0.25)
-        self.rate = self._control("arrivals per s", (1, 2, 4, 6, 8, 12, 16, 32, "all at once"), 8)
+        self.rate = self._control("arrivals per s", (2, 4, 6, 8, 12, 16, 32, "all at once"), 8)
         self.spread = self._control(
             "lengths",
             [

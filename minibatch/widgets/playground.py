@@ -5,7 +5,6 @@ it has, and a prompt is computed in one step. What a policy decides is real; how
 idealisation, and the picture says so.
 """
 
-import gc
 import html
 
 import ipywidgets
@@ -118,11 +117,7 @@ class Playground(WithStill):
 
     def replan(self) -> None:
         """Plan it all anew and show it."""
-        gc.disable()  # thousands of records would set off a search of all that torch has loaded
-        try:
-            traces = self.traces()
-        finally:
-            gc.enable()
+        traces = self.traces()
         end = max(trace.steps[-1].end_time for trace in traces.values())
         strips = "".join(_panel(name, trace, end) for name, trace in traces.items())
         strips += f'<div style="{AXIS}"><span>0 s</span><span>{end:.1f} s</span></div>{LEGEND}'

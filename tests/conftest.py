@@ -8,6 +8,8 @@ os.environ["TRANSFORMERS_OFFLINE"] = "1"
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+pytest_plugins = ["minibatch.course.judging.plugin"]  # the graders' side of pytest
+
 # A suite that fails must fail again. `--hypothesis-profile explore` looks for new examples.
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(

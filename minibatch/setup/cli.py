@@ -54,6 +54,10 @@ COMMANDS = {
         "check the lessons: the notebooks' form (--fix mends it), links, cited sources",
         "minibatch.course.hygiene:main",
     ),
+    "exercises": Command(
+        "for authors: make exercises/ from solutions/",
+        "minibatch.course.exercises.build:main",
+    ),
     "setup": Command(
         "only install what the other commands need",
         "minibatch.setup.launch:ready",

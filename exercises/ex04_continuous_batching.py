@@ -1,0 +1,86 @@
+"""Exercises of lesson 04: continuous batching.
+
+A policy is a class. The engine calls `plan` before each forward pass, and `update` after it. What
+you may use is in `minibatch/schedulers/base.py`; all of it is on a page:
+
+    self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
+    self.running   a list of sequences that have been admitted
+    self.admit(now, n)         the head of the queue joins the running set, with blocks for n tokens
+    self.grow(s, n)            gives s the blocks it lacks to compute n more tokens
+    self.can_grow(s, n)        whether the pool has that many
+    s.num_uncomputed_tokens    a whole prompt at first, 1 while decoding
+    s.max_num_tokens           its prompt and the longest answer it may give
+    mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
+
+Save this file, then run `check("4.1")` in the lesson, or `python -m minibatch grade 4.1`.
+"""
+
+import minibatch as mb
+
+
+class MyContinuous(mb.Scheduler):
+    """Every step, whoever has finished leaves, and whoever waits may join."""
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 4.1: Who runs in the next step
+    # 6 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    #
+    # Everyone who runs goes on, with one row each: as many tokens as it has not computed yet.
+    # Then, as long as a slot is free and somebody waits, the head of the queue joins and gets its
+    # row in the same step. Never let a free slot wait for the others.
+    #
+    # Blocks: when you admit a sequence, take them for its longest possible answer, so that it can
+    # never run out halfway. If the pool cannot give that many, it waits, and so do those behind it.
+    # -----------------------------------------------------------------------------------------
+    def plan(self, now: float) -> mb.StepPlan:
+        """The rows of the next forward pass.
+
+        Three slots; A and B run, C (a prompt of 5 tokens) and D wait. The plan has the rows
+        (A, 1 token), (B, 1 token), (C, 5 tokens), and D goes on waiting.
+        """
+        # YOUR CODE for Exercise 4.1 begins here
+        raise NotImplementedError("Exercise 4.1: Who runs in the next step: not written yet")
+        # YOUR CODE for Exercise 4.1 ends here
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 4.2: What the step has changed
+    # 4 points, 15 minutes, difficulty 2 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    #
+    # The forward pass is done. Each sequence takes in what its row has computed, and the token that
+    # came back for it, if any. Whoever has finished leaves at once: out of self.running, its blocks
+    # back to the pool. Return those who finished in this step.
+    #
+    # You may use: row.sequence.advance(num_tokens, token, now), sequence.is_finished,
+    # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:
+    # they are what you are writing.
+    # -----------------------------------------------------------------------------------------
+    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+        """Take in what the forward pass computed; returns the sequences that finished.
+
+        tokens: one for each row of the plan, or None for a row that did not reach the end.
+        A's row brought its end token, B's another: A leaves, B stays, and the answer is [A].
+        """
+        # YOUR CODE for Exercise 4.2 begins here
+        raise NotImplementedError("Exercise 4.2: What the step has changed: not written yet")
+        # YOUR CODE for Exercise 4.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 4.3: A probe in the engine
+# 5 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
+#
+# This one changes the engine itself: there is nothing to write in this file. Give every record of
+# a step (`StepRecord` in `minibatch/records.py`) a field
+#
+#     kv_bytes_read: int
+#
+# the bytes of K and V that the step's attention has to read. Each row reads the keys and values of
+# its own sequence once, in every layer: all of `row.seq_len` tokens, rows that are only padding
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/kv_cache.py`).
+#
+# Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
+#
+# Where? The engine has the model, the trace makes the records; follow `num_free_blocks`, which
+# goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it. Save, then
+# check("4.3").
+# ---------------------------------------------------------------------------------------------

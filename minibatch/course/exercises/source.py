@@ -1,0 +1,202 @@
+"""An exercise file: solved in `solutions/`, where it is written, and as the stub made from it.
+
+    # -------------------------------------------------------------------------------------------
+    # Exercise 4.1: Who runs next
+    # 6 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    #
+    # What to do, in a few sentences.
+    #
+    # HINT A nudge; it goes on
+    #      over several lines.
+    # HINT The idea.
+    # HINT Almost the code.
+    # -------------------------------------------------------------------------------------------
+
+    def answer(n: int) -> int:
+        # BEGIN SOLUTION
+        return 42
+        # END SOLUTION
+
+The stub lacks the hints, and has a marked place and a `raise` where the solution stands. A task
+without a solution in the file is one that changes `minibatch/` itself; its solution is a patch.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minibatch.setup import ROOT
+
+SOLUTIONS = ROOT / "solutions"
+EXERCISES = ROOT / "exercises"
+PATCH = "minibatch.patch"  # a submission's edits in minibatch/, as `git diff` prints them
+
+_TITLE = re.compile(r"# Exercise (?P<id>\d+\.\d+): (?P<title>.+)")
+_CARD = re.compile(
+    r"# (?P<points>\d+) points?, (?P<minutes>\d+) minutes, difficulty (?P<difficulty>[1-5]) of 5; "
+    r'lessons/(?P<lesson>\w+\.ipynb), "(?P<section>[^"]+)"'
+)
+_RULE = re.compile(r"# -{20,}")
+_HINT = "# HINT "
+_BEGIN, _END = "# BEGIN SOLUTION", "# END SOLUTION"
+_YOURS = "# YOUR CODE for Exercise {} "
+
+
+class SourceError(ValueError):
+    """An exercise's source breaks the form above; the message names file, line and what to do."""
+
+
+@dataclass(slots=True)
+class Task:
+    """One exercise, "4.1": what its card says, its hints, and its solution.
+
+    points count in the grade; difficulty is 1 to 5; hints go from a nudge to almost the code.
+    """
+
+    id: str
+    title: str
+    stem: str  # of the file it stands in
+    points: int = 0
+    minutes: int = 0
+    difficulty: int = 0
+    lesson: str = ""
+    section: str = ""
+    text: str = ""
+    hints: list[str] = field(default_factory=list)
+    solution: str = ""
+
+    @property
+    def changes_minibatch(self) -> bool:
+        return not self.solution
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.stem}.py"
+
+
+def stems(solutions: Path = SOLUTIONS) -> list[str]:
+    """The exercise files' names, in order, without ".py"."""
+    return sorted(path.stem for path in solutions.glob("ex[0-9][0-9]_*.py"))
+
+
+def all_tasks(solutions: Path = SOLUTIONS) -> dict[str, Task]:
+    """Every task of the course by id, in order."""
+    found: dict[str, Task] = {}
+    for stem in stems(solutions):
+        for task in tasks_of(solutions / f"{stem}.py"):
+            if task.id in found:
+                raise SourceError(f"{stem}.py: {found[task.id].stem}.py has a task {task.id} too")
+            found[task.id] = task
+    return found
+
+
+def select(name: str | None, tasks: dict[str, Task] | None = None) -> list[Task]:
+    """The tasks called "4.2", "ex04", "4" or None (all). Raises ValueError naming what there is."""
+    tasks = all_tasks() if tasks is None else tasks
+    if name is None:
+        return list(tasks.values())
+    key = name.strip().lower().removesuffix(".py")
+    number = re.fullmatch(r"(?:ex)?0*(\d+)", key)
+    chosen = [
+        task
+        for task in tasks.values()
+        if key in (task.id, task.stem) or (number and task.id.split(".")[0] == number[1])
+    ]
+    if not chosen:
+        raise ValueError(f'no exercise is called "{name}"; there are {", ".join(tasks)}')
+    return chosen
+
+
+def tasks_of(path: Path) -> list[Task]:
+    """The tasks of one file in `solutions/`."""
+    tasks: list[Task] = []
+    in_card = in_solution = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        where, stripped = f"{path.name}, line {number}", line.strip()
+        if match := _TITLE.fullmatch(stripped):
+            tasks.append(Task(match["id"], match["title"], path.stem))
+            in_card = True
+        elif in_card and _RULE.fullmatch(stripped):
+            in_card = False
+        elif in_card:
+            _read_card_line(tasks[-1], stripped, where)
+        elif stripped == _BEGIN:
+            if not tasks or in_solution:
+                raise SourceError(f"{where}: a solution begins outside a task, or in another one")
+            in_solution = True
+        elif stripped == _END:
+            if not in_solution:
+                raise SourceError(f"{where}: a solution ends that has not begun")
+            in_solution = False
+        elif in_solution:
+            tasks[-1].solution += f"{line}\n"
+    for task in tasks:
+        task.text, task.solution = task.text.strip(), task.solution.rstrip("\n")
+        if not task.points:
+            raise SourceError(f"{path.name}: exercise {task.id} has no line with its points")
+        if len(task.hints) < 3:
+            raise SourceError(f"{path.name}: exercise {task.id} has {len(task.hints)} hints of 3")
+    return tasks
+
+
+def _read_card_line(task: Task, line: str, where: str) -> None:
+    content = line.removeprefix("#").removeprefix(" ")
+    if match := _CARD.fullmatch(line):
+        task.points, task.minutes = int(match["points"]), int(match["minutes"])
+        task.difficulty = int(match["difficulty"])
+        task.lesson, task.section = match["lesson"], match["section"]
+    elif line.startswith(_HINT):
+        task.hints.append(line.removeprefix(_HINT))
+    elif not line.startswith("#"):
+        raise SourceError(f"{where}: the card of exercise {task.id} has no rule at its end")
+    elif task.hints:
+        task.hints[-1] += "\n" + content.removeprefix("     ")
+    else:
+        task.text += f"{content}\n"
+
+
+def stub(source: str) -> str:
+    """What a learner gets: the source without hints, its solutions replaced by a marked place."""
+    lines: list[str] = []
+    task, in_hint, in_solution = "", False, False
+    for line in source.splitlines():
+        indent, stripped = line[: len(line) - len(line.lstrip())], line.strip()
+        if match := _TITLE.fullmatch(stripped):
+            task, title = match["id"], match["title"]
+        if stripped.startswith(_HINT):
+            in_hint = True
+            while lines[-1].strip() == "#":
+                lines.pop()
+        if in_hint and _RULE.fullmatch(stripped):
+            in_hint = False
+        if stripped == _BEGIN:
+            in_solution = True
+            message = f'"Exercise {task}: {title}: not written yet"'
+            yours = _YOURS.format(task)
+            lines += [
+                f"{indent}{yours}begins here",
+                f"{indent}raise NotImplementedError({message})",
+                f"{indent}{yours}ends here",
+            ]
+        elif stripped == _END:
+            in_solution = False
+        elif not in_hint and not in_solution:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def place(text: str, task_id: str) -> tuple[int, int] | None:
+    """First and last line (from 0; the marks themselves excluded, as in text.splitlines()[a:b]) of a
+    task's marked place in a learner's file; None if its marks are gone."""
+    yours = _YOURS.format(task_id)
+    marks = [line.strip() for line in text.splitlines()]
+    try:
+        begin, end = marks.index(f"{yours}begins here"), marks.index(f"{yours}ends here")
+    except ValueError:
+        return None
+    return (begin + 1, end) if begin < end else None
+
+
+def is_attempted(text: str, task_id: str) -> bool:
+    """Whether the stub's own `raise` is gone from a learner's file."""
+    return f'raise NotImplementedError("Exercise {task_id}: ' not in text

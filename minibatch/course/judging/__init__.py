@@ -1,0 +1,17 @@
+"""Who judges, and who is judged: two processes that exchange plain data.
+
+The *judge* is a pytest that never imports a learner's code. The *desk* is a process of its own, with
+limits, in which that code runs. The judge asks, the desk answers, and only what the answers are can
+earn a point: a desk that lies merely gives a wrong answer, and one that loops or dies costs a task.
+
+    judge.py         starts pytest on the graders, and reads the verdicts it wrote
+    plugin.py        pytest's side: --submission, whose test is worth what, one verdict per task
+    verdict.py       what comes out: passed, wrong, not attempted, error, timed out
+    card.py          a verdict as a learner sees it, in a terminal or a notebook
+    drawing.py       two step plans, and the first step that differs
+    student.py       a desk as the graders see it: call this function, make that class
+    remote.py        a learner's policy on its desk, in a real engine at the judge's
+    values.py        the plain data between the two
+    desk.py          the other end: runs in the learner's process, and is all that does
+    confinement.py   the limits a desk puts on itself before it reads a learner's file
+"""

@@ -1,0 +1,137 @@
+"""A verdict as a learner sees it: a card, for the terminal and for the notebook.
+
+Word, symbol and colour say the same. The first thing that went wrong is told in a sentence, with
+what was expected beside what came; the learner's own lines of a traceback are folded below.
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+
+from minibatch.course.judging.drawing import Drawing
+from minibatch.course.judging.verdict import (
+    ERROR,
+    NOT_ATTEMPTED,
+    PASSED,
+    SYMBOLS,
+    TIMED_OUT,
+    WRONG,
+    TestResult,
+    Verdict,
+)
+
+_INKS = {PASSED: "32", WRONG: "31", NOT_ATTEMPTED: "90", ERROR: "35", TIMED_OUT: "33"}
+_COLOURS = {  # ground of the word's badge, always with black or white letters that can be read
+    PASSED: ("#00664B", "#FFF"),
+    WRONG: ("#A33B00", "#FFF"),
+    NOT_ATTEMPTED: ("#595959", "#FFF"),
+    ERROR: ("#7A2E63", "#FFF"),
+    TIMED_OUT: ("#E69F00", "#000"),
+}
+
+
+def headline(verdict: Verdict) -> str:
+    """ "4.1 Who runs next: ✗ wrong, 4 of 6 points". A pass is one of the public tests only."""
+    told = "passed: all public tests" if verdict.passed else verdict.outcome
+    return (
+        f"{verdict.task} {verdict.title}: {SYMBOLS[verdict.outcome]} {told}, "
+        f"{verdict.points:g} of {verdict.max_points:g} points"
+    )
+
+
+def as_text(verdict: Verdict, colour: bool | None = None) -> str:
+    """The card for a terminal. colour: None asks whether standard output is one."""
+    colour = sys.stdout.isatty() if colour is None else colour
+    line = headline(verdict)
+    lines = [f"\033[1;{_INKS[verdict.outcome]}m{line}\033[0m" if colour else line]
+    if verdict.outcome == NOT_ATTEMPTED:
+        return "\n".join([*lines, f"   Write it in {verdict.stem}.py, save, and check again."])
+    for result in _shown(verdict):
+        lines.append(f"   {SYMBOLS[result.outcome]} {result.statement} ({result.points:g})")
+    problem = _told(verdict)
+    if problem is not None:
+        lines += ["", *_wrapped(problem.sentence)]
+        if problem.expected is not None:
+            lines += [f"   expected: {problem.expected}", f"   yours:    {problem.got}"]
+        if problem.drawing:
+            drawn = Drawing(**problem.drawing).as_text()
+            lines += ["", *(f"   {line}" for line in drawn.splitlines())]
+        lines += [
+            f"   {verdict.stem}.py, line {f['line']}, in {f['in'] or 'the file'}: {f['code']}"
+            for f in problem.frames
+        ]
+    if verdict.printed.strip() and not verdict.passed:
+        lines += ["", "   Your code printed:"]
+        lines += [f"   | {line}" for line in verdict.printed.strip().splitlines()[:12]]
+    return "\n".join(lines)
+
+
+def as_html(verdict: Verdict) -> str:
+    """The card for a notebook or a report."""
+    esc = html.escape
+    ground, ink = _COLOURS[verdict.outcome]
+    word = "passed: all public tests" if verdict.passed else verdict.outcome
+    parts = [
+        '<div role="status" style="border:1px solid #888;border-left:8px solid '
+        f'{ground};border-radius:4px;padding:8px 12px;max-width:52em">',
+        f"<strong>{esc(verdict.task)} {esc(verdict.title)}</strong> ",
+        f'<span style="background:{ground};color:{ink};padding:1px 8px;border-radius:8px">'
+        f"{SYMBOLS[verdict.outcome]} {esc(word)}</span> ",
+        f"{verdict.points:g} of {verdict.max_points:g} points",
+    ]
+    if verdict.outcome == NOT_ATTEMPTED:
+        parts.append(f"<p>Write it in {esc(verdict.stem)}.py, save, and check again.</p></div>")
+        return "".join(parts)
+    problem = _told(verdict)
+    if problem is not None:
+        parts.append(f"<p>{esc(problem.sentence)}</p>")
+        if problem.expected is not None:
+            parts.append(
+                '<table style="margin:0"><tr><th style="text-align:left">expected</th>'
+                f'<td style="text-align:left"><code>{esc(problem.expected)}</code></td></tr>'
+                '<tr><th style="text-align:left">yours</th>'
+                f'<td style="text-align:left"><code>{esc(str(problem.got))}</code></td></tr></table>'
+            )
+        if problem.drawing:
+            parts.append(Drawing(**problem.drawing).as_svg())
+        if problem.frames:
+            rows = "".join(
+                f"{esc(verdict.stem)}.py, line {f['line']}, in {esc(f['in'] or 'the file')}\n"
+                f"    {esc(f['code'])}\n"
+                for f in problem.frames
+            )
+            parts.append(
+                f"<details><summary>Where in your file</summary><pre>{rows}</pre></details>"
+            )
+    if verdict.printed.strip() and not verdict.passed:
+        parts.append(
+            "<details><summary>What your code printed</summary>"
+            f"<pre>{esc(verdict.printed.strip()[:2000])}</pre></details>"
+        )
+    tests = "".join(
+        f"<li style='list-style:none'>{SYMBOLS[r.outcome]} {esc(r.statement)} "
+        f"<small>({r.points:g} points, {r.outcome})</small></li>"
+        for r in _shown(verdict)
+    )
+    state = "" if verdict.passed else " open"
+    parts.append(
+        f"<details{state}><summary>{len(_shown(verdict))} tests</summary>"
+        f"<ul style='margin:0;padding:0'>{tests}</ul></details></div>"
+    )
+    return "".join(parts)
+
+
+def _shown(verdict: Verdict) -> list[TestResult]:
+    return [result for result in verdict.results if not result.hidden]
+
+
+def _told(verdict: Verdict) -> TestResult | None:
+    """The problem to tell: the first of the public tests; a hidden one's sentence stays hidden."""
+    return next((result for result in _shown(verdict) if result.outcome != PASSED), None)
+
+
+def _wrapped(sentence: str) -> list[str]:
+    import textwrap
+
+    return [f"   {line}" for line in textwrap.wrap(sentence, 92)]

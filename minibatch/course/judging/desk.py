@@ -1,0 +1,334 @@
+"""The learner's side: a process that reads one exercise file and does what the judge asks with it.
+
+    python -m minibatch.course.judging.desk '{"file": …, "readable": […], …}'
+
+Requests come on standard input and answers go to standard output, one line of JSON each; what the
+learner's code prints goes to standard error. The file is read once the limits are in place.
+
+Before changing this file: everything a judge learns from here may be a lie. Checks belong there.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import json
+import linecache
+import os
+import sys
+import tempfile
+import traceback
+from collections import deque
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from minibatch.course.judging import confinement
+from minibatch.course.judging.values import Array, pack, unpack
+
+MODULE = "exercise"
+
+
+class Desk:
+    """One learner's file, and the policies made from it."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.path = Path(settings["file"])
+        self.settings = settings
+        self.module: ModuleType | None = None
+        self.scheduler: Any = None
+        self.sequences: dict[str, Any] = {}
+        self.plans: Any = None
+        self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        self._requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+        os.dup2(2, 1)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+
+    def serve(self) -> None:
+        """Answer until the judge hangs up."""
+        while line := self._requests.readline():
+            request = json.loads(line)
+            try:
+                method = getattr(self, f"do_{request['do']}")
+                reply = {"value": method(**request["with"])}
+            except BaseException as error:  # SystemExit and KeyboardInterrupt are answers too
+                reply = {"error": self._describe(error)}
+            self._send(reply)
+
+    def _send(self, message: dict) -> None:
+        try:
+            text = json.dumps(message)
+        except (TypeError, ValueError, RecursionError) as error:
+            text = json.dumps({"error": {"type": type(error).__name__, "message": str(error)}})
+        self._answers.write(text + "\n")
+        self._answers.flush()
+
+    def _describe(self, error: BaseException) -> dict:
+        frames = [
+            {"line": frame.lineno, "in": frame.name, "code": (frame.line or "")[:200]}
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == str(self.path)
+        ]
+        if isinstance(error, SyntaxError) and error.filename == str(self.path):
+            frames = [{"line": error.lineno, "in": "", "code": (error.text or "").strip()[:200]}]
+        shown = error.msg if isinstance(error, SyntaxError) else _text(error)
+        own = type(error).__name__
+        return {"type": own, "message": shown, "frames": frames[:3] + frames[3:][-5:]}
+
+    # What the judge may ask for ------------------------------------------------------------------
+
+    def do_open(self) -> dict:
+        """Put the limits in place, then read the file; says which limits hold."""
+        settings = self.settings
+        confinement.limit(settings["memory_bytes"])
+        holds: list[str] = []
+        if settings["sealed"]:
+            tempfile.tempdir = str(Path.cwd())  # libraries ask; it need not be writable
+            holds = confinement.seal(settings["readable"])
+        sys.meta_path.insert(0, _Withheld(settings["withheld"]))
+        sys.path.insert(0, str(self.path.parent))
+        spec = importlib.util.spec_from_file_location(MODULE, self.path)
+        self.module = importlib.util.module_from_spec(spec)
+        sys.modules[MODULE] = self.module
+        linecache.checkcache(str(self.path))
+        spec.loader.exec_module(self.module)
+        return {"holds": holds}
+
+    def do_call(self, name: str, args: list, kwargs: dict) -> object:
+        """Call a function of the file."""
+        args = [self._argument(value) for value in args]
+        kwargs = {key: self._argument(value) for key, value in kwargs.items()}
+        return pack(self._find(name)(*args, **kwargs))
+
+    def do_policy(
+        self, name: str, options: dict, borrowed: dict, num_blocks: int, block_size: int
+    ) -> dict:
+        """Make a policy and bind it to a pool of its own, in a clock that the judge sets.
+
+        borrowed: methods taken from a class of minibatch, in place of the learner's.
+        """
+        import minibatch as mb
+
+        cls = self._find(name)
+        if borrowed:
+            methods = {
+                method: getattr(getattr(mb, owner), method) for method, owner in borrowed.items()
+            }
+            cls = type(name, (cls,), methods)
+        self.scheduler, self.sequences = cls(**options), {}
+        self.clock = mb.VirtualClock()  # moved by sleeping only
+        self.pool = mb.BlockPool(num_blocks, block_size)
+        self.scheduler.bind(self.pool, self.clock)
+        return self._state()
+
+    def do_add(self, sequence: dict) -> dict:
+        import minibatch as mb
+
+        stops = sequence.pop("stop_token_ids")
+        max_tokens, arrival = sequence.pop("max_tokens"), sequence.pop("arrival_time")
+        ids = sequence["token_ids"]
+        sequence = mb.Sequence(
+            request=mb.Request(list(ids), max_tokens=max_tokens),
+            stop_token_ids=frozenset(stops),
+            num_prompt_tokens=len(ids),
+            arrival_time=arrival,
+            **sequence,
+        )
+        self.sequences[sequence.request_id] = sequence
+        self.scheduler.add(sequence)
+        return self._state()
+
+    def do_plan(self, now: float) -> dict:
+        self.clock.sleep(now - self.clock.now())
+        self.plans = self.scheduler.plan(now)
+        rows = [
+            [row.sequence.request_id, row.num_tokens, row.num_padding_tokens]
+            for row in self.plans.rows
+        ]
+        return {"rows": rows, "wake_at": self.plans.wake_at, **self._state()}
+
+    def do_update(self, tokens: list, now: float) -> dict:
+        self.clock.sleep(now - self.clock.now())
+        finished = self.scheduler.update(self.plans, tokens, now)
+        if not isinstance(finished, list | tuple | set | frozenset | deque):
+            return {"finished": None, "got": type(finished).__name__, **self._state()}
+        return {"finished": [sequence.request_id for sequence in finished], **self._state()}
+
+    def do_abort(self, request_id: str) -> dict:
+        self.scheduler.abort(self.sequences[request_id])
+        return self._state()
+
+    def do_records(self, attribute: str, requests: list, options: dict) -> object:
+        """Run this minibatch's engine; one attribute of every step's record.
+
+        options: the policy's name, its arguments, the pool's size, the pretend model's shape.
+        """
+        import torch
+
+        import minibatch as mb
+
+        model = mb.PretendModel()
+        model.kv_shapes = tuple(map(tuple, options["kv_shapes"]))
+        model.dtype = getattr(torch, options["dtype"])
+        policy = getattr(mb, options["policy"])(**options["arguments"])
+        engine = mb.Engine(
+            model,
+            policy,
+            num_blocks=options["num_blocks"],
+            block_size=options["block_size"],
+            clock=mb.VirtualClock(step_time=1),
+        )
+        engine.run(
+            mb.Request([0] * length, max_tokens=most, request_id=name)
+            for name, length, most in requests
+        )
+        return pack([getattr(step, attribute) for step in engine.trace.steps])
+
+    # Helpers -------------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> Any:
+        try:
+            return getattr(self.module, name)
+        except AttributeError:
+            raise AttributeError(
+                f"{self.path.name} defines no {name}; the exercise asks for that name"
+            ) from None
+
+    def _state(self) -> dict:
+        scheduler = self.scheduler
+        return {
+            "waiting": [sequence.request_id for sequence in scheduler.waiting],
+            "running": [sequence.request_id for sequence in scheduler.running],
+            "sequences": {
+                name: [s.num_computed_tokens, s.num_tokens, list(s.block_table), s.is_finished]
+                for name, s in self.sequences.items()
+            },
+            "num_free": self.pool.num_free,
+        }
+
+    def _argument(self, packed: object) -> object:
+        if isinstance(packed, dict) and packed.keys() == {"model"}:
+            return _StandIn(self, packed["model"])
+        value = unpack(packed)
+        return _tensor(value) if isinstance(value, Array) else value
+
+    def ask_judge(self, question: dict) -> Any:
+        """In the middle of an answer: have the judge do something, and go on with the result."""
+        self._send({"ask": question})
+        reply = json.loads(self._requests.readline())
+        if "error" in reply:
+            raise RuntimeError(reply["error"])
+        return reply["value"]
+
+
+class _StandIn:
+    """A transformers model whose forward passes the judge computes, and counts.
+
+    Called as the real one is: `model(input_ids, past_key_values=…, use_cache=…, …)`.
+    """
+
+    def __init__(self, desk: Desk, number: int) -> None:
+        self._desk, self._number = desk, number
+        self._caches: dict[int, _Cache] = {}
+
+    def __call__(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        position_ids: Any = None,
+        past_key_values: Any = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int = 0,
+        **others: object,
+    ) -> Any:
+        if others:
+            raise TypeError(f"this model takes no {', '.join(others)} here")
+        if past_key_values is not None and not isinstance(past_key_values, _Cache):
+            raise TypeError(
+                "past_key_values must be what an earlier call of the model returned, not a "
+                f"{type(past_key_values).__name__}"
+            )
+        answer = self._desk.ask_judge(
+            {
+                "model": self._number,
+                "input_ids": pack(input_ids),
+                "attention_mask": pack(attention_mask),
+                "position_ids": pack(position_ids),
+                "cache": past_key_values.number if past_key_values else None,
+                "use_cache": use_cache,
+                "logits_to_keep": logits_to_keep,
+            }
+        )
+        cache = None
+        if answer["cache"] is not None:
+            cache = self._caches.setdefault(answer["cache"], _Cache(answer["cache"]))
+            cache.length = answer["length"]
+        return _Output(_tensor(unpack(answer["logits"])), cache)
+
+    forward = __call__
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the model here has no {name}: it can be called, model(input_ids, …), and no more"
+        )
+
+
+class _Cache:
+    def __init__(self, number: int) -> None:
+        self.number, self.length = number, 0
+
+    def get_seq_length(self) -> int:
+        return self.length
+
+
+class _Output:
+    def __init__(self, logits: Any, past_key_values: _Cache | None) -> None:
+        self.logits, self.past_key_values = logits, past_key_values
+
+    def __getitem__(self, index: object) -> Any:
+        return {0: self.logits, 1: self.past_key_values}.get(index) or getattr(self, str(index))
+
+
+class _Withheld(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Modules that hold the answer to the task at hand, replaced by ones that say so."""
+
+    def __init__(self, withheld: dict[str, str]) -> None:
+        self.withheld = withheld  # module -> the class it defines
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        if name in self.withheld:
+            return importlib.util.spec_from_loader(name, self)
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        setattr(
+            module, self.withheld[module.__name__], _placeholder(self.withheld[module.__name__])
+        )
+
+
+def _placeholder(name: str) -> type:
+    sentence = f"mb.{name} is what this exercise asks for; write your own, on mb.Scheduler"
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise TypeError(sentence)
+
+    return type(name, (), {"__init_subclass__": classmethod(refuse), "__init__": refuse})
+
+
+def _tensor(array: Array) -> Any:
+    import torch
+
+    return torch.tensor(array.values, dtype=getattr(torch, array.dtype)).reshape(array.shape)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except Exception:
+        return ""
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(1000)
+    Desk(json.loads(sys.argv[1])).serve()

@@ -1,0 +1,95 @@
+"""What passes between judge and desk: plain data in JSON, never pickles, which can hold programs.
+
+Lists, numbers, strings, None and booleans are themselves; tuples, dicts and tensors are marked, and
+anything else arrives as a `Strange`, which equals nothing and remembers only what it looked like.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+MAX_DEPTH = 12
+MAX_INTEGER = 2**256
+
+
+@dataclass(frozen=True, eq=False)
+class Strange:
+    """A value of a kind that cannot be judged, such as a generator. `looks`: the start of its repr."""
+
+    kind: str
+    looks: str
+
+    def __repr__(self) -> str:
+        return self.looks
+
+
+@dataclass(frozen=True)
+class Array:
+    """A tensor's or an array's shape, dtype ("int64") and numbers, as nested lists."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    values: object
+
+    def __repr__(self) -> str:
+        return f"tensor({self.values}, dtype={self.dtype})"
+
+
+def pack(value: object, depth: int = 0) -> object:
+    """A value as JSON can carry it."""
+    if depth > MAX_DEPTH:
+        return _strange(value)
+    if value is None or isinstance(value, bool | str):
+        return value
+    if type(value) is int:
+        return value if abs(value) < MAX_INTEGER else _strange(value)
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if type(value) is list:
+        return [pack(item, depth + 1) for item in value]
+    if type(value) is tuple:
+        return {"tuple": [pack(item, depth + 1) for item in value]}
+    if type(value) is dict:
+        return {"dict": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in value.items()]}
+    if isinstance(value, Array):
+        return {"array": [list(value.shape), value.dtype, value.values]}
+    if hasattr(value, "shape") and hasattr(value, "tolist"):  # torch, numpy
+        if len(value.shape) == 0 and type(value).__module__ == "numpy":
+            return pack(value.item(), depth + 1)
+        dtype = str(value.dtype).removeprefix("torch.")
+        return {"array": [list(value.shape), dtype, value.tolist()]}
+    return _strange(value)
+
+
+def unpack(packed: object) -> object:
+    """The value again. Raises ValueError for what `pack` cannot have made."""
+    if isinstance(packed, list):
+        return [unpack(item) for item in packed]
+    if not isinstance(packed, dict):
+        return packed
+    ((kind, content),) = packed.items()
+    match kind, content:
+        case "float", str():
+            return float(content)
+        case "tuple", list():
+            return tuple(unpack(item) for item in content)
+        case "dict", list():
+            return {_key(unpack(key)): unpack(value) for key, value in content}
+        case "array", [list() as shape, str() as dtype, values]:
+            return Array(tuple(shape), dtype, values)
+        case "strange", [str() as type_name, str() as looks]:
+            return Strange(type_name, looks)
+    raise ValueError(f"not a packed value: {kind!r}")
+
+
+def _key(key: object) -> object:
+    return tuple(key) if isinstance(key, list) else key
+
+
+def _strange(value: object) -> dict[str, list[str]]:
+    try:
+        looks = repr(value)[:200]
+    except Exception as error:  # a repr of the learner's own
+        looks = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
+    return {"strange": [type(value).__name__, looks]}

@@ -1,0 +1,131 @@
+"""Exercises of lesson 04: continuous batching.
+
+A policy is a class. The engine calls `plan` before each forward pass, and `update` after it. What
+you may use is in `minibatch/schedulers/base.py`; all of it is on a page:
+
+    self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
+    self.running   a list of sequences that have been admitted
+    self.admit(now, n)         the head of the queue joins the running set, with blocks for n tokens
+    self.grow(s, n)            gives s the blocks it lacks to compute n more tokens
+    self.can_grow(s, n)        whether the pool has that many
+    s.num_uncomputed_tokens    a whole prompt at first, 1 while decoding
+    s.max_num_tokens           its prompt and the longest answer it may give
+    mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
+
+Save this file, then run `check("4.1")` in the lesson, or `python -m minibatch grade 4.1`.
+"""
+
+import minibatch as mb
+
+
+class MyContinuous(mb.Scheduler):
+    """Every step, whoever has finished leaves, and whoever waits may join."""
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 4.1: Who runs in the next step
+    # 6 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    #
+    # Everyone who runs goes on, with one row each: as many tokens as it has not computed yet.
+    # Then, as long as a slot is free and somebody waits, the head of the queue joins and gets its
+    # row in the same step. Never let a free slot wait for the others.
+    #
+    # Blocks: when you admit a sequence, take them for its longest possible answer, so that it can
+    # never run out halfway. If the pool cannot give that many, it waits, and so do those behind it.
+    #
+    # HINT Two parts. First the rows of those who run; then a loop that goes on while there is
+    #      room. What three things have to hold before the next one may join?
+    # HINT A free slot: len(self.running) < self.max_batch_size. Somebody waits: self.waiting.
+    #      The pool can hold all of it: self.can_grow(self.waiting[0], ...max_num_tokens).
+    #      Whoever joins needs a row for its whole prompt.
+    # HINT rows = [mb.Row(s, s.num_uncomputed_tokens) for s in self.running]
+    #      while (the three things hold):
+    #          s = self.admit(now, self.waiting[0].max_num_tokens)
+    #          rows.append(mb.Row(s, ...))
+    #      return mb.StepPlan(rows)
+    # -----------------------------------------------------------------------------------------
+    def plan(self, now: float) -> mb.StepPlan:
+        """The rows of the next forward pass.
+
+        Three slots; A and B run, C (a prompt of 5 tokens) and D wait. The plan has the rows
+        (A, 1 token), (B, 1 token), (C, 5 tokens), and D goes on waiting.
+        """
+        # BEGIN SOLUTION
+        rows = [mb.Row(sequence, sequence.num_uncomputed_tokens) for sequence in self.running]
+        while self.waiting and len(self.running) < self.max_batch_size:
+            longest = self.waiting[0].max_num_tokens
+            if not self.can_grow(self.waiting[0], longest):
+                break
+            sequence = self.admit(now, longest)
+            rows.append(mb.Row(sequence, sequence.num_uncomputed_tokens))
+        return mb.StepPlan(rows)
+        # END SOLUTION
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 4.2: What the step has changed
+    # 4 points, 15 minutes, difficulty 2 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    #
+    # The forward pass is done. Each sequence takes in what its row has computed, and the token that
+    # came back for it, if any. Whoever has finished leaves at once: out of self.running, its blocks
+    # back to the pool. Return those who finished in this step.
+    #
+    # You may use: row.sequence.advance(num_tokens, token, now), sequence.is_finished,
+    # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:
+    # they are what you are writing.
+    #
+    # HINT Rows and tokens belong together one by one: zip(plan.rows, tokens). A token of None
+    #      means that the row did not reach its sequence's end; advance takes None too.
+    # HINT After advance, ask sequence.is_finished. Leaving means three things: it is no longer in
+    #      self.running, self.pool has its blocks again, and its block_table is empty.
+    # HINT for row, token in zip(plan.rows, tokens, strict=True):
+    #          row.sequence.advance(row.num_tokens, token, now)
+    #      finished = [s for s in self.running if s.is_finished]
+    #      for s in finished:
+    #          ...  # out of self.running; self.pool.free(s.block_table); s.block_table = []
+    #      return finished
+    # -----------------------------------------------------------------------------------------
+    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+        """Take in what the forward pass computed; returns the sequences that finished.
+
+        tokens: one for each row of the plan, or None for a row that did not reach the end.
+        A's row brought its end token, B's another: A leaves, B stays, and the answer is [A].
+        """
+        # BEGIN SOLUTION
+        for row, token in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, token, now)
+        finished = [sequence for sequence in self.running if sequence.is_finished]
+        for sequence in finished:
+            self.running.remove(sequence)
+            self.pool.free(sequence.block_table)
+            sequence.block_table = []
+        return finished
+        # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 4.3: A probe in the engine
+# 5 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
+#
+# This one changes the engine itself: there is nothing to write in this file. Give every record of
+# a step (`StepRecord` in `minibatch/records.py`) a field
+#
+#     kv_bytes_read: int
+#
+# the bytes of K and V that the step's attention has to read. Each row reads the keys and values of
+# its own sequence once, in every layer: all of `row.seq_len` tokens, rows that are only padding
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/kv_cache.py`).
+#
+# Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
+#
+# Where? The engine has the model, the trace makes the records; follow `num_free_blocks`, which
+# goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it. Save, then
+# check("4.3").
+#
+# HINT Two files besides records.py: engine.py, `step`, knows the plan and the model; trace.py,
+#      `record`, is where a StepRecord is made. Look for num_free_blocks in both.
+# HINT When to count? A Row remembers where it began (`row.start`), so `row.seq_len` stays right
+#      even after the sequences have advanced. One sum over plan.rows is all.
+# HINT In engine.py: from .kv_cache import bytes_per_token, and in step, before trace.record:
+#      per_token = bytes_per_token(self.model.kv_shapes, self.model.dtype)
+#      kv_bytes_read = per_token * sum(row.seq_len for row in plan.rows)
+#      Then pass it on: a new argument of Trace.record, a new field of StepRecord.
+# ---------------------------------------------------------------------------------------------

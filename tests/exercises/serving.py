@@ -1,0 +1,135 @@
+"""What the graders of policies share: a made-up model with secret lengths, and one way to serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+import minibatch as mb
+from minibatch.course.judging.drawing import first_difference
+from minibatch.course.judging.remote import Pool, RemoteScheduler
+from minibatch.course.judging.verdict import Wrong
+
+WORD, END = 5, 1
+MAX_TOKENS = 40  # what every request allows; the real lengths are the model's secret
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One request of a grader: how long its prompt is, how long its answer will turn out to be."""
+
+    name: str
+    prompt: int
+    answer: int
+    arrival: float = 0.0
+
+
+def asks(*triples: tuple) -> list[Ask]:
+    return [Ask(*triple) for triple in triples]
+
+
+class SecretLengths:
+    """A pretend model whose answers end by themselves, at lengths that no policy can look up."""
+
+    tokenizer = None
+    eos_token_ids = frozenset({END})
+    vocab_size = 8
+    max_model_len = 10_000
+    kv_shapes = ((1, 1),)
+    device, dtype = torch.device("cpu"), torch.float32
+
+    def __init__(self, requests: list[Ask]) -> None:
+        self.lengths = {ask.name: ask.answer for ask in requests}
+
+    def encode(self, text: str) -> list[int]:
+        raise ValueError("give token ids")
+
+    def runner(self, pool: object, attention: object) -> SecretLengths:
+        return self
+
+    def run(self, plan: mb.StepPlan) -> list[int | None]:
+        return [self.next_token(row.sequence) if row.reaches_end else None for row in plan.rows]
+
+    def next_token(self, sequence: mb.Sequence) -> int:
+        last = sequence.num_output_tokens + 1 >= self.lengths[sequence.request_id]
+        return END if last else WORD
+
+
+def serve(
+    scheduler: mb.Scheduler,
+    requests: list[Ask],
+    *,
+    num_blocks: int = 64,
+    block_size: int = 4,
+    max_steps: int = 400,
+    max_tokens: int = MAX_TOKENS,
+) -> mb.Engine:
+    """Run a policy, the learner's or one of ours, to the end; each step takes one second.
+
+    What the engine refuses (a plan that would be computed wrongly) is the learner's to hear.
+    """
+    engine = mb.Engine(
+        SecretLengths(requests),
+        scheduler,
+        pool=Pool(num_blocks, block_size),
+        clock=mb.VirtualClock(step_time=1.0),
+    )
+    for ask in requests:
+        engine.add(
+            mb.Request(
+                [WORD] * ask.prompt,
+                max_tokens=max_tokens,
+                request_id=ask.name,
+                arrival_time=ask.arrival,
+            )
+        )
+    while engine.has_work:
+        if len(engine.trace.steps) >= max_steps:
+            left = ", ".join(sorted(engine._live))
+            raise Wrong(f"After {max_steps} steps {left} still had not finished.")
+        try:
+            engine.step()
+        except (ValueError, RuntimeError) as error:
+            raise Wrong(f"In step {len(engine.trace.steps) + 1}: {error}.") from None
+    return engine
+
+
+def served(student, name: str, requests: list[Ask], **options) -> mb.Engine:
+    """Serve with the learner's class. options: of RemoteScheduler and of `serve`."""
+    mine = {
+        key: options.pop(key)
+        for key in ("max_batch_size", "borrowed", "max_wait")
+        if key in options
+    }
+    return serve(RemoteScheduler(student, name, **mine), requests, **options)
+
+
+def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:
+    """Wrong, with both drawn, at the first step whose rows differ."""
+    difference = first_difference(expected.trace.steps, got.trace.steps)
+    if difference is not None:
+        number, drawing = difference
+        raise Wrong(
+            f"Step {number} differs. {sentence}",
+            expected=rows_of(expected, number),
+            got=rows_of(got, number),
+            drawing=drawing,
+        )
+
+
+def rows_of(engine: mb.Engine, number: int) -> str:
+    if number > len(engine.trace.steps):
+        return "no such step"
+    rows = engine.trace.steps[number - 1].rows
+    return ", ".join(
+        f"{row.request_id}: {row.num_tokens}"
+        + (f" + {row.num_padding_tokens} padding" if row.num_padding_tokens else "")
+        for row in sorted(rows, key=lambda row: row.request_id)
+    )
+
+
+def drawn(expected: mb.Engine, got: mb.Engine):
+    """The drawing of the first difference, if there is one, for a sentence of one's own."""
+    difference = first_difference(expected.trace.steps, got.trace.steps)
+    return difference[1] if difference else None

@@ -10,6 +10,7 @@ Before changing this file: everything a judge learns from here may be a lie. Che
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib.abc
 import importlib.util
 import json
@@ -85,6 +86,7 @@ class Desk:
         holds: list[str] = []
         if settings["sealed"]:
             tempfile.tempdir = str(Path.cwd())  # libraries ask; it need not be writable
+            ctypes.util.find_library = lambda name: None  # it runs compilers, which no desk may
             holds = confinement.seal(settings["readable"])
         sys.meta_path.insert(0, _Withheld(settings["withheld"]))
         sys.path.insert(0, str(self.path.parent))

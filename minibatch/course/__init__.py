@@ -1,8 +1,24 @@
 """What makes this a course rather than an engine: nothing in the engine imports it.
 
-For now it looks after the lessons' pages, `python -m minibatch notebooks`:
-
-    hygiene.py  the one form a notebook is committed in, and --fix, which brings it there
-    links.py    links, pictures and cited sources, in notebooks and Markdown files
-    problem.py  what both of them find
+learner.py    what a learner calls: check, hint, solution, status, reset, your_turn
+exercises/    exercises as files: one source, stubs, hints, resets
+judging/      who judges and who is judged: two processes
+classroom/    many submissions at once, reports, Gradescope
+hygiene.py    the one form a notebook is committed in, and --fix, which brings it there
+links.py      links, pictures and cited sources, in notebooks and Markdown files
+problem.py    what both of them find
 """
+
+import importlib
+
+_LEARNER = ("check", "hint", "reset", "solution", "status", "your", "your_turn")
+
+
+def __getattr__(name: str) -> object:
+    if name in _LEARNER:
+        return getattr(importlib.import_module("minibatch.course.learner"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LEARNER})

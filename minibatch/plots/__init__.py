@@ -11,8 +11,10 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     roofline          what machines can do at most, and what was reached
+    plan_difference   two runs of the same requests, and the step where they part
 """
 
+from .plan_difference import plan_difference
 from .roofline import roofline
 from .staircase import staircase
 from .step_times import step_times
@@ -22,6 +24,7 @@ from .waits import waits
 from .window_tradeoff import window_tradeoff
 
 __all__ = [
+    "plan_difference",
     "roofline",
     "staircase",
     "step_times",

@@ -47,6 +47,21 @@ COMMANDS = {
         "minibatch.setup.launch:test",
         usage="Further arguments go to pytest, in the repository's root: test -k continuous -x",
     ),
+    "grade": Command(
+        "judge your exercises (grade 4.2), a submission, or a class",
+        "minibatch.course.commands:grade",
+    ),
+    "hint": Command("the next hint of an exercise", "minibatch.course.commands:hint"),
+    "solution": Command(
+        "the course's answer, once yours has passed", "minibatch.course.commands:solution"
+    ),
+    "status": Command("what you have solved so far", "minibatch.course.commands:status"),
+    "reset": Command(
+        "put an exercise back to its stub, keeping a copy", "minibatch.course.commands:reset"
+    ),
+    "handin": Command(
+        "pack your exercises into a zip to hand in", "minibatch.course.commands:hand_in"
+    ),
     "bench": Command(
         "measure the four policies and transformers on this machine", "minibatch.bench:main"
     ),

@@ -65,9 +65,13 @@ def first_page(root: Path) -> str:
 
 
 def test(arguments: list[str]) -> int:
-    """Run pytest in the repository's root and return its exit status (5: it found no test)."""
+    """Run pytest in the repository's root and return its exit status (5: it found no test).
+
+    The graders judge the solutions here, never what a learner has solved or half solved.
+    """
     os.environ.update(thread_variables())
-    return run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT)
+    graders = ["-p", "minibatch.course.judging.plugin", "--submission", str(ROOT / "solutions")]
+    return run([sys.executable, "-m", "pytest", *graders, *arguments], cwd=ROOT)
 
 
 def ready(arguments: list[str]) -> int:

@@ -186,8 +186,10 @@ def stub(source: str) -> str:
 
 
 def place(text: str, task_id: str) -> tuple[int, int] | None:
-    """First and last line (from 0; the marks themselves excluded, as in text.splitlines()[a:b]) of a
-    task's marked place in a learner's file; None if its marks are gone."""
+    """A task's marked place in a learner's file, as text.splitlines()[a:b], without the marks.
+
+    None if the marks are gone.
+    """
     yours = _YOURS.format(task_id)
     marks = [line.strip() for line in text.splitlines()]
     try:

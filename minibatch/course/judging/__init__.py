@@ -1,8 +1,9 @@
 """Who judges, and who is judged: two processes that exchange plain data.
 
-The *judge* is a pytest that never imports a learner's code. The *desk* is a process of its own, with
-limits, in which that code runs. The judge asks, the desk answers, and only what the answers are can
-earn a point: a desk that lies merely gives a wrong answer, and one that loops or dies costs a task.
+The *judge* is a pytest that never imports a learner's code. The *desk* is a process of its own,
+with limits, in which that code runs. The judge asks, the desk answers, and only what the answers
+are can earn a point: a desk that lies merely gives a wrong answer; one that loops or dies costs a
+task.
 
     judge.py         starts pytest on the graders, and reads the verdicts it wrote
     plugin.py        pytest's side: --submission, whose test is worth what, one verdict per task

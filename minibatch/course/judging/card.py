@@ -69,57 +69,63 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
 
 def as_html(verdict: Verdict) -> str:
     """The card for a notebook or a report."""
-    esc = html.escape
     ground, ink = _COLOURS[verdict.outcome]
     word = "passed: all public tests" if verdict.passed else verdict.outcome
+    badge = f"background:{ground};color:{ink};padding:1px 8px;border-radius:8px"
     parts = [
-        '<div role="status" style="border:1px solid #888;border-left:8px solid '
-        f'{ground};border-radius:4px;padding:8px 12px;max-width:52em">',
-        f"<strong>{esc(verdict.task)} {esc(verdict.title)}</strong> ",
-        f'<span style="background:{ground};color:{ink};padding:1px 8px;border-radius:8px">'
-        f"{SYMBOLS[verdict.outcome]} {esc(word)}</span> ",
+        f"<strong>{_safe(f'{verdict.task} {verdict.title}')}</strong> ",
+        f'<span style="{badge}">{SYMBOLS[verdict.outcome]} {_safe(word)}</span> ',
         f"{verdict.points:g} of {verdict.max_points:g} points",
     ]
     if verdict.outcome == NOT_ATTEMPTED:
-        parts.append(f"<p>Write it in {esc(verdict.stem)}.py, save, and check again.</p></div>")
-        return "".join(parts)
+        parts.append(f"<p>Write it in {_safe(verdict.stem)}.py, save, and check again.</p>")
+    else:
+        parts += _what_went_wrong(verdict)
+        tests = "".join(
+            f'<li style="list-style:none">{SYMBOLS[r.outcome]} {_safe(r.statement)} '
+            f"<small>({r.points:g} points, {r.outcome})</small></li>"
+            for r in _shown(verdict)
+        )
+        title = f"{len(_shown(verdict))} tests"
+        parts.append(_folded(title, f'<ul style="margin:0;padding:0">{tests}</ul>'))
+    frame = f"border:1px solid #888;border-left:8px solid {ground};border-radius:4px"
+    return f'<div style="{frame};padding:8px 12px;max-width:52em">{"".join(parts)}</div>'
+
+
+def _what_went_wrong(verdict: Verdict) -> list[str]:
     problem = _told(verdict)
+    parts = []
     if problem is not None:
-        parts.append(f"<p>{esc(problem.sentence)}</p>")
+        parts.append(f"<p>{_safe(problem.sentence)}</p>")
         if problem.expected is not None:
-            parts.append(
-                '<table style="margin:0"><tr><th style="text-align:left">expected</th>'
-                f'<td style="text-align:left"><code>{esc(problem.expected)}</code></td></tr>'
-                '<tr><th style="text-align:left">yours</th>'
-                f'<td style="text-align:left"><code>{esc(str(problem.got))}</code></td></tr></table>'
+            rows = (("expected", problem.expected), ("yours", str(problem.got)))
+            left = 'style="text-align:left"'
+            cells = "".join(
+                f'<tr><th scope="row" {left}>{name}</th><td {left}><code>{_safe(value)}</code></td>'
+                "</tr>"
+                for name, value in rows
             )
+            parts.append(f'<table style="margin:0">{cells}</table>')
         if problem.drawing:
             parts.append(Drawing(**problem.drawing).as_svg())
         if problem.frames:
-            rows = "".join(
-                f"{esc(verdict.stem)}.py, line {f['line']}, in {esc(f['in'] or 'the file')}\n"
-                f"    {esc(f['code'])}\n"
+            lines = "".join(
+                f"{verdict.stem}.py, line {f['line']}, in {f['in'] or 'the file'}\n    {f['code']}\n"
                 for f in problem.frames
             )
-            parts.append(
-                f"<details><summary>Where in your file</summary><pre>{rows}</pre></details>"
-            )
+            parts.append(_folded("Where in your file", f"<pre>{_safe(lines)}</pre>"))
     if verdict.printed.strip() and not verdict.passed:
-        parts.append(
-            "<details><summary>What your code printed</summary>"
-            f"<pre>{esc(verdict.printed.strip()[:2000])}</pre></details>"
-        )
-    tests = "".join(
-        f"<li style='list-style:none'>{SYMBOLS[r.outcome]} {esc(r.statement)} "
-        f"<small>({r.points:g} points, {r.outcome})</small></li>"
-        for r in _shown(verdict)
-    )
-    state = "" if verdict.passed else " open"
-    parts.append(
-        f"<details{state}><summary>{len(_shown(verdict))} tests</summary>"
-        f"<ul style='margin:0;padding:0'>{tests}</ul></details></div>"
-    )
-    return "".join(parts)
+        printed = verdict.printed.strip()[:2000]
+        parts.append(_folded("What your code printed", f"<pre>{_safe(printed)}</pre>"))
+    return parts
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>{content}</details>"
+
+
+def _safe(text: str) -> str:
+    return html.escape(text)
 
 
 def _shown(verdict: Verdict) -> list[TestResult]:

@@ -47,65 +47,62 @@ class Drawing:
         return "\n".join([*lines, f"  ({meanings})"])
 
     def as_svg(self) -> str:
-        """For a notebook or a report: the same, drawn; letters in the cells, so no colour needed."""
-        cell, left, top = 22, 70, 22
-        height_of_one = top + cell * len(self.names) + 16
-        columns = len(self.expected[0])
-        width, height = left + columns * cell + 10, 2 * height_of_one
-        parts = []
-        for index, (title, rows) in enumerate((("expected", self.expected), ("yours", self.got))):
-            y = index * height_of_one
-            parts.append(f'<text x="2" y="{y + 14}" font-weight="bold">{title}</text>')
-            parts += [
-                f'<text x="{left + i * cell + cell / 2}" y="{y + 14}" text-anchor="middle" '
-                f'font-size="10">{self.first + i}</text>'
-                for i in range(columns)
-            ]
-            for line, (name, row) in enumerate(zip(self.names, rows, strict=True)):
-                at = y + top + line * cell
-                parts.append(f'<text x="2" y="{at + 15}">{html.escape(name)}</text>')
-                parts += [
-                    f'<rect x="{left + i * cell}" y="{at}" width="{cell - 2}" height="{cell - 2}" '
-                    f'fill="{_FILLS[letter]}" stroke="#666"/>'
-                    f'<text x="{left + i * cell + cell / 2 - 1}" y="{at + 15}" fill="#000" '
-                    f'text-anchor="middle">{letter}</text>'
-                    for i, letter in enumerate(row)
-                ]
-            column = left + (self.differs - self.first) * cell
-            parts.append(
-                f'<rect x="{column - 2}" y="{y + 2}" width="{cell + 2}" '
-                f'height="{top + cell * len(self.names) - 2}" fill="none" stroke="#D55E00" '
-                'stroke-width="3" stroke-dasharray="5 2"/>'
-            )
-        alt = f"Expected and your plan differ first in step {self.differs}."
+        """For a notebook or a report: the same, drawn, with the letters in the cells."""
+        height = _TOP + _CELL * len(self.names) + 16  # of one grid
+        width = _LEFT + _CELL * len(self.expected[0]) + 10
+        grids = self._grid("expected", self.expected, 0) + self._grid("yours", self.got, height)
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {2 * height}" '
+            f'width="{width}" height="{2 * height}" role="img" '
+            f'aria-label="The plans differ first in step {self.differs}." '
             'font-family="sans-serif" font-size="12" fill="currentColor">'
-            f"{''.join(parts)}</svg>"
+            f"{''.join(grids)}</svg>"
         )
 
+    def _grid(self, title: str, rows: list[str], y: int) -> list[str]:
+        """One of the two, from `y` on, the step that differs in a dashed frame."""
+        parts = [f'<text x="2" y="{y + 14}" font-weight="bold">{title}</text>']
+        for i in range(len(rows[0])):
+            parts.append(_text(_LEFT + i * _CELL, y + 14, str(self.first + i)))
+        for line, (name, row) in enumerate(zip(self.names, rows, strict=True)):
+            top = y + _TOP + line * _CELL
+            parts.append(f'<text x="2" y="{top + 15}">{html.escape(name)}</text>')
+            for i, letter in enumerate(row):
+                x, side = _LEFT + i * _CELL, _CELL - 2
+                box = f'x="{x}" y="{top}" width="{side}" height="{side}"'
+                parts.append(f'<rect {box} fill="{_FILLS[letter]}" stroke="#666"/>')
+                parts.append(_text(x, top + 15, letter, "#000"))
+        x = _LEFT + (self.differs - self.first) * _CELL - 2
+        box = f'x="{x}" y="{y + 2}" width="{_CELL + 2}" height="{_TOP + _CELL * len(rows)}"'
+        frame = 'fill="none" stroke="#D55E00" stroke-width="3" stroke-dasharray="5 2"'
+        return [*parts, f"<rect {box} {frame}/>"]
 
+
+_CELL, _LEFT, _TOP = 22, 70, 22  # pixels
 _FILLS = {
     PREFILL: "#56B4E9",
     DECODE: "#A6DCC8",
     PADDING: "#D9D9D9",
     WAITING: "#FFF3C4",
-    AWAY: "#FFF",
+    AWAY: "#FFFFFF",
 }
+
+
+def _text(x: int, y: int, content: str, ink: str = "currentColor") -> str:
+    """In the middle of the cell that begins at `x`."""
+    where = f'x="{x + _CELL / 2 - 1}" y="{y}" text-anchor="middle" font-size="11"'
+    return f'<text {where} fill="{ink}">{content}</text>'
 
 
 def first_difference(
     expected: Sequence[StepRecord], got: Sequence[StepRecord]
 ) -> tuple[int, Drawing] | None:
-    """Number (from 1) of the first step whose rows differ, order aside, and a drawing up to it."""
-    pairs = [*zip(expected, got, strict=False)]
-    number = next((n for n, (a, b) in enumerate(pairs, 1) if _rows(a) != _rows(b)), None)
-    if number is None:
-        if len(expected) == len(got):
-            return None
-        number = len(pairs) + 1
-    return number, draw(expected, got, number)
+    """Number (from 1) of the first step whose rows differ, order aside, and a drawing around it."""
+    for number in range(1, max(len(expected), len(got)) + 1):
+        steps = [run[number - 1] if number <= len(run) else None for run in (expected, got)]
+        if None in steps or _rows(steps[0]) != _rows(steps[1]):
+            return number, draw(expected, got, number)
+    return None
 
 
 def draw(expected: Sequence[StepRecord], got: Sequence[StepRecord], differs: int) -> Drawing:

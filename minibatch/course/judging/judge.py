@@ -25,7 +25,7 @@ class JudgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge. seconds: for each task; max_timeouts: stop after so many tasks that never end."""
+    """How to judge. seconds: for each task; max_timeouts: stop after so many endless tasks."""
 
     hidden: Path | None = None
     sealed: bool = False

@@ -53,6 +53,7 @@ _KEY = pytest.StashKey["Judging"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """What may be said on the command line."""
     group = parser.getgroup("exercises", "graded exercises")
     group.addoption(
         "--submission",
@@ -73,6 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark, and the session's books."""
     config.addinivalue_line("markers", "task(id, points): a grader of an exercise, worth points")
     config.stash[_KEY] = Judging(config)
 
@@ -153,6 +155,7 @@ def rng(request: pytest.FixtureRequest) -> random.Random:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the tasks that were asked for."""
     wanted = config.getoption("task")
     if not wanted:
         return
@@ -163,6 +166,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    """Note how the test ended, and shorten what pytest prints of it."""
     outcome = yield
     task_id = _task_id(item)
     failed = call.excinfo is not None and call.when in ("setup", "call")
@@ -213,6 +217,7 @@ def _task_id(item: pytest.Item) -> str | None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Close the desks, and write the report."""
     judging = session.config.stash.get(_KEY, None)
     if judging is None:
         return

@@ -1,8 +1,8 @@
 """A learner's policy on its desk, in a real engine at the judge's.
 
 The engine here sees a `Scheduler` like any other. Every `plan` and `update` is asked of the desk;
-what comes back is compared with what the judge itself knows: who lives, how far each has come, which
-blocks are held. So the policy is judged by what it does, however it is written.
+what comes back is compared with what the judge itself knows: who lives, how far each has come,
+which blocks are held. So the policy is judged by what it does, however it is written.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ MAX_INTEGER = 2**256
 
 @dataclass(frozen=True, eq=False)
 class Strange:
-    """A value of a kind that cannot be judged, such as a generator. `looks`: the start of its repr."""
+    """A value that cannot be judged, such as a generator. `looks`: the start of its repr."""
 
     kind: str
     looks: str

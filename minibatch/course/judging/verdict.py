@@ -31,7 +31,7 @@ class Wrong(AssertionError):
 
 @dataclass(slots=True)
 class TestResult:
-    """One test. statement: what it asks, in words; hidden: a teacher's own, not shown to students."""
+    """One test. statement: what it asks, in words; hidden: a teacher's own, not for students."""
 
     __test__ = False  # for pytest: not a test itself
 

@@ -1,0 +1,164 @@
+"""What `python -m minibatch` has for exercises: grade, hint, solution, status, reset, handin."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from minibatch.course import learner
+from minibatch.course.exercises import learner_file
+from minibatch.course.exercises.source import EXERCISES, select
+from minibatch.course.judging import card
+from minibatch.course.judging.judge import JudgeError, Options, judge
+
+
+def grade(arguments: list[str]) -> int:
+    """`grade [ex04 | 4.2] [--submission DIR]`: 0 if every task passed, 1 if not, 2 for a fault."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch grade",
+        description="Judge exercises by their tests: your own, a submission's, or a whole class's.",
+    )
+    parser.add_argument("name", nargs="?", help='"ex04" or "4.2"; default: all of them')
+    parser.add_argument(
+        "--submission", type=Path, metavar="DIR", help="judge the files of this folder"
+    )
+    parser.add_argument(
+        "--class",
+        dest="class_folder",
+        type=Path,
+        metavar="FOLDER",
+        help="judge a class: a folder or zip for each student in FOLDER",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("grades"),
+        metavar="DIR",
+        help="where a class's reports go; default: grades/",
+    )
+    parser.add_argument("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, too")
+    parser.add_argument(
+        "--sealed", action="store_true", help="shut the judged code in, as --class does (Linux)"
+    )
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each task; default: 20")
+    parser.add_argument("--seed", type=int, help="of the random cases, to repeat a run")
+    parser.add_argument("--jobs", type=int, help="students judged at once; default: one per core")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the verdicts there, too")
+    parser.add_argument(
+        "--export", choices=["gradescope"], help="write an autograder's zip instead"
+    )
+    options = parser.parse_args(arguments)
+    return _told(parser, lambda: _grade(parser, options))
+
+
+def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    how = Options(
+        hidden=options.hidden,
+        sealed=options.sealed,
+        seconds=options.seconds,
+        seed=options.seed,
+    )
+    for folder in (options.submission, options.class_folder, options.hidden):
+        if folder is not None and not folder.is_dir():
+            parser.error(f"there is no folder {folder}")
+    if options.export:
+        from minibatch.course.classroom.gradescope import export_gradescope
+
+        path = options.out.with_suffix(".zip") if options.out.suffix != ".zip" else options.out
+        export_gradescope(path)
+        print(f"Wrote {path}: upload it as the assignment's autograder.")
+        return 0
+    tasks = select(options.name)
+    if options.class_folder:
+        from minibatch.course.classroom import grade_class
+
+        result = grade_class(options.class_folder, options.out, how, jobs=options.jobs, tasks=tasks)
+        print(result.summary())
+        return 0
+    if options.submission is None and not options.sealed and options.hidden is None:
+        shown = learner.check(options.name)
+        verdicts, text = shown.verdicts, shown.text
+    else:
+        verdicts = judge(tasks, options.submission or EXERCISES, how)
+        text = "\n\n".join(card.as_text(verdict) for verdict in verdicts)
+    print(text)
+    points, most = (sum(getattr(v, n) for v in verdicts) for n in ("points", "max_points"))
+    print(f"\n{points:g} of {most:g} points.")
+    if options.json:
+        data = [verdict.to_dict() for verdict in verdicts]
+        options.json.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def hint(arguments: list[str]) -> int:
+    """`hint 4.1 [number]`."""
+    parser = _parser("hint", "The next hint of an exercise.")
+    parser.add_argument("number", nargs="?", type=int, help="this hint, not the next")
+    options = parser.parse_args(arguments)
+    return _told(parser, lambda: _show(learner.hint(options.name, options.number)))
+
+
+def solution(arguments: list[str]) -> int:
+    """`solution 4.1 [--insist]`."""
+    parser = _parser("solution", "The course's answer, once yours has passed.")
+    parser.add_argument("--insist", action="store_true", help="before it has")
+    options = parser.parse_args(arguments)
+    return _told(parser, lambda: _show(learner.solution(options.name, options.insist)))
+
+
+def reset(arguments: list[str]) -> int:
+    """`reset 4.1` or `reset ex04`."""
+    parser = _parser("reset", "Put an exercise back to its stub; a dated copy is kept in backups/.")
+    options = parser.parse_args(arguments)
+    return _told(parser, lambda: _show(learner.reset(options.name)))
+
+
+def status(arguments: list[str]) -> int:
+    """`status`: the board."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch status", description="What you have solved so far."
+    )
+    parser.parse_args(arguments)
+    return _told(parser, lambda: _show(learner.status()))
+
+
+def hand_in(arguments: list[str]) -> int:
+    """`handin [FILE.zip]`: what a teacher wants to have."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch handin",
+        description="Pack your exercises, and your edits in minibatch/, into a zip to hand in.",
+    )
+    parser.add_argument("file", nargs="?", type=Path, default=Path("handin.zip"))
+    options = parser.parse_args(arguments)
+
+    def pack() -> int:
+        names = learner_file.hand_in(options.file)
+        print(f"Wrote {options.file}: {', '.join(names)}.")
+        return 0
+
+    return _told(parser, pack)
+
+
+def _parser(name: str, description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"python -m minibatch {name}", description=description)
+    parser.add_argument("name", help='an exercise, such as "4.1"')
+    return parser
+
+
+def _show(shown: learner.Shown) -> int:
+    print(shown.text)
+    return 0
+
+
+def _told(parser: argparse.ArgumentParser, action: Callable[[], int]) -> int:
+    """Run it; what the user can mend is told in a sentence."""
+    try:
+        return action()
+    except ValueError as error:
+        parser.error(str(error))
+    except (JudgeError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2

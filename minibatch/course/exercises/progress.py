@@ -1,0 +1,73 @@
+"""What this learner has tried so far: `progress.json` in the checkout, not committed.
+
+Only a convenience: grades come from judging a submission, never from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from minibatch.course.exercises.source import Task
+from minibatch.setup import ROOT
+
+
+@dataclass(slots=True)
+class Entry:
+    """Of one task. outcome: the last verdict's word, "" before the first; file: what it was on."""
+
+    outcome: str = ""
+    points: float = 0
+    max_points: float = 0
+    checked: str = ""
+    file: str = ""
+    num_hints: int = 0
+
+
+class Progress:
+    """The file, as a table from task to `Entry`; written after each change."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self._path = root / "progress.json"
+        try:
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            self._entries = {name: Entry(**entry) for name, entry in data.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            self._entries = {}  # none yet, or not as we wrote it: begin anew
+
+    def __getitem__(self, task_id: str) -> Entry:
+        return self._entries.setdefault(task_id, Entry())
+
+    def note_verdict(self, task: Task, outcome: str, points: float, max_points: float) -> None:
+        entry = self[task.id]
+        entry.outcome, entry.points, entry.max_points = outcome, points, max_points
+        entry.checked = datetime.now().isoformat(" ", "minutes")
+        entry.file = self.fingerprint(task)
+        self._save()
+
+    def note_hint(self, task: Task, number: int) -> None:
+        self[task.id].num_hints = max(self[task.id].num_hints, number)
+        self._save()
+
+    def is_current(self, task: Task) -> bool:
+        """Whether the last verdict is about the file as it is now."""
+        entry = self[task.id]
+        return bool(entry.outcome) and entry.file == self.fingerprint(task)
+
+    def fingerprint(self, task: Task) -> str:
+        """Of what was judged: the exercise file, or minibatch/ for a task that changes that."""
+        paths = [self.root / "exercises" / task.file_name]
+        if task.changes_minibatch:
+            paths = sorted((self.root / "minibatch").glob("*.py"))
+        digest = hashlib.sha256()
+        for path in paths:
+            digest.update(path.read_bytes() if path.is_file() else b"")
+        return digest.hexdigest()[:16]
+
+    def _save(self) -> None:
+        data = {name: asdict(entry) for name, entry in self._entries.items()}
+        self._path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

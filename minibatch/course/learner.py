@@ -1,0 +1,185 @@
+"""What a learner calls in a notebook; what each returns shows itself there, and in a terminal.
+
+from minibatch.course import check, hint, solution, status, reset, your, your_turn
+
+check("4.1")      judge the file as it is saved now; check("ex04") judges all of its tasks
+hint("4.1")       the next hint          solution("4.1")   once it has passed
+status()          the whole course       reset("4.1")      the stub again; a copy is kept
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from minibatch.course.exercises import learner_file
+from minibatch.course.exercises.progress import Progress
+from minibatch.course.exercises.source import EXERCISES, Task, all_tasks, select
+from minibatch.course.judging import card
+from minibatch.course.judging.judge import JudgeError, judge
+from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Verdict
+
+
+@dataclass(slots=True, repr=False)
+class Shown:
+    """Something to read: as text, and as HTML in a notebook."""
+
+    text: str
+    html: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+@dataclass(slots=True, repr=False)
+class Check(Shown):
+    """Verdicts, as cards. `points` of `max_points`; `passed`: every one of them."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def points(self) -> float:
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def max_points(self) -> float:
+        return sum(verdict.max_points for verdict in self.verdicts)
+
+
+def check(name: str | None = None) -> Check:
+    """Judge your exercises: "4.1", "ex04", or None for all. Raises ValueError for another name."""
+    tasks = select(name)
+    verdicts = judge(tasks)
+    progress = Progress()
+    for task, verdict in zip(tasks, verdicts, strict=True):
+        progress.note_verdict(task, verdict.outcome, verdict.points, verdict.max_points)
+    return Check(
+        "\n\n".join(card.as_text(verdict) for verdict in verdicts),
+        "".join(card.as_html(verdict) for verdict in verdicts),
+        verdicts,
+    )
+
+
+def hint(name: str, number: int | None = None) -> Shown:
+    """The next hint of a task, or the one of that number; each says more than the one before."""
+    (task,) = _one(name)
+    progress = Progress()
+    if number is None:
+        number = min(progress[task.id].num_hints + 1, len(task.hints))
+    if not 1 <= number <= len(task.hints):
+        raise ValueError(f"exercise {task.id} has hints 1 to {len(task.hints)}, not {number}")
+    progress.note_hint(task, number)
+    title = f"Hint {number} of {len(task.hints)} for exercise {task.id}"
+    return _text(title, task.hints[number - 1])
+
+
+def solution(name: str, insist: bool = False) -> Shown:
+    """The course's own answer: shown once yours has passed, or if you insist."""
+    (task,) = _one(name)
+    progress = Progress()
+    if not insist and progress[task.id].outcome != PASSED:
+        left = len(task.hints) - progress[task.id].num_hints
+        more = f"There are {left} hints left: hint('{task.id}'). " if left > 0 else ""
+        return _text(
+            f"Exercise {task.id} has not passed yet",
+            f"{more}If you would rather read it now: solution('{task.id}', insist=True).",
+        )
+    where = "solutions/minibatch.patch" if task.changes_minibatch else f"solutions/{task.file_name}"
+    code = task.solution
+    if task.changes_minibatch:
+        code = (EXERCISES.parent / where).read_text(encoding="utf-8")
+    return _text(f"Exercise {task.id}, one right answer of many ({where})", code)
+
+
+def reset(name: str) -> Shown:
+    """The stub again: a task's marked place, or all of "ex04". A dated copy is kept."""
+    tasks = select(name)
+    if len({task.stem for task in tasks}) > 1:
+        raise ValueError(f'reset one file at a time, not "{name}"')
+    kept = learner_file.reset(tasks, whole_file=name.strip() != tasks[0].id)
+    if kept is None:
+        return _text(f"{tasks[0].file_name} is as the course has it", "Nothing to reset.")
+    return _text(f"{tasks[0].file_name} is reset", f"What you had is in {kept}.")
+
+
+def status() -> Shown:
+    """The whole course on one board: what has passed, what is open, as far as it was checked."""
+    tasks, progress = all_tasks(), Progress()
+    rows = [_status_row(task, progress) for task in tasks.values()]
+    earned = sum(progress[task_id].points for task_id in tasks)
+    total = sum(task.points for task in tasks.values())
+    passed = sum(progress[task_id].outcome == PASSED for task_id in tasks)
+    foot = f"{passed} of {len(tasks)} passed, {earned:g} of {total} points"
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    text = "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
+        for row in rows
+    )
+    heads = ("exercise", "points", "minutes", "difficulty", "state")
+    table = "".join(
+        "<tr>"
+        + "".join(f'<td style="text-align:left">{html.escape(c)}</td>' for c in row)
+        + "</tr>"
+        for row in rows
+    )
+    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in heads)
+    page = f"<table><thead><tr>{head}</tr></thead><tbody>{table}</tbody></table><p>{foot}</p>"
+    return Shown(f"{text}\n\n{foot}", page)
+
+
+def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
+    entry = progress[task.id]
+    outcome = entry.outcome or NOT_ATTEMPTED
+    state = f"{SYMBOLS[outcome]} {outcome if entry.outcome else 'not checked yet'}"
+    if entry.outcome and not progress.is_current(task):
+        state += ", changed since"
+    if entry.num_hints:
+        state += f", {entry.num_hints} of {len(task.hints)} hints"
+    dots = "●" * task.difficulty + "○" * (5 - task.difficulty)
+    points = f"{entry.points:g} of {task.points}"
+    return f"{task.id} {task.title}", points, f"{task.minutes} min", dots, state
+
+
+def your_turn(name: str) -> object:
+    """A card with buttons: check, hint, reset. An ipywidget."""
+    from minibatch.course.your_turn import YourTurn
+
+    return YourTurn(_one(name)[0])
+
+
+def your(name: str, instead: Callable) -> Callable:
+    """Your class from exercises/, as saved now; `instead` as long as it cannot be used."""
+    return learner_file.your(name, instead)
+
+
+def _one(name: str) -> list[Task]:
+    tasks = select(name)
+    if len(tasks) > 1:
+        raise ValueError(f'"{name}" has {len(tasks)} tasks; name one, like "{tasks[0].id}"')
+    return tasks
+
+
+def _text(title: str, body: str) -> Shown:
+    page = f"<strong>{html.escape(title)}</strong><pre>{html.escape(body)}</pre>"
+    return Shown(f"{title}\n\n{body}", page)
+
+
+__all__ = [
+    "Check",
+    "JudgeError",
+    "check",
+    "hint",
+    "reset",
+    "solution",
+    "status",
+    "your",
+    "your_turn",
+]

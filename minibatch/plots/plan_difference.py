@@ -1,0 +1,54 @@
+"""Two runs of the same requests, one below the other, and where they part."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..records import StepRecord
+from ..trace import Trace
+from .picture import INK, LABEL, describe
+from .timeline import timeline
+
+
+def plan_difference(
+    expected: Trace,
+    yours: Trace,
+    *,
+    names: tuple[str, str] = ("expected", "yours"),
+    ax: list[Axes] | None = None,
+) -> Figure:
+    """Two timelines with the first step marked whose rows differ (order in the step aside)."""
+    figure = timeline(dict(zip(names, (expected, yours), strict=True)), ax=ax)
+    axes = figure.axes[:2] if ax is None else ax
+    number = first_difference(expected.steps, yours.steps)
+    finding = "The same plan, step for step"
+    if number is not None:
+        finding = f"The plans part at step {number + 1}"
+        for axis in axes:
+            axis.axvline(number, color=INK, linestyle="--", linewidth=2)
+            axis.annotate(
+                f" step {number + 1}",
+                (number, axis.get_ylim()[0]),
+                fontsize=LABEL,
+                color=INK,
+                va="bottom",
+                bbox={"facecolor": "white", "edgecolor": INK, "pad": 1},
+            )
+    if ax is None:
+        figure.suptitle(finding, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
+    describe(figure, f"{finding}.", [axis.get_title(loc="left") for axis in axes])
+    return figure
+
+
+def first_difference(expected: list[StepRecord], yours: list[StepRecord]) -> int | None:
+    """Index of the first step whose rows differ, or that only one has; None if all agree."""
+    for index in range(max(len(expected), len(yours))):
+        steps = [run[index] if index < len(run) else None for run in (expected, yours)]
+        if None in steps or _rows(steps[0]) != _rows(steps[1]):
+            return index
+    return None
+
+
+def _rows(step: StepRecord) -> list[tuple[str, int, int]]:
+    return sorted((row.request_id, row.num_tokens, row.num_padding_tokens) for row in step.rows)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from minibatch.course import learner
 from minibatch.course.exercises import learner_file
-from minibatch.course.exercises.source import EXERCISES, select
+from minibatch.course.exercises.source import select
 from minibatch.course.judging import card
 from minibatch.course.judging.judge import JudgeError, Options, judge
 
@@ -82,7 +82,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         shown = learner.check(options.name)
         verdicts, text = shown.verdicts, shown.text
     else:
-        verdicts = judge(tasks, options.submission or EXERCISES, how)
+        verdicts = judge(tasks, options.submission, how)
         text = "\n\n".join(card.as_text(verdict) for verdict in verdicts)
     print(text)
     points, most = (sum(getattr(v, n) for v in verdicts) for n in ("points", "max_points"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from minibatch.course.exercises import learner_file
 from minibatch.course.exercises.progress import Progress
-from minibatch.course.exercises.source import EXERCISES, Task, all_tasks, select
+from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks, select
 from minibatch.course.judging import card
 from minibatch.course.judging.judge import JudgeError, judge
 from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Verdict
@@ -92,11 +92,10 @@ def solution(name: str, insist: bool = False) -> Shown:
             f"Exercise {task.id} has not passed yet",
             f"{more}If you would rather read it now: solution('{task.id}', insist=True).",
         )
-    where = "solutions/minibatch.patch" if task.changes_minibatch else f"solutions/{task.file_name}"
-    code = task.solution
+    title = f"Exercise {task.id}, one right answer of many"
     if task.changes_minibatch:
-        code = (EXERCISES.parent / where).read_text(encoding="utf-8")
-    return _text(f"Exercise {task.id}, one right answer of many ({where})", code)
+        return _text(title, (SOLUTIONS / PATCH).read_text(encoding="utf-8"))
+    return _text(title, task.solution)
 
 
 def reset(name: str) -> Shown:

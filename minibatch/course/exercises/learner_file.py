@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
+import re
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from types import FunctionType
 
 from minibatch.course.exercises import source
 from minibatch.course.exercises.source import PATCH, Task
@@ -17,56 +17,63 @@ from minibatch.setup import ROOT
 from minibatch.setup.edits import BACKUPS
 
 
-def your(name: str, instead: type) -> type:
-    """The learner's class `name`, from whichever exercise file defines it, as saved now.
+def your(name: str, instead: Callable) -> Callable:
+    """The learner's class or function `name`, from whichever exercise file defines it, as saved.
 
-    A method that is still a stub is left out, so that the base class's serves. Where the class
-    cannot be used yet (its `plan` is a stub, the file has an error), says so and returns `instead`.
+    A method of a class that is still a stub is left out, so that the base class's serves. Where the
+    learner's cannot be used yet (a stub, an error in the file), says so and returns `instead`.
     """
-    stem = next((stem for stem in source.stems() if f"class {name}(" in _text(stem)), None)
-    if stem is None:
-        print(f"No exercise file has a class {name} (any more); this is {instead.__name__}.")
+    substitute = f"this is {instead.__name__} instead"
+    path = _home(name)
+    if path is None:
+        print(f"No exercise file defines {name} (any more); {substitute}.")
         return instead
-    path = source.EXERCISES / f"{stem}.py"
-    spec = importlib.util.spec_from_file_location(f"your_{stem}", path)
+    spec = importlib.util.spec_from_file_location(f"your_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        cls = getattr(module, name)
+        found = getattr(module, name)
     except Exception as error:
-        print(f"{path.name} cannot be read: {type(error).__name__}: {error}.")
-        print(f"Until that is mended, this is {instead.__name__}.")
+        print(f"{path.name} cannot be used: {type(error).__name__}: {error}; {substitute}.")
         return instead
-    for key, method in list(vars(cls).items()):
-        if isinstance(method, FunctionType) and _is_stub(method):
-            delattr(cls, key)
-    if inspect.isabstract(cls) or getattr(cls.plan, "__isabstractmethod__", False):
-        print(f"{name}.plan is not written yet ({path.name}); this is {instead.__name__}.")
+    if isinstance(found, type):
+        stubs = [key for key, value in vars(found).items() if _is_stub(value)]
+        written = "plan" not in stubs
+        for key in stubs:
+            delattr(found, key)
+    else:
+        written = not _is_stub(found)
+    if not written:
+        print(f"Yours ({name} in exercises/{path.name}) is not written yet; {substitute}.")
         return instead
-    print(f"This is your {name}, from {path.name}.")
-    return cls
+    print(f"This is yours: {name} from exercises/{path.name}.")
+    return found
 
 
-def _is_stub(method: FunctionType) -> bool:
-    code = method.__code__
-    messages = [text for text in code.co_consts if isinstance(text, str)]
-    stub = any(text.startswith("Exercise ") and "not written yet" in text for text in messages)
-    return stub and "NotImplementedError" in code.co_names
+def _home(name: str) -> Path | None:
+    defines = re.compile(rf"^(?:class|def) {name}\(", re.MULTILINE)
+    for stem in source.stems():
+        path = source.exercises_folder() / f"{stem}.py"
+        if path.is_file() and defines.search(path.read_text(encoding="utf-8", errors="replace")):
+            return path
+    return None
 
 
-def _text(stem: str) -> str:
-    path = source.EXERCISES / f"{stem}.py"
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+def _is_stub(value: object) -> bool:
+    """Whether it is a function that does nothing but raise the stub's NotImplementedError."""
+    code = getattr(value, "__code__", None)
+    messages = [text for text in code.co_consts if isinstance(text, str)] if code else []
+    return any(text.startswith("Exercise ") and "not written yet" in text for text in messages)
 
 
-def reset(tasks: list[Task], whole_file: bool, root: Path = ROOT) -> Path | None:
+def reset(tasks: list[Task], whole_file: bool) -> Path | None:
     """Put tasks of one file back to the stub; returns the dated folder with what was there before.
 
     whole_file: the file as a whole, else only the tasks' marked places. None if nothing differs.
     Raises ValueError if a mark is gone, or for a task that has no place in the file.
     """
-    path = root / "exercises" / tasks[0].file_name
-    fresh = source.stub((root / "solutions" / tasks[0].file_name).read_text(encoding="utf-8"))
+    path = source.exercises_folder() / tasks[0].file_name
+    fresh = source.stub((source.SOLUTIONS / tasks[0].file_name).read_text(encoding="utf-8"))
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     new = fresh
     for task in () if whole_file else tasks:
@@ -86,7 +93,8 @@ def reset(tasks: list[Task], whole_file: bool, root: Path = ROOT) -> Path | None
         text = new = "".join(lines)
     if path.is_file() and path.read_text(encoding="utf-8") == new:
         return None
-    folder = root / BACKUPS / datetime.now().strftime("%Y-%m-%d-%H%M%S-%f") / "exercises"
+    dated = datetime.now().strftime("%Y-%m-%d-%H%M%S-%f")
+    folder = path.parent.parent / BACKUPS / dated / "exercises"
     folder.mkdir(parents=True)
     if path.is_file():
         shutil.copy2(path, folder / path.name)
@@ -95,14 +103,14 @@ def reset(tasks: list[Task], whole_file: bool, root: Path = ROOT) -> Path | None
     return folder.parent
 
 
-def hand_in(path: Path, root: Path = ROOT) -> list[str]:
+def hand_in(path: Path) -> list[str]:
     """A zip of what a teacher grades: the exercise files, and the edits in minibatch/ as a patch.
 
     Returns the names in it. Raises OSError if git cannot tell the edits.
     """
-    files = sorted((root / "exercises").glob("ex*.py"))
+    files = sorted(source.exercises_folder().glob("ex*.py"))
     done = subprocess.run(
-        ["git", "-C", str(root), "diff", "--no-color", "--no-ext-diff", "HEAD", "--", "minibatch"],
+        ["git", "-C", str(ROOT), "diff", "--no-color", "--no-ext-diff", "HEAD", "--", "minibatch"],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -1,4 +1,4 @@
-"""What this learner has tried so far: `progress.json` in the checkout, not committed.
+"""What this learner has tried so far: `progress.json` beside the exercises, not committed.
 
 Only a convenience: grades come from judging a submission, never from here.
 """
@@ -9,9 +9,8 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
 
-from minibatch.course.exercises.source import Task
+from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.setup import ROOT
 
 
@@ -30,9 +29,8 @@ class Entry:
 class Progress:
     """The file, as a table from task to `Entry`; written after each change."""
 
-    def __init__(self, root: Path = ROOT) -> None:
-        self.root = root
-        self._path = root / "progress.json"
+    def __init__(self) -> None:
+        self._path = exercises_folder() / "progress.json"
         try:
             data = json.loads(self._path.read_text(encoding="utf-8"))
             self._entries = {name: Entry(**entry) for name, entry in data.items()}
@@ -60,9 +58,9 @@ class Progress:
 
     def fingerprint(self, task: Task) -> str:
         """Of what was judged: the exercise file, or minibatch/ for a task that changes that."""
-        paths = [self.root / "exercises" / task.file_name]
+        paths = [exercises_folder() / task.file_name]
         if task.changes_minibatch:
-            paths = sorted((self.root / "minibatch").glob("*.py"))
+            paths = sorted((ROOT / "minibatch").glob("*.py"))
         digest = hashlib.sha256()
         for path in paths:
             digest.update(path.read_bytes() if path.is_file() else b"")
@@ -70,4 +68,5 @@ class Progress:
 
     def _save(self) -> None:
         data = {name: asdict(entry) for name, entry in self._entries.items()}
+        self._path.parent.mkdir(exist_ok=True)
         self._path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -21,6 +21,7 @@ The stub lacks the hints, and has a marked place and a `raise` where the solutio
 without a solution in the file is one that changes `minibatch/` itself; its solution is a patch.
 """
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,6 @@ from pathlib import Path
 from minibatch.setup import ROOT
 
 SOLUTIONS = ROOT / "solutions"
-EXERCISES = ROOT / "exercises"
 PATCH = "minibatch.patch"  # a submission's edits in minibatch/, as `git diff` prints them
 
 _TITLE = re.compile(r"# Exercise (?P<id>\d+\.\d+): (?P<title>.+)")
@@ -72,6 +72,12 @@ class Task:
     @property
     def file_name(self) -> str:
         return f"{self.stem}.py"
+
+
+def exercises_folder() -> Path:
+    """Where the learner's files are: exercises/, or what $MINIBATCH_EXERCISES names (a JupyterHub
+    with one course for all and a folder for each)."""
+    return Path(os.environ.get("MINIBATCH_EXERCISES") or ROOT / "exercises").resolve()
 
 
 def stems(solutions: Path = SOLUTIONS) -> list[str]:

@@ -57,10 +57,7 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
         if problem.drawing:
             drawn = Drawing(**problem.drawing).as_text()
             lines += ["", *(f"   {line}" for line in drawn.splitlines())]
-        lines += [
-            f"   {verdict.stem}.py, line {f['line']}, in {f['in'] or 'the file'}: {f['code']}"
-            for f in problem.frames
-        ]
+        lines += [f"   {_frame(verdict, frame)}" for frame in problem.frames]
     if verdict.printed.strip() and not verdict.passed:
         lines += ["", "   Your code printed:"]
         lines += [f"   | {line}" for line in verdict.printed.strip().splitlines()[:12]]
@@ -109,15 +106,17 @@ def _what_went_wrong(verdict: Verdict) -> list[str]:
         if problem.drawing:
             parts.append(Drawing(**problem.drawing).as_svg())
         if problem.frames:
-            lines = "".join(
-                f"{verdict.stem}.py, line {f['line']}, in {f['in'] or 'the file'}\n    {f['code']}\n"
-                for f in problem.frames
-            )
+            lines = "\n".join(_frame(verdict, frame) for frame in problem.frames)
             parts.append(_folded("Where in your file", f"<pre>{_safe(lines)}</pre>"))
     if verdict.printed.strip() and not verdict.passed:
         printed = verdict.printed.strip()[:2000]
         parts.append(_folded("What your code printed", f"<pre>{_safe(printed)}</pre>"))
     return parts
+
+
+def _frame(verdict: Verdict, frame: dict) -> str:
+    where = f"{verdict.stem}.py, line {frame['line']}, in {frame['in'] or 'the file'}"
+    return f"{where}: {frame['code']}"
 
 
 def _folded(title: str, content: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.exercises.source import EXERCISES, Task
+from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.judging.verdict import Verdict
 from minibatch.setup import ROOT
 from minibatch.setup.process import environment_variables
@@ -35,10 +35,14 @@ class Options:
 
 
 def judge(
-    tasks: Iterable[Task], submission: Path = EXERCISES, options: Options | None = None
+    tasks: Iterable[Task], submission: Path | None = None, options: Options | None = None
 ) -> list[Verdict]:
-    """A verdict for each of the tasks, in their order. Raises JudgeError if one had no grader."""
+    """A verdict for each of the tasks, in their order. Raises JudgeError if one had no grader.
+
+    submission: a folder with files called as in exercises/; None is the learner's own.
+    """
     tasks, options = list(tasks), options or Options()
+    submission = (submission or exercises_folder()).resolve()
     with tempfile.TemporaryDirectory(prefix="minibatch-judge-") as folder:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-m", "pytest", *_arguments(tasks, submission, options)]

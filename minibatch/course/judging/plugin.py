@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.course.exercises.source import EXERCISES, Task, all_tasks
+from minibatch.course.exercises.source import Task, all_tasks, exercises_folder
 from minibatch.course.judging.student import (
     DeskError,
     Died,
@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--submission",
         type=Path,
-        default=EXERCISES,
+        default=exercises_folder(),
         metavar="DIR",
         help="the folder whose exercise files are judged; default: exercises/",
     )

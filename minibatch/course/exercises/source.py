@@ -80,13 +80,14 @@ def exercises_folder() -> Path:
     return Path(os.environ.get("MINIBATCH_EXERCISES") or ROOT / "exercises").resolve()
 
 
-def stems(solutions: Path = SOLUTIONS) -> list[str]:
+def stems(solutions: Path | None = None) -> list[str]:
     """The exercise files' names, in order, without ".py"."""
-    return sorted(path.stem for path in solutions.glob("ex[0-9][0-9]_*.py"))
+    return sorted(path.stem for path in (solutions or SOLUTIONS).glob("ex[0-9][0-9]_*.py"))
 
 
-def all_tasks(solutions: Path = SOLUTIONS) -> dict[str, Task]:
+def all_tasks(solutions: Path | None = None) -> dict[str, Task]:
     """Every task of the course by id, in order."""
+    solutions = solutions or SOLUTIONS
     found: dict[str, Task] = {}
     for stem in stems(solutions):
         for task in tasks_of(solutions / f"{stem}.py"):

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from minibatch.course.exercises import source
 from minibatch.setup import ROOT
 from minibatch.setup.launch import lab_options, lab_variables
 from minibatch.setup.process import environment_variables
@@ -57,7 +58,7 @@ TEXTS = ".jp-Notebook .jp-MarkdownOutput"
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A running JupyterLab; `root` holds its own copy of lessons/, which a test may change."""
+    """A running JupyterLab; `root` holds its own lessons/ and exercises/, for tests to change."""
 
     root: Path
     address: str
@@ -70,12 +71,14 @@ def running_lab(folder: Path) -> Iterator[Lab]:
     root, config = folder / "root", folder / "config"
     ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
     shutil.copytree(ROOT / "lessons", root / "lessons", ignore=ignored)
+    write_stubs(root / "exercises")
     (config / "labconfig").mkdir(parents=True)
     (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(TEST_SETTINGS))
     home = {
         "JUPYTER_CONFIG_DIR": str(config),
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
         "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+        "MINIBATCH_EXERCISES": str(root / "exercises"),
     }
 
     with socket.socket() as listener:
@@ -99,6 +102,14 @@ def running_lab(folder: Path) -> Iterator[Lab]:
     finally:
         server.terminate()
         server.wait(20)
+
+
+def write_stubs(folder: Path) -> None:
+    """Exercises as a learner first finds them."""
+    folder.mkdir()
+    for stem in source.stems():
+        text = (source.SOLUTIONS / f"{stem}.py").read_text(encoding="utf-8")
+        (folder / f"{stem}.py").write_text(source.stub(text), encoding="utf-8")
 
 
 @contextmanager

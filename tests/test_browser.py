@@ -68,6 +68,21 @@ player(%s)
 """
 
 
+YOUR_TURN = """\
+from minibatch.course import your_turn
+
+your_turn("4.1")
+"""
+
+# What a learner may try first: one joins a step, and the others wait for no reason.
+FIRST_TRY = """\
+        rows = [mb.Row(s, s.num_uncomputed_tokens) for s in self.running]
+        if self.waiting and len(self.running) < self.max_batch_size:
+            s = self.admit(now, self.waiting[0].max_num_tokens)
+            rows.append(mb.Row(s, s.num_uncomputed_tokens))
+        return mb.StepPlan(rows)"""
+
+
 LESSONS = sorted(path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb"))
 
 
@@ -206,7 +221,66 @@ def test_the_scan_sees_what_is_wrong_wherever_it_stands(page, lab):
     assert len(found) == 4
 
 
-def write_notebook(path, source):
+def write_notebook(path, source, text="# A page"):
     kernel = {"name": "python3", "display_name": "Python 3"}
-    cell = nbformat.v4.new_code_cell(source)
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel}), path)
+    cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(source)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+
+
+def test_an_exercise_is_edited_checked_mended_and_passes(page, lab):
+    """From the lesson's link to the editor, and back to the button, twice."""
+    link = "[the file](../exercises/ex04_continuous_batching.py)"
+    write_notebook(lab.root / "lessons" / "turn.ipynb", YOUR_TURN, link)
+    open_lesson(page, "turn.ipynb")
+    run_all(page)
+    page.get_by_role("link", name="the file").click()
+    page.locator(".jp-FileEditor .cm-content").wait_for()
+
+    replace_in_editor(page, 'raise NotImplementedError("Exercise 4.1', FIRST_TRY)
+    press_check(page)
+    card = page.locator(".jp-OutputArea-output [role=status]")
+    card.get_by_text("wrong").first.wait_for(timeout=60_000)
+    assert "stood still" in card.inner_text()
+    screenshot(page, "exercise-wrong")
+
+    replace_in_editor(page, "if self.waiting and", SOLVED_LOOP)
+    press_check(page)
+    card.get_by_text("passed: all public tests").wait_for(timeout=60_000)
+    screenshot(page, "exercise-passed")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+SOLVED_LOOP = """\
+        while (
+            self.waiting
+            and len(self.running) < self.max_batch_size
+            and self.can_grow(self.waiting[0], self.waiting[0].max_num_tokens)
+        ):"""
+
+
+def replace_in_editor(page, old, new):
+    """Type `new` over the line that holds `old`, and save."""
+    page.get_by_role("tab", name="ex04_continuous_batching.py").click()
+    page.locator(".jp-FileEditor .cm-content").click()
+    page.keyboard.press("Control+Home")
+    line = page.locator(".jp-FileEditor .cm-line").filter(has_text=old)
+    for _ in range(20):
+        if line.count():
+            break
+        page.keyboard.press("PageDown")
+    line.click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    page.keyboard.insert_text(new)
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(1000)
+
+
+def press_check(page):
+    """By keyboard: the button has a name, takes the focus, and Enter presses it."""
+    page.get_by_role("tab", name="turn.ipynb").click()
+    button = page.locator("button.jupyter-button").filter(has_text="Check")
+    button.focus()
+    page.keyboard.press("Enter")

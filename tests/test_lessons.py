@@ -44,7 +44,8 @@ def run_lesson():
                 resources={"metadata": {"path": str(LESSONS)}},
             )
             offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-            client.execute(env={**os.environ, **offline, **variables})
+            solved = {"MINIBATCH_EXERCISES": str(LESSONS.parent / "solutions")}
+            client.execute(env={**os.environ, **offline, **solved, **variables})
             done[key] = " ".join("\n".join(_texts(notebook)).split())
         return done[key]
 
@@ -76,6 +77,8 @@ FINDINGS = {
         "6,144 bytes a token; H's prompt: 8.0 MB",
         "the weights: 19.8 MB = 3,224 tokens",
         "765 steps for 765 tokens",
+        "This is yours: greedy_decode from",
+        "20 tokens in",
     ],
     "02_static_batching": [
         "3 of 3 tokens are right with padding on the left",
@@ -87,12 +90,16 @@ FINDINGS = {
         "rows that yield a token: 47.8%",
         "the first eight: 5.0 s, 153 tokens/s",
         "the ninth waits 5.0 s, first word after 5.025 s",
+        "This is yours: MyStatic from",
+        "The same plan, step for step",
     ],
     "03_dynamic_batching": [
         "24 requests in 3.0 s",
         "quiet: first tokens after",
         "Static(8) 810 steps, 53.0% of rows useful",
         "Dynamic(8, max_wait=0.5) 805 steps, 51.6% of rows useful",
+        "This is yours: MyDynamic from",
+        "The same plan, step for step",
     ],
     "04_continuous_batching": [
         "Sequential(1) 765 steps",
@@ -111,6 +118,8 @@ FINDINGS = {
         "Continuous 1,600 tokens in 5.0 s = 320 tokens/s, 16 requests done,",
         "the ninth's first token after 0.525 s",
         "80 requests: 160 steps static, 160 continuous: 1.00 times",
+        "This is yours: MyContinuous from",
+        "The same plan, step for step",
     ],
 }
 
@@ -153,7 +162,12 @@ def smollm_folder(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_lesson_04_runs_on_another_model(run_lesson, smollm_folder):
-    text = run_lesson("04_continuous_batching.ipynb", MINIBATCH_MODEL=str(smollm_folder))
+    text = run_lesson(
+        "04_continuous_batching.ipynb",
+        MINIBATCH_MODEL=str(smollm_folder),
+        MINIBATCH_EXERCISES=str(smollm_folder),  # where no exercise is: nothing is solved yet
+    )
+    assert "No exercise file defines MyContinuous (any more); this is Continuous instead." in text
     assert "Sequential 102 steps" in text
     assert "Static 44 steps" in text
     assert "Continuous 32 steps" in text

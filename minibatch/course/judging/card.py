@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import sys
 
-from minibatch.course.judging.drawing import Drawing
+from minibatch.course.judging.drawing import LEGEND, Drawing
 from minibatch.course.judging.verdict import (
     ERROR,
     NOT_ATTEMPTED,
@@ -83,7 +83,8 @@ def as_html(verdict: Verdict) -> str:
             f"<small>({r.points:g} points, {r.outcome})</small></li>"
             for r in _shown(verdict)
         )
-        title = f"{len(_shown(verdict))} tests"
+        passed = sum(result.outcome == PASSED for result in _shown(verdict))
+        title = f"{passed} of {len(_shown(verdict))} tests passed"
         parts.append(_folded(title, f'<ul style="margin:0;padding:0">{tests}</ul>'))
     frame = f"border:1px solid #888;border-left:8px solid {ground};border-radius:4px"
     return f'<div style="{frame};padding:8px 12px;max-width:52em">{"".join(parts)}</div>'
@@ -104,7 +105,7 @@ def _what_went_wrong(verdict: Verdict) -> list[str]:
             )
             parts.append(f'<table style="margin:0">{cells}</table>')
         if problem.drawing:
-            parts.append(Drawing(**problem.drawing).as_svg())
+            parts.append(f"{Drawing(**problem.drawing).as_svg()}<br><small>{LEGEND}</small>")
         if problem.frames:
             lines = "\n".join(_frame(verdict, frame) for frame in problem.frames)
             parts.append(_folded("Where in your file", f"<pre>{_safe(lines)}</pre>"))

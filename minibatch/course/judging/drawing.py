@@ -14,6 +14,7 @@ from minibatch.records import StepRecord
 
 PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
 MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
+LEGEND = ", ".join(f"{letter} {meaning}" for letter, meaning in MEANINGS.items())
 _LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING}
 _SHOWN = 12  # steps
 
@@ -43,8 +44,7 @@ class Drawing:
                 for name, row in zip(self.names, rows, strict=True)
             ]
             lines.append(f"  {'':<{width}}  {'  ' * column}^ step {self.differs}")
-        meanings = ", ".join(f"{letter} {meaning}" for letter, meaning in MEANINGS.items())
-        return "\n".join([*lines, f"  ({meanings})"])
+        return "\n".join([*lines, f"  ({LEGEND})"])
 
     def as_svg(self) -> str:
         """For a notebook or a report: the same, drawn, with the letters in the cells."""

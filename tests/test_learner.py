@@ -1,0 +1,175 @@
+"""What a learner calls: check, hint, solution, reset, status; and the same as commands."""
+
+import pytest
+
+from minibatch.course import commands, hint, learner, reset, solution, status, your_turn
+from minibatch.course.exercises import source
+from minibatch.course.judging import card
+from minibatch.course.judging.drawing import Drawing
+from minibatch.course.judging.verdict import (
+    ERROR,
+    NOT_ATTEMPTED,
+    PASSED,
+    TIMED_OUT,
+    WRONG,
+    TestResult,
+    Verdict,
+)
+
+
+@pytest.fixture
+def exercises(tmp_path, monkeypatch):
+    """A learner's folder, all stubs."""
+    folder = tmp_path / "exercises"
+    folder.mkdir()
+    for stem in source.stems():
+        text = (source.SOLUTIONS / f"{stem}.py").read_text(encoding="utf-8")
+        (folder / f"{stem}.py").write_text(source.stub(text), encoding="utf-8")
+    monkeypatch.setenv("MINIBATCH_EXERCISES", str(folder))
+    return folder
+
+
+def solve(folder, stem):
+    """As a learner does: lines added in the marked places."""
+    text = (folder / f"{stem}.py").read_text(encoding="utf-8")
+    for task in source.select(stem):
+        if not task.changes_minibatch:
+            begin, end = source.place(text, task.id)
+            lines = text.splitlines()
+            lines[begin:end] = task.solution.splitlines()
+            text = "\n".join(lines) + "\n"
+    (folder / f"{stem}.py").write_text(text, encoding="utf-8")
+
+
+def test_hints_come_one_after_the_other_and_the_last_stays(exercises):
+    hints = source.all_tasks()["4.1"].hints
+    shown = [hint("4.1").text for _ in range(len(hints) + 1)]
+    for text, expected in zip(shown, [*hints, hints[-1]], strict=True):
+        assert expected in text
+    assert hints[0] in hint("4.1", 1).text
+    with pytest.raises(ValueError, match="has hints 1 to"):
+        hint("4.1", 99)
+
+
+def test_the_solution_is_shown_after_passing_or_on_insisting(exercises):
+    code = source.all_tasks()["4.1"].solution
+    assert code not in solution("4.1").text
+    assert "hints left" in solution("4.1").text
+    assert code in solution("4.1", insist=True).text
+    solve(exercises, "ex04_continuous_batching")
+    assert learner.check("4.1").passed
+    assert code in solution("4.1").text
+
+
+def test_check_sees_the_file_as_it_is_saved_and_status_remembers(exercises):
+    first = learner.check("4.2")
+    assert not first.passed
+    assert [verdict.outcome for verdict in first.verdicts] == [NOT_ATTEMPTED]
+    solve(exercises, "ex04_continuous_batching")
+    second = learner.check("4.2")
+    assert second.passed
+    assert second.points == second.max_points == source.all_tasks()["4.2"].points
+    assert "✓ passed" in status().text
+    with (exercises / "ex04_continuous_batching.py").open("a") as file:
+        file.write("# a thought\n")
+    assert "changed since" in status().text
+
+
+def test_reset_puts_the_stub_back(exercises):
+    solve(exercises, "ex04_continuous_batching")
+    assert "What you had is in" in reset("4.1").text
+    text = (exercises / "ex04_continuous_batching.py").read_text(encoding="utf-8")
+    assert "Exercise 4.1: " in text
+
+
+def test_a_name_that_is_no_exercise_is_refused_with_those_there_are(exercises, capsys):
+    with pytest.raises(ValueError, match='no exercise is called "7.7"; there are .*4.1, 4.2'):
+        learner.check("7.7")
+    with pytest.raises(ValueError, match="has 3 tasks; name one"):
+        hint("ex04")
+    with pytest.raises(SystemExit):
+        commands.hint(["7.7"])
+    assert 'no exercise is called "7.7"' in capsys.readouterr().err
+
+
+def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):
+    turn = your_turn("4.1")
+    turn.hint_button.click()
+    assert "Hint 1 of" in turn.answer.value
+    solve(exercises, "ex04_continuous_batching")
+    turn.reset_button.click()
+    assert "once more" in turn.answer.value
+    turn.hint_button.click()  # another thought
+    turn.reset_button.click()
+    assert "once more" in turn.answer.value
+    turn.reset_button.click()
+    assert "What you had is in" in turn.answer.value
+    assert 'role="status"' in turn.answer.value
+
+
+def test_the_widget_tells_what_went_wrong_and_stays_usable(exercises, monkeypatch):
+    def fail(name):
+        raise learner.JudgeError("no grader ran for 4.1 <b>")
+
+    monkeypatch.setattr(learner, "check", fail)
+    turn = your_turn("4.1")
+    turn.check_button.click()
+    assert "no grader ran for 4.1 &lt;b&gt;" in turn.answer.value
+    assert not turn.check_button.disabled
+
+
+def verdict_of(outcome, **details):
+    results = [
+        TestResult("test_one", "one", 2, PASSED),
+        TestResult("test_two", "two", 3, outcome, **details),
+    ]
+    return Verdict("4.1", "Who <runs>", "ex04_continuous_batching", results)
+
+
+@pytest.mark.parametrize("outcome", [PASSED, WRONG, NOT_ATTEMPTED, ERROR, TIMED_OUT])
+def test_a_card_says_the_outcome_in_word_and_symbol(outcome):
+    verdict = verdict_of(outcome)
+    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+        assert outcome in shown
+        assert card.SYMBOLS[outcome] in shown
+        assert ("5 of 5" if outcome == PASSED else "2 of 5") in shown
+    assert "<runs>" not in card.as_html(verdict)
+    assert "\033[" in card.as_text(verdict, colour=True)
+
+
+def test_a_card_has_sentence_comparison_drawing_and_the_learner_s_lines():
+    drawing = Drawing(["A", "B"], ["Pdd", "wPd"], ["Pdd", "w·P"], 1, 2)
+    details = {
+        "sentence": "A slot stood <empty>.",
+        "expected": "[1]",
+        "got": "[2]",
+        "drawing": {
+            "names": drawing.names,
+            "expected": drawing.expected,
+            "got": drawing.got,
+            "first": 1,
+            "differs": 2,
+        },
+        "frames": [{"line": 7, "in": "plan", "code": "x = 1"}],
+    }
+    text = card.as_text(verdict_of(WRONG, **details), colour=False)
+    page = card.as_html(verdict_of(WRONG, **details))
+    assert "A slot stood <empty>." in text
+    assert "A slot stood &lt;empty&gt;." in page
+    for shown in (text, page):
+        assert "[1]" in shown
+        assert "[2]" in shown
+        assert "ex04_continuous_batching.py, line 7, in plan" in shown
+    assert "^ step 2" in text
+    assert 'aria-label="The plans differ first in step 2."' in page
+
+
+def test_a_pass_is_never_said_to_be_of_all_tests():
+    """A teacher may have others."""
+    assert "all public tests" in card.as_text(verdict_of(PASSED), colour=False)
+
+
+def test_a_hidden_test_is_not_told():
+    verdict = verdict_of(WRONG, sentence="a secret", hidden=True)
+    assert "secret" not in card.as_html(verdict) + card.as_text(verdict)
+    assert "two" not in card.as_text(verdict, colour=False)

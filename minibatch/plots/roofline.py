@@ -43,8 +43,11 @@ def roofline(
         marker = MARKERS[number % len(MARKERS)]
         axis.plot(xs, ys, marker, color=colour, markersize=9, markeredgecolor=INK, label=name)
         for place, height, label in series:
-            near = {"xytext": (0, 12 if number % 2 else -20), "textcoords": "offset points"}
-            axis.annotate(label, (place, height), ha="center", fontsize=TICK, **near)
+            near = {"xytext": (12, -14 - 8 * number), "textcoords": "offset points"}
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+            axis.annotate(
+                label, (place, height), fontsize=TICK, bbox=box if label else None, **near
+            )
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlim(left, right)
@@ -52,7 +55,11 @@ def roofline(
     axis.set_ylim(min(lows) / 3, max(roof.flops_per_s for roof in roofs) * 4)
     if points:
         low, name = min((x, f"{name}, {label}") for name, s in points.items() for x, _, label in s)
-        findings.insert(0, f"{findings[0]}; {name}: {low:.1f}")
+        findings[0] += f"; {name}: {low:.1f}"
+        below = [y < roofs[0].flops_at(x) for series in points.values() for x, y, _ in series]
+        findings.append(
+            f"{sum(below)} of {len(below)} points lie below the roof of {roofs[0].name}"
+        )
     dress(axis, findings[0], "FLOPs per byte read", "FLOP/s")
     axis.legend(loc="lower right", frameon=False, fontsize=TICK)
     describe(figure, "Roofs: FLOP/s by FLOPs per byte, both logarithmic.", findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -27,15 +27,27 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
         last = axis is axes[-1]
         dress(axis, _finding(name, trace), "step (one forward pass)" if last else "", "slot")
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    figure.legend(
+        handles=_kinds(named.values()),
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=TICK,
+    )
+    describe(figure, "Slots by steps.", [_finding(*item) for item in named.items()])
+    return figure
+
+
+def _kinds(traces: Collection[Trace]) -> list[Patch]:
+    """What the legend has to name: padding only where there is some."""
     kinds = [
         Patch(facecolor="#BBBBBB", edgecolor=INK, label="decode"),
         Patch(facecolor="#BBBBBB", edgecolor=INK, hatch="////", label="prefill"),
-        Patch(facecolor="white", edgecolor="#888888", hatch="xxx", label="padding"),
-        Patch(facecolor="white", edgecolor="#888888", label="empty slot"),
     ]
-    figure.legend(handles=kinds, loc="outside lower center", ncols=4, frameon=False, fontsize=TICK)
-    describe(figure, "Slots by steps.", [_finding(*item) for item in named.items()])
-    return figure
+    rows = (row for trace in traces for step in trace.steps for row in step.rows)
+    if any(row.kind == "padding" for row in rows):
+        kinds.append(Patch(facecolor="white", edgecolor="#888888", hatch="xxx", label="padding"))
+    return [*kinds, Patch(facecolor="white", edgecolor="#888888", label="empty slot")]
 
 
 def by_name(traces: Trace | Mapping[str, Trace]) -> dict[str, Trace]:

@@ -15,6 +15,7 @@ LONGEST_TEXT = 90  # characters of an answer shown: its newest
 MOST_CHIPS = 24  # requests named in a line; the rest are counted
 CARD = "font-size: 14px; line-height: 1.5; color: #222; background: #fff; padding: 0.6em"
 CELL = "padding: 1px 8px 1px 0; text-align: left; white-space: nowrap; overflow: hidden"
+NEWEST_SEEN = "display: flex; justify-content: flex-end; overflow: hidden"  # too long: cut at left
 HATCH = "background: repeating-linear-gradient(45deg, #fff 0 5px, #ddd 5px 6px)"
 
 
@@ -81,11 +82,12 @@ def _slot(slot: int, row: RowRecord | None, frame: Frame) -> str:
     what = {"prefill": f"prefill {row.num_tokens:,}", "decode": "decode 1", "padding": "padding"}
     text = frame.texts.get(row.request_id, "").replace("\n", " / ")
     shown = html.escape(text if len(text) <= LONGEST_TEXT else "…" + text[-LONGEST_TEXT:])
+    answer = f'<div style="{NEWEST_SEEN}"><span style="margin-right: auto">{shown}</span></div>'
     return (
         f'<tr><td style="{CELL}">{slot}</td><td style="{CELL}">{_chip(row.request_id)}</td>'
         f'<td style="{CELL}; {HATCH if row.kind == "padding" else ""}">{what[row.kind]}</td>'
         f'<td style="{CELL}">{frame.num_output_tokens.get(row.request_id, 0)}</td>'
-        f'<td style="{CELL}; text-overflow: ellipsis">{shown}</td></tr>'
+        f'<td style="{CELL}">{answer}</td></tr>'
     )
 
 

@@ -70,7 +70,8 @@ class EnginePlayer(WithStill):
         self.back_button.on_click(lambda _: self.go_to(self.position - 1))
         self.step_button.on_click(lambda _: self.go_to(self.position + 1))
         self.play.observe(lambda change: self.go_to(change["new"]), "value")
-        self.go_to_box.observe(lambda change: self.go_to(change["new"]), "value")
+        self.go_to_box.observe(lambda change: self._jump(change["new"]), "value")
+        self.play_button.observe(self._name_play_button, "value")
         ipywidgets.link((self.speed, "value"), (self.play, "interval"))
         ipywidgets.jslink((self.play_button, "value"), (self.play, "playing"))
         buttons = [self.back_button, self.step_button, self.play_button, self.play]
@@ -91,6 +92,18 @@ class EnginePlayer(WithStill):
             self._show()
         finally:
             self._moving = False
+
+    def _jump(self, position: int) -> None:
+        """Go there and stay: a jump ends the playing."""
+        if not self._moving:
+            self.play_button.value = False
+            self.go_to(position)
+
+    def _name_play_button(self, _change: object) -> None:
+        """What a press would do next."""
+        playing = self.play_button.value
+        self.play_button.description = "Pause" if playing else "Play"
+        self.play_button.icon = "pause" if playing else "play"
 
     @property
     def can_go_on(self) -> bool:

@@ -76,8 +76,8 @@ class Playground(WithStill):
             options=options,
             value=value,
             description=description,
-            layout=ipywidgets.Layout(width="17em"),
-            style={"description_width": "7.5em"},
+            layout=ipywidgets.Layout(width="18em"),
+            style={"description_width": "7em"},
         )
 
     def requests(self) -> list[Request]:

@@ -129,7 +129,7 @@ class Judging:
 
 
 @pytest.fixture
-def student(request: pytest.FixtureRequest) -> Iterator[Student]:
+def student(request: pytest.FixtureRequest) -> Student:
     """The judged file of this test's task, on its desk."""
     judging = request.config.stash[_KEY]
     marker = request.node.get_closest_marker("task")
@@ -141,7 +141,7 @@ def student(request: pytest.FixtureRequest) -> Iterator[Student]:
             f"not judged: {most} tasks before it never ended ({', '.join(judging.timed_out)})"
         )
     withheld = getattr(request.module, "WITHHELD", {}).get(marker.args[0], {})
-    yield judging.desk(marker.args[0], withheld)
+    return judging.desk(marker.args[0], withheld)
 
 
 @pytest.fixture

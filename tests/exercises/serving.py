@@ -8,11 +8,12 @@ import torch
 
 import minibatch as mb
 from minibatch.course.judging.drawing import first_difference
-from minibatch.course.judging.remote import Pool, RemoteScheduler
+from minibatch.course.judging.remote import Pool
 from minibatch.course.judging.verdict import Wrong
 
 WORD, END = 5, 1
-MAX_TOKENS = 40  # what every request allows; the real lengths are the model's secret
+MOST_STEPS = 400
+MAX_TOKENS = 20  # what every request allows; the real lengths are the model's secret
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Ask:
     """One request of a grader: how long its prompt is, how long its answer will turn out to be."""
 
     name: str
-    prompt: int
+    prompt: int | list[int]
     answer: int
     arrival: float = 0.0
 
@@ -62,47 +63,41 @@ def serve(
     *,
     num_blocks: int = 64,
     block_size: int = 4,
-    max_steps: int = 400,
     max_tokens: int = MAX_TOKENS,
+    steps: int | None = None,
+    model: object | None = None,
 ) -> mb.Engine:
-    """Run a policy, the learner's or one of ours, to the end; each step takes one second.
+    """Run a policy, the learner's or one of ours; each step takes one second.
 
+    steps: no more than so many; None is to the end. model: one that really computes.
     What the engine refuses (a plan that would be computed wrongly) is the learner's to hear.
     """
     engine = mb.Engine(
-        SecretLengths(requests),
+        model or SecretLengths(requests),
         scheduler,
         pool=Pool(num_blocks, block_size),
         clock=mb.VirtualClock(step_time=1.0),
     )
     for ask in requests:
-        engine.add(
-            mb.Request(
-                [WORD] * ask.prompt,
-                max_tokens=max_tokens,
-                request_id=ask.name,
-                arrival_time=ask.arrival,
-            )
+        prompt = ask.prompt if isinstance(ask.prompt, list) else [WORD] * ask.prompt
+        request = mb.Request(
+            prompt,
+            max_tokens=max_tokens if model is None else ask.answer,
+            request_id=ask.name,
+            arrival_time=ask.arrival,
+            ignore_eos=model is not None,
         )
-    while engine.has_work:
-        if len(engine.trace.steps) >= max_steps:
-            left = ", ".join(sorted(engine._live))
-            raise Wrong(f"After {max_steps} steps {left} still had not finished.")
+        engine.add(request)
+    while engine.has_work and len(engine.trace.steps) != steps:
+        number = len(engine.trace.steps) + 1
+        if number > MOST_STEPS:
+            running = ", ".join(s.request_id for s in scheduler.running) or "nobody"
+            raise Wrong(f"After {MOST_STEPS} steps there is still no end; {running} runs.")
         try:
             engine.step()
         except (ValueError, RuntimeError) as error:
-            raise Wrong(f"In step {len(engine.trace.steps) + 1}: {error}.") from None
+            raise Wrong(f"In step {number}: {error}.") from None
     return engine
-
-
-def served(student, name: str, requests: list[Ask], **options) -> mb.Engine:
-    """Serve with the learner's class. options: of RemoteScheduler and of `serve`."""
-    mine = {
-        key: options.pop(key)
-        for key in ("max_batch_size", "borrowed", "max_wait")
-        if key in options
-    }
-    return serve(RemoteScheduler(student, name, **mine), requests, **options)
 
 
 def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:
@@ -116,6 +111,15 @@ def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:
             got=rows_of(got, number),
             drawing=drawing,
         )
+
+
+def some_requests(rng, n: int = 9) -> list[Ask]:
+    """Random ones, of very different lengths, some of them late."""
+    arrival, found = 0.0, []
+    for i in range(n):
+        arrival += rng.choice([0, 0, 0, 1, 2, 7])
+        found.append(Ask("ABCDEFGHIJKLMNOP"[i], rng.randint(1, 9), rng.randint(1, 15), arrival))
+    return found
 
 
 def rows_of(engine: mb.Engine, number: int) -> str:

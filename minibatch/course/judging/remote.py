@@ -189,6 +189,42 @@ class RemoteScheduler(mb.Scheduler):
         self.running[:] = [self.sequences[name] for name in running]
 
 
+class LedScheduler(RemoteScheduler):
+    """The learner's `update` alone: who runs is decided here, first come first served.
+
+    most_tokens: of one row, so that a long prompt takes several steps.
+    """
+
+    def __init__(self, *args: object, most_tokens: int = 10_000, **options: object) -> None:
+        super().__init__(*args, **options)
+        self.most_tokens = most_tokens
+
+    def plan(self, now: float) -> mb.StepPlan:
+        joining, free = [], self.pool.num_free
+        for sequence in self.waiting:
+            free -= sequence.num_new_blocks(sequence.max_num_tokens, self.pool.block_size)
+            if free < 0 or len(self.running) + len(joining) == self.max_batch_size:
+                break
+            joining.append(sequence)
+        state = self.student.ask(
+            "lead", now=now, num_admitted=len(joining), most_tokens=self.most_tokens
+        )
+        self._follow(state)
+        return mb.StepPlan(
+            [mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens)) for s in self.running]
+        )
+
+    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+        finished = super().update(plan, tokens, now)
+        for sequence in self.running:
+            if sequence.is_finished:
+                raise Wrong(
+                    f"{sequence.request_id} finished in step {self.num_steps} and is still in "
+                    "self.running: whoever has finished leaves at once, not when all have."
+                )
+        return finished
+
+
 def _names(state: dict, key: str) -> list[str]:
     names = state.get(key)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

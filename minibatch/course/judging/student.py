@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minibatch.course.exercises.source import PATCH, Task
+from minibatch.course.exercises.source import PATCH, Task, exercises_folder
 from minibatch.course.judging.values import pack, unpack
 from minibatch.setup import ROOT
 
@@ -86,7 +86,6 @@ class Student:
         self.limits, self.withheld = limits or Limits(), withheld or {}
         self.printed, self.holds = "", []
         self.seconds_used = 0.0
-        self.changes_engine = task.changes_minibatch
         self._process: subprocess.Popen | None = None
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._models: list[object] = []
@@ -177,17 +176,18 @@ class Student:
     def _package(self, room: Path) -> Path:
         """The folder to import minibatch from: the checkout itself, or a copy that was changed."""
         patch = self.folder / PATCH
-        patched = self.changes_engine and patch.is_file()
+        patched = self.task.changes_minibatch and patch.is_file()
+        if self.task.changes_minibatch and not patched and self.folder != exercises_folder():
+            raise NotAttempted(f"there is no {PATCH}")
         if not patched and not self.sealed:
             return ROOT
         copy = room / "package"
         withheld = {Path(*name.split(".")).with_suffix(".py") for name in self.withheld}
-        for source in _package_files(ROOT):
-            if source not in withheld:
-                (copy / source).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / source, copy / source)
-        if patched:
-            _apply(patch, copy)
+        _copy_package(copy, withheld)
+        if patched and not _apply(patch, copy):
+            _restore_package(copy)  # the checkout has edits of its own: start from the last commit
+            if not _apply(patch, copy):
+                raise Died(f"{PATCH} does not apply to this minibatch")
         return copy
 
     def _ask(self, what: str, details: dict) -> object:
@@ -332,12 +332,24 @@ def _variables(package_root: Path, home: Path) -> dict[str, str]:
     }
 
 
-def _package_files(root: Path) -> list[Path]:
-    return [
-        path.relative_to(root)
-        for path in (root / "minibatch").rglob("*.py")
-        if "__pycache__" not in path.parts
-    ] + [Path("pyproject.toml")]
+def _copy_package(copy: Path, withheld: set[Path]) -> None:
+    """minibatch/ as it is now, without the weights."""
+    for path in (ROOT / "minibatch").rglob("*.py"):
+        name = path.relative_to(ROOT)
+        if "__pycache__" not in name.parts and name not in withheld:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy / name)
+
+
+def _restore_package(copy: Path) -> None:
+    """Its files as of the last commit, where there is one."""
+    for path in copy.rglob("*.py"):
+        name = path.relative_to(copy).as_posix()
+        shown = subprocess.run(
+            ["git", "-C", str(ROOT), "show", f"HEAD:{name}"], capture_output=True
+        )
+        if shown.returncode == 0:
+            path.write_bytes(shown.stdout)
 
 
 def _copy_submission(folder: Path, copy: Path, most_bytes: int = 2**20) -> None:
@@ -348,16 +360,17 @@ def _copy_submission(folder: Path, copy: Path, most_bytes: int = 2**20) -> None:
             shutil.copyfile(path, copy / path.name)
 
 
-def _apply(patch: Path, package_root: Path) -> None:
-    """Apply a submission's edits to a copy of minibatch; a patch that reaches beyond is refused."""
+def _apply(patch: Path, package_root: Path) -> bool:
+    """Apply a submission's edits to a copy of minibatch, all or none; what lies beyond is left out.
+
+    Returns whether they fit.
+    """
     command = ["git", "apply", "--whitespace=nowarn", "--include=minibatch/*", str(patch)]
     variables = {**os.environ, "GIT_CEILING_DIRECTORIES": str(package_root.parent)}
     done = subprocess.run(
         command, cwd=package_root, env=variables, capture_output=True, text=True, timeout=60
     )
-    if done.returncode != 0:
-        reason = done.stderr.strip().splitlines()
-        raise Died(f"{PATCH} does not apply to this minibatch: {(reason or ['?'])[0][:300]}")
+    return done.returncode == 0
 
 
 def _signal_name(number: int) -> str:

@@ -1,0 +1,14 @@
+"""Admits everybody, whatever max_batch_size says.
+
+caught by: test_no_more_run_than_there_are_slots
+says: max_batch_size
+"""
+
+import minibatch as mb
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def plan(self, now):
+        while self.waiting:
+            self.admit(now, self.waiting[0].max_num_tokens)
+        return mb.StepPlan([mb.Row(s, s.num_uncomputed_tokens) for s in self.running])

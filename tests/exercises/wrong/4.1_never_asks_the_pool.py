@@ -1,0 +1,14 @@
+"""Admits without asking whether the blocks are there.
+
+caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+says: self.can_grow says
+"""
+
+import minibatch as mb
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def plan(self, now):
+        while self.waiting and len(self.running) < self.max_batch_size:
+            self.admit(now, self.waiting[0].max_num_tokens)
+        return mb.StepPlan([mb.Row(s, s.num_uncomputed_tokens) for s in self.running])

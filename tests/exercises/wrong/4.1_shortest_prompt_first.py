@@ -1,0 +1,13 @@
+"""Starves the long one.
+
+caught by: test_first_come_is_first_served
+says: overtaken for ever
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def plan(self, now):
+        ordered = sorted(self.waiting, key=lambda s: s.num_prompt_tokens)
+        self.waiting.clear()
+        self.waiting.extend(ordered)
+        return super().plan(now)

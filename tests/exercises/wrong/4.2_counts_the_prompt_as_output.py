@@ -1,0 +1,17 @@
+"""Takes prompt plus answer for the answer, and ends too early.
+
+caught by: test_those_who_finished_are_returned_and_only_they
+says: finished in this step
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, token in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, token, now)
+        finished = [
+            s for s in self.running if s.is_finished or s.num_tokens >= s.request.max_tokens
+        ]
+        for s in finished:
+            self.release(s)
+        return finished

@@ -1,0 +1,14 @@
+"""Takes them out, and never gives their blocks back: the classic leak.
+
+caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+says: fills up and stops
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, token in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, token, now)
+        finished = [s for s in self.running if s.is_finished]
+        self.running = [s for s in self.running if not s.is_finished]
+        return finished

@@ -1,0 +1,18 @@
+"""Changes self.running while looping over it, and so skips somebody.
+
+caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+says: still in self.running
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, token in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, token, now)
+        finished = [s for s in self.running if s.is_finished]
+        for s in self.running:
+            if s.is_finished:
+                self.running.remove(s)
+                self.pool.free(s.block_table)
+                s.block_table = []
+        return finished

@@ -1,0 +1,16 @@
+"""A piece of a prompt brings no token, and is not counted.
+
+caught by: test_a_row_without_a_token_still_counts
+says: tokens computed and counts
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, token in zip(plan.rows, tokens, strict=True):
+            if token is not None:
+                row.sequence.advance(row.num_tokens, token, now)
+        finished = [s for s in self.running if s.is_finished]
+        for s in finished:
+            self.release(s)
+        return finished

@@ -23,7 +23,8 @@ class MyContinuous(mb.Scheduler):
 
     # -----------------------------------------------------------------------------------------
     # Exercise 4.1: Who runs in the next step
-    # 6 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    # 6 points, 20 minutes, difficulty 3 of 5
+    # lessons/04_continuous_batching.ipynb, "The idea"
     #
     # Everyone who runs goes on, with one row each: as many tokens as it has not computed yet.
     # Then, as long as a slot is free and somebody waits, the head of the queue joins and gets its
@@ -62,7 +63,8 @@ class MyContinuous(mb.Scheduler):
 
     # -----------------------------------------------------------------------------------------
     # Exercise 4.2: What the step has changed
-    # 4 points, 15 minutes, difficulty 2 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    # 4 points, 15 minutes, difficulty 2 of 5
+    # lessons/04_continuous_batching.ipynb, "The idea"
     #
     # The forward pass is done. Each sequence takes in what its row has computed, and the token that
     # came back for it, if any. Whoever has finished leaves at once: out of self.running, its blocks
@@ -103,7 +105,8 @@ class MyContinuous(mb.Scheduler):
 
 # ---------------------------------------------------------------------------------------------
 # Exercise 4.3: A probe in the engine
-# 5 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
+# 5 points, 20 minutes, difficulty 3 of 5
+# lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
 #
 # This one changes the engine itself: there is nothing to write in this file. Give every record of
 # a step (`StepRecord` in `minibatch/records.py`) a field

@@ -15,7 +15,8 @@ SOURCE = '''"""Two small tasks."""
 
 # ---------------------------------------------------------------------------------------------
 # Exercise 9.1: Double
-# 2 points, 5 minutes, difficulty 1 of 5; lessons/00_start_here.ipynb, "One model, one answer"
+# 2 points, 5 minutes, difficulty 1 of 5
+# lessons/00_start_here.ipynb, "One model, one answer"
 #
 # Return twice the number.
 #
@@ -34,7 +35,8 @@ def double(n: int) -> int:
 class Machine:
     # -----------------------------------------------------------------------------------------
     # Exercise 9.2: Halve
-    # 1 point, 5 minutes, difficulty 2 of 5; lessons/00_start_here.ipynb, "The way from here"
+    # 1 point, 5 minutes, difficulty 2 of 5
+    # lessons/00_start_here.ipynb, "The way from here"
     #
     # Return half.
     #
@@ -103,7 +105,7 @@ def test_solving_only_adds_lines_in_the_marked_place(course):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("# 2 points, 5 minutes", "# two points", "no line with its points"),
+        ("# 2 points, 5 minutes", "# two points", "lacks its points"),
         ("# HINT Or multiply.\n", "", "has 2 hints"),
         ("# Exercise 9.1: Double", "# Task 9.1: Double", "begins outside a task"),
         ("    # END SOLUTION\n\n\nclass", "\n\nclass", "in another one"),

@@ -1,4 +1,4 @@
-"""Graders find their helpers beside them and in tests/; the plugin that runs them is minibatch's."""
+"""Graders find their helpers beside them and in tests/; their plugin is minibatch's own."""
 
 import sys
 from pathlib import Path

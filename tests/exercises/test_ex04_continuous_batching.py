@@ -317,7 +317,11 @@ def probe(student, requests, policy="Continuous", kv_shapes=((1, 1),), dtype="fl
 
 def compare(expected, got, sentence, skip=0):
     """skip: steps at the beginning that are another test's."""
-    if not isinstance(got, list) or any(type(value) is not int for value in got):
+    if (
+        not isinstance(got, list)
+        or len(got) != len(expected)
+        or any(type(value) is not int for value in got)
+    ):
         raise Wrong("kv_bytes_read has to be an int.", expected=expected[:6], got=got)
     steps = enumerate(zip(expected, got, strict=True))
     different = [number for number, (a, b) in steps if a != b and number >= skip]

@@ -2,7 +2,8 @@
 
     # -------------------------------------------------------------------------------------------
     # Exercise 4.1: Who runs next
-    # 6 points, 20 minutes, difficulty 3 of 5; lessons/04_continuous_batching.ipynb, "The idea"
+    # 6 points, 20 minutes, difficulty 3 of 5
+    # lessons/04_continuous_batching.ipynb, "The idea"
     #
     # What to do, in a few sentences.
     #
@@ -33,9 +34,9 @@ PATCH = "minibatch.patch"  # a submission's edits in minibatch/, as `git diff` p
 
 _TITLE = re.compile(r"# Exercise (?P<id>\d+\.\d+): (?P<title>.+)")
 _CARD = re.compile(
-    r"# (?P<points>\d+) points?, (?P<minutes>\d+) minutes, difficulty (?P<difficulty>[1-5]) of 5; "
-    r'lessons/(?P<lesson>\w+\.ipynb), "(?P<section>[^"]+)"'
+    r"# (?P<points>\d+) points?, (?P<minutes>\d+) minutes, difficulty (?P<difficulty>[1-5]) of 5"
 )
+_LESSON = re.compile(r'# lessons/(?P<lesson>\w+\.ipynb), "(?P<section>[^"]+)"')
 _RULE = re.compile(r"# -{20,}")
 _HINT = "# HINT "
 _BEGIN, _END = "# BEGIN SOLUTION", "# END SOLUTION"
@@ -139,8 +140,8 @@ def tasks_of(path: Path) -> list[Task]:
             tasks[-1].solution += f"{line}\n"
     for task in tasks:
         task.text, task.solution = task.text.strip(), task.solution.rstrip("\n")
-        if not task.points:
-            raise SourceError(f"{path.name}: exercise {task.id} has no line with its points")
+        if not task.points or not task.lesson:
+            raise SourceError(f"{path.name}: exercise {task.id} lacks its points or its lesson")
         if len(task.hints) < 3:
             raise SourceError(f"{path.name}: exercise {task.id} has {len(task.hints)} hints of 3")
     return tasks
@@ -151,6 +152,7 @@ def _read_card_line(task: Task, line: str, where: str) -> None:
     if match := _CARD.fullmatch(line):
         task.points, task.minutes = int(match["points"]), int(match["minutes"])
         task.difficulty = int(match["difficulty"])
+    elif match := _LESSON.fullmatch(line):
         task.lesson, task.section = match["lesson"], match["section"]
     elif line.startswith(_HINT):
         task.hints.append(line.removeprefix(_HINT))

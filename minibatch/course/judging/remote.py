@@ -158,8 +158,15 @@ class RemoteScheduler(mb.Scheduler):
             if name not in self.sequences:
                 raise Died(f"it speaks of a request {name:.40} that there is not")
         for name, sequence in self.sequences.items():
-            *_, table, _ = _counters(state, name)
+            computed, _, table, _ = _counters(state, name)
             sequence.block_table = table
+            if name in waiting:  # perhaps preempted: what it had computed is gone with its blocks
+                sequence.num_computed_tokens = 0
+                if computed:
+                    raise Wrong(
+                        f"{name} waits, without blocks, and still counts {computed} tokens as "
+                        "computed: their keys and values are lost. Set num_computed_tokens to 0."
+                    )
             if sequence.is_finished and name in waiting:
                 raise Wrong(f"{name} has finished, and waits in the queue again.")
             if not sequence.is_finished and name not in waiting and name not in running:

@@ -1,0 +1,11 @@
+"""Every arrival starts the window anew.
+
+caught by: test_the_oldest_has_waited_long_enough
+says: the newest's clock does not count
+"""
+
+
+def is_ready(arrival_times, now, max_batch_size, max_wait):
+    if not arrival_times:
+        return False
+    return len(arrival_times) >= max_batch_size or now - arrival_times[-1] >= max_wait

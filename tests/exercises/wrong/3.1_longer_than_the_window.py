@@ -1,0 +1,11 @@
+"""More than max_wait, where max_wait itself is enough.
+
+caught by: test_the_oldest_has_waited_long_enough
+says: its whole window
+"""
+
+
+def is_ready(arrival_times, now, max_batch_size, max_wait):
+    if not arrival_times:
+        return False
+    return len(arrival_times) >= max_batch_size or now - arrival_times[0] > max_wait

@@ -1,0 +1,9 @@
+"""Knows no window.
+
+caught by: test_the_oldest_has_waited_long_enough
+says: its whole window
+"""
+
+
+def is_ready(arrival_times, now, max_batch_size, max_wait):
+    return len(arrival_times) >= max_batch_size

@@ -1,0 +1,101 @@
+"""Exercises of lesson 01: what a token costs.
+
+Save this file, then run `check("1.1")` in the lesson, or `python -m minibatch grade 1.1`.
+"""
+
+import torch
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 1.1: Bytes of a token in the cache
+# 1 point, 5 minutes, difficulty 1 of 5
+# lessons/01_one_token_at_a_time.ipynb, "Why a cache"
+#
+# How many bytes of K and V does one token keep in the cache, in all layers together?
+# ---------------------------------------------------------------------------------------------
+def kv_bytes_per_token(
+    num_layers: int, num_query_heads: int, num_kv_heads: int, head_dim: int, bytes_per_number: int
+) -> int:
+    """Bytes of K and V that one token adds to the cache.
+
+    Wayfarer: kv_bytes_per_token(6, 8, 4, 32, 4) is 6144.
+    """
+    # YOUR CODE for Exercise 1.1 begins here
+    raise NotImplementedError("Exercise 1.1: Bytes of a token in the cache: not written yet")
+    # YOUR CODE for Exercise 1.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 1.2: Bytes that a decode step reads
+# 2 points, 10 minutes, difficulty 2 of 5
+# lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
+#
+# A decode step writes one token for each of `batch_size` sequences, each with `context` tokens in
+# the cache. How many bytes must it read at least?
+# ---------------------------------------------------------------------------------------------
+def decode_step_bytes(
+    num_weights: int, bytes_per_number: int, kv_bytes_per_token: int, batch_size: int, context: int
+) -> int:
+    """Bytes that one decode step must bring from memory.
+
+    1,000 weights of 2 bytes, 10 bytes of K and V a token, 3 rows with 100 tokens of context:
+    decode_step_bytes(1000, 2, 10, 3, 100) is 2,000 + 3,000 = 5,000.
+    """
+    # YOUR CODE for Exercise 1.2 begins here
+    raise NotImplementedError("Exercise 1.2: Bytes that a decode step reads: not written yet")
+    # YOUR CODE for Exercise 1.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 1.3: Operations of a decode step
+# 2 points, 10 minutes, difficulty 2 of 5
+# lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
+#
+# And how many operations (FLOPs) does it do? Each weight is multiplied and added once for each row.
+# In attention, in each layer, each query head compares its query with the key of every token of
+# the context, and then adds up their values: head_dim multiplications and as many additions, twice.
+# ---------------------------------------------------------------------------------------------
+def decode_step_flops(
+    num_weights: int,
+    num_layers: int,
+    num_query_heads: int,
+    head_dim: int,
+    batch_size: int,
+    context: int,
+) -> int:
+    """Floating-point operations of one decode step.
+
+    1,000 weights, 2 layers, 4 query heads of 8, 3 rows with 10 tokens of context:
+    decode_step_flops(1000, 2, 4, 8, 3, 10) is 3 * (2,000 + 2,560) = 13,680.
+    """
+    # YOUR CODE for Exercise 1.3 begins here
+    raise NotImplementedError("Exercise 1.3: Operations of a decode step: not written yet")
+    # YOUR CODE for Exercise 1.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 1.4: A greedy loop with a cache
+# 5 points, 25 minutes, difficulty 3 of 5
+# lessons/01_one_token_at_a_time.ipynb, "Why a cache"
+#
+# Let the model continue a prompt, greedily: always the token with the highest logit. The prompt
+# goes through the model once; then each new token goes in alone, with the cache. Stop after the end
+# token (it belongs to the answer), or at max_tokens.
+#
+#     out = model(input_ids, past_key_values=cache, use_cache=True)
+#     out.logits            float [1, tokens that went in, vocabulary]
+#     out.past_key_values   the cache, for the next call; None is for the first
+#
+# input_ids is an int64 tensor of shape [1, tokens].
+# ---------------------------------------------------------------------------------------------
+def greedy_decode(
+    model: torch.nn.Module, prompt_token_ids: list[int], max_tokens: int, end_token_id: int
+) -> list[int]:
+    """The tokens that continue the prompt, without the prompt.
+
+    If the model, after [5, 6], says 7, then 8, then 1, and 1 is the end token:
+    greedy_decode(model, [5, 6], max_tokens=10, end_token_id=1) is [7, 8, 1].
+    """
+    # YOUR CODE for Exercise 1.4 begins here
+    raise NotImplementedError("Exercise 1.4: A greedy loop with a cache: not written yet")
+    # YOUR CODE for Exercise 1.4 ends here

@@ -1,0 +1,136 @@
+"""Exercises of lesson 02: static batching.
+
+Save this file, then run `check("2.1")` in the lesson, or `python -m minibatch grade 2.1`.
+"""
+
+import torch
+
+import minibatch as mb
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 2.1: Pad a batch
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/02_static_batching.ipynb, "A batch is a rectangle"
+#
+# Make one rectangle of prompts of different lengths, so that the next token of each can be read off
+# the last place of its row. Three tensors of the same shape, all int64:
+#
+#     input_ids        the tokens, and pad_token_id where there are none
+#     attention_mask   1 for a real token, 0 for padding
+#     position_ids     each real token's place in its own prompt, from 0; 0 for padding
+#
+# HINT The last place of every row has to hold a real token. On which side does the padding go?
+# HINT padding = longest - len(prompt). The row is [pad] * padding + prompt, its mask
+#      [0] * padding + [1] * len(prompt). And the positions of the real tokens?
+# HINT For each prompt:  ids.append([pad_token_id] * padding + prompt)
+#                        mask.append([0] * padding + [1] * len(prompt))
+#                        positions.append([0] * padding + list(range(len(prompt))))
+#      then torch.tensor(ids), which is int64 already.
+# ---------------------------------------------------------------------------------------------
+def pad_batch(
+    prompts: list[list[int]], pad_token_id: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """input_ids, attention_mask, position_ids: int64 [prompts, longest prompt].
+
+    pad_batch([[5, 6, 7], [8]], pad_token_id=0) is
+    [[5, 6, 7], [0, 0, 8]], [[1, 1, 1], [0, 0, 1]], [[0, 1, 2], [0, 0, 0]].
+    """
+    # BEGIN SOLUTION
+    longest = max(len(prompt) for prompt in prompts)
+    ids, mask, positions = [], [], []
+    for prompt in prompts:
+        padding = longest - len(prompt)
+        ids.append([pad_token_id] * padding + prompt)
+        mask.append([0] * padding + [1] * len(prompt))
+        positions.append([0] * padding + list(range(len(prompt))))
+    return torch.tensor(ids), torch.tensor(mask), torch.tensor(positions)
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 2.2: The share that is padding
+# 2 points, 10 minutes, difficulty 2 of 5
+# lessons/02_static_batching.ipynb, "One batch of eight, to the end"
+#
+# Requests are served in static batches, in the order they came, `max_batch_size` at a time (the
+# last batch may be smaller, and then has fewer slots). Of all slot-steps, which share is padding?
+#
+# HINT A batch of n runs as many steps as its longest answer has tokens: that many slot-steps, n
+#      times. Which of them yielded a token?
+# HINT Add up the slot-steps of all batches, and all tokens, and divide at the very end. A mean of
+#      each batch's own share would weigh short batches like long ones.
+# HINT for start in range(0, len(output_lengths), max_batch_size):
+#          batch = output_lengths[start : start + max_batch_size]
+#          slot_steps += max(batch) * len(batch)
+#      return 1 - sum(output_lengths) / slot_steps
+# ---------------------------------------------------------------------------------------------
+def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
+    """Padding slot-steps / all slot-steps, from 0 to 1.
+
+    padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
+    """
+    # BEGIN SOLUTION
+    slot_steps = 0
+    for start in range(0, len(output_lengths), max_batch_size):
+        batch = output_lengths[start : start + max_batch_size]
+        slot_steps += max(batch) * len(batch)
+    return 1 - sum(output_lengths) / slot_steps
+    # END SOLUTION
+
+
+class MyStatic(mb.Scheduler):
+    """Form a batch, run it until its last member has finished, form the next.
+
+    What you may use in `plan` (all of it is in minibatch/schedulers/base.py):
+
+        self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
+        self.running   a list of sequences: the batch, also those in it that have finished
+        self.admit(now, n)         the head of the queue joins, with blocks for n tokens
+        self.can_grow(s, n)        whether the pool has the blocks for that
+        s.is_finished   s.num_uncomputed_tokens (a whole prompt at first, then 1)
+        s.max_num_tokens           its prompt and the longest answer it may give
+        mb.Row(s, n, padding)      s computes n tokens, and `padding` more for nothing
+        mb.StepPlan(rows)
+    """
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 2.3: The static policy
+    # 4 points, 20 minutes, difficulty 3 of 5
+    # lessons/02_static_batching.ipynb, "One batch of eight, to the end"
+    #
+    # Only when nobody runs: take from the queue what fits into the slots and the pool, with blocks
+    # for the longest possible answer. Then every member gets a row, and all rows are equally long:
+    # a short prompt is padded up to the longest, a member that has finished computes nothing but
+    # padding. (That they leave together, when all have finished, is `retire`, below.)
+    #
+    # HINT Two parts: form the batch, if self.running is empty; then a row for each member.
+    # HINT How many tokens has each member to compute? 0 if it has finished, else
+    #      num_uncomputed_tokens. The longest of these is what all rows are padded to.
+    # HINT needs = [0 if s.is_finished else s.num_uncomputed_tokens for s in self.running]
+    #      longest = max(needs, default=0)
+    #      rows = [mb.Row(s, n, longest - n) for s, n in zip(self.running, needs)]
+    # -----------------------------------------------------------------------------------------
+    def plan(self, now: float) -> mb.StepPlan:
+        """The rows of the next forward pass.
+
+        A's prompt has 5 tokens, B's 3: the first step has the rows (A, 5, 0) and (B, 3, 2). Later,
+        when A has finished, (A, 0, 1) and (B, 1, 0).
+        """
+        # BEGIN SOLUTION
+        if not self.running:
+            while self.waiting and len(self.running) < self.max_batch_size:
+                longest_answer = self.waiting[0].max_num_tokens
+                if not self.can_grow(self.waiting[0], longest_answer):
+                    break
+                self.admit(now, longest_answer)
+        needs = [0 if s.is_finished else s.num_uncomputed_tokens for s in self.running]
+        longest = max(needs, default=0)
+        rows = [mb.Row(s, n, longest - n) for s, n in zip(self.running, needs, strict=True)]
+        return mb.StepPlan(rows)
+        # END SOLUTION
+
+    def retire(self, finished: list[mb.Sequence]) -> None:
+        """Nobody leaves before everybody has finished."""
+        if all(sequence.is_finished for sequence in self.running):
+            super().retire(list(self.running))

@@ -1,0 +1,18 @@
+"""Takes every pad_token_id for padding, also in a prompt.
+
+caught by: test_the_mask_tells_real_tokens_from_padding
+says: may have the same id
+"""
+
+import torch
+
+
+def pad_batch(prompts, pad_token_id):
+    longest = max(map(len, prompts))
+    ids, mask, positions = [], [], []
+    for prompt in prompts:
+        padding = longest - len(prompt)
+        ids.append([pad_token_id] * padding + prompt)
+        mask.append([int(token != pad_token_id) for token in ids[-1]])
+        positions.append([0] * padding + list(range(len(prompt))))
+    return torch.tensor(ids), torch.tensor(mask), torch.tensor(positions)

@@ -1,0 +1,18 @@
+"""Positions count places in the row.
+
+caught by: test_positions_count_real_tokens_from_zero
+says: begins at position 0
+"""
+
+import torch
+
+
+def pad_batch(prompts, pad_token_id):
+    longest = max(map(len, prompts))
+    ids, mask, positions = [], [], []
+    for prompt in prompts:
+        padding = longest - len(prompt)
+        ids.append([pad_token_id] * padding + prompt)
+        mask.append([0] * padding + [1] * len(prompt))
+        positions.append(list(range(longest)))
+    return torch.tensor(ids), torch.tensor(mask), torch.tensor(positions)

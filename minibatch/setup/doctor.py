@@ -7,6 +7,7 @@ A check yields findings; one that raises instead becomes a finding itself.
 import argparse
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -33,17 +34,35 @@ def main(arguments: list[str]) -> int:
         description="Look at this computer and the installation; say what to do.",
     )
     parser.add_argument("--json", action="store_true", help="print a list for programs to read")
+    parser.add_argument(
+        "--class",
+        dest="for_class",
+        action="store_true",
+        help="print one line, for a teacher who collects those of a whole class",
+    )
     options = parser.parse_args(arguments)
     findings = []
     for finding in examine(CHECKS):
         findings.append(finding)
-        if not options.json:
+        if not (options.json or options.for_class):
             show(finding)
-    if options.json:
+    if options.for_class:
+        print(class_line(findings))
+    elif options.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         print(summary(findings))
     return int(failed(findings))
+
+
+def class_line(findings: list[Finding]) -> str:
+    """Computer, verdict, what is not fine, versions: between tabs, to paste into a table."""
+    seen = {finding.topic: finding.seen for finding in findings}
+    troubles = [f for f in findings if f.status is not Status.OK]
+    verdict = "NOT READY" if failed(findings) else "ready"
+    told = "; ".join(f"{f.topic}: {f.seen}" for f in troubles) or "nothing"
+    facts = [seen.get(topic, "?") for topic in ("system", "Python", "versions", "GPU")]
+    return "\t".join([platform.node(), verdict, told, *facts])
 
 
 def examine(checks: list[Check]) -> Iterator[Finding]:

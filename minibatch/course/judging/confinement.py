@@ -12,11 +12,16 @@ import ctypes
 import os
 import platform
 import struct
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from minibatch.setup import ROOT
+
 NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "seccomp"
+
+SEAL = (NAMESPACES, FILES, SYSTEM_CALLS)
 
 _EPERM, _ENOSYS = 1, 38
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
@@ -89,6 +94,15 @@ def seal(readable: Iterable[str | Path]) -> list[str]:
     if _restrict_system_calls(libc):
         holds.append(SYSTEM_CALLS)
     return holds
+
+
+def what_holds() -> list[str]:
+    """Which parts of the seal this computer can impose: tried on a process made for it."""
+    program = f"from {__name__} import seal; print(*seal([]), sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    return [part for part in SEAL if part in done.stdout.splitlines()]
 
 
 _PYTHON = [  # what an interpreter and its libraries read

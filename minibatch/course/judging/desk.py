@@ -79,15 +79,14 @@ class Desk:
 
     # What the judge may ask for ------------------------------------------------------------------
 
-    def do_open(self) -> dict:
-        """Put the limits in place, then read the file; says which limits hold."""
+    def do_open(self) -> None:
+        """Put the limits in place, then read the file."""
         settings = self.settings
         confinement.limit(settings["memory_bytes"])
-        holds: list[str] = []
         if settings["sealed"]:
             tempfile.tempdir = str(Path.cwd())  # libraries ask; it need not be writable
             ctypes.util.find_library = lambda name: None  # it runs compilers, which no desk may
-            holds = confinement.seal(settings["readable"])
+            confinement.seal(settings["readable"])
         sys.meta_path.insert(0, _Withheld(settings["withheld"]))
         sys.path.insert(0, str(self.path.parent))
         spec = importlib.util.spec_from_file_location(MODULE, self.path)
@@ -95,7 +94,6 @@ class Desk:
         sys.modules[MODULE] = self.module
         linecache.checkcache(str(self.path))
         spec.loader.exec_module(self.module)
-        return {"holds": holds}
 
     def do_call(self, name: str, args: list, kwargs: dict) -> object:
         """Call a function of the file."""

@@ -89,7 +89,6 @@ class Judging:
         self.timed_out: list[str] = []
         self._tasks: dict[str, Task] | None = None
         self.printed: dict[str, str] = {}
-        self.holds: dict[str, list[str]] = {}
 
     @property
     def tasks(self) -> dict[str, Task]:
@@ -112,19 +111,15 @@ class Judging:
 
     def close(self) -> None:
         for task_id, desk in self.desks.items():
-            self._remember(task_id, desk)
+            self.printed[task_id] = desk.printed
             desk.close()
-
-    def _remember(self, task_id: str, desk: Student) -> None:
-        self.printed[task_id] = desk.printed
-        self.holds[task_id] = desk.holds
 
     def verdicts(self) -> list[Verdict]:
         found = []
         for task_id, results in self.results.items():
             task = self.tasks[task_id]
-            printed, holds = self.printed.get(task_id, ""), self.holds.get(task_id, [])
-            found.append(Verdict(task_id, task.title, task.stem, results, printed, holds))
+            printed = self.printed.get(task_id, "")
+            found.append(Verdict(task_id, task.title, task.stem, results, printed))
         return found
 
 

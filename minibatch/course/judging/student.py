@@ -84,7 +84,7 @@ class Student:
     ) -> None:
         self.folder, self.task, self.sealed = folder.resolve(), task, sealed
         self.limits, self.withheld = limits or Limits(), withheld or {}
-        self.printed, self.holds = "", []
+        self.printed = ""
         self.seconds_used = 0.0
         self._process: subprocess.Popen | None = None
         self._temporary: tempfile.TemporaryDirectory | None = None
@@ -170,8 +170,7 @@ class Student:
             (self._read_prints, self._process.stderr),
         ):
             threading.Thread(target=target, args=(stream, self._answers), daemon=True).start()
-        opened = self._ask("open", {})
-        self.holds = opened.get("holds", []) if isinstance(opened, dict) else []
+        self._ask("open", {})
 
     def _package(self, room: Path) -> Path:
         """The folder to import minibatch from: the checkout itself, or a copy that was changed."""

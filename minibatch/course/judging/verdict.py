@@ -56,7 +56,6 @@ class Verdict:
     stem: str
     results: list[TestResult]
     printed: str = ""
-    holds: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> str:

@@ -1,0 +1,84 @@
+"""What comes out of grading a class: a table, a page for each student, and one for the class."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+
+from minibatch.course.classroom.grade_class import ClassResult, StudentResult
+from minibatch.course.judging import card
+from minibatch.course.judging.verdict import PASSED, SYMBOLS, Verdict
+
+_PAGES = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_reports(result: ClassResult) -> None:
+    """grades.csv, grades.json, class.html and students/NAME.html in `result.out`."""
+    folder = result.out / "students"
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_table(result)
+    data = [
+        {"student": s.name, "note": s.note, "verdicts": [asdict(v) for v in s.verdicts]}
+        for s in result.students
+    ]
+    (result.out / "grades.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
+    for student in result.students:
+        page = _PAGES.get_template("student.html").render(
+            student=student,
+            most=_most(student, result),
+            cards=[card.as_html(verdict) for verdict in student.verdicts],
+            hidden=hidden_line(student),
+        )
+        (folder / f"{student.safe_name}.html").write_text(page, encoding="utf-8")
+    page = _PAGES.get_template("class.html").render(
+        result=result,
+        most=sum(task.points for task in result.tasks),
+        symbols=SYMBOLS,
+        verdicts={s.safe_name: {v.task: v for v in s.verdicts} for s in result.students},
+        passed={
+            task.id: sum(v.passed for s in result.students for v in s.verdicts if v.task == task.id)
+            for task in result.tasks
+        },
+    )
+    (result.out / "class.html").write_text(page, encoding="utf-8")
+
+
+def hidden_line(student: StudentResult) -> str:
+    """How many of a teacher's own tests passed; not which. "" if there were none."""
+    hidden = [r for verdict in student.verdicts for r in verdict.results if r.hidden]
+    passed = sum(result.outcome == PASSED for result in hidden)
+    return f"hidden tests: {passed} of {len(hidden)} passed" if hidden else ""
+
+
+def _write_table(result: ClassResult) -> None:
+    with (result.out / "grades.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        ids = [task.id for task in result.tasks]
+        table.writerow(["student", *ids, "points", "of", *(f"{i} outcome" for i in ids), "note"])
+        for student in result.students:
+            verdicts = {verdict.task: verdict for verdict in student.verdicts}
+            points = [f"{verdicts[i].points:g}" if i in verdicts else "0" for i in ids]
+            outcomes = [_outcome(verdicts.get(i)) for i in ids]
+            row = [student.name, *points, f"{student.points:g}"]
+            row += [f"{_most(student, result):g}", *outcomes]
+            table.writerow([_cell(value) for value in [*row, student.note]])
+
+
+def _most(student: StudentResult, result: ClassResult) -> float:
+    """Points there were, hidden tests' too."""
+    judged = sum(verdict.max_points for verdict in student.verdicts)
+    return judged or sum(task.points for task in result.tasks)
+
+
+def _outcome(verdict: Verdict | None) -> str:
+    return "not judged" if verdict is None else verdict.outcome
+
+
+def _cell(text: str) -> str:
+    """A spreadsheet must not take a student's name for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text

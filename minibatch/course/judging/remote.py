@@ -22,7 +22,7 @@ class Pool(mb.BlockPool):
         holder: dict[int, str] = {}
         for name, table in tables.items():
             for block in table:
-                if not isinstance(block, int) or not 0 <= block < self.num_blocks:
+                if type(block) is not int or not 0 <= block < self.num_blocks:
                     raise Wrong(
                         f"{name}'s block table names block {block}; the pool has 0 to "
                         f"{self.num_blocks - 1}. Take blocks with self.grow or self.pool.allocate."
@@ -59,9 +59,15 @@ class RemoteScheduler(mb.Scheduler):
         self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
         self.num_steps = 0
 
+    def _ask(self, what: str, **details: object) -> dict:
+        answer = self.student.ask(what, **details)
+        if not isinstance(answer, dict):
+            raise Died("it does not answer as a desk does")
+        return answer
+
     def bind(self, pool: Pool, clock: object) -> None:
         super().bind(pool, clock)
-        self.student.ask(
+        self._ask(
             "policy",
             name=self.name,
             options=self.options,
@@ -73,7 +79,7 @@ class RemoteScheduler(mb.Scheduler):
     def add(self, sequence: mb.Sequence) -> None:
         self.sequences[sequence.request_id] = sequence
         self._follow(
-            self.student.ask(
+            self._ask(
                 "add",
                 sequence={
                     "request_id": sequence.request_id,
@@ -86,22 +92,23 @@ class RemoteScheduler(mb.Scheduler):
         )
 
     def abort(self, sequence: mb.Sequence) -> None:
-        state = self.student.ask("abort", request_id=sequence.request_id)
+        state = self._ask("abort", request_id=sequence.request_id)
         del self.sequences[sequence.request_id]
         self._follow(state)
 
     def plan(self, now: float) -> mb.StepPlan:
-        answer = self.student.ask("plan", now=now)
+        answer = self._ask("plan", now=now)
         self._follow(answer)
         rows = []
-        for row in answer.get("rows", []):
+        for row in _list(answer, "rows"):
             match row:
                 case [str() as name, int() as n, int() as padding] if name in self.sequences:
                     rows.append(mb.Row(self.sequences[name], n, padding))
                 case _:
-                    raise Wrong(f"The plan has a row {row!r:.80}; a row is a live request's.")
+                    raise Wrong(f"The plan has a row {str(row)[:80]}; a row is a live request's.")
         wake_at = answer.get("wake_at")
-        return mb.StepPlan(rows, wake_at if isinstance(wake_at, int | float) else None)
+        is_time = isinstance(wake_at, int | float) and abs(wake_at) < 1e9
+        return mb.StepPlan(rows, wake_at if is_time else None)
 
     def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
         self.num_steps += 1
@@ -110,7 +117,7 @@ class RemoteScheduler(mb.Scheduler):
             row.sequence.advance(row.num_tokens, token, now)
         rows = [row.sequence for row in plan.rows]
         finished = [s for s in rows if s.is_finished and s not in before]
-        answer = self.student.ask("update", tokens=tokens, now=now)
+        answer = self._ask("update", tokens=tokens, now=now)
         for sequence in rows:
             self._check_progress(sequence, answer)
         told = answer.get("finished")
@@ -213,9 +220,7 @@ class LedScheduler(RemoteScheduler):
             if free < 0 or len(self.running) + len(joining) == self.max_batch_size:
                 break
             joining.append(sequence)
-        state = self.student.ask(
-            "lead", now=now, num_admitted=len(joining), most_tokens=self.most_tokens
-        )
+        state = self._ask("lead", now=now, num_admitted=len(joining), most_tokens=self.most_tokens)
         self._follow(state)
         return mb.StepPlan(
             [mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens)) for s in self.running]
@@ -232,10 +237,17 @@ class LedScheduler(RemoteScheduler):
         return finished
 
 
+def _list(answer: dict, key: str) -> list:
+    found = answer.get(key)
+    if not isinstance(found, list):
+        raise Died(f"what it says of its {key} makes no sense")
+    return found
+
+
 def _names(state: dict, key: str) -> list[str]:
-    names = state.get(key)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Died(f"what it says of self.{key} makes no sense")
+    names = _list(state, key)
+    if not all(isinstance(name, str) for name in names):
+        raise Died(f"what it says of its {key} makes no sense")
     return names
 
 

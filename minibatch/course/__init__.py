@@ -1,12 +1,16 @@
 """What makes this a course rather than an engine: nothing in the engine imports it.
 
-learner.py    what a learner calls: check, hint, solution, status, reset, your_turn
-exercises/    exercises as files: one source, stubs, hints, resets
-judging/      who judges and who is judged: two processes
-classroom/    many submissions at once, reports, Gradescope
-hygiene.py    the one form a notebook is committed in, and --fix, which brings it there
-links.py      links, pictures and cited sources, in notebooks and Markdown files
-problem.py    what both of them find
+Exercises, and what looks after the lessons' pages:
+
+    learner.py          what a learner calls: check, hint, solution, status, reset, your_turn
+    exercise_card.py    an exercise in a notebook, with its buttons
+    commands.py         the same on the command line, and grading
+    exercises/          exercises as files: one source, stubs, resets
+    judging/            who judges and who is judged: two processes
+    classroom/          many submissions at once, reports, Gradescope
+    hygiene.py          the one form a notebook is committed in, and --fix, which brings it there
+    links.py            links, pictures and cited sources, in notebooks and Markdown files
+    problem.py          what both of them find
 """
 
 import importlib

@@ -149,9 +149,9 @@ def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
 
 def your_turn(name: str) -> object:
     """A card with buttons: check, hint, reset. An ipywidget."""
-    from minibatch.course.your_turn import YourTurn
+    from minibatch.course.exercise_card import ExerciseCard
 
-    return YourTurn(_one(name)[0])
+    return ExerciseCard(_one(name)[0])
 
 
 def your(name: str, instead: Callable) -> Callable:

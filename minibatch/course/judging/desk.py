@@ -244,6 +244,8 @@ class _StandIn:
     Called as the real one is: `model(input_ids, past_key_values=…, use_cache=…, …)`.
     """
 
+    device = "cpu"  # torch.tensor(…, device=model.device) is what a GPU needs
+
     def __init__(self, desk: Desk, number: int) -> None:
         self._desk, self._number = desk, number
         self._caches: dict[int, _Cache] = {}

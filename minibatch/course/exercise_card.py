@@ -14,7 +14,7 @@ from minibatch.course import learner
 from minibatch.course.exercises.source import Task
 
 
-class YourTurn(ipywidgets.VBox):
+class ExerciseCard(ipywidgets.VBox):
     """Of one task. `answer` holds what the last button brought, as HTML."""
 
     def __init__(self, task: Task) -> None:

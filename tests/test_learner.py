@@ -82,6 +82,15 @@ def test_reset_puts_the_stub_back(exercises):
     assert "Exercise 4.1: " in text
 
 
+def test_the_names_stay_functions_after_they_were_used(exercises):
+    """A module of the same name would take a function's place; lessons import them twice."""
+    from minibatch import course
+
+    your_turn("4.1")
+    for name in ("check", "hint", "reset", "solution", "status", "your", "your_turn"):
+        assert callable(getattr(course, name))
+
+
 def test_a_name_that_is_no_exercise_is_refused_with_those_there_are(exercises, capsys):
     with pytest.raises(ValueError, match='no exercise is called "7.7"; there are .*4.1, 4.2'):
         learner.check("7.7")

@@ -43,9 +43,9 @@ def roofline(
         marker = MARKERS[number % len(MARKERS)]
         axis.plot(xs, ys, marker, color=colour, markersize=9, markeredgecolor=INK, label=name)
         for place, height, label in series:
-            left = number % 2 == 0  # the labels of two series keep out of each other's way
-            near = {"xytext": (-8 if left else 12, -18), "textcoords": "offset points"}
-            near["ha"] = "right" if left else "left"
+            aside = number % 2 == 0  # the labels of two series keep out of each other's way
+            near = {"xytext": (-8 if aside else 12, -18), "textcoords": "offset points"}
+            near["ha"] = "right" if aside else "left"
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
             axis.annotate(
                 label, (place, height), fontsize=TICK, bbox=box if label else None, **near

@@ -1,64 +1,99 @@
-"""The judge's end of a stand-in model: it computes forward passes for a desk, and counts them."""
+"""The judge's end of a stand-in model: it computes forward passes for a desk, and counts them.
+
+What arrives here may be anything: whatever is refused raises ValueError, and the learner hears why.
+The judge's own work is in no desk's time limit, so it is bounded here.
+"""
 
 from __future__ import annotations
 
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, PreTrainedModel
 
 from minibatch.course.judging.values import Array, pack, unpack
 
-MOST_TOKENS = 200  # that one pass may have
-
 
 class StandIn:
-    """A transformers model to hand to `student.call`. What it was fed is remembered here.
+    """A transformers model to hand to `student.call`, for one sequence at a time.
 
-    fed: the shape of each pass's input. Raises ValueError for what no exercise asks; the learner
-    then reads it as an error of the model's.
+    fed: the token ids that went in, a list for each pass. max_passes: then it answers no more, so
+    that a loop without an end has one.
     """
 
-    def __init__(self, hf: torch.nn.Module) -> None:
-        self.hf = hf
-        self.fed: list[tuple[int, int]] = []
+    def __init__(self, hf: PreTrainedModel, max_passes: int) -> None:
+        self.hf, self.max_passes = hf, max_passes
+        self.fed: list[list[int]] = []
         self._caches: list[DynamicCache] = []
 
     def __call__(self, question: dict) -> dict:
-        ids = _whole_numbers(question["input_ids"], "input_ids")
-        if ids is None or ids.dim() != 2:
-            raise ValueError("input_ids must be a tensor of shape [1, tokens]")
-        if ids.numel() == 0 or ids.numel() > MOST_TOKENS:
-            raise ValueError(f"{ids.numel()} tokens went in; give 1 to {MOST_TOKENS}")
-        if ids.min() < 0 or ids.max() >= self.hf.config.vocab_size:
-            raise ValueError("input_ids names a token that the model does not know")
-        self.fed.append(tuple(ids.shape))
-        number, keeps = question["cache"], question["use_cache"] is not False
-        cache = None
-        if number is not None:
-            cache = self._caches[number]
-        elif keeps:
-            cache = DynamicCache(config=self.hf.config)
-            self._caches.append(cache)
-            number = len(self._caches) - 1
+        """The answer to a question of `desk._StandIn`."""
+        if len(self.fed) >= self.max_passes:
+            raise ValueError(
+                f"this is pass {len(self.fed) + 1}, more than any answer needs here: is there a "
+                "loop that never ends?"
+            )
+        keeps, most = question["use_cache"] is not False, self.hf.config.max_position_embeddings
+        cache = self._cache(question["cache"], keeps)
+        past = 0 if cache is None else cache.get_seq_length()
+        input_ids = self._input_ids(question["input_ids"], most - past)
+        num_tokens = input_ids.shape[1]
+        mask = _one_row(question["attention_mask"], "attention_mask", past + num_tokens, 2)
+        positions = _one_row(question["position_ids"], "position_ids", num_tokens, most)
+        logits_to_keep = question["logits_to_keep"]
+        if type(logits_to_keep) is not int or logits_to_keep < 0:
+            raise ValueError("logits_to_keep must be a whole number; 0 keeps all")
+        self.fed.append(input_ids[0].tolist())
         with torch.inference_mode():
             out = self.hf(
-                ids,
-                attention_mask=_whole_numbers(question["attention_mask"], "attention_mask"),
-                position_ids=_whole_numbers(question["position_ids"], "position_ids"),
+                input_ids,
+                attention_mask=mask,
+                position_ids=positions,
                 past_key_values=cache,
                 use_cache=cache is not None,
-                logits_to_keep=int(question["logits_to_keep"]),
+                logits_to_keep=logits_to_keep,
             )
         return {
             "logits": pack(out.logits),
-            "cache": number,
-            "length": 0 if cache is None else cache.get_seq_length(),
+            "cache": self._caches.index(cache) if keeps else None,
+            "length": past + num_tokens,
         }
 
+    def _cache(self, number: object, keeps: bool) -> DynamicCache | None:
+        """The one an earlier pass returned, a new one, or none if there is to be none."""
+        if number is None and keeps:
+            self._caches.append(DynamicCache(config=self.hf.config))
+            return self._caches[-1]
+        if number is None:
+            return None
+        if type(number) is not int or not 0 <= number < len(self._caches):
+            raise ValueError("past_key_values is not what an earlier call of the model returned")
+        return self._caches[number]
 
-def _whole_numbers(packed: object, name: str) -> torch.Tensor | None:
-    value = unpack(packed)
-    if value is None:
+    def _input_ids(self, packed: object, room: int) -> torch.Tensor:
+        shape = _whole_numbers(packed, "input_ids").shape
+        if len(shape) != 2 or shape[0] != 1 or not 0 < shape[1] <= room:
+            raise ValueError(
+                f"input_ids has the shape {list(shape)[:4]}; it must be [1, tokens], with 1 to "
+                f"{room} tokens: a list of ids in a list makes such a tensor"
+            )
+        return _one_row(packed, "input_ids", shape[1], self.hf.config.vocab_size)
+
+
+def _one_row(packed: object, name: str, length: int, limit: int) -> torch.Tensor | None:
+    """An int64 tensor [1, length] of numbers below `limit`; None for None."""
+    if packed is None:
         return None
-    if not isinstance(value, Array) or value.dtype not in ("int64", "int32", "bool"):
+    array = _whole_numbers(packed, name)
+    if array.shape != (1, length):
+        seen = list(array.shape)[:4]
+        raise ValueError(f"{name} has the shape {seen}; here it must be {[1, length]}")
+    row = array.values[0]
+    if len(row) != length or not all(isinstance(n, int) and 0 <= n < limit for n in row):
+        raise ValueError(f"{name} must hold numbers from 0 to {limit - 1}")
+    return torch.tensor([[int(n) for n in row]])
+
+
+def _whole_numbers(packed: object, name: str) -> Array:
+    array = unpack(packed)
+    if not isinstance(array, Array) or array.dtype not in ("int64", "int32", "bool"):
         raise ValueError(f"{name} must be a tensor of whole numbers (int64)")
-    return torch.tensor(value.values, dtype=torch.int64).reshape(value.shape)
+    return array

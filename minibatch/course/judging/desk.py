@@ -304,8 +304,10 @@ class _Output:
     def __init__(self, logits: Any, past_key_values: _Cache | None) -> None:
         self.logits, self.past_key_values = logits, past_key_values
 
-    def __getitem__(self, index: object) -> Any:
-        return {0: self.logits, 1: self.past_key_values}.get(index) or getattr(self, str(index))
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            return getattr(self, index)
+        return (self.logits, self.past_key_values)[index]
 
 
 class _Withheld(importlib.abc.MetaPathFinder, importlib.abc.Loader):

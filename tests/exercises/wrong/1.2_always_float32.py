@@ -1,0 +1,9 @@
+"""Takes every weight for a float32.
+
+caught by: test_it_agrees_with_minibatch_in_bfloat16
+says: in bfloat16
+"""
+
+
+def decode_step_bytes(num_weights, bytes_per_number, kv_bytes_per_token, batch_size, context):
+    return 4 * num_weights + batch_size * context * kv_bytes_per_token

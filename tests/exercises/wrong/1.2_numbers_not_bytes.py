@@ -1,0 +1,9 @@
+"""Counts weights, not their bytes.
+
+caught by: test_all_the_weights_are_read
+says: 1,000 weights of 4 bytes
+"""
+
+
+def decode_step_bytes(num_weights, bytes_per_number, kv_bytes_per_token, batch_size, context):
+    return num_weights + batch_size * context * kv_bytes_per_token

@@ -1,0 +1,18 @@
+"""Gives the prompt as a tensor of one dimension.
+
+caught by: test_the_first_token_comes_out_of_the_prompts_own_pass
+says: it must be [1, tokens]
+"""
+
+import torch
+
+
+def greedy_decode(model, prompt_token_ids, max_tokens, end_token_id):
+    new, cache, answer = prompt_token_ids, None, []
+    while len(answer) < max_tokens:
+        out = model(torch.tensor(new), past_key_values=cache, use_cache=True)
+        new, cache = [out.logits[0, -1].argmax().item()], out.past_key_values
+        answer += new
+        if new[0] == end_token_id:
+            break
+    return answer

@@ -86,7 +86,7 @@ def decode_step_flops(
 #     out.logits            float [1, tokens that went in, vocabulary]
 #     out.past_key_values   the cache, for the next call; None is for the first
 #
-# input_ids is an int64 tensor of shape [1, tokens].
+# input_ids is an int64 tensor of shape [1, tokens], on model.device.
 # ---------------------------------------------------------------------------------------------
 def greedy_decode(
     model: torch.nn.Module, prompt_token_ids: list[int], max_tokens: int, end_token_id: int

@@ -103,7 +103,7 @@ def decode_step_flops(
 #     out.logits            float [1, tokens that went in, vocabulary]
 #     out.past_key_values   the cache, for the next call; None is for the first
 #
-# input_ids is an int64 tensor of shape [1, tokens].
+# input_ids is an int64 tensor of shape [1, tokens], on model.device.
 #
 # HINT Which token does the last row of logits, out.logits[0, -1], speak about? The one after the
 #      last that went in. argmax() picks it.
@@ -111,7 +111,8 @@ def decode_step_flops(
 #      one over the prompt, n - 1 over a single token. The last token never has to go in.
 # HINT new, cache, answer = prompt_token_ids, None, []
 #      while len(answer) < max_tokens:
-#          out = model(torch.tensor([new]), past_key_values=cache, use_cache=True)
+#          ids = torch.tensor([new], device=model.device)
+#          out = model(ids, past_key_values=cache, use_cache=True)
 #          ...  # the next token: append it, stop if it is the end token
 #          new, cache = [token], out.past_key_values
 # ---------------------------------------------------------------------------------------------
@@ -126,7 +127,8 @@ def greedy_decode(
     # BEGIN SOLUTION
     new, cache, answer = prompt_token_ids, None, []
     while len(answer) < max_tokens:
-        out = model(torch.tensor([new]), past_key_values=cache, use_cache=True)
+        ids = torch.tensor([new], device=model.device)
+        out = model(ids, past_key_values=cache, use_cache=True)
         token = int(out.logits[0, -1].argmax())
         answer.append(token)
         if token == end_token_id:

@@ -134,3 +134,8 @@ class MyStatic(mb.Scheduler):
         """Nobody leaves before everybody has finished."""
         if all(sequence.is_finished for sequence in self.running):
             super().retire(list(self.running))
+
+    def abort(self, sequence: mb.Sequence) -> None:
+        """A batch whose last unfinished member is given up has ended, too."""
+        super().abort(sequence)
+        self.retire([])

@@ -240,7 +240,7 @@ def test_an_exercise_is_edited_checked_mended_and_passes(page, lab):
     press_check(page)
     card = page.locator(".jp-OutputArea-output [role=status]")
     card.get_by_text("wrong").first.wait_for(timeout=60_000)
-    assert "stood still" in card.inner_text()
+    assert "Only 1 joined" in card.inner_text()
     screenshot(page, "exercise-wrong")
 
     replace_in_editor(page, "if self.waiting and", SOLVED_LOOP)

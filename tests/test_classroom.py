@@ -61,8 +61,7 @@ CLASS = {
     "nils": (ready("ctypes.string_at(0)", "import ctypes"), ERROR, 0),
     "olga": ("this is no Python\n", ERROR, 0),
     "paul": (ready("while True: os.fork()", "import os"), ERROR, 0),
-    "quin": (ready("subprocess.run(['touch', TRACE])", f"import subprocess\nTRACE = {str(TRACE)!r}"),
-             ERROR, 0),
+    "quin": (ready(f"subprocess.run(['touch', {str(TRACE)!r}])", "import subprocess"), ERROR, 0),
     "rosa": (ready(f"exec(open({str(ROOT / 'solutions' / FILE)!r}).read())"), ERROR, 0),
     "sven": (ready("sys.path.insert(0, 'solutions')\nimport ex03_dynamic_batching as s\n"
                    "return s.is_ready is not is_ready and s.is_ready(arrival_times, now, "

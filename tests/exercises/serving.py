@@ -137,3 +137,23 @@ def drawn(expected: mb.Engine, got: mb.Engine):
     """The drawing of the first difference, if there is one, for a sentence of one's own."""
     difference = first_difference(expected.trace.steps, got.trace.steps)
     return difference[1] if difference else None
+
+
+def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
+    """The engine may ask again without an update: nothing may be admitted twice or lost."""
+    scheduler.bind(Pool(64, 4), mb.VirtualClock(1.0))
+    for ask in requests:
+        ids = [WORD] * ask.prompt
+        request = mb.Request(ids, max_tokens=MAX_TOKENS)
+        scheduler.add(mb.Sequence(request, ask.name, list(ids), len(ids)))
+    first, second = (
+        sorted((row.sequence.request_id, row.num_tokens) for row in scheduler.plan(0.0).rows)
+        for _ in range(2)
+    )
+    if first != second:
+        raise Wrong(
+            "plan was called twice without an update in between, as after a failed forward pass, "
+            "and gave other rows: ask each sequence what it still needs, remember nothing.",
+            expected=first,
+            got=second,
+        )

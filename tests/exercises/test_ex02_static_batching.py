@@ -1,7 +1,7 @@
 """Judges exercises 2.1 to 2.3: tensors by a model that reads them, the policy by what it does."""
 
 import pytest
-from serving import asks, drawn, same_plan, serve, some_requests
+from serving import asks, drawn, plans_alike_twice, same_plan, serve, some_requests
 
 import minibatch as mb
 from minibatch.course.judging.remote import RemoteScheduler
@@ -199,7 +199,7 @@ def test_who_has_finished_goes_on_as_padding(student):
             )
 
 
-@pytest.mark.task("2.3", points=1)
+@pytest.mark.task("2.3", points=0.5)
 def test_nobody_joins_before_the_batch_has_ended(student):
     requests = [*FIVE[:2], *asks(("D", 3, 3, 1.0), ("E", 6, 5, 2.5))]
     engine = serve(mine(student), requests)
@@ -228,6 +228,11 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
         ) from None
     if [len(step.admitted) for step in engine.trace.steps if step.admitted] != [2, 1]:
         raise Wrong("A and B fill the pool; C comes in the next batch, alone.")
+
+
+@pytest.mark.task("2.3", points=0.5)
+def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
+    plans_alike_twice(mine(student), FIVE)
 
 
 @pytest.mark.task("2.3", points=0.5)

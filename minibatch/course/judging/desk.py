@@ -193,6 +193,7 @@ class Desk:
             policy,
             num_blocks=options["num_blocks"],
             block_size=options["block_size"],
+            attention="reference",  # the others want to store what numba compiles
             clock=mb.VirtualClock(step_time=1),
         )
         engine.run(

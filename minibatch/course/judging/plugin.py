@@ -133,7 +133,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     most = request.config.getoption("max_timeouts")
     if most is not None and len(judging.timed_out) >= most:
         raise TimedOut(
-            f"not judged: {most} tasks before it never ended ({', '.join(judging.timed_out)})"
+            f"not judged: {most} tasks before it never ended ({', '.join(judging.timed_out[:most])})"
         )
     withheld = getattr(request.module, "WITHHELD", {}).get(marker.args[0], {})
     return judging.desk(marker.args[0], withheld)

@@ -322,6 +322,7 @@ def _variables(package_root: Path, home: Path) -> dict[str, str]:
         "PYTHONIOENCODING": "utf-8",
         "HOME": str(home),
         "TMPDIR": str(home),
+        "TORCHINDUCTOR_CACHE_DIR": str(home),  # torch makes this folder if it has to, and cannot
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "NUMBA_NUM_THREADS": "1",

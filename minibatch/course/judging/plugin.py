@@ -132,9 +132,8 @@ def student(request: pytest.FixtureRequest) -> Student:
         raise pytest.UsageError(f"{request.node.nodeid} uses `student` but has no mark `task`")
     most = request.config.getoption("max_timeouts")
     if most is not None and len(judging.timed_out) >= most:
-        raise TimedOut(
-            f"not judged: {most} tasks before it never ended ({', '.join(judging.timed_out[:most])})"
-        )
+        endless = ", ".join(judging.timed_out[:most])
+        raise TimedOut(f"not judged: {most} tasks before it never ended ({endless})")
     withheld = getattr(request.module, "WITHHELD", {}).get(marker.args[0], {})
     return judging.desk(marker.args[0], withheld)
 

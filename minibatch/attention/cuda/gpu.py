@@ -1,0 +1,55 @@
+"""Compiles kernels for the GPU that is there, and launches them on torch's current stream."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from .shim import cuda
+
+MOST_WRAPPERS = 4096
+
+
+class GPU:
+    """A CUDA device as the kernels' launcher. Raises RuntimeError if numba cannot use it."""
+
+    def __init__(self, device: torch.device) -> None:
+        if not cuda.is_available():
+            raise RuntimeError(
+                "numba finds no CUDA driver and compiler: install numba-cuda[cu13] "
+                "(python -m minibatch setup --numba-cuda)"
+            )
+        self.device = torch.device("cuda", device.index or 0)
+        properties = torch.cuda.get_device_properties(self.device)
+        self.num_multiprocessors = properties.multi_processor_count
+        self.compute_capability = (properties.major, properties.minor)
+        cuda.select_device(self.device.index)
+        self._compiled: dict[Callable, object] = {}
+        self._streams: dict[int, object] = {}
+        self._wrappers: dict[tuple, object] = {}
+
+    def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
+        if kernel not in self._compiled:
+            self._compiled[kernel] = cuda.jit(fastmath=True)(kernel)
+        handle = torch.cuda.current_stream(self.device).cuda_stream
+        if handle not in self._streams:
+            self._streams[handle] = cuda.external_stream(handle)
+        launcher = self._compiled[kernel][grid, num_threads, self._streams[handle]]
+        launcher(*(self._wrapped(argument) for argument in arguments))
+
+    def _wrapped(self, argument: object) -> object:
+        """numba's view of a tensor's memory; making one takes longer than a launch, so it is kept.
+
+        It owns nothing: a tensor that comes to lie at the same address, in the same shape, is the
+        same memory to a kernel.
+        """
+        if not isinstance(argument, torch.Tensor):
+            return np.float32(argument)
+        key = (argument.data_ptr(), argument.shape, argument.dtype)
+        if key not in self._wrappers:
+            if len(self._wrappers) >= MOST_WRAPPERS:
+                self._wrappers.clear()
+            bits = argument.view(torch.int16) if argument.dtype == torch.bfloat16 else argument
+            interface = bits.detach().__cuda_array_interface__
+            self._wrappers[key] = cuda.from_cuda_array_interface(interface, owner=None, sync=False)
+        return self._wrappers[key]

@@ -1,0 +1,18 @@
+"""The kernel that stores new tokens' K and V: each goes to its slot of the paged cache."""
+
+from .shim import cuda, uint32
+
+
+def write_kv(
+    key,  # int32 [tokens, words]: bits of the new tokens' K, of all KV heads
+    value,
+    slot_mapping,  # int64 [tokens]
+    key_cache,  # int32 [slots, words]
+    value_cache,
+):
+    """Launch with a grid of [tokens]; any number of threads, which copy side by side."""
+    token = cuda.blockIdx.x
+    slot = slot_mapping[token]
+    for i in range(uint32(cuda.threadIdx.x), uint32(key.shape[1]), uint32(cuda.blockDim.x)):
+        key_cache[slot, i] = key[token, i]
+        value_cache[slot, i] = value[token, i]

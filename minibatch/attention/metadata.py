@@ -23,13 +23,14 @@ class AttentionMetadata:
     """Shapes: T tokens, R rows. Tensors are on the model's device.
 
     query_start_loc: int32 [R + 1]; seq_lens: int32 [R]; block_tables: int32 [R, width];
-    positions, slot_mapping: int64 [T]. As Python ints, for loops over rows: rows, the (start, end,
+    token_rows: int32 [T], the row of each; positions, slot_mapping: int64 [T]. As Python ints, for loops over rows: rows, the (start, end,
     seq_len) of each; num_computed_tokens, how many were in the cache before.
     """
 
     query_start_loc: torch.Tensor
     seq_lens: torch.Tensor
     block_tables: torch.Tensor
+    token_rows: torch.Tensor
     positions: torch.Tensor
     slot_mapping: torch.Tensor
     rows: list[tuple[int, int, int]]
@@ -82,6 +83,7 @@ def build_metadata(
         query_start_loc=to_device(starts),
         seq_lens=to_device(np.array(seq_lens, dtype=np.int32)),
         block_tables=to_device(block_tables),
+        token_rows=to_device(np.repeat(np.arange(num_rows, dtype=np.int32), lengths)),
         positions=to_device(positions),
         slot_mapping=to_device(slots),
         rows=list(zip(starts[:-1].tolist(), starts[1:].tolist(), seq_lens, strict=True)),

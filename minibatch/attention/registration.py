@@ -49,7 +49,11 @@ class ForwardContext:
         """
         layer = module.layer_idx
         key, value = key[0].transpose(0, 1), value[0].transpose(0, 1)
-        self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
+        if hasattr(self.attention, "write_kv"):
+            caches = self.kv_cache.keys[layer], self.kv_cache.values[layer]
+            self.attention.write_kv(*caches, key, value, self.metadata)
+        else:
+            self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
         output = self.attention(
             query[0].transpose(0, 1),
             self.kv_cache.keys[layer],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from sys import _getframe
 from typing import TYPE_CHECKING
@@ -158,6 +159,7 @@ class Watched:
         )
 
 
+@lru_cache(maxsize=None)
 def _site(code: object, instruction: int) -> Site:
     line, _, start, end = list(code.co_positions())[instruction // 2]
     return Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))

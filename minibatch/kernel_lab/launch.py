@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import dis
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import product
 from math import prod
 from sys import _getframe
+from types import CodeType
 
 import numpy as np
 
@@ -48,10 +51,22 @@ def run(
     return launch.report()
 
 
+def emulate(
+    kernel: Callable, grid: int | tuple[int, ...], threads: int | tuple[int, ...], *arguments
+) -> None:
+    """The same without watching, and faster. Raises RuntimeError for what would hang a GPU."""
+    launch = Launch(kernel, _three(grid), _three(threads), None, 0, 10**12, watched=False)
+    launch.run(arguments, seconds=600)
+    if launch.faults:
+        raise RuntimeError(str(launch.faults[0]))
+
+
 class Launch:
     """What is shared by the threads of one launch. `thread` is the one whose turn it is."""
 
-    def __init__(self, kernel, grid, threads, watch, shared_bytes, most_accesses) -> None:
+    def __init__(
+        self, kernel, grid, threads, watch, shared_bytes, most_accesses, watched=True
+    ) -> None:
         if not 0 < prod(threads) <= MOST_THREADS or min(grid) < 1:
             raise ValueError(
                 f"a block of {prod(threads)} threads in a grid of {list(grid)}: a block has 1 to "
@@ -67,6 +82,7 @@ class Launch:
         self._watch = None if watch is None else (*watch, 0, 0)[:3]
         self._shared_bytes, self._left, self._most = shared_bytes, most_accesses, most_accesses
         self._block: Block | None = None
+        self._watched = watched
 
     def run(self, arguments: tuple, seconds: float) -> None:
         names = self.kernel.__code__.co_varnames
@@ -135,14 +151,17 @@ class Launch:
     def shared_array(self, shape: object, dtype: np.dtype) -> Watched:
         """The same array for every thread of the block that comes to the same place."""
         frame = _getframe(2)
-        key = (frame.f_code, frame.f_lasti)
+        key = _site(frame.f_code, frame.f_lasti)
         arrays = self._block.shared
         if key not in arrays:
             shape = shape if isinstance(shape, tuple) else (int(shape),)
             if shape == (0,):
                 shape = (self._shared_bytes // dtype.itemsize,)
-            name = _assigned_name(frame) or "shared array"
+            name = _assigned_name(frame.f_code, frame.f_lasti, "shared array")
             data = np.full(prod(shape), np.nan if dtype.kind == "f" else 0, dtype)
+            if not self._watched:
+                arrays[key] = data.reshape(shape)
+                return arrays[key]
             written = np.zeros(len(data), bool)
             arrays[key] = Watched(self, name, "shared", data, written, shape)
             self.shared.append(arrays[key])
@@ -151,7 +170,10 @@ class Launch:
     def local_array(self, shape: object, dtype: np.dtype) -> Watched:
         shape = shape if isinstance(shape, tuple) else (int(shape),)
         data = np.full(prod(shape), np.nan if dtype.kind == "f" else 0, dtype)
-        name = _assigned_name(_getframe(2)) or "local array"
+        if not self._watched:
+            return data.reshape(shape)
+        frame = _getframe(2)
+        name = _assigned_name(frame.f_code, frame.f_lasti, "local array")
         return Watched(self, name, "local", data, np.zeros(len(data), bool), shape)
 
     def pause(self, block: Block, waiting: list[Thread] | None) -> None:
@@ -180,6 +202,8 @@ class Launch:
             return np.float32(value) if isinstance(value, float) else value
         if not value.flags.c_contiguous:
             raise ValueError(f"{name} is not contiguous: numpy.ascontiguousarray makes it so")
+        if not self._watched:
+            return value.view(np.ndarray)
         written = getattr(value, "written", None)
         flat = value.view(np.ndarray).reshape(-1)
         array = Watched(
@@ -232,17 +256,13 @@ def _three(sizes: int | tuple[int, ...]) -> tuple[int, int, int]:
     return (*(int(size) for size in sizes), 1, 1)[:3]
 
 
-def _assigned_name(frame: object) -> str | None:
-    """The variable that the result of the running call goes to: `q = cuda.shared.array(…)`."""
-    import dis
-
-    for instruction in dis.get_instructions(frame.f_code):
-        if instruction.offset > frame.f_lasti:
-            if instruction.opname.startswith("STORE"):
-                return instruction.argval
-            if instruction.opname not in ("CACHE",):
-                return None
-    return None
+@lru_cache(maxsize=None)
+def _assigned_name(code: CodeType, call: int, otherwise: str) -> str:
+    """The variable that a call's result goes to: q in `q = cuda.shared.array(…)`."""
+    following = (each for each in dis.get_instructions(code) if each.offset > call)
+    instruction = next(following, None)
+    is_stored = instruction is not None and instruction.opname.startswith("STORE")
+    return instruction.argval if is_stored else otherwise
 
 
 def _scalars(thread: Thread) -> dict[str, object]:

@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
-from .arrays import Watched
-from .faults import Fault
+from .arrays import Watched, _site
+from .faults import Fault, Site
 
 SECTOR = 32  # bytes that global memory moves at least
 BANKS, BANK_BYTES = 32, 4
@@ -184,19 +184,19 @@ def warp_instructions(log: list[tuple], per_block: int) -> np.ndarray:
     The n-th time that a lane comes to a place in the source since the warp's threads last met goes
     together with the other lanes' n-th time. Where lanes leave a loop early, that is a guess.
     """
-    codes: dict[object, int] = {}
+    sites: dict[Site, int] = {}
     columns = np.array(
-        [(e[0], e[3], codes.setdefault(e[4], len(codes)), e[5]) for e in log], dtype=np.int64
+        [(e[0], e[3], sites.setdefault(_site(e[4], e[5]), len(sites))) for e in log], dtype=np.int64
     )
-    thread, phase, code, place = columns.T
+    thread, phase, site = columns.T
     block, inside = np.divmod(thread, per_block)
-    own = _group(thread, phase, code, place)
+    own = _group(thread, phase, site)
     order = np.argsort(own, kind="stable")
     starts = np.flatnonzero(np.diff(own[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(order)))
     nth = np.empty(len(order), np.int64)
     nth[order] = np.arange(len(order)) - np.repeat(starts, sizes)
-    return _group(block, inside // 32, phase, code, place, nth)
+    return _group(block, inside // 32, phase, site, nth)
 
 
 def _group(*keys: np.ndarray) -> np.ndarray:
@@ -209,14 +209,7 @@ def _group(*keys: np.ndarray) -> np.ndarray:
 
 
 def _lines(log: list[tuple]) -> list[int]:
-    tables: dict[object, list[int]] = {}
-    lines = []
-    for entry in log:
-        code = entry[4]
-        if code not in tables:
-            tables[code] = [position[0] or 0 for position in code.co_positions()]
-        lines.append(tables[code][entry[5] // 2])
-    return lines
+    return [_site(entry[4], entry[5]).line for entry in log]
 
 
 def _sectors(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -42,17 +43,15 @@ class _Rebuilder:
         if function in self._known:
             return self._known[function]
         names: dict[str, object] = {"__builtins__": builtins}
-        copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        self._known[function] = copy
-        for name in _names(function.__code__):
-            if name in function.__globals__:
-                names[name] = self._substitute(function.__globals__[name])
-        if function.__closure__:
-            cells = tuple(CellType(self._substitute(c.cell_contents)) for c in function.__closure__)
-            copy = FunctionType(
-                function.__code__, names, function.__name__, function.__defaults__, cells
-            )
-            self._known[function] = copy
+        cells = tuple(CellType() for _ in function.__closure__ or ())
+        copy = FunctionType(
+            function.__code__, names, function.__name__, function.__defaults__, cells
+        )
+        self._known[function] = copy  # before its names, which may lead back here
+        for name in _names(function.__code__) & function.__globals__.keys():
+            names[name] = self._substitute(function.__globals__[name])
+        for cell, original in zip(cells, function.__closure__ or (), strict=True):
+            cell.cell_contents = self._substitute(original.cell_contents)
         return copy
 
     def _substitute(self, thing: object) -> object:
@@ -156,7 +155,8 @@ def _narrow(number: object, array: Watched) -> object:
 
 
 def _load_16_bytes(array: Watched, index: int, into: Watched, at: int) -> None:
-    numbers = array.load(index, 16 // array.itemsize)
+    number = 16 // array.itemsize
+    numbers = array.load(index, number) if isinstance(array, Watched) else array[index:][:number]
     for i, number in enumerate(numbers):
         into[at + i] = _widen(number)
 
@@ -328,21 +328,29 @@ class _Atomic:
     """Reads and writes in one, which no other thread comes between."""
 
     def add(self, array: Watched, index: object, value: object) -> object:
-        return array.update(index, lambda old: old + value)
+        return _update(array, index, lambda old: old + value)
 
     def sub(self, array: Watched, index: object, value: object) -> object:
-        return array.update(index, lambda old: old - value)
+        return _update(array, index, lambda old: old - value)
 
     def max(self, array: Watched, index: object, value: object) -> object:
-        return array.update(index, lambda old: max(old, value))
+        return _update(array, index, lambda old: max(old, value))
 
     def min(self, array: Watched, index: object, value: object) -> object:
-        return array.update(index, lambda old: min(old, value))
+        return _update(array, index, lambda old: min(old, value))
 
     def exch(self, array: Watched, index: object, value: object) -> object:
-        return array.update(index, lambda old: value)
+        return _update(array, index, lambda old: value)
 
     def cas(self, array: Watched, index: object, expected: object, value: object) -> object:
-        return array.update(index, lambda old: value if old == expected else old)
+        return _update(array, index, lambda old: value if old == expected else old)
 
 
+
+
+def _update(array: object, index: object, change: Callable) -> object:
+    if isinstance(array, Watched):
+        return array.update(index, change)
+    old = array[index]
+    array[index] = change(old)
+    return old

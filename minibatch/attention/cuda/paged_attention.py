@@ -141,7 +141,7 @@ class PagedAttention:
             _tiled(tiling, heads // kv_heads, parts > 1),
             (num_tokens, kv_heads * tiling.slices, parts),
             NUM_THREADS,
-            *(query, key_cache.flatten(), value_cache.flatten()),
+            *(query.flatten(), key_cache.flatten(), value_cache.flatten()),
             *(tables, token_rows, positions, scale),
             *((output, *partial[1:]) if parts == 1 else partial),
         )

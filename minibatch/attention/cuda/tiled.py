@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .shim import cuda, float32, load_16_bytes, narrow, uint32, widen
+from .shim import cuda, float32, load_16_bytes, narrow, uint32
 
 WARP = 32
 NUM_THREADS = 128
@@ -71,16 +71,17 @@ def make_tiled(tiling: Tiling, group: int, split: bool):
     """The kernel for one shape. Launch with a grid of [tokens, kv_heads * slices, parts]."""
     HEAD_DIM, BLOCK_SIZE, KV_HEADS = tiling.head_dim, tiling.block_size, tiling.kv_heads
     HEADS, SLICES, GROUP = tiling.heads, tiling.slices, group
+    NUM_HEADS = KV_HEADS * GROUP
     LANES, PIECES, PER_LOAD = tiling.lanes, tiling.pieces, tiling.per_load
     TEAMS, STEPS = tiling.teams, tiling.lanes.bit_length() - 1
     AT_ONCE = tiling.at_once
     WIDTH = PIECES * PER_LOAD  # numbers of a K that one lane holds
-    PADDED = LANES * WIDTH
+    SKEWED = NUM_THREADS + WARP // PER_LOAD  # so that a warp that reads back meets 32 banks
     LOADED = AT_ONCE * WIDTH
     STRIDE = TEAMS * AT_ONCE
 
     def paged_attention_tiled(
-        query,  # [tokens, heads, head_dim]
+        query,  # flat: [tokens, heads, head_dim]
         key_cache,  # the whole pool, flat; its K lie at [block, offset, kv_head]
         value_cache,
         block_tables,  # int32 [rows, width]
@@ -107,16 +108,21 @@ def make_tiled(tiling: Tiling, group: int, split: bool):
 
         q = cuda.local.array((HEADS, WIDTH), float32)
         result = cuda.local.array((HEADS, WIDTH), float32)
+        loaded = cuda.local.array(WIDTH, float32)
         highest = cuda.local.array(HEADS, float32)
         total = cuda.local.array(HEADS, float32)
         for h in range(HEADS):
             highest[h], total[h] = LOWEST, float32(0)
             for e in range(WIDTH):
-                d = uint32((e // PER_LOAD * LANES + lane) * PER_LOAD + e % PER_LOAD)
-                q[h, e] = float32(0)
-                result[h, e] = float32(0)
-                if h < num_heads and d < HEAD_DIM:
-                    q[h, e] = widen(query[token, first_head + h, d]) * scale
+                q[h, e] = result[h, e] = loaded[e] = float32(0)
+            if h < num_heads:
+                base = (token * NUM_HEADS + first_head + h) * HEAD_DIM
+                for p in range(PIECES):
+                    d = uint32((p * LANES + lane) * PER_LOAD)
+                    if d < HEAD_DIM:
+                        load_16_bytes(query, base + d, loaded, p * PER_LOAD)
+                for e in range(WIDTH):
+                    q[h, e] = loaded[e] * scale
 
         keys = cuda.local.array(LOADED, float32)
         values = cuda.local.array(LOADED, float32)
@@ -172,25 +178,26 @@ def make_tiled(tiling: Tiling, group: int, split: bool):
 
         team_highest = cuda.shared.array((TEAMS, HEADS), float32)
         team_total = cuda.shared.array((TEAMS, HEADS), float32)
-        team_result = cuda.shared.array((TEAMS, HEADS, PADDED), float32)
+        team_result = cuda.shared.array((HEADS, WIDTH, SKEWED), float32)
         for h in range(HEADS):
             if lane == 0:
                 team_highest[team, h] = highest[h]
                 team_total[team, h] = total[h]
             for e in range(WIDTH):
-                d = uint32((e // PER_LOAD * LANES + lane) * PER_LOAD + e % PER_LOAD)
-                team_result[team, h, d] = result[h, e]
+                team_result[h, e, thread] = result[h, e]
         cuda.syncthreads()
 
         for index in range(thread, num_heads * uint32(HEAD_DIM), NUM_THREADS):
             h, d = uint32(index) // uint32(HEAD_DIM), uint32(index) % uint32(HEAD_DIM)
+            whose = d // uint32(PER_LOAD) % uint32(LANES)  # the lane that holds element d, and where
+            e = d // uint32(LANES * PER_LOAD) * uint32(PER_LOAD) + d % uint32(PER_LOAD)
             top, weights, merged = LOWEST, float32(0), float32(0)
             for i in range(TEAMS):
                 top = max(top, team_highest[i, h])
             for i in range(TEAMS):
                 share = math.exp(team_highest[i, h] - top)
                 weights += team_total[i, h] * share
-                merged += team_result[i, h, d] * share
+                merged += team_result[h, e, i * LANES + whose] * share
             head = first_head + h
             if split:
                 output[part, token, head, d] = merged

@@ -1,0 +1,38 @@
+"""Paged attention as numba CUDA kernels.
+
+    simple.py           one thread block per (token, head), shared memory and barriers: to learn from
+    tiled.py            K and V pass once for all heads that share them; cut in parts, if need be
+    write_kv.py         stores new tokens' K and V
+    shim.py             the one import of numba's CUDA
+    paged_attention.py  checks a call, cuts it to the machine, launches
+    gpu.py              compiles, and launches on torch's stream
+"""
+
+import warnings
+
+import torch
+
+from ..gather_sdpa import gather_sdpa_attention
+from ..registration import AttentionFunction
+
+
+def kernel_attention(kernel: str, device: torch.device) -> AttentionFunction:
+    """ "simple", "tiled" or "split" on a GPU, or emulated in the kernel lab on a CPU.
+
+    "auto", on a GPU: the best of them, or torch's gathered attention where numba has no compiler.
+    """
+    from .paged_attention import PagedAttention
+
+    if device.type == "cpu":
+        from ...kernel_lab.emulation import Emulation
+
+        return PagedAttention(kernel, Emulation())
+    from .gpu import GPU
+
+    try:
+        return PagedAttention(kernel, GPU(device))
+    except RuntimeError as error:
+        if kernel != "auto":
+            raise
+        warnings.warn(f"{error}. Attention goes through torch's own kernels.", stacklevel=3)
+        return gather_sdpa_attention

@@ -15,6 +15,9 @@ import minibatch as mb
 #
 # A minibus leaves when it is full, or when the first passenger has waited long enough. Nobody in
 # it: it stays.
+#
+# Seconds are floats: compare `now` with the sum, arrival + max_wait, which is what an alarm would be
+# set to. The difference, now - arrival, can come out a rounding error below max_wait.
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
     """Whether a batch of those who wait should start now.
@@ -43,7 +46,7 @@ class MyDynamic(mb.Static):
     # While a batch runs, or once one is ready, `super().plan(now)` does the rest: it is Static's.
     # Otherwise answer with a plan without rows that says when to ask again:
     # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
-    # another request arrives.)
+    # another request arrives, and when nobody waits at all: then Static's plan has no rows.)
     #
     # self.waiting holds the sequences that wait, oldest first; each has an arrival_time.
     # -----------------------------------------------------------------------------------------

@@ -16,11 +16,14 @@ import minibatch as mb
 # A minibus leaves when it is full, or when the first passenger has waited long enough. Nobody in
 # it: it stays.
 #
+# Seconds are floats: compare `now` with the sum, arrival + max_wait, which is what an alarm would
+# be set to. The difference, now - arrival, can come out a rounding error below max_wait.
+#
 # HINT Three questions, in this order: is anybody there? is it full? how long has the oldest waited?
-# HINT The oldest is arrival_times[0]. It has waited now - arrival_times[0] seconds, and exactly
-#      max_wait is long enough.
+# HINT The oldest is arrival_times[0]. Its patience ends at arrival_times[0] + max_wait, and at that
+#      very moment it has waited long enough.
 # HINT if not arrival_times: return False
-#      return (full) or (the oldest has waited max_wait or more)
+#      return (full) or now >= (the end of the oldest's patience)
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
     """Whether a batch of those who wait should start now.
@@ -33,7 +36,7 @@ def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wa
     if not arrival_times:
         return False
     is_full = len(arrival_times) >= max_batch_size
-    return is_full or now - arrival_times[0] >= max_wait
+    return is_full or now >= arrival_times[0] + max_wait
     # END SOLUTION
 
 
@@ -52,7 +55,7 @@ class MyDynamic(mb.Static):
     # While a batch runs, or once one is ready, `super().plan(now)` does the rest: it is Static's.
     # Otherwise answer with a plan without rows that says when to ask again:
     # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
-    # another request arrives.)
+    # another request arrives, and when nobody waits at all: then Static's plan has no rows.)
     #
     # self.waiting holds the sequences that wait, oldest first; each has an arrival_time.
     #

@@ -68,7 +68,7 @@ class MyContinuous(mb.Scheduler):
     #
     # The forward pass is done. Each sequence takes in what its row has computed, and the token that
     # came back for it, if any. Whoever has finished leaves at once: out of self.running, its blocks
-    # back to the pool. Return those who finished in this step.
+    # back to the pool, its block table empty. Return those who finished in this step.
     #
     # You may use: row.sequence.advance(num_tokens, token, now), sequence.is_finished,
     # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:
@@ -115,7 +115,8 @@ class MyContinuous(mb.Scheduler):
 #
 # the bytes of K and V that the step's attention has to read. Each row reads the keys and values of
 # its own sequence once, in every layer: all of `row.seq_len` tokens, rows that are only padding
-# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/kv_cache.py`).
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/kv_cache.py`), of
+# `self.model.kv_shapes` and `self.model.dtype`, which every model of minibatch has.
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #

@@ -36,6 +36,6 @@ def choose(attention: str | AttentionFunction, device: torch.device) -> Attentio
 
         return cpu_attention
     raise ValueError(
-        f'attention is {attention!r} on {device}; choose "auto", "reference", "gather", "cpu" (on a '
-        'CPU), "simple", "tiled" or "split", or give a function'
+        f'attention is {attention!r} on {device}; choose "auto", "reference", "gather", "cpu" (on '
+        'a CPU), "simple", "tiled" or "split", or give a function'
     )

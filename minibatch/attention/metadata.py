@@ -23,8 +23,9 @@ class AttentionMetadata:
     """Shapes: T tokens, R rows. Tensors are on the model's device.
 
     query_start_loc: int32 [R + 1]; seq_lens: int32 [R]; block_tables: int32 [R, width];
-    token_rows: int32 [T], the row of each; positions, slot_mapping: int64 [T]. As Python ints, for loops over rows: rows, the (start, end,
-    seq_len) of each; num_computed_tokens, how many were in the cache before.
+    token_rows: int32 [T], the row of each; positions, slot_mapping: int64 [T]. As Python ints, for
+    loops over rows: rows, the (start, end, seq_len) of each; num_computed_tokens, how many were in
+    the cache before.
     """
 
     query_start_loc: torch.Tensor

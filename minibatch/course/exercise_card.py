@@ -15,7 +15,7 @@ from minibatch.course.exercises.source import Task
 
 
 class ExerciseCard(ipywidgets.VBox):
-    """Of one task. `answer` holds what the last button brought, as HTML."""
+    """Of one task. `answer` holds what the last button brought, as HTML, above the last verdict."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -27,7 +27,7 @@ class ExerciseCard(ipywidgets.VBox):
             "Reset", "undo", f"put the stub of {task.id} back; keeps a copy"
         )
         self.answer = ipywidgets.HTML()
-        self._sure = False
+        self._sure, self._verdict = False, ""
         self.check_button.on_click(lambda _: self._press(self._check))
         self.hint_button.on_click(lambda _: self._press(self._hint))
         self.reset_button.on_click(lambda _: self._press(self._reset))
@@ -46,12 +46,14 @@ class ExerciseCard(ipywidgets.VBox):
         finally:
             for button in buttons:
                 button.disabled = False
-        self.answer.value = f'<div role="status" aria-live="polite">{shown}</div>'
+        verdict = "" if action == self._check else self._verdict
+        self.answer.value = f'<div role="status" aria-live="polite">{shown}</div>{verdict}'
 
     def _check(self) -> str:
         self._sure = False
         self.answer.value = '<div role="status">Checking …</div>'
-        return learner.check(self.task.id).html
+        self._verdict = learner.check(self.task.id).html
+        return self._verdict
 
     def _hint(self) -> str:
         self._sure = False
@@ -61,7 +63,7 @@ class ExerciseCard(ipywidgets.VBox):
         if not self._sure:
             self._sure = True
             return "<p>Press Reset once more to put the stub back. A copy of yours is kept.</p>"
-        self._sure = False
+        self._sure, self._verdict = False, ""
         return learner.reset(self.task.id).html
 
 

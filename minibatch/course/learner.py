@@ -69,16 +69,18 @@ def check(name: str | None = None) -> Check:
 
 
 def hint(name: str, number: int | None = None) -> Shown:
-    """The next hint of a task, or the one of that number; each says more than the one before."""
+    """The next hint of a task after those before it, or the one of that number alone."""
     (task,) = _one(name)
     progress = Progress()
+    shown = [number]
     if number is None:
         number = min(progress[task.id].num_hints + 1, len(task.hints))
+        shown = list(range(1, number + 1))
     if not 1 <= number <= len(task.hints):
         raise ValueError(f"exercise {task.id} has hints 1 to {len(task.hints)}, not {number}")
     progress.note_hint(task, number)
     title = f"Hint {number} of {len(task.hints)} for exercise {task.id}"
-    return _text(title, task.hints[number - 1])
+    return _text(title, "\n\n".join(task.hints[n - 1] for n in shown))
 
 
 def solution(name: str, insist: bool = False) -> Shown:
@@ -139,7 +141,7 @@ def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
     outcome = entry.outcome or NOT_ATTEMPTED
     state = f"{SYMBOLS[outcome]} {outcome if entry.outcome else 'not checked yet'}"
     if entry.outcome and not progress.is_current(task):
-        state += ", changed since"
+        state += ", its file changed since"
     if entry.num_hints:
         state += f", {entry.num_hints} of {len(task.hints)} hints"
     dots = "●" * task.difficulty + "○" * (5 - task.difficulty)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from math import prod
 from sys import _getframe
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .faults import Fault, Site
+from .faults import Site
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -65,7 +65,9 @@ class Watched:
         if type(index) is not tuple:
             index = (index,)
         if len(index) > self.ndim:
-            raise IndexError(f"{self.name} has {self.ndim} dimensions, and got {len(index)} indices")
+            raise IndexError(
+                f"{self.name} has {self.ndim} dimensions, and got {len(index)} indices"
+            )
         flat = self._offset
         for number, length, stride in zip(index, self.shape, self._strides, strict=False):
             if not 0 <= number < length:
@@ -159,7 +161,7 @@ class Watched:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _site(code: object, instruction: int) -> Site:
     line, _, start, end = list(code.co_positions())[instruction // 2]
     return Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))

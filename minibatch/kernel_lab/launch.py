@@ -7,7 +7,7 @@ import dis
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from math import prod
 from sys import _getframe
@@ -108,7 +108,13 @@ class Launch:
             find_races(array, prod(self.threads), self)
         self.faults.sort(key=lambda fault: (fault.site.file, fault.site.line))
         return Report(
-            self.kernel, self.grid, self.threads, self.faults, self.globals, self.shared, self.pauses
+            self.kernel,
+            self.grid,
+            self.threads,
+            self.faults,
+            self.globals,
+            self.shared,
+            self.pauses,
         )
 
     # what arrays and threads ask of it
@@ -207,7 +213,12 @@ class Launch:
         written = getattr(value, "written", None)
         flat = value.view(np.ndarray).reshape(-1)
         array = Watched(
-            self, name, "global", flat, None if written is None else written.reshape(-1), value.shape
+            self,
+            name,
+            "global",
+            flat,
+            None if written is None else written.reshape(-1),
+            value.shape,
         )
         self.globals.append(array)
         return array
@@ -256,7 +267,7 @@ def _three(sizes: int | tuple[int, ...]) -> tuple[int, int, int]:
     return (*(int(size) for size in sizes), 1, 1)[:3]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _assigned_name(code: CodeType, call: int, otherwise: str) -> str:
     """The variable that a call's result goes to: q in `q = cuda.shared.array(…)`."""
     following = (each for each in dis.get_instructions(code) if each.offset > call)

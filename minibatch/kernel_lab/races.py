@@ -25,7 +25,9 @@ def find_races(array: Watched, threads_per_block: int, launch: Launch) -> None:
         return
     columns = np.array([(e[0], e[1], e[6], e[7], e[8]) for e in log], dtype=np.int64)
     order = np.repeat(np.arange(len(log)), columns[:, 4])  # a wide load is several elements
-    within = np.arange(len(order)) - np.repeat(np.cumsum(columns[:, 4]) - columns[:, 4], columns[:, 4])
+    within = np.arange(len(order)) - np.repeat(
+        np.cumsum(columns[:, 4]) - columns[:, 4], columns[:, 4]
+    )
     thread, epoch, place, how = (columns[order, i] for i in range(4))
     place = place + within
     block = thread // threads_per_block

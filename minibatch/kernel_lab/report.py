@@ -160,7 +160,8 @@ class Report:
             f"{self.kernel.__name__}: {prod(self.grid)} blocks of {prod(self.threads)} threads",
             f"{len(self.faults)} faults" if self.faults else "no faults",
             *(f"  {fault}" for fault in self.faults),
-            f"{self.loads_per_output:,.1f} loads per output; at least {self.least_loads_per_output:,.1f}",
+            f"{self.loads_per_output:,.1f} loads per output; at least "
+            f"{self.least_loads_per_output:,.1f}",
             f"{self.bytes_read:,} bytes read in sectors; at least {self.least_bytes_read:,}",
         ]
         for t in self.traffic:

@@ -114,7 +114,8 @@ def _integer(name: str) -> object:
 
 
 _TYPES = {
-    **{f"{sign}int{bits}": _integer(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{name: _integer(name) for name in ("int8", "int16", "int32", "int64")},
+    **{name: _integer(name) for name in ("uint8", "uint16", "uint32", "uint64")},
     **{name: getattr(np, name) for name in ("float16", "float32", "float64")},
     "boolean": bool,
     "bool": bool,
@@ -192,9 +193,7 @@ class Cuda:
         return where[0] if ndim == 1 else where[:ndim]
 
     def gridsize(self, ndim: int) -> int | tuple[int, ...]:
-        sizes = tuple(
-            a * b for a, b in zip(self._launch.grid, self._launch.threads, strict=True)
-        )
+        sizes = tuple(a * b for a, b in zip(self._launch.grid, self._launch.threads, strict=True))
         return sizes[0] if ndim == 1 else sizes[:ndim]
 
     # arrays of a block, of a thread
@@ -344,8 +343,6 @@ class _Atomic:
 
     def cas(self, array: Watched, index: object, expected: object, value: object) -> object:
         return _update(array, index, lambda old: value if old == expected else old)
-
-
 
 
 def _update(array: object, index: object, change: Callable) -> object:

@@ -162,7 +162,9 @@ class Block:
             where = _whereabouts(absent[0])
             why = f"{_names(absent)} of its mask {meeting.mask:#x} never come: {where}"
         else:
-            why = f"its mask {meeting.mask:#x} names lanes that the warp does not have ({beyond:#x})"
+            why = (
+                f"its mask {meeting.mask:#x} names lanes that the warp does not have ({beyond:#x})"
+            )
         others = [absent[0].waits.site] if absent and absent[0].waits else []
         self.launch.fault(
             "shuffle" if meeting.what != SYNC_WARP else "deadlock",
@@ -182,6 +184,7 @@ def wait(launch: Launch, meeting: Meeting) -> object:
 
 
 def meeting(what: str, depth: int = 2, **more: object) -> Meeting:
+    """Of the kernel that called, `depth` frames up from here."""
     frame = _getframe(depth)
     return Meeting(what, _site(frame.f_code, frame.f_lasti), frame, **more)
 

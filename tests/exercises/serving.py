@@ -96,7 +96,14 @@ def serve(
         try:
             engine.step()
         except (ValueError, RuntimeError) as error:
-            raise Wrong(f"In step {number}: {error}.") from None
+            if "gave no rows" in str(error) and scheduler.running:
+                running = ", ".join(s.request_id for s in scheduler.running)
+                raise Wrong(
+                    f"In step {number} the plan has no rows, though {running} runs: everyone in "
+                    "self.running has a row, and who has just joined too."
+                ) from None
+            said = str(error).replace("RemoteScheduler.plan", "your plan")
+            raise Wrong(f"In step {number}: {said}.") from None
     return engine
 
 

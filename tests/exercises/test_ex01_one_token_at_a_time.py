@@ -220,7 +220,7 @@ def same_tokens(expected, got, prompt, sentence):
 
 
 @pytest.mark.task("1.4", points=1)
-def test_the_first_token_comes_out_of_the_prompts_own_pass(student, rng):
+def test_the_first_token_comes_out_of_the_pass_over_the_prompt(student, rng):
     model = random_model(rng)
     for prompt in (PROMPT, random_prompt(rng, 5), random_prompt(rng, 9)):
         got, _ = decode(student, model, prompt, 1)

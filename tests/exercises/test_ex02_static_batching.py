@@ -133,13 +133,18 @@ def test_a_batch_runs_as_long_as_its_longest_answer(student):
 @pytest.mark.task("2.2", points=0.5)
 def test_batches_are_formed_in_order(student):
     said = "the first four are one batch, the next four another: each runs to its own longest."
-    share(student, [20, 45, 80, 120, 150, 90, 60, 200], 4, said)
+    share(student, [20, 45, 80, 200, 150, 90, 60, 200], 4, said)
     share(student, [5, 1, 1, 5], 2, said)
 
 
 @pytest.mark.task("2.2", points=0.5)
 def test_every_slot_step_counts_the_same(student, rng):
-    said = "divide all padding by all slot-steps at the end; the last batch has fewer slots."
+    said = (
+        "a mean of the batches' shares gives a short batch as much weight as a long one: divide "
+        "all padding by all slot-steps, once, at the end."
+    )
+    share(student, [10, 2, 100, 90], 2, said)
+    said = "the last batch has one sequence, and so one slot."
     share(student, [10, 2, 100], 2, said)
     for _ in range(5):
         lengths = [rng.randint(1, 60) for _ in range(rng.randint(1, 12))]
@@ -169,16 +174,24 @@ def test_a_batch_takes_who_waits_up_to_its_size(student):
 
 @pytest.mark.task("2.3", points=0.5)
 def test_short_prompts_are_padded_to_the_longest(student):
-    engine = serve(mine(student), FIVE, steps=1)
-    lengths = {
-        r.request_id: r.num_tokens + r.num_padding_tokens for r in engine.trace.steps[0].rows
-    }
+    engine = serve(mine(student), FIVE, steps=2)
+    lengths, after = (
+        {r.request_id: r.num_tokens + r.num_padding_tokens for r in step.rows}
+        for step in engine.trace.steps
+    )
     if set(lengths.values()) != {7}:
         raise Wrong(
             "The rows of a step are equally long: B's prompt has 7 tokens, so A's row has 4 and 3 "
             "of padding, C's 5 and 2.",
             expected={"A": 7, "B": 7, "C": 7},
             got=lengths,
+        )
+    if set(after.values()) != {1}:
+        raise Wrong(
+            "In step 2 every prompt is computed, and each row has 1 token to compute: pad to the "
+            "longest of this step's rows, not to the longest prompt.",
+            expected={"A": 1, "B": 1, "C": 1},
+            got=after,
         )
 
 
@@ -228,6 +241,14 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
         ) from None
     if [len(step.admitted) for step in engine.trace.steps if step.admitted] != [2, 1]:
         raise Wrong("A and B fill the pool; C comes in the next batch, alone.")
+    requests = asks(("A", 4, 12), ("B", 16, 16), ("C", 2, 2))  # of up to 12: A 4 blocks, B 7, C 4
+    engine = serve(mine(student), requests, num_blocks=9, max_tokens=12)
+    if [list(step.admitted) for step in engine.trace.steps if step.admitted][0] != ["A"]:
+        raise Wrong(
+            "B did not fit into the pool, and C, who came later, overtook it. Take from the head "
+            "of the queue and stop at the first that does not fit, or one who needs much waits "
+            "for ever."
+        )
 
 
 @pytest.mark.task("2.3", points=0.5)

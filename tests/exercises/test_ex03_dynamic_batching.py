@@ -51,6 +51,17 @@ def test_otherwise_it_waits(student, rng):
         size, window = rng.randrange(1, 8), rng.randrange(0, 24) / 8
         expected = len(times) >= size or now - times[0] >= window
         ready(student, expected, "look at the three questions again.", times, now, size, window)
+    arrival, window = next(
+        (a / 100, w / 100)
+        for a in range(rng.randrange(1, 40), 400)
+        for w in range(1, 100)
+        if (a / 100 + w / 100) - a / 100 < w / 100
+    )
+    said = (
+        "the oldest's patience ends at this very moment. now - arrival comes out a rounding error "
+        "below max_wait: compare now with arrival + max_wait."
+    )
+    ready(student, True, said, [arrival], arrival + window, 8, window)
 
 
 # 3.2 ---------------------------------------------------------------------------------------------

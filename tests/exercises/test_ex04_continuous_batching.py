@@ -43,7 +43,10 @@ def planning(student, max_batch_size=3):
 
 
 def updating(student, max_batch_size=3, **options):
-    """The learner's update; who runs is decided here, so that 4.1 need not be written."""
+    """The learner's update; who runs is decided here, so that 4.1 need not be written.
+
+    Rows come in another order than the sequences run.
+    """
     return LedScheduler(student, "MyContinuous", max_batch_size, **options)
 
 
@@ -142,17 +145,23 @@ def joined(engine):
 
 @pytest.mark.task("4.1", points=0.5)
 def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
-    """12 blocks of 4, answers of up to 12: A and B may need 4 each, C 8, D 4."""
-    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 20, 8), ("D", 1, 2))
+    """11 blocks of 4, answers of up to 12: A and B may need 4 each, C 6, for its prompt 3, D 3."""
+    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 12, 8), ("D", 1, 2))
     try:
-        engine = serve(planning(student, 4), requests, num_blocks=12, max_tokens=12)
+        engine = serve(planning(student, 4), requests, num_blocks=11, max_tokens=12)
     except Raised as error:
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
             "The pool ran dry. When a sequence joins, take blocks for all it may ever need "
-            "(max_num_tokens), and let it wait if self.can_grow says that there are too few."
+            "(max_num_tokens), and let it wait if self.can_grow says that there are too few for "
+            "just as many."
         ) from None
+    if len(engine.trace.steps[0].rows) < 2:
+        raise Wrong(
+            "A and B may need 4 blocks each, 11 are free, and only A joined: ask for "
+            "max_num_tokens, prompt and longest answer, and for no more."
+        )
     if joined(engine) != "A, B, C, D":
         raise Wrong(
             "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
@@ -232,8 +241,8 @@ def test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks(student):
 
 @pytest.mark.task("4.2", points=0.5)
 def test_those_who_finished_are_returned_and_only_they(student):
-    """C's prompt alone is longer than the longest answer allowed."""
-    serve(updating(student), asks(("A", 4, 6), ("B", 7, 2), ("C", 25, 4)))
+    """C's prompt alone is longer than the longest answer allowed; D ends at max_tokens."""
+    serve(updating(student), asks(("A", 4, 6), ("B", 7, 2), ("C", 25, 4), ("D", 3, 99)))
 
 
 @pytest.mark.task("4.2", points=0.5)
@@ -326,7 +335,8 @@ def test_a_decode_step_reads_the_whole_context(student):
         expected,
         got,
         "its one new token attends to everything before it, and so reads the K and the V of all "
-        "row.seq_len tokens, not of the new one alone.",
+        "row.seq_len tokens: not of the new one alone, and not of the token that the step has "
+        "only just sampled.",
         skip=1,
     )
 
@@ -357,7 +367,12 @@ def test_every_layer_and_the_kind_of_number_count(student):
 @pytest.mark.task("4.3", points=1)
 def test_rows_of_padding_read_too(student):
     expected, got = probe(student, [["A", 6, 2], ["B", 3, 6]], policy="Static")
-    compare(expected, got, "A has ended, and its padding row is still computed over A's context.")
+    compare(
+        expected,
+        got,
+        "each row reads its row.seq_len tokens: no more for the padding of a short prompt, and no "
+        "less once its sequence has ended.",
+    )
 
 
 @pytest.mark.task("4.3", points=1)

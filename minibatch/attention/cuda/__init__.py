@@ -1,11 +1,11 @@
 """Paged attention as numba CUDA kernels.
 
-    simple.py           one thread block per (token, head), shared memory and barriers: to learn from
-    tiled.py            K and V pass once for all heads that share them; cut in parts, if need be
-    write_kv.py         stores new tokens' K and V
-    shim.py             the one import of numba's CUDA
-    paged_attention.py  checks a call, cuts it to the machine, launches
-    gpu.py              compiles, and launches on torch's stream
+simple.py           one thread block per (token, head), shared memory and barriers: to learn from
+tiled.py            K and V pass once for all heads that share them; cut in parts, if need be
+write_kv.py         stores new tokens' K and V
+shim.py             the one import of numba's CUDA
+paged_attention.py  checks a call, cuts it to the machine, launches
+gpu.py              compiles, and launches on torch's stream
 """
 
 import warnings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -170,6 +170,6 @@ class PagedAttention:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _tiled(tiling: Tiling, group: int, split: bool) -> Callable:
     return make_tiled(tiling, group, split)

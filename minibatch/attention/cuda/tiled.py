@@ -189,7 +189,9 @@ def make_tiled(tiling: Tiling, group: int, split: bool):
 
         for index in range(thread, num_heads * uint32(HEAD_DIM), NUM_THREADS):
             h, d = uint32(index) // uint32(HEAD_DIM), uint32(index) % uint32(HEAD_DIM)
-            whose = d // uint32(PER_LOAD) % uint32(LANES)  # the lane that holds element d, and where
+            whose = (
+                d // uint32(PER_LOAD) % uint32(LANES)
+            )  # the lane that holds element d, and where
             e = d // uint32(LANES * PER_LOAD) * uint32(PER_LOAD) + d % uint32(PER_LOAD)
             top, weights, merged = LOWEST, float32(0), float32(0)
             for i in range(TEAMS):

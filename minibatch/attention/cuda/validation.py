@@ -8,9 +8,7 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 MAX_HEAD_DIM = 256
 
 
-def check_tensors(
-    query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.Tensor
-) -> None:
+def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.Tensor) -> None:
     """Raises ValueError, with the numbers, for what the kernels do not have."""
     heads, head_dim = query.shape[1:]
     _, _, kv_heads, cache_dim = key_cache.shape
@@ -91,4 +89,6 @@ def check_metadata(
 def _inside(what: str, ids: torch.Tensor, end: int) -> None:
     outside = (ids < 0) | (ids >= end)
     if outside.any():
-        raise ValueError(f"{what} {int(ids[outside][0])} is not in the pool, which has 0 to {end - 1}")
+        raise ValueError(
+            f"{what} {int(ids[outside][0])} is not in the pool, which has 0 to {end - 1}"
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import sys
 
+from minibatch.course.exercises.source import all_tasks
 from minibatch.course.judging.drawing import LEGEND, Drawing
 from minibatch.course.judging.verdict import (
     ERROR,
@@ -46,7 +47,7 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
     line = headline(verdict)
     lines = [f"\033[1;{_INKS[verdict.outcome]}m{line}\033[0m" if colour else line]
     if verdict.outcome == NOT_ATTEMPTED:
-        return "\n".join([*lines, f"   Write it in {verdict.stem}.py, save, and check again."])
+        return "\n".join([*lines, f"   {_where_to_write(verdict)}"])
     for result in _shown(verdict):
         lines.append(f"   {SYMBOLS[result.outcome]} {result.statement} ({result.points:g})")
     problem = _told(verdict)
@@ -75,7 +76,7 @@ def as_html(verdict: Verdict) -> str:
         f"{verdict.points:g} of {verdict.max_points:g} points",
     ]
     if verdict.outcome == NOT_ATTEMPTED:
-        parts.append(f"<p>Write it in {_safe(verdict.stem)}.py, save, and check again.</p>")
+        parts.append(f"<p>{_safe(_where_to_write(verdict))}</p>")
     else:
         parts += _what_went_wrong(verdict)
         tests = "".join(
@@ -141,3 +142,9 @@ def _wrapped(sentence: str) -> list[str]:
     import textwrap
 
     return [f"   {line}" for line in textwrap.wrap(sentence, 92)]
+
+
+def _where_to_write(verdict: Verdict) -> str:
+    task = all_tasks()[verdict.task]
+    place = "minibatch, as the exercise says" if task.changes_minibatch else task.file_name
+    return f"Write it in {place}, save, and check again."

@@ -102,13 +102,26 @@ class Desk:
         return pack(self._find(name)(*args, **kwargs))
 
     def do_policy(
-        self, name: str, options: dict, borrowed: dict, num_blocks: int, block_size: int
+        self,
+        name: str,
+        options: dict,
+        borrowed: dict,
+        refused: list,
+        num_blocks: int,
+        block_size: int,
     ) -> dict:
         """Make a policy and bind it to a pool of its own, in a clock that the judge sets.
 
         borrowed: methods taken from a class of minibatch, in place of the learner's.
+        refused: methods of mb.Scheduler that are the answer.
         """
         import minibatch as mb
+
+        def refuse(*args: object, **kwargs: object) -> None:
+            raise NotImplementedError("that method of mb.Scheduler is what you are writing")
+
+        for method in refused:
+            setattr(mb.Scheduler, method, refuse)
 
         cls = self._find(name)
         if borrowed:
@@ -140,8 +153,12 @@ class Desk:
         return self._state()
 
     def do_plan(self, now: float) -> dict:
+        import minibatch as mb
+
         self.clock.sleep(now - self.clock.now())
         self.plans = self.scheduler.plan(now)
+        if not isinstance(self.plans, mb.StepPlan):
+            raise TypeError(f"plan returned {self.plans!r:.60}; it has to return a mb.StepPlan")
         rows = [
             [row.sequence.request_id, row.num_tokens, row.num_padding_tokens]
             for row in self.plans.rows
@@ -160,15 +177,26 @@ class Desk:
         for _ in range(num_admitted):
             mb.Scheduler.admit(scheduler, now, scheduler.waiting[0].max_num_tokens)
         self.plans = mb.StepPlan(
-            [mb.Row(s, min(s.num_uncomputed_tokens, most_tokens)) for s in scheduler.running]
+            [
+                mb.Row(s, min(s.num_uncomputed_tokens, most_tokens))
+                for s in reversed(scheduler.running)
+            ]
         )
         return self._state()
 
     def do_update(self, tokens: list, now: float) -> dict:
+        import minibatch as mb
+
         self.clock.sleep(now - self.clock.now())
         finished = self.scheduler.update(self.plans, tokens, now)
         if not isinstance(finished, list | tuple | set | frozenset | deque):
             return {"finished": None, "got": type(finished).__name__, **self._state()}
+        for sequence in finished:
+            if not isinstance(sequence, mb.Sequence):
+                raise TypeError(
+                    f"update returned a list with {sequence!r:.60}; it has to hold the sequences "
+                    "themselves"
+                )
         return {"finished": [sequence.request_id for sequence in finished], **self._state()}
 
     def do_abort(self, request_id: str) -> dict:

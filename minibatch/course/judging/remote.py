@@ -56,6 +56,7 @@ class RemoteScheduler(mb.Scheduler):
         self.student, self.name = student, name
         self.options = {"max_batch_size": max_batch_size, **options}
         self.borrowed = borrowed or {}
+        self.refused: list[str] = []
         self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
         self.num_steps = 0
 
@@ -72,6 +73,7 @@ class RemoteScheduler(mb.Scheduler):
             name=self.name,
             options=self.options,
             borrowed=self.borrowed,
+            refused=self.refused,
             num_blocks=pool.num_blocks,
             block_size=pool.block_size,
         )
@@ -102,6 +104,11 @@ class RemoteScheduler(mb.Scheduler):
         rows = []
         for row in _list(answer, "rows"):
             match row:
+                case [str() as name, int(), int()] if name in {s.request_id for s in self.waiting}:
+                    raise Wrong(
+                        f"{name} has a row, and still waits in the queue: self.admit takes the "
+                        "head of the queue and returns it, so give that one a row."
+                    )
                 case [str() as name, int() as n, int() as padding] if name in self.sequences:
                     rows.append(mb.Row(self.sequences[name], n, padding))
                 case _:
@@ -148,7 +155,7 @@ class RemoteScheduler(mb.Scheduler):
             raise Wrong(
                 f"After step {step} {name} has {sequence.num_computed_tokens} tokens computed and "
                 f"counts {computed}: advance by the row's num_tokens, which is more than 1 for a "
-                "prompt.",
+                "prompt, and also when the row has brought no token, None.",
                 expected=f"{sequence.num_computed_tokens} computed",
                 got=f"{computed} computed",
             )
@@ -212,6 +219,7 @@ class LedScheduler(RemoteScheduler):
     def __init__(self, *args: object, most_tokens: int = 10_000, **options: object) -> None:
         super().__init__(*args, **options)
         self.most_tokens = most_tokens
+        self.refused = ["update", "retire", "release"]
 
     def plan(self, now: float) -> mb.StepPlan:
         joining, free = [], self.pool.num_free
@@ -223,7 +231,10 @@ class LedScheduler(RemoteScheduler):
         state = self._ask("lead", now=now, num_admitted=len(joining), most_tokens=self.most_tokens)
         self._follow(state)
         return mb.StepPlan(
-            [mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens)) for s in self.running]
+            [
+                mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens))
+                for s in reversed(self.running)
+            ]
         )
 
     def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:

@@ -1,6 +1,6 @@
 """Reads the next token off the first place.
 
-caught by: test_the_first_token_comes_out_of_the_prompts_own_pass
+caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
 says: at the last place
 """
 

@@ -1,6 +1,6 @@
 """Gives the prompt as a tensor of one dimension.
 
-caught by: test_the_first_token_comes_out_of_the_prompts_own_pass
+caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
 says: it must be [1, tokens]
 """
 

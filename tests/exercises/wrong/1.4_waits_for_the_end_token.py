@@ -1,6 +1,6 @@
 """Knows no max_tokens.
 
-caught by: test_the_first_token_comes_out_of_the_prompts_own_pass
+caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
 says: a loop that never ends
 """
 

@@ -1,7 +1,7 @@
 """Averages each batch's own share.
 
-caught by: test_batches_are_formed_in_order
-says: each runs to its own longest
+caught by: test_every_slot_step_counts_the_same
+says: as much weight as a long one
 """
 
 

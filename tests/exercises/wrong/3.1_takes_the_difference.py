@@ -1,0 +1,11 @@
+"""Compares a difference of floats, which may be rounded down.
+
+caught by: test_otherwise_it_waits
+says: a rounding error below max_wait
+"""
+
+
+def is_ready(arrival_times, now, max_batch_size, max_wait):
+    if not arrival_times:
+        return False
+    return len(arrival_times) >= max_batch_size or now - arrival_times[0] >= max_wait

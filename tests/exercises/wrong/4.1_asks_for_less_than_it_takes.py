@@ -1,0 +1,18 @@
+"""Asks whether the prompt fits, and takes blocks for everything.
+
+caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+says: too few for just as many
+"""
+
+import minibatch as mb
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def plan(self, now):
+        while (
+            self.waiting
+            and len(self.running) < self.max_batch_size
+            and self.can_grow(self.waiting[0], self.waiting[0].num_uncomputed_tokens)
+        ):
+            self.admit(now, self.waiting[0].max_num_tokens)
+        return mb.StepPlan([mb.Row(s, s.num_uncomputed_tokens) for s in self.running])

@@ -1,0 +1,10 @@
+"""Leaves it to minibatch.
+
+caught by: test_a_prompt_counts_with_all_its_tokens
+says: is what you are writing
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        return mb.Scheduler.update(self, plan, tokens, now)  # noqa: F821

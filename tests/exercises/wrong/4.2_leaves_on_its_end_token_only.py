@@ -1,0 +1,18 @@
+"""Forgets that an answer may also end at max_tokens.
+
+caught by: test_those_who_finished_are_returned_and_only_they
+says: has to return the sequences that finished
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        finished = []
+        for row, token in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, token, now)
+            if token in row.sequence.stop_token_ids:
+                finished.append(row.sequence)
+                self.running.remove(row.sequence)
+                self.pool.free(row.sequence.block_table)
+                row.sequence.block_table = []
+        return finished

@@ -1,0 +1,17 @@
+"""Takes the order of self.running for that of the rows.
+
+caught by: test_each_token_goes_to_the_sequence_of_its_row
+says: tokens computed and
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for sequence, row, token in zip(self.running, plan.rows, tokens, strict=True):
+            sequence.advance(row.num_tokens, token, now)
+        finished = [s for s in self.running if s.is_finished]
+        for sequence in finished:
+            self.running.remove(sequence)
+            self.pool.free(sequence.block_table)
+            sequence.block_table = []
+        return finished

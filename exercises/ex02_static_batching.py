@@ -71,12 +71,12 @@ class MyStatic(mb.Scheduler):
     # 4 points, 20 minutes, difficulty 3 of 5
     # lessons/02_static_batching.ipynb, "One batch of eight, to the end"
     #
-    # Only when nobody runs: take from the head of the queue as many as fit into the slots and the
-    # pool (the memory for keys and values, handed out in blocks), with blocks for the longest possible
-    # answer; stop at the first that does not fit. Then every member gets a row, and all rows are equally long:
-    # a short prompt is padded up to the longest, a member that has finished computes nothing but
-    # padding. (That they leave together, when all have finished, is `retire`, below.) The engine
-    # also asks when nobody runs and nobody waits: then the plan has no rows, mb.StepPlan().
+    # Only when nobody runs: take from the head of the queue as many as fit into the slots and into
+    # the pool (the memory for keys and values, in blocks), with blocks for the longest possible
+    # answer; stop at the first that does not fit. Then every member gets a row, and all rows are
+    # equally long: a short prompt is padded up to the longest, a member that has finished computes
+    # nothing but padding. (That they leave together, when all have finished, is `retire`, below.)
+    # The engine also asks when nobody runs or waits: then the plan has no rows, mb.StepPlan().
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.

@@ -145,10 +145,10 @@ def joined(engine):
 
 @pytest.mark.task("4.1", points=0.5)
 def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
-    """11 blocks of 4, answers of up to 12: A and B may need 4 each, C 6, for its prompt 3, D 3."""
-    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 12, 8), ("D", 1, 2))
+    """Blocks of 4, answers of up to 12: A and B may need 4 each, C 7, for its prompt 4, D 4."""
+    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
     try:
-        engine = serve(planning(student, 4), requests, num_blocks=11, max_tokens=12)
+        engine = serve(planning(student, 4), requests, num_blocks=12, max_tokens=12)
     except Raised as error:
         if not error.sentence.startswith("MemoryError"):
             raise
@@ -157,17 +157,18 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
             "(max_num_tokens), and let it wait if self.can_grow says that there are too few for "
             "just as many."
         ) from None
-    if len(engine.trace.steps[0].rows) < 2:
-        raise Wrong(
-            "A and B may need 4 blocks each, 11 are free, and only A joined: ask for "
-            "max_num_tokens, prompt and longest answer, and for no more."
-        )
     if joined(engine) != "A, B, C, D":
         raise Wrong(
             "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
             "wait too, or one who needs much waits for ever.",
             expected="A, B, C, D",
             got=joined(engine),
+        )
+    engine = serve(planning(student, 4), requests[:2], num_blocks=8, max_tokens=12, steps=1)
+    if len(engine.trace.steps[0].rows) < 2:
+        raise Wrong(
+            "A and B may need 4 blocks each, 8 are free, and only A joined: take blocks for "
+            "max_num_tokens, prompt and longest answer, and for no more."
         )
 
 

@@ -1,6 +1,6 @@
 """Averages each batch's own share.
 
-caught by: test_every_slot_step_counts_the_same
+caught by: test_batches_are_formed_in_order
 says: as much weight as a long one
 """
 

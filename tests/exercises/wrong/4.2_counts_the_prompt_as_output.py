@@ -13,5 +13,7 @@ class MyContinuous(MyContinuous):  # noqa: F821
             s for s in self.running if s.is_finished or s.num_tokens >= s.request.max_tokens
         ]
         for s in finished:
-            self.release(s)
+            self.running.remove(s)
+            self.pool.free(s.block_table)
+            s.block_table = []
         return finished

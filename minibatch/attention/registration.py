@@ -49,19 +49,13 @@ class ForwardContext:
         """
         layer = module.layer_idx
         key, value = key[0].transpose(0, 1), value[0].transpose(0, 1)
+        caches = self.kv_cache.keys[layer], self.kv_cache.values[layer]
         if hasattr(self.attention, "write_kv"):
-            caches = self.kv_cache.keys[layer], self.kv_cache.values[layer]
             self.attention.write_kv(*caches, key, value, self.metadata)
         else:
             self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
-        output = self.attention(
-            query[0].transpose(0, 1),
-            self.kv_cache.keys[layer],
-            self.kv_cache.values[layer],
-            self.metadata,
-            query.shape[-1] ** -0.5 if scaling is None else scaling,
-        )
-        return output[None]
+        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+        return self.attention(query[0].transpose(0, 1), *caches, self.metadata, scale)[None]
 
 
 def attention_forward(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from sys import _getframe
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 MOST_FAULTS = 50
@@ -27,6 +27,11 @@ def site_of(code: CodeType, instruction: int) -> Site:
     return Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))
 
 
+def site_of_frame(frame: FrameType) -> Site:
+    """Where a frame stands now."""
+    return site_of(frame.f_code, frame.f_lasti)
+
+
 @dataclass
 class Fault:
     """kind: "race", "out of bounds", "unwritten", "divergence", "shuffle", "deadlock", "no end".
@@ -38,7 +43,7 @@ class Fault:
     kind: str
     site: Site
     sentence: str
-    thread: tuple[int, ...] | None = None
+    thread: tuple[int, ...]  # x, y, z of its block, then its own
     others: list[Site] = field(default_factory=list)
     count: int = 1
 
@@ -49,22 +54,6 @@ class Fault:
     def __str__(self) -> str:
         more = f" ({self.count:,} times)" if self.count > 1 else ""
         return f"line {self.line}: {self.kind}: {self.sentence}{more}"
-
-
-class Faults(list):
-    """One entry for each kind, line and array, however often it happens."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[tuple, Fault] = {}
-
-    def report(self, fault: Fault, what: str = "") -> None:
-        key = (fault.kind, fault.site.file, fault.site.line, what)
-        if key in self._known:
-            self._known[key].count += fault.count
-        else:
-            self._known[key] = fault
-            self.append(fault)
 
 
 class Stop(Exception):
@@ -80,37 +69,35 @@ class Notes:
         self, grid: tuple[int, int, int], threads: tuple[int, int, int], most_accesses: int
     ) -> None:
         self.grid, self.threads = grid, threads
-        self.faults = Faults()
         self._left = self._most = most_accesses
+        self._faults: dict[tuple, Fault] = {}
+
+    @property
+    def faults(self) -> list[Fault]:
+        """In the order of the lines; one for each kind, line and array, however often."""
+        return sorted(self._faults.values(), key=lambda fault: (fault.site.file, fault.line))
 
     def fault(
-        self,
-        kind: str,
-        sentence: str,
-        site: Site,
-        what: str = "",
-        thread: Any = None,
-        others: list[Site] | None = None,
+        self, kind: str, said: str, site: Site, what: str = "", thread: Any = None, *others: Site
     ) -> None:
-        """sentence: with {who} for the thread. what: tells faults of one line apart."""
+        """said: with {who} for the thread. what: tells faults of one line apart."""
+        key = (kind, site.file, site.line, what)
+        if key in self._faults:
+            self._faults[key].count += 1
+            return
         thread = thread or self.thread
-        who = thread.name[0].upper() + thread.name[1:] if sentence.startswith("{") else thread.name
-        where = thread.block + thread.index
-        self.faults.report(
-            Fault(kind, site, sentence.replace("{who}", who), where, others or []), what
-        )
-        if len(self.faults) >= MOST_FAULTS:
+        said = said.replace("{who}", thread.name)
+        self._faults[key] = Fault(kind, site, said, thread.block + thread.index, list(others))
+        if len(self._faults) >= MOST_FAULTS:
             raise Stop
 
     def count(self) -> None:
-        """One more access or meeting, of a thread three frames up."""
+        """One more access or meeting, of a kernel three frames up or so."""
         self._left -= 1
         if self._left < 0:
-            frame = _getframe(3)
-            self.fault(
-                "no end",
-                f"{{who}} is still at work after {self._most:,} accesses and meetings of all "
-                "threads together: a loop without an end? (`most_accesses` allows more)",
-                site_of(frame.f_code, frame.f_lasti),
-            )
+            said = f"after {self._most:,} accesses and meetings (`most_accesses` allows more)"
+            self.no_end(said, site_of_frame(_getframe(3)))
             raise Stop
+
+    def no_end(self, when: str, site: Site) -> None:
+        self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", site)

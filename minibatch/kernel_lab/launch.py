@@ -6,7 +6,7 @@ import ctypes
 import dis
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import product
 from math import prod
@@ -14,24 +14,25 @@ from sys import _getframe
 from types import CodeType
 
 import numpy as np
+import torch
 
-from .arrays import Watched, _site
-from .faults import Fault, Faults, Site, Stop
+from .arrays import Guarded, Watched
+from .faults import Notes, Site, Stop, site_of_frame
 from .races import find_races
 from .report import Pause, Report
 from .substitutes import rebuilt
-from .threads import WARP, Block, Thread
+from .threads import Block, Thread
 
-MOST_FAULTS = 50
 MOST_THREADS = 1024  # of a block, as on a GPU
+Size = int | tuple[int, ...]
 
 
 def run(
     kernel: Callable,
-    grid: int | tuple[int, ...],
-    threads: int | tuple[int, ...],
+    grid: Size,
+    threads: Size,
     *arguments: object,
-    watch: tuple[int, ...] | None = (0, 0, 0),
+    watch: tuple[int, int, int] = (0, 0, 0),
     shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
     seconds: float = 60.0,
@@ -46,194 +47,125 @@ def run(
         length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends.
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
-    launch = Launch(kernel, _three(grid), _three(threads), watch, shared_bytes, most_accesses)
+    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
     launch.run(arguments, seconds)
-    return launch.report()
+    notes = launch.notes
+    with suppress(Stop):
+        for array in (*launch.globals, *launch.shared):
+            find_races(array, notes)
+    sizes = (notes.grid, notes.threads)
+    found = (notes.faults, launch.globals, launch.shared, launch.pauses)
+    return Report(launch.kernel, *sizes, *found)
 
 
-def emulate(
-    kernel: Callable, grid: int | tuple[int, ...], threads: int | tuple[int, ...], *arguments
-) -> None:
+def emulate(kernel: Callable, grid: Size, threads: Size, *arguments: object) -> None:
     """The same without watching, and faster. Raises RuntimeError for what would hang a GPU."""
-    launch = Launch(kernel, _three(grid), _three(threads), None, 0, 10**12, watched=False)
+    launch = Launch(kernel, grid, threads, 10**12, None)
     launch.run(arguments, seconds=600)
-    if launch.faults:
-        raise RuntimeError(str(launch.faults[0]))
+    for fault in launch.notes.faults:
+        raise RuntimeError(str(fault))
 
 
 class Launch:
-    """What is shared by the threads of one launch. `thread` is the one whose turn it is."""
+    """Runs the thread blocks, one after the other, and makes their arrays.
+
+    watch: a block to step through; None watches nothing at all.
+    """
 
     def __init__(
-        self, kernel, grid, threads, watch, shared_bytes, most_accesses, watched=True
+        self,
+        kernel: Callable,
+        grid: Size,
+        threads: Size,
+        most_accesses: int,
+        watch: tuple[int, int, int] | None,
+        shared_bytes: int = 0,
     ) -> None:
-        if not 0 < prod(threads) <= MOST_THREADS or min(grid) < 1:
-            raise ValueError(
-                f"a block of {prod(threads)} threads in a grid of {list(grid)}: a block has 1 to "
-                f"{MOST_THREADS} threads, and a grid at least one block each way"
-            )
         self.kernel = getattr(kernel, "py_func", kernel)
-        self.grid, self.threads = grid, threads
-        self.thread: Thread | None = None
-        self.faults = Faults()
-        self.pauses: list[Pause] = []
+        self.notes = Notes(_three(grid), _three(threads), most_accesses)
+        if not 0 < prod(self.notes.threads) <= MOST_THREADS or min(self.notes.grid) < 1:
+            raise ValueError(
+                f"a grid of {grid} and a block of {threads}: a block has 1 to {MOST_THREADS} "
+                "threads, and a grid at least one block each way"
+            )
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
-        self._watch = None if watch is None else (*watch, 0, 0)[:3]
-        self._shared_bytes, self._left, self._most = shared_bytes, most_accesses, most_accesses
-        self._block: Block | None = None
-        self._watched = watched
+        self.pauses: list[Pause] = []
+        self._watch, self._shared_bytes = watch, shared_bytes
 
     def run(self, arguments: tuple, seconds: float) -> None:
         names = self.kernel.__code__.co_varnames
-        values = [self._argument(names[i], value) for i, value in enumerate(arguments)]
-        body = rebuilt(self.kernel, self)
-        per_block = prod(self.threads)
-        blocks = product(*(range(n) for n in reversed(self.grid)))
-        with np.errstate(all="ignore"), self._watchdog(seconds):
-            try:
-                for number, (z, y, x) in enumerate(blocks):
-                    indices = product(*(range(n) for n in reversed(self.threads)))
-                    threads = [
-                        Thread(number * per_block + i, (a, b, c), (x, y, z), i % WARP, i // WARP)
-                        for i, (c, b, a) in enumerate(indices)
-                    ]
-                    self._block = Block(self, threads, lambda: body(*values))
-                    self._block.run()
-            except Stop:
-                pass
+        given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
+        body = rebuilt(self.kernel, self.notes, self._array)
+        with np.errstate(all="ignore"), self._watchdog(seconds), suppress(Stop):
+            for number, block in enumerate(_indices(self.notes.grid)):
+                threads = [
+                    Thread(number * prod(self.notes.threads) + rank, index, block, rank)
+                    for rank, index in enumerate(_indices(self.notes.threads))
+                ]
+                self._block = Block(self.notes, threads, lambda: body(*given), self._pause)
+                self._block.run()
 
-    def report(self) -> Report:
-        for array in (*self.globals, *self.shared):
-            find_races(array, prod(self.threads), self)
-        self.faults.sort(key=lambda fault: (fault.site.file, fault.site.line))
-        return Report(
-            self.kernel,
-            self.grid,
-            self.threads,
-            self.faults,
-            self.globals,
-            self.shared,
-            self.pauses,
-        )
-
-    # what arrays and threads ask of it
-
-    def fault(
-        self,
-        kind: str,
-        sentence: str,
-        site: Site,
-        what: str = "",
-        thread: Thread | None = None,
-        others: list[Site] | None = None,
-        count: int = 1,
-    ) -> None:
-        """sentence: with {who} for the thread."""
-        thread = thread or self.thread
-        who = thread.name[0].upper() + thread.name[1:] if sentence.startswith("{") else thread.name
-        self.faults.report(
-            Fault(
-                *(kind, site, sentence.replace("{who}", who), thread.block + thread.index),
-                *(others or [], count),
-            ),
-            what,
-        )
-        if len(self.faults) >= MOST_FAULTS:
-            raise Stop
-
-    def count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            frame = _getframe(3)
-            self.fault(
-                "no end",
-                f"{{who}} is still at work after {self._most:,} accesses and meetings of all "
-                "threads together: a loop without an end? (`most_accesses` allows more)",
-                _site(frame.f_code, frame.f_lasti),
-            )
-            raise Stop
-
-    def shared_array(self, shape: object, dtype: np.dtype) -> Watched:
-        """The same array for every thread of the block that comes to the same place."""
+    def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
+        """A thread's own; or the block's, for every thread that comes to the same place."""
         frame = _getframe(2)
-        key = _site(frame.f_code, frame.f_lasti)
-        arrays = self._block.shared
-        if key not in arrays:
-            shape = shape if isinstance(shape, tuple) else (int(shape),)
-            if shape == (0,):
-                shape = (self._shared_bytes // dtype.itemsize,)
-            name = _assigned_name(frame.f_code, frame.f_lasti, "shared array")
-            data = np.full(prod(shape), np.nan if dtype.kind == "f" else 0, dtype)
-            if not self._watched:
-                arrays[key] = data.reshape(shape)
-                return arrays[key]
-            written = np.zeros(len(data), bool)
-            arrays[key] = Watched(self, name, "shared", data, written, shape)
-            self.shared.append(arrays[key])
-        return arrays[key]
-
-    def local_array(self, shape: object, dtype: np.dtype) -> Watched:
-        shape = shape if isinstance(shape, tuple) else (int(shape),)
+        place = site_of_frame(frame)
+        if space == "shared" and place in self._block.shared:
+            return self._block.shared[place]
+        shape = shape if shape != (0,) else (self._shared_bytes // dtype.itemsize,)
         data = np.full(prod(shape), np.nan if dtype.kind == "f" else 0, dtype)
-        if not self._watched:
-            return data.reshape(shape)
-        frame = _getframe(2)
-        name = _assigned_name(frame.f_code, frame.f_lasti, "local array")
-        return Watched(self, name, "local", data, np.zeros(len(data), bool), shape)
-
-    def pause(self, block: Block, waiting: list[Thread] | None) -> None:
-        """A barrier that all have reached, or the end: what the widget shows of the watched one."""
-        if block.threads[0].block != self._watch:
-            return
-        self.pauses.append(
-            Pause(
-                {t.lane + WARP * t.warp: (t.waits.site.line, _scalars(t)) for t in waiting or []},
-                {array.name: (array._data.copy().reshape(array.shape),
-                              array._written.copy().reshape(array.shape))
-                 for array in block.shared.values()},
-                {array.name: len(array.log) for array in (*self.globals, *block.shared.values())},
-            )
-        )  # fmt: skip
+        array = data.reshape(shape)
+        if self._watch:
+            name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
+            array = Watched(self.notes, name, space, data, np.zeros(len(data), bool), shape)
+        if space == "shared":
+            self._block.shared[place] = array
+            self.shared += [array] if self._watch else []
+        return array
 
     def _argument(self, name: str, value: object) -> object:
-        if hasattr(value, "detach"):  # a tensor
-            value = value.detach()
-            if value.device.type != "cpu":
-                raise ValueError(f"{name} is on {value.device}; the kernel lab runs on the CPU")
-            if str(value.dtype) == "torch.bfloat16":
-                value = value.view(__import__("torch").int16)
-            value = value.numpy() if value.is_contiguous() else value.numpy()
+        written = value.written if isinstance(value, Guarded) else None
+        if isinstance(value, torch.Tensor):
+            bits = value.view(torch.int16) if value.dtype == torch.bfloat16 else value
+            value = bits.detach().numpy()
         if not isinstance(value, np.ndarray):
             return np.float32(value) if isinstance(value, float) else value
         if not value.flags.c_contiguous:
-            raise ValueError(f"{name} is not contiguous: numpy.ascontiguousarray makes it so")
-        if not self._watched:
-            return value.view(np.ndarray)
-        written = getattr(value, "written", None)
-        flat = value.view(np.ndarray).reshape(-1)
-        array = Watched(
-            self,
-            name,
-            "global",
-            flat,
-            None if written is None else written.reshape(-1),
-            value.shape,
-        )
+            raise ValueError(f"{name} is not contiguous; numpy.ascontiguousarray makes it so")
+        value = value.view(np.ndarray)
+        if not self._watch:
+            return value
+        written = written if written is None else written.reshape(-1)
+        array = Watched(self.notes, name, "global", value.reshape(-1), written, value.shape)
         self.globals.append(array)
         return array
+
+    def _pause(self, waiting: list[Thread]) -> None:
+        """Where the watched block stands, for the report."""
+        if self._block.threads[0].block != self._watch:
+            return
+        arrays = list(self._block.shared.values())
+        self.pauses.append(
+            Pause(
+                {t.rank: (t.waits.site.line, _numbers(t.waits.frame)) for t in waiting},
+                {
+                    a.name: (a.data.reshape(a.shape).copy(), a.written.reshape(a.shape).copy())
+                    for a in arrays
+                },
+                {a.name: len(a.log) for a in (*self.globals, *arrays)},
+            )
+        )
 
     @contextmanager
     def _watchdog(self, seconds: float) -> Iterator[None]:
         """Ends a loop that touches nothing and meets nobody, which no count would see."""
-        us, lock, over = threading.get_ident(), threading.Lock(), threading.Event()
+        us, lock, is_over = threading.get_ident(), threading.Lock(), threading.Event()
 
         def bark() -> None:
             with lock:
-                if not over.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(us), ctypes.py_object(_TooLong)
-                    )
+                if not is_over.is_set():
+                    too_long = ctypes.py_object(_TooLong)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(us), too_long)
 
         timer = threading.Timer(seconds, bark)
         timer.daemon = True
@@ -244,40 +176,39 @@ class Launch:
             trace = error.__traceback__
             while trace.tb_next:
                 trace = trace.tb_next
-            self.fault(
-                "no end",
-                f"{{who}} is still at work after {seconds:g} s: a loop without an end? (`seconds` "
-                "allows more)",
-                Site(trace.tb_frame.f_code.co_filename, trace.tb_lineno),
-            )
+            site = Site(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
         finally:
             timer.cancel()
             with lock:
-                over.set()
+                is_over.set()
 
 
 class _TooLong(BaseException):
     """Raised by the watchdog in the thread that runs the kernel."""
 
 
-def _three(sizes: int | tuple[int, ...]) -> tuple[int, int, int]:
-    sizes = sizes if isinstance(sizes, tuple | list) else (sizes,)
+def _three(sizes: Size) -> tuple[int, int, int]:
+    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     if not 1 <= len(sizes) <= 3:
         raise ValueError(f"{sizes} has {len(sizes)} numbers; a grid or a block has 1 to 3")
-    return (*(int(size) for size in sizes), 1, 1)[:3]
+    return (*map(int, sizes), 1, 1)[:3]
+
+
+def _indices(sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+    """All x, y, z; x the fastest."""
+    return (index[::-1] for index in product(*map(range, sizes[::-1])))
 
 
 @cache
-def _assigned_name(code: CodeType, call: int, otherwise: str) -> str:
+def _assigned_name(code: CodeType, call: int) -> str | None:
     """The variable that a call's result goes to: q in `q = cuda.shared.array(…)`."""
-    following = (each for each in dis.get_instructions(code) if each.offset > call)
-    instruction = next(following, None)
+    instruction = next((each for each in dis.get_instructions(code) if each.offset > call), None)
     is_stored = instruction is not None and instruction.opname.startswith("STORE")
-    return instruction.argval if is_stored else otherwise
+    return instruction.argval if is_stored else None
 
 
-def _scalars(thread: Thread) -> dict[str, object]:
-    """A waiting thread's own variables, as far as they are numbers."""
-    frame = thread.waits.frame
+def _numbers(frame: object) -> dict[str, object]:
+    """A frame's variables, as far as they are numbers."""
     kept = (int, float, np.integer, np.floating)
     return {name: value for name, value in frame.f_locals.items() if isinstance(value, kept)}

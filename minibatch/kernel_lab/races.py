@@ -2,102 +2,96 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 
-from .arrays import Watched, _site
+from .arrays import ATOMIC, READS, Access, Watched
+from .faults import Notes
+from .threads import WARP
 
-if TYPE_CHECKING:
-    from .launch import Launch
-
-READS, WRITES, ATOMIC = 0, 1, 2
+MOST_CELLS = 500  # looked at more closely, of each array: one sentence is enough
 
 
-def find_races(array: Watched, threads_per_block: int, launch: Launch) -> None:
-    """Reports to the launch: races within a block, and elements that blocks do not share well.
+def find_races(array: Watched, notes: Notes) -> None:
+    """Adds to the notes: races within a block, and elements that blocks do not share well.
 
-    Barriers order the threads of a block, `syncwarp` those of a warp. Nothing orders two blocks of
-    one launch, so an element that one writes is no other's to read or to write.
+    Barriers order the threads of a block, `syncwarp` those of a warp; a shuffle orders nothing.
+    Nothing orders two blocks of one launch, so what one writes is no other's to read or to write.
     """
-    log = array.log
-    if not any(entry[7] for entry in log):
+    if all(access.how == READS for access in array.accesses):
         return
-    columns = np.array([(e[0], e[1], e[6], e[7], e[8]) for e in log], dtype=np.int64)
-    order = np.repeat(np.arange(len(log)), columns[:, 4])  # a wide load is several elements
-    within = np.arange(len(order)) - np.repeat(
-        np.cumsum(columns[:, 4]) - columns[:, 4], columns[:, 4]
-    )
-    thread, epoch, place, how = (columns[order, i] for i in range(4))
-    place = place + within
-    block = thread // threads_per_block
-    writes = how != READS
-
-    for group in _mixed(place, block, writes):  # several blocks, one element
-        _report(array, launch, [log[i] for i in dict.fromkeys(order[group].tolist())],
-                threads_per_block, across=True)  # fmt: skip
+    columns = np.array([(a.thread, a.epoch, a.place, a.how, a.number) for a in array.accesses])
+    entry, place = elements(columns[:, 2], columns[:, 4])
+    thread, epoch, _, how, _ = columns[entry].T
+    block = thread // prod(notes.threads)
     cell = np.unique(np.stack([place, block, epoch]), axis=1, return_inverse=True)[1].reshape(-1)
-    for group in _mixed(cell, thread, writes):
-        _report(array, launch, [log[i] for i in dict.fromkeys(order[group].tolist())],
-                threads_per_block, across=False)  # fmt: skip
+    for across, groups in (
+        (True, _shared(place, block, how != READS)),
+        (False, _shared(cell, thread, how != READS)),
+    ):
+        for group in groups:
+            touched = [(int(place[i]), array.accesses[entry[i]]) for i in group]
+            _report(array, notes, touched, across)
 
 
-def _mixed(cell: np.ndarray, actor: np.ndarray, writes: np.ndarray) -> list[np.ndarray]:
+def elements(place: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Wide accesses taken apart: for each element, which access it is of, and its own place."""
+    entry = np.repeat(np.arange(len(place)), number)
+    within = np.arange(len(entry)) - np.repeat(np.cumsum(number) - number, number)
+    return entry, place[entry] + within
+
+
+def _shared(cell: np.ndarray, actor: np.ndarray, writes: np.ndarray) -> Iterator[np.ndarray]:
     """The accesses of each cell that has several actors, and of these one that writes."""
-    by_cell = np.argsort(cell, kind="stable")
-    starts = np.flatnonzero(np.diff(cell[by_cell], prepend=-1))
-    actors = actor[by_cell]
-    several = np.minimum.reduceat(actors, starts) != np.maximum.reduceat(actors, starts)
-    written = np.maximum.reduceat(writes[by_cell].astype(np.int8), starts) > 0
-    ends = np.append(starts[1:], len(by_cell))
-    chosen = np.flatnonzero(several & written)
-    return [by_cell[starts[i] : ends[i]] for i in chosen]
+    order = np.argsort(cell, kind="stable")
+    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    ends = np.append(starts[1:], len(order))
+    several = np.minimum.reduceat(actor[order], starts) != np.maximum.reduceat(actor[order], starts)
+    written = np.logical_or.reduceat(writes[order], starts)
+    for i in np.flatnonzero(several & written)[:MOST_CELLS]:
+        yield order[starts[i] : ends[i]]
 
 
-def _report(array: Watched, launch: Launch, entries: list, per_block: int, across: bool) -> None:
+def _report(array: Watched, notes: Notes, touched: list[tuple[int, Access]], across: bool) -> None:
     """The first two of these accesses that nothing orders, if there are any."""
-    for i, first in enumerate(entries):
-        for second in entries[i + 1 :]:
-            if not _conflict(first, second, per_block, across):
+    size = prod(notes.threads)
+    for i, (place, first) in enumerate(touched):
+        for _, second in touched[i + 1 :]:
+            if not _conflict(first, second, size, across):
                 continue
-            place = max(first[6], second[6])
             index = ", ".join(str(int(n)) for n in np.unravel_index(place, array.shape))
-            one, other = (_site(entry[4], entry[5]) for entry in (first, second))
-            verbs = [("reads", "writes", "adds to")[entry[7]] for entry in (first, second)]
-            why = (
-                "nothing orders the blocks of a launch"
-                if across
-                else "there is no barrier between the two"
-            )
+            did = [
+                f"{_who(access.thread, notes)} {('reads', 'writes', 'updates')[access.how]} it in "
+                f"line {access.site.line}"
+                for access in (first, second)
+            ]
+            why = "nothing orders blocks" if across else "no barrier comes between"
             # the write is the more telling line; of two writes, the later
-            site, before = (other, one) if second[7] else (one, other)
-            launch.fault(
+            site, other = (second, first) if second.how != READS else (first, second)
+            notes.fault(
                 "race",
-                f"{array.name}[{index}]: {_who(first[0], launch)} {verbs[0]} it in line "
-                f"{one.line}, {_who(second[0], launch)} {verbs[1]} it in line {other.line}, and "
-                f"{why}",
-                site,
-                f"{array.name} {min(one.line, other.line)} {max(one.line, other.line)} {across}",
-                others=[before],
+                f"{array.name}[{index}]: {did[0]}, {did[1]}, and {why}",
+                site.site,
+                f"{array.name} {other.site.line} {across}",
+                None,
+                other.site,
             )
             return
 
 
-def _conflict(first: tuple, second: tuple, per_block: int, across: bool) -> bool:
-    same_block = first[0] // per_block == second[0] // per_block
-    if first[0] == second[0] or same_block == across:
+def _conflict(first: Access, second: Access, size: int, across: bool) -> bool:
+    same_block = first.thread // size == second.thread // size
+    if first.thread == second.thread or same_block == across:
         return False
-    if first[7] + second[7] == READS or first[7] == second[7] == ATOMIC:
+    if first.how == second.how == READS or first.how == second.how == ATOMIC:
         return False
-    if across:
-        return True
-    same_warp = first[0] % per_block // 32 == second[0] % per_block // 32
-    return not (same_warp and first[2] != second[2])
+    same_warp = first.thread % size // WARP == second.thread % size // WARP
+    return across or not (same_warp and first.warp_epoch != second.warp_epoch)
 
 
-def _who(number: int, launch: Launch) -> str:
-    from math import prod
-
-    block, index = divmod(number, prod(launch.threads))
-    x, y = block % launch.grid[0], block // launch.grid[0]
-    return f"thread {index} of block ({x}, {y % launch.grid[1]}, {y // launch.grid[1]})"
+def _who(number: int, notes: Notes) -> str:
+    block, index = divmod(number, prod(notes.threads))
+    (x, y), wide = (block % notes.grid[0], block // notes.grid[0]), notes.grid[1]
+    return f"thread {index} of block {(x, y % wide, y // wide)}"

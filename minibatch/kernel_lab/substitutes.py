@@ -1,5 +1,4 @@
-"""What a kernel finds instead of numba's `cuda`, `math`, types and intrinsics, and its own source
-over them.
+"""What a kernel finds in place of numba's `cuda`, of `math`, of types and intrinsics.
 
 Numbers: integers are Python's, and exact; a float32 is numpy's, so every operation is rounded to
 float32, one by one. A GPU fuses a product and a sum, and has an exp of its own: the last digit may
@@ -10,68 +9,70 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
+from functools import partial
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from .arrays import Watched
-from .faults import Stop
+from .faults import Notes, Stop
 from .threads import BARRIER, SYNC_WARP, WARP, meeting, wait
 
-if TYPE_CHECKING:
-    from .launch import Launch
-
 ALL = 0xFFFFFFFF
+SHUFFLES = {  # which lane's value a lane gets
+    "shfl_sync": lambda lane, source: int(source) % WARP,
+    "shfl_up_sync": lambda lane, delta: lane - int(delta),
+    "shfl_down_sync": lambda lane, delta: lane + int(delta),
+    "shfl_xor_sync": lambda lane, other: lane ^ int(other),
+}
+VOTES = {  # what {lane: yes or no} comes to
+    "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
+    "all_sync": lambda lanes: all(lanes.values()),
+    "any_sync": lambda lanes: any(lanes.values()),
+}
+ATOMICS = {
+    "add": lambda old, value: old + value,
+    "sub": lambda old, value: old - value,
+    "max": max,
+    "min": min,
+    "exch": lambda old, value: value,
+    "cas": lambda old, expected, value: value if old == expected else old,
+}
 
 
-def rebuilt(kernel: object, launch: Launch) -> FunctionType:
-    """The same code over substitutes; functions that it calls are rebuilt, too."""
-    return _Rebuilder(launch).function(getattr(kernel, "py_func", kernel))
+def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
+    """The same code over substitutes; functions that it calls are rebuilt, too.
 
+    new_array: makes a block's arrays and a thread's own, of ("shared" or "local", shape, dtype).
+    """
+    known: dict[FunctionType, FunctionType] = {}
+    modules = {"math": _Math(), "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **_TYPES)}
 
-class _Rebuilder:
-    def __init__(self, launch: Launch) -> None:
-        self._known: dict[object, FunctionType] = {}
-        self._launch = launch
-        self._cuda = Cuda(launch)
-        self._math = _Math()
-        self._by_identity = _intrinsics()
+    def copy(original: FunctionType) -> FunctionType:
+        if original not in known:
+            names: dict[str, object] = {"__builtins__": builtins}
+            cells = tuple(CellType() for _ in original.__closure__ or ())
+            own = (original.__code__, names, original.__name__, original.__defaults__, cells)
+            known[original] = FunctionType(*own)  # before its names, which may lead back here
+            for name in _names(original.__code__) & original.__globals__.keys():
+                names[name] = substitute(original.__globals__[name])
+            for cell, old in zip(cells, original.__closure__ or (), strict=True):
+                cell.cell_contents = substitute(old.cell_contents)
+        return known[original]
 
-    def function(self, function: FunctionType) -> FunctionType:
-        if function in self._known:
-            return self._known[function]
-        names: dict[str, object] = {"__builtins__": builtins}
-        cells = tuple(CellType() for _ in function.__closure__ or ())
-        copy = FunctionType(
-            function.__code__, names, function.__name__, function.__defaults__, cells
-        )
-        self._known[function] = copy  # before its names, which may lead back here
-        for name in _names(function.__code__) & function.__globals__.keys():
-            names[name] = self._substitute(function.__globals__[name])
-        for cell, original in zip(cells, function.__closure__ or (), strict=True):
-            cell.cell_contents = self._substitute(original.cell_contents)
-        return copy
-
-    def _substitute(self, thing: object) -> object:
+    def substitute(thing: object) -> object:
         if isinstance(thing, ModuleType):
-            if thing.__name__ == "math":
-                return self._math
-            if thing.__name__.endswith("cuda") and hasattr(thing, "threadIdx"):
-                return self._cuda
-            if thing.__name__ == "numba":
-                return SimpleNamespace(cuda=self._cuda, **_TYPES)
-            return thing
-        if isinstance(thing, FunctionType) and thing.__module__ != "builtins":
-            return self.function(thing)
-        if hasattr(thing, "py_func"):  # what @cuda.jit made of a function
-            return self.function(thing.py_func)
-        if id(thing) in self._by_identity:
-            return self._by_identity[id(thing)]
-        if type(thing).__module__.startswith("numba") and str(thing) in _TYPES:
-            return _TYPES[str(thing)]
+            is_cuda = hasattr(thing, "syncthreads")
+            return modules["numba"].cuda if is_cuda else modules.get(thing.__name__, thing)
+        function = getattr(thing, "py_func", thing)  # what @cuda.jit made of it, or itself
+        if isinstance(function, FunctionType):
+            return copy(function)
+        if type(thing).__module__.startswith(("numba", "numba_cuda")):
+            return _INTRINSICS.get(getattr(thing, "_name", None)) or _TYPES.get(str(thing), thing)
         return thing
+
+    return copy(kernel)
 
 
 def _names(code: CodeType) -> set[str]:
@@ -84,30 +85,25 @@ class _Math:
 
     def __getattr__(self, name: str) -> object:
         original = getattr(math, name)
-        if not callable(original):
-            return original
 
         def rounded(*numbers: object) -> object:
             try:
                 result = original(*numbers)
-            except OverflowError:
-                result = math.inf
-            except ValueError:  # the root of a negative number, say
-                result = math.nan
+            except (OverflowError, ValueError) as error:  # exp(1000); the root of -1
+                result = math.inf if isinstance(error, OverflowError) else math.nan
             single = isinstance(result, float) and isinstance(numbers[0], np.floating)
             return numbers[0].dtype.type(result) if single else result
 
-        setattr(self, name, rounded)
-        return rounded
+        setattr(self, name, rounded if callable(original) else original)
+        return getattr(self, name)
 
 
-def _integer(name: str) -> object:
-    """A cast: numbers wrap round at the end of the type's range."""
-    info = np.iinfo(name)
-    span = int(info.max) - int(info.min) + 1
+def _integer(name: str) -> Any:
+    """A cast to a Python number, which wraps round at the end of the type's range."""
+    lowest, highest = int(np.iinfo(name).min), int(np.iinfo(name).max)
 
     def cast(number: object) -> int:
-        return (int(number) - int(info.min)) % span + int(info.min)
+        return (int(number) - lowest) % (highest - lowest + 1) + lowest
 
     cast.dtype = np.dtype(name)
     return cast
@@ -117,26 +113,8 @@ _TYPES = {
     **{name: _integer(name) for name in ("int8", "int16", "int32", "int64")},
     **{name: _integer(name) for name in ("uint8", "uint16", "uint32", "uint64")},
     **{name: getattr(np, name) for name in ("float16", "float32", "float64")},
-    "boolean": bool,
-    "bool": bool,
-}  # fmt: skip
-
-
-def _dtype(kind: object) -> np.dtype:
-    if not isinstance(kind, type):  # one of our casts, or a type of numba's
-        kind = getattr(kind, "dtype", None) or _TYPES[str(kind)]
-    return np.dtype(kind)
-
-
-def _intrinsics() -> dict[int, object]:
-    """minibatch's own, by identity."""
-    from minibatch.attention.cuda import shim
-
-    return {
-        id(shim.widen): _widen,
-        id(shim.narrow): _narrow,
-        id(shim.load_16_bytes): _load_16_bytes,
-    }
+    "bool": np.bool_,
+}
 
 
 def _widen(number: object) -> np.float32:
@@ -146,20 +124,22 @@ def _widen(number: object) -> np.float32:
     return np.float32(number)
 
 
-def _narrow(number: object, array: Watched) -> object:
+def _narrow(number: object, array: Watched | np.ndarray) -> object:
     if array.dtype != np.int16:
         return array.dtype.type(number)
-    if number != number:
-        return np.int16(0x7FC0)
     bits = int(np.float32(number).view(np.uint32))
-    return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).view(np.int16)
+    rounded = 0x7FC0 if number != number else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return np.uint16(rounded).view(np.int16)
 
 
-def _load_16_bytes(array: Watched, index: int, into: Watched, at: int) -> None:
+def _load_16_bytes(array: Watched | np.ndarray, index: int, into: object, at: int) -> None:
     number = 16 // array.itemsize
     numbers = array.load(index, number) if isinstance(array, Watched) else array[index:][:number]
-    for i, number in enumerate(numbers):
-        into[at + i] = _widen(number)
+    for i, each in enumerate(numbers):
+        into[at + i] = _widen(each)
+
+
+_INTRINSICS = {"widen": _widen, "narrow": _narrow, "load_16_bytes": _load_16_bytes}
 
 
 class Cuda:
@@ -167,155 +147,71 @@ class Cuda:
 
     warpsize = WARP
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
-        self.gridDim, self.blockDim = _Dim(launch.grid), _Dim(launch.threads)
-        self.shared = SimpleNamespace(array=self._shared)
-        self.local = SimpleNamespace(array=self._local)
-        self.const = SimpleNamespace(array_like=lambda array: array)
-        self.atomic = _Atomic()
+    def __init__(self, notes: Notes, new_array: Any) -> None:
+        self._notes = notes
+        self.gridDim, self.blockDim = _Dim(notes.grid), _Dim(notes.threads)
+        self.shared = SimpleNamespace(array=partial(_array, new_array, "shared"))
+        self.local = SimpleNamespace(array=partial(_array, new_array, "local"))
+        self.atomic = SimpleNamespace(
+            **{name: partial(_update, change) for name, change in ATOMICS.items()}
+        )
+        for name, source_of in SHUFFLES.items():
+            setattr(self, name, partial(self._shuffle, name, source_of))
+        for name, count in VOTES.items():
+            setattr(self, name, partial(self._vote, name, count))
+        self.threadfence = self.threadfence_block = self.threadfence_system = lambda: None
 
     def __getattr__(self, name: str) -> object:
         raise NotImplementedError(f"the kernel lab has no cuda.{name}")
 
-    threadIdx = property(lambda self: _Dim(self._launch.thread.index))
-    blockIdx = property(lambda self: _Dim(self._launch.thread.block))
-    laneid = property(lambda self: self._launch.thread.lane)
+    threadIdx = property(lambda self: _Dim(self._notes.thread.index))
+    blockIdx = property(lambda self: _Dim(self._notes.thread.block))
+    laneid = property(lambda self: self._notes.thread.lane)
 
     def grid(self, ndim: int) -> int | tuple[int, ...]:
-        thread = self._launch.thread
-        where = tuple(
-            block * size + index
-            for block, size, index in zip(
-                thread.block, self._launch.threads, thread.index, strict=True
-            )
-        )
-        return where[0] if ndim == 1 else where[:ndim]
+        thread, sizes = self._notes.thread, self._notes.threads
+        where = [b * n + i for b, n, i in zip(thread.block, sizes, thread.index, strict=True)]
+        return where[0] if ndim == 1 else tuple(where[:ndim])
 
     def gridsize(self, ndim: int) -> int | tuple[int, ...]:
-        sizes = tuple(a * b for a, b in zip(self._launch.grid, self._launch.threads, strict=True))
-        return sizes[0] if ndim == 1 else sizes[:ndim]
-
-    # arrays of a block, of a thread
-
-    def _shared(self, shape: object, dtype: object) -> object:
-        return self._launch.shared_array(shape, _dtype(dtype))
-
-    def _local(self, shape: object, dtype: object) -> object:
-        return self._launch.local_array(shape, _dtype(dtype))
-
-    # where threads meet
+        sizes = [a * b for a, b in zip(self._notes.grid, self._notes.threads, strict=True)]
+        return sizes[0] if ndim == 1 else tuple(sizes[:ndim])
 
     def syncthreads(self) -> None:
-        wait(self._launch, meeting(BARRIER))
-
-    def syncthreads_count(self, predicate: object) -> int:
-        return self._counted(predicate, lambda all_: sum(bool(one) for one in all_))
-
-    def syncthreads_and(self, predicate: object) -> int:
-        return self._counted(predicate, lambda all_: int(all(all_)))
-
-    def syncthreads_or(self, predicate: object) -> int:
-        return self._counted(predicate, lambda all_: int(any(all_)))
-
-    def _counted(self, predicate: object, resolve: object) -> int:
-        return wait(self._launch, meeting(BARRIER, 3, brings=predicate, resolve=resolve))
+        wait(self._notes, meeting(BARRIER))
 
     def syncwarp(self, mask: int = ALL) -> None:
-        self._warp(SYNC_WARP, mask, None, None)
+        self._meet(SYNC_WARP, mask, None, dict)
 
-    def shfl_sync(self, mask: int, value: object, source: int) -> object:
-        return self._shuffle("shfl_sync", mask, value, lambda lane: int(source) % WARP)
+    def _vote(self, what: str, count: Any, mask: int, predicate: object) -> object:
+        return self._meet(
+            what, mask, predicate, lambda brought: dict.fromkeys(brought, count(brought))
+        )
 
-    def shfl_up_sync(self, mask: int, value: object, delta: int) -> object:
-        return self._shuffle("shfl_up_sync", mask, value, lambda lane: lane - int(delta))
-
-    def shfl_down_sync(self, mask: int, value: object, delta: int) -> object:
-        return self._shuffle("shfl_down_sync", mask, value, lambda lane: lane + int(delta))
-
-    def shfl_xor_sync(self, mask: int, value: object, other: int) -> object:
-        return self._shuffle("shfl_xor_sync", mask, value, lambda lane: lane ^ int(other))
-
-    def ballot_sync(self, mask: int, predicate: object) -> int:
-        return self._vote("ballot_sync", mask, predicate, lambda lanes: sum(1 << n for n in lanes))
-
-    def all_sync(self, mask: int, predicate: object) -> bool:
-        mask = int(mask) & ALL
-        return self._vote("all_sync", mask, predicate, lambda yes: len(yes) == mask.bit_count())
-
-    def any_sync(self, mask: int, predicate: object) -> bool:
-        return self._vote("any_sync", mask, predicate, lambda yes: len(yes) > 0)
-
-    def _vote(self, what: str, mask: int, predicate: object, count: object) -> object:
-        def resolve(brought: dict[int, object]) -> dict[int, object]:
-            answer = count([lane for lane, yes in brought.items() if yes])
-            return dict.fromkeys(brought, answer)
-
-        return self._warp(what, mask, predicate, resolve)
-
-    def _shuffle(self, what: str, mask: int, value: object, source_of: object) -> object:
-        """A lane brings its value, and where it wants another from; outside the warp, its own."""
-        launch = self._launch
-        frame_depth = 4
-
-        def resolve(brought: dict[int, tuple]) -> dict[int, object]:
-            got = {}
-            for lane, (own, source) in brought.items():
-                got[lane] = brought[source][0] if source in brought else own
-            return got
-
-        lane = launch.thread.lane
-        source = source_of(lane)
-        mask = int(mask) & ALL
-        if 0 <= source < WARP and not mask >> source & 1:
-            site = meeting(what, frame_depth - 1).site
-            launch.fault(
+    def _shuffle(self, what: str, source_of: Any, mask: int, value: object, n: int) -> object:
+        """A lane brings its value, and whose it wants; of a lane outside the warp, its own."""
+        source = source_of(self._notes.thread.lane, n)
+        if 0 <= source < WARP and not int(mask) >> source & 1:
+            self._notes.fault(
                 "shuffle",
                 f"{{who}} reads lane {source} in {what}, which its mask {mask:#x} leaves out: "
                 "what it gets is undefined",
-                site,
+                meeting(what).site,
             )
-        return self._warp(what, mask, (value, source), resolve, depth=frame_depth)
 
-    def _warp(
-        self, what: str, mask: int, brings: object, resolve: object, depth: int = 3
-    ) -> object:
-        launch, mask = self._launch, int(mask) & ALL
-        met = meeting(what, depth, mask=mask, brings=brings, resolve=resolve)
-        if not mask >> launch.thread.lane & 1:
-            launch.fault(
-                "shuffle",
-                f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane "
-                f"{launch.thread.lane}",
-                met.site,
-            )
+        def resolve(brought: dict[int, tuple]) -> dict[int, object]:
+            return {lane: brought.get(wanted, (own,))[0] for lane, (own, wanted) in brought.items()}
+
+        return self._meet(what, mask, (value, source), resolve)
+
+    def _meet(self, what: str, mask: int, brings: object, resolve: Any) -> object:
+        mask, lane = int(mask) & ALL, self._notes.thread.lane
+        met = meeting(what, 3, mask=mask, brings=brings, resolve=resolve)
+        if not mask >> lane & 1:
+            said = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {lane}"
+            self._notes.fault("shuffle", said, met.site)
             raise Stop
-        return wait(launch, met)
-
-    def threadfence(self) -> None:
-        pass
-
-    threadfence_block = threadfence_system = threadfence
-
-    @staticmethod
-    def selp(condition: object, yes: object, no: object) -> object:
-        return yes if condition else no
-
-    @staticmethod
-    def fma(a: object, b: object, c: object) -> object:
-        return a * b + c
-
-    @staticmethod
-    def popc(number: int) -> int:
-        return (int(number) & ALL).bit_count()
-
-    @staticmethod
-    def ffs(number: int) -> int:
-        return (int(number) & -int(number)).bit_length()
-
-    @staticmethod
-    def clz(number: int) -> int:
-        return 32 - (int(number) & ALL).bit_length()
+        return wait(self._notes, met)
 
 
 class _Dim:
@@ -323,31 +219,16 @@ class _Dim:
         self.x, self.y, self.z = sizes
 
 
-class _Atomic:
-    """Reads and writes in one, which no other thread comes between."""
-
-    def add(self, array: Watched, index: object, value: object) -> object:
-        return _update(array, index, lambda old: old + value)
-
-    def sub(self, array: Watched, index: object, value: object) -> object:
-        return _update(array, index, lambda old: old - value)
-
-    def max(self, array: Watched, index: object, value: object) -> object:
-        return _update(array, index, lambda old: max(old, value))
-
-    def min(self, array: Watched, index: object, value: object) -> object:
-        return _update(array, index, lambda old: min(old, value))
-
-    def exch(self, array: Watched, index: object, value: object) -> object:
-        return _update(array, index, lambda old: value)
-
-    def cas(self, array: Watched, index: object, expected: object, value: object) -> object:
-        return _update(array, index, lambda old: value if old == expected else old)
+def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
+    if not isinstance(dtype, type):  # one of our casts, or a type of numba's
+        dtype = getattr(dtype, "dtype", None) or _TYPES[str(dtype)]
+    shape = shape if isinstance(shape, tuple) else (int(shape),)
+    return new_array(space, shape, np.dtype(dtype))
 
 
-def _update(array: object, index: object, change: Callable) -> object:
+def _update(change: Any, array: Watched | np.ndarray, index: object, *values: object) -> object:
     if isinstance(array, Watched):
-        return array.update(index, change)
+        return array.update(index, lambda old: change(old, *values))
     old = array[index]
-    array[index] = change(old)
+    array[index] = change(old, *values)
     return old

@@ -2,8 +2,8 @@
 
 Exercises, and what looks after the lessons' pages:
 
-    learner.py          what a learner calls: check, hint, solution, status, reset, your_turn
-    exercise_card.py    an exercise in a notebook, with its buttons
+    learner.py          what a learner calls: check, hint, solution, status, reset, your
+    exercise_card.py    your_turn: an exercise in a notebook, with its buttons
     commands.py         the same on the command line, and grading
     exercises/          exercises as files: one source, stubs, resets
     judging/            who judges and who is judged: two processes
@@ -15,14 +15,15 @@ Exercises, and what looks after the lessons' pages:
 
 import importlib
 
-_LEARNER = ("check", "hint", "reset", "solution", "status", "your", "your_turn")
+_HOMES = dict.fromkeys(("check", "hint", "reset", "solution", "status", "your"), "learner")
+_HOMES["your_turn"] = "exercise_card"
 
 
 def __getattr__(name: str) -> object:
-    if name in _LEARNER:
-        return getattr(importlib.import_module("minibatch.course.learner"), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"minibatch.course.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LEARNER})
+    return sorted({*globals(), *_HOMES})

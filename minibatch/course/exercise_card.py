@@ -11,7 +11,7 @@ from collections.abc import Callable
 import ipywidgets
 
 from minibatch.course import learner
-from minibatch.course.exercises.source import Task
+from minibatch.course.exercises.source import Task, select
 
 
 class ExerciseCard(ipywidgets.VBox):
@@ -65,6 +65,14 @@ class ExerciseCard(ipywidgets.VBox):
             return "<p>Press Reset once more to put the stub back. A copy of yours is kept.</p>"
         self._sure, self._verdict = False, ""
         return learner.reset(self.task.id).html
+
+
+def your_turn(name: str) -> ExerciseCard:
+    """The card of one task, "4.1", with its buttons. Raises ValueError for several, or none."""
+    tasks = select(name)
+    if len(tasks) > 1:
+        raise ValueError(f'one at a time: "{tasks[0].id}", not "{name}"')
+    return ExerciseCard(tasks[0])
 
 
 def _button(name: str, icon: str, tooltip: str) -> ipywidgets.Button:

@@ -1,6 +1,6 @@
 """What a learner calls in a notebook; what each returns shows itself there, and in a terminal.
 
-from minibatch.course import check, hint, solution, status, reset, your, your_turn
+from minibatch.course import check, hint, solution, status, reset, your
 
 check("4.1")      judge the file as it is saved now; check("ex04") judges all of its tasks
 hint("4.1")       the next hint          solution("4.1")   once it has passed
@@ -149,13 +149,6 @@ def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
     return f"{task.id} {task.title}", points, f"{task.minutes} min", dots, state
 
 
-def your_turn(name: str) -> object:
-    """A card with buttons: check, hint, reset. An ipywidget."""
-    from minibatch.course.exercise_card import ExerciseCard
-
-    return ExerciseCard(_one(name)[0])
-
-
 def your(name: str, instead: Callable) -> Callable:
     """Your class from exercises/, as saved now; `instead` as long as it cannot be used."""
     return learner_file.your(name, instead)
@@ -182,5 +175,4 @@ __all__ = [
     "solution",
     "status",
     "your",
-    "your_turn",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-from minibatch.course.classroom.grade_class import ClassResult, StudentResult
+from minibatch.course.classroom.results import ClassResult, StudentResult
 from minibatch.course.judging import card
 from minibatch.course.judging.verdict import PASSED, SYMBOLS, Verdict
 

@@ -13,6 +13,7 @@ class Emulation:
 
     num_multiprocessors = 2  # few: cutting a context gains nothing here
     compute_capability = (9, 0)
+    num_threads = 32  # a warp: more would only have more to merge
 
     def __init__(self) -> None:
         warnings.warn(

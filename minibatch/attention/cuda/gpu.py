@@ -13,6 +13,8 @@ MOST_WRAPPERS = 4096
 class GPU:
     """A CUDA device as the kernels' launcher. Raises RuntimeError if numba cannot use it."""
 
+    num_threads = 128
+
     def __init__(self, device: torch.device) -> None:
         if not cuda.is_available():
             raise RuntimeError(

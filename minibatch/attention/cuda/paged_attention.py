@@ -11,7 +11,7 @@ import torch
 from ..gather_sdpa import attend_row
 from ..metadata import AttentionMetadata
 from .simple import paged_attention_simple
-from .tiled import NUM_THREADS, Tiling, make_tiled, merge_parts, plan_tiling
+from .tiled import Tiling, make_tiled, merge_parts, plan_tiling
 from .validation import check_metadata, check_tensors
 from .write_kv import write_kv
 
@@ -25,6 +25,7 @@ class Launcher(Protocol):
 
     num_multiprocessors: int
     compute_capability: tuple[int, int]
+    num_threads: int  # of a thread block of the tiled kernel
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
         """arguments: contiguous tensors and numbers, as the kernel takes them."""
@@ -86,7 +87,7 @@ class PagedAttention:
         self._launcher.launch(
             write_kv,
             (len(key),),
-            NUM_THREADS,
+            self._launcher.num_threads,
             key.contiguous().flatten(1).view(torch.int32),
             value.contiguous().flatten(1).view(torch.int32),
             metadata.slot_mapping,
@@ -133,6 +134,7 @@ class PagedAttention:
             kv_heads,
             heads // kv_heads,
             query.element_size(),
+            self._launcher.num_threads,
             self._launcher.compute_capability,
         )
         parts = self._parts(num_tokens * kv_heads * tiling.slices, context)
@@ -140,7 +142,7 @@ class PagedAttention:
         launch(
             _tiled(tiling, heads // kv_heads, parts > 1),
             (num_tokens, kv_heads * tiling.slices, parts),
-            NUM_THREADS,
+            tiling.num_threads,
             *(query.flatten(), key_cache.flatten(), value_cache.flatten()),
             *(tables, token_rows, positions, scale),
             *((output, *partial[1:]) if parts == 1 else partial),

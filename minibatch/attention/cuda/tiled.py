@@ -17,7 +17,6 @@ import numpy as np
 from .shim import cuda, float32, load_16_bytes, narrow, uint32
 
 WARP = 32
-NUM_THREADS = 128
 MOST_HEADS = 8
 LOWEST = np.float32(-1e30)
 ALL_LANES = 0xFFFFFFFF
@@ -35,11 +34,12 @@ class Tiling:
     lanes: int  # of a team
     pieces: int  # 16-byte loads of a lane for one K; the last may lie beyond head_dim
     per_load: int  # numbers in 16 bytes
+    num_threads: int  # of a thread block: whole warps
     at_once: int  # tokens a team loads before it computes: loads on their way together
 
     @property
     def teams(self) -> int:
-        return NUM_THREADS // self.lanes
+        return self.num_threads // self.lanes
 
 
 def plan_tiling(
@@ -48,6 +48,7 @@ def plan_tiling(
     kv_heads: int,
     group: int,
     itemsize: int,
+    num_threads: int = 128,
     compute_capability: tuple[int, int] = (9, 0),
 ) -> Tiling:
     """group: query heads per KV head; itemsize: bytes of a stored number.
@@ -64,7 +65,8 @@ def plan_tiling(
     slices = -(-group // min(MOST_HEADS, room // width))
     heads = -(-group // slices)
     at_once = 4 if heads * width <= room // 2 else 2
-    return Tiling(head_dim, block_size, kv_heads, heads, slices, lanes, pieces, per_load, at_once)
+    shape = (head_dim, block_size, kv_heads, heads, slices)
+    return Tiling(*shape, lanes, pieces, per_load, num_threads, at_once)
 
 
 def make_tiled(tiling: Tiling, group: int, split: bool):
@@ -74,6 +76,7 @@ def make_tiled(tiling: Tiling, group: int, split: bool):
     NUM_HEADS = KV_HEADS * GROUP
     LANES, PIECES, PER_LOAD = tiling.lanes, tiling.pieces, tiling.per_load
     TEAMS, STEPS = tiling.teams, tiling.lanes.bit_length() - 1
+    NUM_THREADS = tiling.num_threads
     AT_ONCE = tiling.at_once
     WIDTH = PIECES * PER_LOAD  # numbers of a K that one lane holds
     SKEWED = NUM_THREADS + WARP // PER_LOAD  # so that a warp that reads back meets 32 banks

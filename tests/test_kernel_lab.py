@@ -1,0 +1,419 @@
+"""The kernel lab: what it computes, what it counts, what it calls wrong, and that it ends."""
+
+import inspect
+import math
+import os
+import subprocess
+import sys
+import threading
+
+import faulty_kernels
+import numpy as np
+import pytest
+import torch
+from numba import cuda, float32, int32
+
+from minibatch import kernel_lab as lab
+from minibatch.kernel_lab.launch import emulate
+
+LENGTHS = np.array([6, 3])
+TABLES = np.array([[2, 0], [3, 1]])
+
+
+def scene():
+    """Arguments for the kernels of faulty_kernels.py; only the rows' own slots are written."""
+    rng = np.random.default_rng(0)
+    written = np.zeros((5, 4, 8), bool)
+    for table, length in zip(TABLES, LENGTHS, strict=True):
+        for t in range(length):
+            written[table[t // 4], t % 4] = True
+    query = rng.standard_normal((2, 8)).astype(np.float32)
+    keys, values = (rng.standard_normal((5, 4, 8)).astype(np.float32) for _ in range(2))
+    pools = (lab.partly_written(pool, written) for pool in (keys, values))
+    return query, *pools, TABLES, LENGTHS, lab.empty((2, 8))
+
+
+def expected(query, keys, values, tables, lengths, _):
+    rows = []
+    for q, table, length in zip(query.astype(np.float64), tables, lengths, strict=True):
+        key, value = (
+            pool[table].reshape(-1, 8)[:length].astype(np.float64) for pool in (keys, values)
+        )
+        weights = np.exp(key @ q - (key @ q).max())
+        rows.append(weights @ value / weights.sum())
+    return np.array(rows)
+
+
+def line_of(kernel, mark):
+    lines, first = inspect.getsourcelines(kernel)
+    return first + next(i for i, line in enumerate(lines) if mark in line)
+
+
+# Faults ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", faulty_kernels.FAULTS, ids=lambda kernel: kernel.__name__)
+def test_a_planted_fault_is_named_with_its_line(kernel):
+    report = lab.run(kernel, 2, 8, *scene())
+    kind, line = faulty_kernels.FAULTS[kernel], line_of(kernel, "# here")
+    named = {
+        (fault.kind, site.line) for fault in report.faults for site in (fault.site, *fault.others)
+    }
+    assert (kind, line) in named, report
+    fault = next(fault for fault in report.faults if fault.kind == kind)
+    assert "thread" in fault.sentence
+    assert len(fault.thread) == 6
+
+
+def test_the_right_kernel_has_no_fault_and_the_right_result():
+    arguments = scene()
+    report = lab.run(faulty_kernels.right, 2, 8, *arguments)
+    assert report.faults == []
+    np.testing.assert_allclose(arguments[-1], expected(*arguments), rtol=1e-5)
+
+
+def test_a_fault_is_told_once_and_counted():
+    (fault,) = lab.run(faulty_kernels.off_by_one_tail, 1, 8, *scene()).faults
+    assert fault.count == 8
+    assert (
+        fault.sentence
+        == "thread 0 of block (0, 0, 0) reads values[0, 2, 0], which nobody has written"
+    )
+    assert str(fault) == f"line {fault.line}: unwritten: {fault.sentence} (8 times)"
+
+
+def test_a_shuffle_orders_nothing_and_syncwarp_does():
+    def exchange(out):
+        cell = cuda.shared.array(32, float32)
+        lane = cuda.threadIdx.x
+        cell[lane] = lane
+        cuda.shfl_xor_sync(0xFFFFFFFF, lane, 1)
+        out[lane] = cell[lane ^ 1]
+
+    def exchange_rightly(out):
+        cell = cuda.shared.array(32, float32)
+        lane = cuda.threadIdx.x
+        cell[lane] = lane
+        cuda.syncwarp()
+        out[lane] = cell[lane ^ 1]
+
+    assert [fault.kind for fault in lab.run(exchange, 1, 32, lab.empty(32)).faults] == ["race"]
+    out = lab.empty(32)
+    assert lab.run(exchange_rightly, 1, 32, out).faults == []
+    assert out.tolist() == [lane ^ 1 for lane in range(32)]
+
+
+def test_syncwarp_orders_one_warp_only():
+    def across(out):
+        cell = cuda.shared.array(64, float32)
+        thread = cuda.threadIdx.x
+        cell[thread] = thread
+        cuda.syncwarp()
+        out[thread] = cell[63 - thread]
+
+    assert [fault.kind for fault in lab.run(across, 1, 64, lab.empty(64)).faults] == ["race"]
+
+
+def test_atomics_race_with_nobody_but_plain_accesses():
+    def count(out):
+        cuda.atomic.add(out, 0, 1)
+
+    def count_and_read(out):
+        cuda.atomic.add(out, 0, 1)
+        if cuda.threadIdx.x == 3:
+            out[1] = out[0]
+
+    out = np.zeros(2, np.int32)
+    assert lab.run(count, 4, 8, out).faults == []
+    assert out[0] == 32
+    assert {fault.kind for fault in lab.run(count_and_read, 1, 8, out).faults} == {"race"}
+
+
+def test_negative_indices_are_outside():
+    def last(out):
+        out[-1] = 1.0
+
+    (fault,) = lab.run(last, 1, 1, lab.empty(4)).faults
+    assert "out[-1], and axis 0 ends at 3" in fault.sentence
+
+
+# It ends -----------------------------------------------------------------------------------------
+
+
+def waits_for_each_other(out):
+    if cuda.threadIdx.x == 0:
+        cuda.syncwarp()
+    else:
+        cuda.syncthreads()
+
+
+def endless(out):
+    while True:
+        out[0] = 1.0
+
+
+def endless_without_a_trace(out):
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "options"),
+    [
+        (waits_for_each_other, "deadlock", {}),
+        (endless, "no end", {"most_accesses": 1000}),
+        (endless_without_a_trace, "no end", {"seconds": 0.2}),
+    ],
+)
+def test_a_kernel_cannot_hang_it(kernel, kind, options):
+    report = lab.run(kernel, 1, 2, lab.empty(1), **options)
+    assert kind in [fault.kind for fault in report.faults]
+    assert all(fault.line > kernel.__code__.co_firstlineno for fault in report.faults)
+    assert threading.active_count() < 20
+
+
+def test_an_error_in_the_kernel_comes_through_and_leaves_no_thread_waiting():
+    def wrong(out):
+        if cuda.threadIdx.x == 1:
+            raise KeyError("mine")
+        cuda.syncthreads()
+
+    with pytest.raises(KeyError, match="mine"):
+        lab.run(wrong, 1, 2, lab.empty(1))
+    assert lab.run(faulty_kernels.right, 2, 8, *scene()).faults == []
+
+
+@pytest.mark.parametrize(
+    ("grid", "threads", "said"),
+    [
+        (1, 0, "1 to 1024 threads"),
+        (1, 2000, "1 to 1024"),
+        (0, 8, "at least one"),
+        ((1,) * 4, 1, "1 to 3"),
+    ],
+)
+def test_sizes_that_no_gpu_has_are_refused(grid, threads, said):
+    with pytest.raises(ValueError, match=said):
+        lab.run(endless, grid, threads, lab.empty(1))
+
+
+def test_arrays_have_to_be_contiguous():
+    with pytest.raises(ValueError, match="out is not contiguous"):
+        lab.run(endless, 1, 1, np.zeros((4, 4))[:, 0])
+
+
+# What kernels find -------------------------------------------------------------------------------
+
+
+def test_dimensions_and_grids():
+    def where(out):
+        x, y = cuda.grid(2)
+        wide, high = cuda.gridsize(2)
+        out[y, x] = (
+            cuda.threadIdx.z * 1000 + cuda.blockIdx.y * 100 + cuda.blockDim.x * 10 + wide + high
+        )
+
+    out = np.zeros((4, 6), np.int64)
+    assert lab.run(where, (2, 2), (3, 2), out).faults == []
+    assert out.tolist() == [[40] * 6] * 2 + [[140] * 6] * 2
+
+
+def test_shuffles_and_votes():
+    def talk(out):
+        lane = cuda.laneid
+        everyone = 0xFFFFFFFF
+        out[0, lane] = cuda.shfl_sync(everyone, lane, 5)
+        out[1, lane] = cuda.shfl_up_sync(everyone, lane, 1)
+        out[2, lane] = cuda.shfl_down_sync(everyone, lane, 1)
+        out[3, lane] = cuda.shfl_xor_sync(everyone, lane, 16)
+        out[4, lane] = cuda.ballot_sync(everyone, lane < 4)
+        out[5, lane] = cuda.any_sync(everyone, lane == 9)
+        out[6, lane] = cuda.all_sync(everyone, lane == 9)
+
+    out = lab.empty((7, 32), np.int64)
+    assert lab.run(talk, 1, 32, out).faults == []
+    lanes = list(range(32))
+    assert out[0].tolist() == [5] * 32
+    assert out[1].tolist() == [0, *lanes[:-1]]
+    assert out[2].tolist() == [*lanes[1:], 31]
+    assert out[3].tolist() == [lane ^ 16 for lane in lanes]
+    assert set(out[4].tolist()) == {15}
+    assert set(out[5].tolist()) == {1}
+    assert set(out[6].tolist()) == {0}
+
+
+def test_float32_is_rounded_at_every_operation():
+    def add(x, out):
+        total = float32(0)
+        for i in range(len(x)):
+            total += x[i] * x[i]
+        out[0] = math.exp(-total)
+
+    x = np.random.default_rng(1).standard_normal(50).astype(np.float32)
+    out = lab.empty(1)
+    lab.run(add, 1, 1, x, out)
+    total = np.float32(0)
+    for each in x:
+        total = np.float32(total + np.float32(each * each))
+    assert out[0] == np.float32(math.exp(-total))
+
+
+def test_integers_wrap_where_they_are_cast():
+    def cast(out):
+        out[0] = int32(2**31)
+
+    out = lab.empty(1, np.int64)
+    lab.run(cast, 1, 1, out)
+    assert out[0] == -(2**31)
+
+
+def test_functions_and_constants_of_the_kernel_come_along():
+    scale = 3.0
+
+    def twice(x):
+        return x * 2
+
+    @cuda.jit(device=True)
+    def plus_one(x):
+        return twice(x) + 1
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.threadIdx.x] = plus_one(cuda.threadIdx.x) * scale
+
+    out = lab.empty(3)
+    assert lab.run(kernel, 1, 3, out).faults == []
+    assert out.tolist() == [3.0, 9.0, 15.0]
+
+
+def test_dynamic_shared_memory_and_sub_arrays():
+    def row_sums(x, out):
+        row = x[cuda.threadIdx.x]
+        tile = cuda.shared.array(0, float32)
+        tile[cuda.threadIdx.x] = row[0] + row[1]
+        cuda.syncthreads()
+        out[cuda.threadIdx.x] = tile[0] + len(tile)
+
+    out = lab.empty(2)
+    x = np.arange(4, dtype=np.float32).reshape(2, 2)
+    assert lab.run(row_sums, 1, 2, x, out, shared_bytes=8).faults == []
+    assert out.tolist() == [3.0, 3.0]
+
+
+def test_tensors_are_changed_in_place_bfloat16_as_int16():
+    def copy(x, out):
+        out[cuda.threadIdx.x] = x[cuda.threadIdx.x]
+
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x, out = torch.randn(4).to(dtype), torch.zeros(4, dtype=dtype)
+        assert lab.run(copy, 1, 4, x, out).faults == []
+        assert torch.equal(x, out)
+
+
+def test_what_it_does_not_have_it_names():
+    def rare(out):
+        cuda.cg.this_grid()
+
+    with pytest.raises(NotImplementedError, match=r"no cuda\.cg"):
+        lab.run(rare, 1, 1, lab.empty(1))
+
+
+def test_unwatched_it_computes_the_same():
+    watched, unwatched = scene(), scene()
+    lab.run(faulty_kernels.right, 2, 8, *watched)
+    emulate(faulty_kernels.right, 2, 8, *unwatched)
+    assert watched[-1].tolist() == unwatched[-1].tolist()
+    with pytest.raises(RuntimeError, match="line"):
+        emulate(faulty_kernels.divergent_barrier, 2, 8, *scene())
+
+
+SIMULATED = """
+import sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+import faulty_kernels
+from numba import cuda
+
+arguments = [np.ascontiguousarray(each) for each in np.load({path!r}).values()]
+cuda.jit(faulty_kernels.right)[2, 8](*arguments)
+np.save({path!r} + ".out.npy", arguments[-1])
+"""
+
+
+def test_numbas_own_simulator_agrees(tmp_path):
+    arguments = scene()
+    lab.run(faulty_kernels.right, 2, 8, *arguments)
+    path = str(tmp_path / "scene.npz")
+    np.savez(path, *(np.asarray(each) for each in (*arguments[:-1], np.zeros((2, 8), np.float32))))
+    code = SIMULATED.format(tests=os.path.dirname(__file__), path=path)
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    np.testing.assert_allclose(np.load(path + ".out.npy"), arguments[-1], rtol=1e-6)
+
+
+# What it counts ----------------------------------------------------------------------------------
+
+
+def traffic(report, array, line=None):
+    (found,) = (t for t in report.traffic if t.array == array and line in (None, t.line))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stride", "share"), [(0, 1 / 8), (1, 1), (2, 1 / 2), (4, 1 / 4), (8, 1 / 8), (32, 1 / 8)]
+)
+def test_coalescing_is_the_share_of_sectors_that_was_asked_for(stride, share):
+    def read(x, out):
+        out[cuda.threadIdx.x] = x[cuda.threadIdx.x * stride]
+
+    report = lab.run(read, 1, 64, np.zeros(64 * 32, np.float32), lab.empty(64))
+    found = traffic(report, "x")
+    assert (found.loads, found.stores, found.instructions) == (64, 0, 2)
+    assert found.coalescing == share
+    assert found.bytes_moved == (2 * 32 if stride == 0 else 2 * 128 * min(stride, 8))
+
+
+@pytest.mark.parametrize(("width", "passes"), [(32, 32), (33, 1)])
+def test_a_column_of_a_tile_meets_one_bank_unless_it_is_padded(width, passes):
+    def transpose(out):
+        tile = cuda.shared.array((32, width), float32)
+        for row in range(32):
+            tile[row, cuda.threadIdx.x] = 1.0
+        cuda.syncthreads()
+        out[cuda.threadIdx.x] = tile[cuda.threadIdx.x, 0]
+
+    report = lab.run(transpose, 1, 32, lab.empty(32))
+    reads = next(t for t in report.traffic if t.array == "tile" and t.loads)
+    writes = next(t for t in report.traffic if t.array == "tile" and t.stores)
+    assert reads.bank_conflict == passes
+    assert writes.bank_conflict == 1
+    assert writes.instructions == 32
+
+
+def test_loads_per_output_against_the_least():
+    def twice_each(x, out):
+        out[cuda.threadIdx.x] = x[cuda.threadIdx.x] + x[7 - cuda.threadIdx.x]
+
+    report = lab.run(twice_each, 1, 8, np.zeros(8, np.float32), lab.empty(8))
+    assert (report.loads_per_output, report.least_loads_per_output) == (2, 1)
+    assert (report.bytes_read, report.least_bytes_read) == (64, 32)
+    assert report.num_outputs == 8
+
+
+def test_a_block_is_seen_at_its_barriers():
+    report = lab.run(faulty_kernels.right, 2, 8, *scene(), watch=(1, 0, 0))
+    first, second, end = report.pauses
+    line, numbers = first.threads[3]
+    assert line == line_of(faulty_kernels.right, "cuda.syncthreads()")
+    assert numbers["thread"] == 3
+    assert first.shared["q"][1].all()
+    assert not first.shared["scores"][1].any()
+    assert second.shared["scores"][1].tolist() == [True] * 3 + [False] * 13
+    assert end.threads == {}
+    assert second.marks["keys"] == (6 + 3) * 8  # both blocks so far
+
+
+def test_the_report_can_be_read():
+    text = str(lab.run(faulty_kernels.right, 2, 8, *scene()))
+    assert text.startswith("right: 2 blocks of 8 threads\nno faults\n")
+    assert "keys: 72 loads" in text

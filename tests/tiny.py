@@ -9,12 +9,15 @@ VOCAB_SIZE = 128
 
 
 def make_tiny_llama(
-    max_position_embeddings: int = 256, vocab_size: int = VOCAB_SIZE, seed: int = 0
+    max_position_embeddings: int = 256,
+    vocab_size: int = VOCAB_SIZE,
+    seed: int = 0,
+    hidden_size: int = 32,
 ) -> LlamaForCausalLM:
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=vocab_size,
-        hidden_size=32,
+        hidden_size=hidden_size,
         intermediate_size=64,
         num_hidden_layers=2,
         num_attention_heads=4,

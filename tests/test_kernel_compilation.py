@@ -1,5 +1,5 @@
-"""What numba and ptxas make of the kernels, for GPUs that need not be here: PTX and machine code for
-compute capability 8.0 and 9.0."""
+"""What numba and ptxas make of the kernels, for GPUs that need not be here: PTX, and machine code
+for compute capability 8.0 and 9.0."""
 
 import re
 
@@ -57,7 +57,7 @@ def loop_of(ptx, inside):
 
 
 def not_addresses(loop):
-    """64-bit arithmetic that is not on the way to an address: divisions and remainders above all."""
+    """64-bit arithmetic that no address needs: divisions and remainders."""
     return [line for line in loop if re.search(r"\b(div|rem)\.[su]64", line)]
 
 

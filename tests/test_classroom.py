@@ -42,7 +42,7 @@ def ready(body, before=""):
 
 # What each is, and what 3.1 comes to: outcome and points of 2.
 RIGHT = "return bool(arrival_times) and (len(arrival_times) >= max_batch_size or " + (
-    "now - arrival_times[0] >= max_wait)"
+    "arrival_times[0] + max_wait <= now)"
 )
 CLASS = {
     "ada": (SOLVED, PASSED, 2),

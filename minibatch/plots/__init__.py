@@ -11,25 +11,34 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     roofline          what machines can do at most, and what was reached
+    block_table_walk  which blocks of the pool a kernel reads, who, and in what order
+    source_heat       a kernel's source, and the bytes that every line moves
+    warp_access       what one instruction of a warp asks of memory, and what has to move
     plan_difference   two runs of the same requests, and the step where they part
 """
 
+from .block_table_walk import block_table_walk
 from .plan_difference import plan_difference
 from .roofline import roofline
+from .source_heat import source_heat
 from .staircase import staircase
 from .step_times import step_times
 from .timeline import timeline
 from .token_costs import token_costs
 from .waits import waits
+from .warp_access import warp_access
 from .window_tradeoff import window_tradeoff
 
 __all__ = [
+    "block_table_walk",
     "plan_difference",
     "roofline",
+    "source_heat",
     "staircase",
     "step_times",
     "timeline",
     "token_costs",
     "waits",
+    "warp_access",
     "window_tradeoff",
 ]

@@ -1,12 +1,14 @@
 """Controls for a notebook: an engine to step through, and a sandbox of made-up traffic.
 
     EnginePlayer    a real engine, step by step, forward and back
+    KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
     Playground      batch size, window, arrivals and answer lengths, re-planned as you move them
 
 Everything drawn here comes from records (`minibatch.trace`), so any policy can be looked at.
 """
 
+from .kernel_stepper import KernelStepper
 from .player import EnginePlayer
 from .playground import Playground
 
-__all__ = ["EnginePlayer", "Playground"]
+__all__ = ["EnginePlayer", "KernelStepper", "Playground"]

@@ -1,0 +1,68 @@
+"""Which blocks of the pool a kernel reads, who reads them, and in what order."""
+
+from __future__ import annotations
+
+from math import prod
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ..kernel_lab.report import Report
+from .picture import COLOURS, FAINT, TICK, canvas, describe, dress, ink_on
+
+
+def block_table_walk(
+    report: Report,
+    cache: str = "key_cache",
+    shape: tuple[int, int, int, int] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Figure:
+    """The pool, a row for each block and a cell for each slot, numbered in the order of reading.
+
+    cache: the array's name in the kernel. shape: [blocks, block_size, kv_heads, head_dim], for a
+    kernel that takes the cache flat. Colour and letter say which row of the batch, blockIdx.x, read
+    a slot; the number, in which of its steps.
+    """
+    (watched,) = (each for each in report.globals if each.name == cache)
+    blocks, block_size, *inner = shape or watched.shape
+    per_slot = prod(inner)
+    readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: its how-manieth slot}
+    orders: dict[int, dict[int, int]] = {}
+    for access in watched.accesses:
+        block_x = access.thread // prod(report.threads) % report.grid[0]
+        slot = access.place // per_slot
+        order = orders.setdefault(block_x, {})
+        readers.setdefault(slot, {})[block_x] = order.setdefault(slot, len(order) + 1)
+
+    figure, (axis,) = canvas(1, ax, height=0.5 + 0.42 * blocks)
+    for block in range(blocks):
+        for offset in range(block_size):
+            who = readers.get(block * block_size + offset, {})
+            first = min(who, default=None)
+            colour = "white" if first is None else COLOURS[first % len(COLOURS)]
+            box = Rectangle((offset, block), 1, 1, facecolor=colour, edgecolor=FAINT, linewidth=0.8)
+            if len(who) > 1:
+                box.set_hatch("///")
+            axis.add_patch(box)
+            if first is not None:
+                text, ink = f"{chr(65 + first % 26)}{who[first]}", ink_on(colour)
+                middle = {"ha": "center", "va": "center", "fontsize": TICK - 2}
+                axis.text(offset + 0.5, block + 0.52, text, color=ink, **middle)
+    axis.set_xlim(0, block_size)
+    axis.set_ylim(blocks, 0)
+    axis.set_yticks([b + 0.5 for b in range(blocks)], [str(b) for b in range(blocks)])
+    axis.set_xticks([o + 0.5 for o in range(block_size)], [str(o) for o in range(block_size)])
+    walks = [
+        f"{chr(65 + who % 26)} "
+        + " → ".join(str(b) for b in dict.fromkeys(slot // block_size for slot in order))
+        for who, order in sorted(orders.items())
+    ]
+    shared = sum(len(who) > 1 for who in readers.values())
+    more = "; …" if len(walks) > 6 else ""
+    finding = f"{cache}, block by block: {'; '.join(walks[:6])}{more}"
+    hatched = f" (hatched: {shared} slots that several rows read)" if shared else ""
+    dress(axis, finding, f"slot in the block{hatched}", "block of the pool")
+    describe(figure, "The pool's slots, and in what order the rows read them.", [finding])
+    return figure

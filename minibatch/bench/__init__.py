@@ -7,6 +7,8 @@ useful output tokens per second, from the first prompt handed over to the last t
     contenders.py  who competes, and how each is asked     measuring.py  rounds and times
     agreement.py   whether everyone said the same          machine.py    what this was measured on
     report.py      the tables                              aims.py       was it as fast as hoped
+
+`bench kernels` measures the attention kernels on a GPU instead: kernels.py.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import torch
 from tqdm import tqdm
 
 from ..model import Model, load_model
+from . import kernels
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
 from .machine import Machine, look
 from .measuring import Results, Workload, agents_workload, measure
@@ -36,6 +39,8 @@ INTERRUPTED = 130  # exit status, as shells have it
 
 def main(argv: Sequence[str]) -> int:
     """Measure, print, and return 0; 1 if minibatch gave wrong tokens, 130 if interrupted."""
+    if argv[:1] == ["kernels"]:
+        return kernels.main(argv[1:])
     parser = _parser()
     options = parser.parse_args(argv)
     try:

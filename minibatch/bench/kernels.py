@@ -1,0 +1,177 @@
+"""`python -m minibatch bench kernels`: the attention kernels on this GPU, beside a copy and others.
+
+A decode step must read every K and V of its rows once; those bytes over the measured time are the
+bandwidth a kernel reached, and a copy of a large tensor on the same GPU is what could be reached.
+Beside ours: torch's SDPA over K and V that lie gathered already, and flex_attention over torch's
+experimental PagedAttention. All rows have the same context; times are medians of CUDA events.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+BATCHES = (1, 8, 64, 256)
+CONTEXTS = (512, 4096, 32_768)
+HEAD_DIMS = (64, 128)
+GROUPS = (1, 4, 8)
+QUICK = {"batches": (1, 64), "contexts": (4096,), "head_dims": (128,), "groups": (1, 4, 8)}
+KV_HEADS, BLOCK_SIZE, PAGE_SIZE = 8, 16, 128
+ROUNDS = 20
+COPY_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One shape: rows of one new token each, all with the same context."""
+
+    batch: int
+    context: int
+    head_dim: int
+    group: int  # query heads per KV head
+
+    @property
+    def kv_bytes(self) -> int:
+        """What must be read: K and V in bfloat16."""
+        return 2 * 2 * self.batch * self.context * KV_HEADS * self.head_dim
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure, print a table, and return 0; 2 where there is no GPU."""
+    parser = argparse.ArgumentParser("python -m minibatch bench kernels", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="six shapes instead of 72")
+    parser.add_argument("--json", type=Path, help="write what was measured there, too")
+    options = parser.parse_args(argv)
+    if not torch.cuda.is_available():
+        print("This measures an NVIDIA GPU, and torch sees none.", file=sys.stderr)
+        return 2
+    copy = copy_bandwidth()
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    print(f"A copy of 1 GiB reads and writes {copy / 1e12:.2f} TB/s. Shares of that:\n")
+    print("batch context head_dim GQA   ours     SDPA gathered   flex paged")
+    results = []
+    for case in tqdm(list(_cases(options.quick)), file=sys.stderr, leave=False):
+        times = {name: _tried(make, case) for name, make in CONTENDERS.items()}
+        results.append({**asdict(case), "seconds": times})
+        shares = "  ".join(f"{_share(case, seconds, copy):>13}" for seconds in times.values())
+        tqdm.write(f"{case.batch:5} {case.context:7} {case.head_dim:8} {case.group:3} {shares}")
+    if options.json:
+        about = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+        about |= {"copy_bytes_per_s": copy, "results": results}
+        options.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def copy_bandwidth() -> float:
+    """Bytes per second, read and written, of the largest copy that is sure to fit."""
+    source = torch.empty(COPY_BYTES, dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    return 2 * COPY_BYTES / seconds_of(lambda: target.copy_(source))
+
+
+def seconds_of(run: Callable[[], object]) -> float:
+    """The median of some runs, by the GPU's own clock, after some that warm up."""
+    for _ in range(3):
+        run()
+    times = []
+    for _ in range(ROUNDS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) / 1e3)
+    return statistics.median(times)
+
+
+def _cases(quick: bool) -> list[Case]:
+    """All that leave half of the GPU's memory free: gathered K and V lie beside the pool."""
+    axes = QUICK.values() if quick else (BATCHES, CONTEXTS, HEAD_DIMS, GROUPS)
+    room = torch.cuda.get_device_properties(0).total_memory / 4
+    return [case for shape in product(*axes) if (case := Case(*shape)).kv_bytes < room]
+
+
+def _tried(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
+    """Seconds, or why it could not be measured."""
+    try:
+        return seconds_of(make(case))
+    except (
+        Exception
+    ) as error:  # a contender that is not there, or out of memory: a gap in the table
+        torch.cuda.empty_cache()
+        return f"{type(error).__name__}: {error}"[:200]
+
+
+def _share(case: Case, seconds: float | str, copy: float) -> str:
+    if isinstance(seconds, str):
+        return seconds.partition(":")[0][:13]
+    return f"{case.kv_bytes / seconds / copy:.0%} {seconds * 1e6:,.0f} µs"
+
+
+def _query(case: Case) -> torch.Tensor:
+    shape = (case.batch, KV_HEADS * case.group, case.head_dim)
+    return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+
+
+def _ours(case: Case) -> Callable[[], object]:
+    from ..attention import choose
+    from ..attention.metadata import AttentionMetadata
+
+    per_row = -(-case.context // BLOCK_SIZE)
+    num_blocks = case.batch * per_row
+    shape = (num_blocks, BLOCK_SIZE, KV_HEADS, case.head_dim)
+    keys, values = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    order = torch.randperm(num_blocks, dtype=torch.int32, device="cuda")
+    rows = torch.arange(case.batch, dtype=torch.int32, device="cuda")
+    last = torch.full((case.batch,), case.context - 1, device="cuda")
+    metadata = AttentionMetadata(
+        query_start_loc=torch.arange(case.batch + 1, dtype=torch.int32, device="cuda"),
+        seq_lens=(last + 1).int(),
+        block_tables=order.view(case.batch, per_row).contiguous(),
+        token_rows=rows,
+        positions=last,
+        slot_mapping=torch.arange(case.batch, device="cuda"),
+        rows=[(i, i + 1, case.context) for i in range(case.batch)],
+        num_computed_tokens=[case.context - 1] * case.batch,
+    )
+    query, attend = _query(case), choose("auto", torch.device("cuda"))
+    return lambda: attend(query, keys, values, metadata, case.head_dim**-0.5)
+
+
+def _sdpa(case: Case) -> Callable[[], object]:
+    from torch.nn.functional import scaled_dot_product_attention
+
+    shape = (case.batch, KV_HEADS, case.context, case.head_dim)
+    keys, values = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    query = _query(case)[:, :, None]
+    return lambda: scaled_dot_product_attention(query, keys, values, enable_gqa=case.group > 1)
+
+
+def _flex(case: Case) -> Callable[[], object]:
+    from torch.nn.attention.experimental._paged_attention import PagedAttention
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention, noop_mask
+
+    per_row = -(-case.context // PAGE_SIZE)
+    pages = PagedAttention(case.batch * per_row, PAGE_SIZE, case.batch, device="cuda")
+    for row in range(case.batch):
+        pages.reserve(torch.tensor(row, device="cuda"), torch.tensor(case.context, device="cuda"))
+    mask = create_block_mask(noop_mask, case.batch, 1, 1, case.context, device="cuda")
+    mask = pages.convert_logical_block_mask(mask)
+    shape = (1, KV_HEADS, case.batch * per_row * PAGE_SIZE, case.head_dim)
+    keys, values = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    query, attend = _query(case)[:, :, None], torch.compile(flex_attention)
+    score = pages.get_score_mod(None)
+    more = {"score_mod": score, "block_mask": mask, "enable_gqa": case.group > 1}
+    return lambda: attend(query, keys, values, **more)
+
+
+CONTENDERS = {"ours": _ours, "sdpa": _sdpa, "flex": _flex}

@@ -32,8 +32,8 @@ class Engine:
     num_blocks: KV blocks in the pool; None is enough for `max_batch_size` sequences of
         `max_model_len`, or what half of the free memory holds, if that is less.
     block_size: tokens in a block. pool: one of your own, in place of these two.
-    attention: "auto", "reference", "gather", "cpu", or a function like
-        `minibatch.attention.reference_attention`. clock: None is real time.
+    attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
+        function like `minibatch.attention.reference_attention`. clock: None is real time.
     """
 
     def __init__(

@@ -298,6 +298,19 @@ def test_too_few_tokens_for_the_metadata():
         PagedAttention("tiled", Watching())(case.query[:2], *case.arguments[1:])
 
 
+def test_auto_takes_torchs_attention_for_what_the_kernels_do_not_have():
+    case = paged(9, [(1, 6), (3, 9)], head_dim=20)
+    launcher = Watching()
+    attention = PagedAttention("auto", launcher)
+    case.key_cache.nan_to_num_(0)
+    case.value_cache.nan_to_num_(0)
+    close(attention(*case.arguments), exact(case))
+    assert launcher.reports == []
+    new = torch.randn(4, 2, 20)
+    attention.write_kv(case.key_cache, case.value_cache, new, new, case.metadata)
+    assert torch.equal(case.key_cache.flatten(0, 1)[case.metadata.slot_mapping], new)
+
+
 @given(st.integers(0, 2**20))
 @settings(max_examples=100, deadline=None)
 def test_metadata_that_passes_cannot_make_a_kernel_read_outside_the_pool(seed):

@@ -109,5 +109,5 @@ def test_the_merge(stored, capability):
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
 def test_write_kv(capability):
     words = array(types.int32, 2)
-    signature = (words, words, array(types.int64, 1), words, words)
+    signature = (words, array(types.int64, 1), words)
     assert checked(*compiled(write_kv, signature, capability)) <= 40

@@ -217,3 +217,18 @@ def luminance(colour):
 def test_letters_on_a_request_s_colour_can_be_read(colour):
     low, high = sorted((luminance(colour), luminance(ink_on(colour))))
     assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_two_plans_are_drawn_with_the_step_where_they_part():
+    def run(policy):
+        engine = mb.Engine(mb.PretendModel(), policy, clock=mb.VirtualClock(1.0))
+        asks = [("A", 2), ("B", 5), ("C", 3)]
+        engine.run(mb.Request([0] * 4, max_tokens=n, request_id=name) for name, n in asks)
+        return engine.trace
+
+    static, continuous = run(mb.Static(2)), run(mb.Continuous(2))
+    figure = mb.plots.plan_difference(static, continuous, names=("Static", "Continuous"))
+    assert "The plans part at step 3" in figure.alt
+    assert "Static" in figure.alt
+    same = mb.plots.plan_difference(static, run(mb.Static(2)))
+    assert "The same plan, step for step" in same.alt

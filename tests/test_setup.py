@@ -698,3 +698,14 @@ def test_lab_leaves_one_core_to_the_browser(monkeypatch, cores, threads):
 def test_lab_keeps_the_number_of_threads_that_a_learner_has_set(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert launch.lab_variables()["OMP_NUM_THREADS"] == "3"
+
+
+def test_the_doctors_line_for_a_teachers_table():
+    from minibatch.setup.doctor import class_line
+
+    fine = [findings.fine("system", "Linux"), findings.fine("Python", "3.12.1")]
+    trouble = findings.failure("memory", "2 GB free", "Close something.")
+    *_, verdict, told, system, python, versions, gpu = class_line(fine).split("\t")
+    assert (verdict, told, system, python) == ("ready", "nothing", "Linux", "3.12.1")
+    assert (versions, gpu) == ("?", "?")
+    assert class_line([*fine, trouble]).split("\t")[1:3] == ["NOT READY", "memory: 2 GB free"]

@@ -1,6 +1,7 @@
 """Compiles kernels for the GPU that is there, and launches them on torch's current stream."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import torch
@@ -26,18 +27,14 @@ class GPU:
         self.num_multiprocessors = properties.multi_processor_count
         self.compute_capability = (properties.major, properties.minor)
         cuda.select_device(self.device.index)
-        self._compiled: dict[Callable, object] = {}
-        self._streams: dict[int, object] = {}
+        self._compiled = cache(cuda.jit(fastmath=True))
+        self._stream = cache(cuda.external_stream)
         self._wrappers: dict[tuple, object] = {}
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
-        if kernel not in self._compiled:
-            self._compiled[kernel] = cuda.jit(fastmath=True)(kernel)
         handle = torch.cuda.current_stream(self.device).cuda_stream
-        if handle not in self._streams:
-            self._streams[handle] = cuda.external_stream(handle)
-        launcher = self._compiled[kernel][grid, num_threads, self._streams[handle]]
-        launcher(*(self._wrapped(argument) for argument in arguments))
+        configured = self._compiled(kernel)[grid, num_threads, self._stream(handle)]
+        configured(*map(self._wrapped, arguments))
 
     def _wrapped(self, argument: object) -> object:
         """numba's view of a tensor's memory; making one takes longer than a launch, so it is kept.

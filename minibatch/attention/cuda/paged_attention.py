@@ -8,13 +8,14 @@ from typing import Protocol
 
 import torch
 
-from ..gather_sdpa import attend_row
+from ..gather_sdpa import attend_row, gather_sdpa_attention
 from ..metadata import AttentionMetadata
 from .simple import paged_attention_simple
-from .tiled import Tiling, make_tiled, merge_parts, plan_tiling
-from .validation import check_metadata, check_tensors
+from .tiled import make_tiled, merge_parts, plan_tiling
+from .validation import check_metadata, check_tensors, is_supported
 from .write_kv import write_kv
 
+tiled_kernel = cache(make_tiled)
 MOST_PARTS = 32
 LEAST_OF_A_PART = 256  # tokens: less is not worth a merge
 WAVES = 4  # thread blocks to give each multiprocessor before cutting stops
@@ -53,6 +54,8 @@ class PagedAttention:
     ) -> torch.Tensor:
         """Shapes and result as `reference_attention`. Raises ValueError before anything runs."""
         query = query.contiguous()
+        if self.kernel == "auto" and not is_supported(query, key_cache, value_cache):
+            return gather_sdpa_attention(query, key_cache, value_cache, metadata, scale)
         check_tensors(query, key_cache, value_cache)
         self._check(metadata, len(query), key_cache)
         output = torch.empty_like(query)
@@ -84,16 +87,16 @@ class PagedAttention:
     ) -> None:
         """Store new tokens' K and V, [tokens, kv_heads, head_dim], in the slots of the metadata."""
         self._check(metadata, len(key), key_cache)
-        self._launcher.launch(
-            write_kv,
-            (len(key),),
-            self._launcher.num_threads,
-            key.contiguous().flatten(1).view(torch.int32),
-            value.contiguous().flatten(1).view(torch.int32),
-            metadata.slot_mapping,
-            key_cache.flatten(0, 1).flatten(1).view(torch.int32),
-            value_cache.flatten(0, 1).flatten(1).view(torch.int32),
-        )
+        for new, kv_cache in ((key, key_cache), (value, value_cache)):
+            words = torch.int32 if new[0].numel() * new.element_size() % 4 == 0 else torch.int16
+            self._launcher.launch(
+                write_kv,
+                (len(key),),
+                self._launcher.num_threads,
+                new.contiguous().flatten(1).view(words),
+                metadata.slot_mapping,
+                kv_cache.flatten(0, 1).flatten(1).view(words),
+            )
 
     def _check(self, metadata: AttentionMetadata, num_tokens: int, cache: torch.Tensor) -> None:
         """Once for each step: the layers share their metadata."""
@@ -119,12 +122,12 @@ class PagedAttention:
     ) -> None:
         num_tokens, heads, head_dim = query.shape
         _, block_size, kv_heads, _ = key_cache.shape
-        launch = self._launcher.launch
+        launch, threads = self._launcher.launch, max(32, 1 << (head_dim - 1).bit_length())
         if self.kernel == "simple":
             launch(
                 paged_attention_simple,
                 (num_tokens, heads),
-                max(32, 1 << (head_dim - 1).bit_length()),
+                threads,
                 *(query, key_cache, value_cache, tables, token_rows, positions, scale, output),
             )
             return
@@ -140,7 +143,7 @@ class PagedAttention:
         parts = self._parts(num_tokens * kv_heads * tiling.slices, context)
         partial = self._partial(parts, num_tokens, heads, head_dim, query.device)
         launch(
-            _tiled(tiling, heads // kv_heads, parts > 1),
+            tiled_kernel(tiling, heads // kv_heads, parts > 1),
             (num_tokens, kv_heads * tiling.slices, parts),
             tiling.num_threads,
             *(query.flatten(), key_cache.flatten(), value_cache.flatten()),
@@ -148,7 +151,6 @@ class PagedAttention:
             *((output, *partial[1:]) if parts == 1 else partial),
         )
         if parts > 1:
-            threads = max(32, 1 << (head_dim - 1).bit_length())
             launch(merge_parts, (num_tokens, heads), threads, *partial, output)
 
     def _parts(self, num_thread_blocks: int, context: int) -> int:
@@ -170,8 +172,3 @@ class PagedAttention:
             self._workspace[rows * head_dim : rows * (head_dim + 1)].view(shape),
             self._workspace[rows * (head_dim + 1) : rows * (head_dim + 2)].view(shape),
         )
-
-
-@cache
-def _tiled(tiling: Tiling, group: int, split: bool) -> Callable:
-    return make_tiled(tiling, group, split)

@@ -45,6 +45,15 @@ def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: tor
             raise ValueError(f"{name} begins at an address that is no multiple of 16 bytes")
 
 
+def is_supported(*tensors: torch.Tensor) -> bool:
+    """Whether `check_tensors` would let them pass."""
+    try:
+        check_tensors(*tensors)
+    except ValueError:
+        return False
+    return True
+
+
 def check_metadata(
     metadata: AttentionMetadata, num_tokens: int, num_blocks: int, block_size: int
 ) -> None:

@@ -1,18 +1,15 @@
-"""The kernel that stores new tokens' K and V: each goes to its slot of the paged cache."""
+"""The kernel that stores new tokens' K, or V: each goes to its slot of the paged cache."""
 
 from .shim import cuda, uint32
 
 
 def write_kv(
-    key,  # int32 [tokens, words]: bits of the new tokens' K, of all KV heads
-    value,
+    new,  # int32 or int16 [tokens, words]: the bits of the tokens' numbers, of all KV heads
     slot_mapping,  # int64 [tokens]
-    key_cache,  # int32 [slots, words]
-    value_cache,
+    kv_cache,  # as new, [slots, words]
 ):
     """Launch with a grid of [tokens]; any number of threads, which copy side by side."""
     token = cuda.blockIdx.x
     slot = slot_mapping[token]
-    for i in range(uint32(cuda.threadIdx.x), uint32(key.shape[1]), uint32(cuda.blockDim.x)):
-        key_cache[slot, i] = key[token, i]
-        value_cache[slot, i] = value[token, i]
+    for i in range(uint32(cuda.threadIdx.x), uint32(new.shape[1]), uint32(cuda.blockDim.x)):
+        kv_cache[slot, i] = new[token, i]

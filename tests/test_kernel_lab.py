@@ -197,6 +197,23 @@ def test_sizes_that_no_gpu_has_are_refused(grid, threads, said):
         lab.run(endless, grid, threads, lab.empty(1))
 
 
+def test_slices_and_too_many_indices_are_refused():
+    def sliced(out):
+        out[0:2] = 1.0
+
+    def deep(out):
+        out[0, 0] = 1.0
+
+    for kernel in (sliced, deep):
+        with pytest.raises(IndexError, match="out takes 1 numbers, and no slices"):
+            lab.run(kernel, 1, 1, lab.empty(4))
+
+
+def test_the_arguments_are_counted():
+    with pytest.raises(TypeError, match="takes out, and got 2 of them"):
+        lab.run(endless, 1, 1, lab.empty(1), lab.empty(1))
+
+
 def test_arrays_have_to_be_contiguous():
     with pytest.raises(ValueError, match="out is not contiguous"):
         lab.run(endless, 1, 1, np.zeros((4, 4))[:, 0])

@@ -118,8 +118,8 @@ class Watched:
         """Where in the flat data; a sub-array for too few indices; None, and a fault, outside."""
         if type(index) is not tuple:
             index = (index,)
-        if len(index) > self.ndim:
-            raise IndexError(f"{self.name} has {self.ndim} dimensions, not {len(index)}")
+        if len(index) > self.ndim or slice in map(type, index):
+            raise IndexError(f"{self.name} takes {self.ndim} numbers, and no slices, not {index}")
         flat = self._offset
         for axis, (number, length, stride) in enumerate(
             zip(index, self.shape, self._strides, strict=False)

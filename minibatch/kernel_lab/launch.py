@@ -94,7 +94,11 @@ class Launch:
         self._watch, self._shared_bytes = watch, shared_bytes
 
     def run(self, arguments: tuple, seconds: float) -> None:
-        names = self.kernel.__code__.co_varnames
+        names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
+        if len(arguments) != len(names):
+            raise TypeError(
+                f"the kernel takes {', '.join(names)}, and got {len(arguments)} of them"
+            )
         given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
         body = rebuilt(self.kernel, self.notes, self._array)
         with np.errstate(all="ignore"), self._watchdog(seconds), suppress(Stop):

@@ -68,6 +68,29 @@ player(%s)
 """
 
 
+# A kernel of a cell's own, with a barrier, and one that forgets it.
+STEPPER = """\
+import numpy as np
+from numba import cuda, float32
+
+import minibatch as mb
+from minibatch import kernel_lab as lab
+
+
+def turn_round(x, out):
+    tile = cuda.shared.array(32, float32)
+    i = cuda.threadIdx.x
+    tile[i] = x[i]
+    cuda.syncthreads()
+    out[i] = tile[31 - i]
+
+
+report = lab.run(turn_round, 1, 32, np.arange(32, dtype=np.float32), lab.empty(32))
+display(mb.plots.source_heat(report))
+mb.widgets.KernelStepper(report)
+"""
+
+
 YOUR_TURN = """\
 from minibatch.course import your_turn
 
@@ -225,6 +248,24 @@ def write_notebook(path, source, text="# A page"):
     kernel = {"name": "python3", "display_name": "Python 3"}
     cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(source)]
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+
+
+def test_a_kernel_is_stepped_from_barrier_to_barrier(page, lab):
+    write_notebook(lab.root / "lessons" / "stepper.ipynb", STEPPER)
+    open_lesson(page, "stepper.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "barrier 1 of 1")
+    shown = page.locator(OUTPUTS).last
+    assert "cuda.syncthreads()" in shown.inner_text()
+    assert page.locator("img[alt*='turn_round']").count() == 1
+    page.get_by_role("button", name="Step ▶").click()
+    scroll_until_seen(page, "Every thread has returned")
+    page.get_by_role("button", name="◀ Back").focus()
+    page.keyboard.press("Space")
+    scroll_until_seen(page, "barrier 1 of 1")
+    screenshot(page, "kernel-stepper")
+    no_errors(page)
+    assert axe_violations(page) == []
 
 
 def test_an_exercise_is_edited_checked_mended_and_passes(page, lab):

@@ -114,6 +114,80 @@ def test_syncwarp_orders_one_warp_only():
     assert [fault.kind for fault in lab.run(across, 1, 64, lab.empty(64)).faults] == ["race"]
 
 
+@pytest.mark.parametrize(("far", "kinds"), [(16, ["race"]), (0, [])])
+def test_syncwarp_orders_those_in_its_mask_only(far, kinds):
+    def halves(out):
+        cell = cuda.shared.array(32, float32)
+        lane = cuda.threadIdx.x
+        cell[lane] = lane
+        if lane < 16:
+            cuda.syncwarp(0x0000FFFF)
+        else:
+            cuda.syncwarp(0xFFFF0000)
+        out[lane] = cell[(lane + far) % 32]
+
+    assert [fault.kind for fault in lab.run(halves, 1, 32, lab.empty(32)).faults] == kinds
+
+
+def test_what_a_lane_has_heard_it_passes_on():
+    def through_a_third(out):  # 0 tells 1, 1 tells 2: so 2 has heard of 0
+        cell = cuda.shared.array(4, float32)
+        lane = cuda.threadIdx.x
+        if lane == 0:
+            cell[0] = 7.0
+        if lane < 2:
+            cuda.syncwarp(0b011)
+        if lane > 0:
+            cuda.syncwarp(0b110)
+        if lane == 2:
+            out[0] = cell[0]
+
+    out = lab.empty(1)
+    assert lab.run(through_a_third, 1, 3, out).faults == []
+    assert out[0] == 7
+
+
+@pytest.mark.parametrize(("mask", "faults"), [(0xFFFFFFFF, 1), (0x000FFFFF, 0)])
+def test_masks_leave_out_who_has_returned(mask, faults):
+    def early(out):
+        lane = cuda.threadIdx.x
+        if lane >= 20:
+            return
+        out[lane] = cuda.ballot_sync(mask, True)
+
+    out = lab.empty(32)
+    report = lab.run(early, 1, 32, out)
+    assert len(report.faults) == faults
+    assert out[0] == 0x000FFFFF
+    assert report.never_written == {"out": 12}
+    assert "12 elements of out never written" in str(report)
+    assert np.isnan(out[31])
+
+
+def test_lanes_with_different_masks_never_meet():
+    def split(out):
+        lane = cuda.threadIdx.x
+        cuda.syncwarp(0xFFFFFFFF if lane < 16 else 0xFFFF0000)
+        cuda.syncthreads()
+        out[lane] = lane
+
+    (fault,) = lab.run(split, 1, 32, lab.empty(32)).faults
+    assert fault.kind == "deadlock"
+    assert "for its mask 0xffffffff, and threads 16-31 in syncthreads, line" in fault.sentence
+
+
+def test_one_dynamic_shared_array_of_a_size():
+    def two(out):
+        one = cuda.shared.array(0, float32)
+        other = cuda.shared.array(0, int32)
+        one[0] = other[0] = out[0] = 1
+
+    with pytest.raises(ValueError, match="takes its size from `shared_bytes`"):
+        lab.run(two, 1, 1, lab.empty(1))
+    with pytest.raises(ValueError, match="there can be one"):
+        lab.run(two, 1, 1, lab.empty(1), shared_bytes=64)
+
+
 def test_atomics_race_with_nobody_but_plain_accesses():
     def count(out):
         cuda.atomic.add(out, 0, 1)
@@ -140,6 +214,11 @@ def test_negative_indices_are_outside():
 # It ends -----------------------------------------------------------------------------------------
 
 
+def endless_among_friends(out):
+    while True:
+        cuda.atomic.add(out, 0, cuda.ballot_sync(3, True))
+
+
 def waits_for_each_other(out):
     if cuda.threadIdx.x == 0:
         cuda.syncwarp()
@@ -162,12 +241,16 @@ def endless_without_a_trace(out):
     [
         (waits_for_each_other, "deadlock", {}),
         (endless, "no end", {"most_accesses": 1000}),
+        (endless_among_friends, "no end", {"most_accesses": 1001}),
+        (endless_among_friends, "no end", {"most_accesses": 1002}),
+        (endless_among_friends, "no end", {"most_accesses": 10**9, "seconds": 0.3}),
         (endless_without_a_trace, "no end", {"seconds": 0.2}),
     ],
 )
 def test_a_kernel_cannot_hang_it(kernel, kind, options):
     report = lab.run(kernel, 1, 2, lab.empty(1), **options)
     assert kind in [fault.kind for fault in report.faults]
+    assert all(fault.site.file == __file__ for fault in report.faults)
     assert all(fault.line > kernel.__code__.co_firstlineno for fault in report.faults)
     assert threading.active_count() < 20
 
@@ -205,7 +288,7 @@ def test_slices_and_too_many_indices_are_refused():
         out[0, 0] = 1.0
 
     for kernel in (sliced, deep):
-        with pytest.raises(IndexError, match="out takes 1 numbers, and no slices"):
+        with pytest.raises(IndexError, match="out takes 1 whole numbers"):
             lab.run(kernel, 1, 1, lab.empty(4))
 
 
@@ -257,6 +340,38 @@ def test_shuffles_and_votes():
     assert set(out[4].tolist()) == {15}
     assert set(out[5].tolist()) == {1}
     assert set(out[6].tolist()) == {0}
+
+
+def test_a_block_votes_at_its_barrier():
+    def vote(out):
+        thread = cuda.threadIdx.x
+        out[0, thread] = cuda.syncthreads_count(thread < 3)
+        out[1, thread] = cuda.syncthreads_and(thread < 3)
+        out[2, thread] = cuda.syncthreads_or(thread < 3)
+
+    out = lab.empty((3, 8), np.int64)
+    assert lab.run(vote, 1, 8, out).faults == []
+    assert [set(row) for row in out.tolist()] == [{3}, {0}, {1}]
+
+
+def test_whole_numbers_wrap_where_they_are_stored():
+    def store(x, out):
+        out[0] = x[0] * x[0] + 200
+        out[1] = 2.9
+
+    out = lab.empty(2, np.int8)
+    lab.run(store, 1, 1, np.array([2**31 - 1], np.int32), out)
+    assert out.tolist() == [np.array((2**31 - 1) ** 2 + 200).astype(np.int8), 2]
+
+
+def test_more_shared_memory_than_there_is():
+    def greedy(out):
+        one = cuda.shared.array(8_000, float32)
+        other = cuda.shared.array(5_000, float32)
+        one[0] = other[0] = out[0] = 1.0
+
+    with pytest.raises(MemoryError, match="49,152 bytes"):
+        lab.run(greedy, 1, 1, lab.empty(1))
 
 
 def test_float32_is_rounded_at_every_operation():
@@ -331,8 +446,13 @@ def test_what_it_does_not_have_it_names():
     def rare(out):
         cuda.cg.this_grid()
 
+    def rarer(out):
+        cuda.atomic.nanmax(out, 0, 1)
+
     with pytest.raises(NotImplementedError, match=r"no cuda\.cg"):
         lab.run(rare, 1, 1, lab.empty(1))
+    with pytest.raises(NotImplementedError, match=r"no cuda\.atomic\.nanmax"):
+        lab.run(rarer, 1, 1, lab.empty(1))
 
 
 def test_unwatched_it_computes_the_same():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from math import prod
+from operator import index as as_index
 from sys import _getframe
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ class Access(NamedTuple):
 
     thread: int  # its number in the grid
     epoch: int
-    warp_epoch: int
+    clock: tuple[int, ...]
     phase: int
     code: object
     instruction: int
@@ -41,7 +42,7 @@ class Guarded(np.ndarray):
 
 def empty(shape: int | tuple[int, ...], dtype: type = np.float32) -> Guarded:
     """An output: like `torch.empty`, nothing in it is written yet."""
-    return partly_written(np.zeros(shape, dtype), False)
+    return partly_written(np.full(shape, nothing(np.dtype(dtype)), dtype), False)
 
 
 def partly_written(array: np.ndarray, written: np.ndarray | bool) -> Guarded:
@@ -67,15 +68,19 @@ class Watched:
     ) -> None:
         self.name, self.space, self.shape, self.ndim = name, space, shape, len(shape)
         self.dtype, self.itemsize, self.size = data.dtype, data.dtype.itemsize, prod(shape)
+        self.nbytes = self.size * self.itemsize
         self.data, self.written = data, written  # flat, of the whole array
         self.log = log if log is not None else []  # plain tuples: quicker to make and to collect
         self._notes, self._offset = notes, offset
         self._strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+        self._whole = data.dtype.kind in "iu" and data.dtype != np.int16  # int16 may be bfloat16
 
     @cached_property
     def accesses(self) -> list[Access]:
         """All of them, once the launch is over."""
         return list(map(Access._make, self.log))
+
+    __iter__ = None  # a kernel walks over indices
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -84,14 +89,16 @@ class Watched:
         place = self._place(index, 2)
         if type(place) is int:
             self._touch(place, READS, 1)
-            return self.data[place]
+            return int(self.data[place]) if self._whole else self.data[place]
         return place if place is not None else self._poison()
 
     def __setitem__(self, index: object, value: object) -> None:
         place = self._place(index, 2)
-        if place is not None:
+        if type(place) is int:
             self._touch(place, WRITES, 1)
-            self.data[place] = value
+            self._store(place, value)
+        elif place is not None:
+            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}")
 
     def load(self, index: int, number: int) -> np.ndarray:
         """`number` elements of a one-dimensional array at once, by one wide load."""
@@ -110,26 +117,35 @@ class Watched:
         if place is None:
             return self._poison()
         self._touch(place, ATOMIC, 1)
-        old = self.data[place]
-        self.data[place] = change(old)
+        old = int(self.data[place]) if self._whole else self.data[place]
+        self._store(place, change(old))
         return old
+
+    def _store(self, place: int, value: object) -> None:
+        """As a GPU does: whole numbers wrap round at the end of their type's range."""
+        if self.dtype.kind in "iu":
+            bits = int(value) & (1 << 8 * self.itemsize) - 1
+            value = np.array(bits, f"u{self.itemsize}").view(self.dtype)
+        self.data[place] = value
 
     def _place(self, index: object, depth: int) -> int | Watched | None:
         """Where in the flat data; a sub-array for too few indices; None, and a fault, outside."""
         if type(index) is not tuple:
             index = (index,)
-        if len(index) > self.ndim or slice in map(type, index):
-            raise IndexError(f"{self.name} takes {self.ndim} numbers, and no slices, not {index}")
         flat = self._offset
-        for axis, (number, length, stride) in enumerate(
-            zip(index, self.shape, self._strides, strict=False)
-        ):
-            if not 0 <= number < length:
-                given = ", ".join(str(int(n)) for n in index)
-                said = f"asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
-                self._fault("out of bounds", f"{{who}} {said}", depth + 1)
-                return None
-            flat += int(number) * stride
+        try:
+            for axis, (number, length, stride) in enumerate(
+                zip(index, self.shape, self._strides, strict=len(index) > self.ndim)
+            ):
+                if not 0 <= number < length:
+                    given = ", ".join(str(n) for n in index)
+                    said = f"asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
+                    self._fault("out of bounds", f"{{who}} {said}", depth + 1)
+                    return self._notes.count()
+                flat += as_index(number) * stride
+        except (TypeError, ValueError):  # a slice, a float, too many
+            said = f"{self.name} takes {self.ndim} whole numbers, not {index}"
+            raise IndexError(said) from None
         if len(index) == self.ndim:
             return flat
         whole = (self._notes, self.name, self.space, self.data, self.written)
@@ -149,7 +165,7 @@ class Watched:
                 self._notes.fault("unwritten", said, site_of_frame(frame), self.name)
         if self.space != "local":
             thread = self._notes.thread
-            own = (thread.number, thread.epoch, thread.warp_epoch, thread.phase)
+            own = (thread.number, thread.epoch, thread.clock, thread.phase)
             self.log.append((*own, frame.f_code, frame.f_lasti, place, how, number))
             self._notes.count()
 
@@ -157,4 +173,9 @@ class Watched:
         self._notes.fault(kind, sentence, site_of_frame(_getframe(depth)), self.name)
 
     def _poison(self) -> object:
-        return self.dtype.type(np.nan if self.dtype.kind == "f" else 0)
+        return self.dtype.type(nothing(self.dtype))
+
+
+def nothing(dtype: np.dtype) -> float:
+    """What memory holds that nobody has written."""
+    return np.nan if dtype.kind == "f" else 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import Any
 
 MOST_FAULTS = 50
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ def site_of(code: CodeType, instruction: int) -> Site:
 
 
 def site_of_frame(frame: FrameType) -> Site:
-    """Where a frame stands now."""
+    """Where a frame stands now, or the first above it that is not the lab's own."""
+    while Path(frame.f_code.co_filename).parent == HERE and frame.f_back:
+        frame = frame.f_back
     return site_of(frame.f_code, frame.f_lasti)
 
 

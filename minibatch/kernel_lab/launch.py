@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dis
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -16,14 +17,15 @@ from types import CodeType
 import numpy as np
 import torch
 
-from .arrays import Guarded, Watched
-from .faults import Notes, Site, Stop, site_of_frame
+from .arrays import Guarded, Watched, nothing
+from .faults import Notes, Stop, site_of_frame
 from .races import find_races
 from .report import Pause, Report
 from .substitutes import rebuilt
 from .threads import Block, Thread
 
 MOST_THREADS = 1024  # of a block, as on a GPU
+MOST_SHARED = 48 * 1024  # bytes of a block, unless a launch asks for more
 Size = int | tuple[int, ...]
 
 
@@ -35,7 +37,7 @@ def run(
     watch: tuple[int, int, int] = (0, 0, 0),
     shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
-    seconds: float = 60.0,
+    seconds: float = 20.0,
 ) -> Report:
     """Run a kernel on grid x threads, and note every access to global and shared memory.
 
@@ -101,13 +103,18 @@ class Launch:
             )
         given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
         body = rebuilt(self.kernel, self.notes, self._array)
-        with np.errstate(all="ignore"), self._watchdog(seconds), suppress(Stop):
+
+        def thread() -> None:
+            with np.errstate(all="ignore"):  # each greenlet has a context of its own
+                body(*given)
+
+        with self._watchdog(seconds), suppress(Stop):
             for number, block in enumerate(_indices(self.notes.grid)):
                 threads = [
                     Thread(number * prod(self.notes.threads) + rank, index, block, rank)
                     for rank, index in enumerate(_indices(self.notes.threads))
                 ]
-                self._block = Block(self.notes, threads, lambda: body(*given), self._pause)
+                self._block = Block(self.notes, threads, thread, self._pause)
                 self._block.run()
 
     def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
@@ -116,8 +123,20 @@ class Launch:
         place = site_of_frame(frame)
         if space == "shared" and place in self._block.shared:
             return self._block.shared[place]
-        shape = shape if shape != (0,) else (self._shared_bytes // dtype.itemsize,)
-        data = np.full(prod(shape), np.nan if dtype.kind == "f" else 0, dtype)
+        if shape == (0,):
+            shape = (self._shared_bytes // dtype.itemsize,)
+            if not shape[0] or self._block.has_dynamic:
+                raise ValueError(
+                    "a shared array of length 0 takes its size from `shared_bytes`, and there can "
+                    "be one: a second would be the same memory"
+                )
+            self._block.has_dynamic = True
+        taken = sum(each.nbytes for each in self._block.shared.values())
+        if space == "shared" and taken + prod(shape) * dtype.itemsize > MOST_SHARED:
+            raise MemoryError(
+                f"a block of this launch takes more than {MOST_SHARED:,} bytes, shared"
+            )
+        data = np.full(prod(shape), nothing(dtype), dtype)
         array = data.reshape(shape)
         if self._watch:
             name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
@@ -177,10 +196,8 @@ class Launch:
         try:
             yield
         except _TooLong as error:
-            trace = error.__traceback__
-            while trace.tb_next:
-                trace = trace.tb_next
-            site = Site(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+            site = site_of_frame(frames[-1])
             self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
         finally:
             timer.cancel()

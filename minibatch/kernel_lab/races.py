@@ -88,7 +88,9 @@ def _conflict(first: Access, second: Access, size: int, across: bool) -> bool:
     if first.how == second.how == READS or first.how == second.how == ATOMIC:
         return False
     same_warp = first.thread % size // WARP == second.thread % size // WARP
-    return across or not (same_warp and first.warp_epoch != second.warp_epoch)
+    lane = first.thread % size % WARP
+    has_heard = same_warp and second.clock[lane] >= first.clock[lane]
+    return across or not has_heard
 
 
 def _who(number: int, notes: Notes) -> str:

@@ -143,11 +143,22 @@ class Report:
         """Elements of global memory that were written."""
         return sum(len(_distinct(array, READS)) for array in self.globals)
 
+    @cached_property
+    def never_written(self) -> dict[str, int]:
+        """Elements of `lab.empty` arrays that nobody has written, by the array's name."""
+        found = {a.name: int((~a.written).sum()) for a in self.globals if a.written is not None}
+        return {name: n for name, n in found.items() if n and name in self._stored}
+
+    @property
+    def _stored(self) -> set[str]:
+        return {traffic.array for traffic in self.traffic if traffic.stores}
+
     def __str__(self) -> str:
         lines = [
             f"{self.kernel.__name__}: {prod(self.grid)} blocks of {prod(self.threads)} threads",
             f"{len(self.faults) or 'no'} faults",
             *(f"  {fault}" for fault in self.faults),
+            *(f"  {n:,} elements of {a} never written" for a, n in self.never_written.items()),
             f"{self.loads_per_output:,.1f} loads per output, at least "
             f"{self.least_loads_per_output:,.1f}",
             f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}",

@@ -26,6 +26,14 @@ SHUFFLES = {  # which lane's value a lane gets
     "shfl_down_sync": lambda lane, delta: lane + int(delta),
     "shfl_xor_sync": lambda lane, other: lane ^ int(other),
 }
+BLOCK_VOTES = {"syncthreads_count": sum, "syncthreads_and": all, "syncthreads_or": any}
+PLAIN = {
+    "selp": lambda condition, yes, no: yes if condition else no,
+    "fma": lambda a, b, c: a * b + c,
+    "popc": lambda number: (int(number) & ALL).bit_count(),
+    "ffs": lambda number: (int(number) & -int(number)).bit_length(),
+    "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
+}
 VOTES = {  # what {lane: yes or no} comes to
     "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
     "all_sync": lambda lanes: all(lanes.values()),
@@ -36,6 +44,9 @@ ATOMICS = {
     "sub": lambda old, value: old - value,
     "max": max,
     "min": min,
+    "and_": lambda old, value: old & value,
+    "or_": lambda old, value: old | value,
+    "xor": lambda old, value: old ^ value,
     "exch": lambda old, value: value,
     "cas": lambda old, expected, value: value if old == expected else old,
 }
@@ -152,13 +163,14 @@ class Cuda:
         self.gridDim, self.blockDim = _Dim(notes.grid), _Dim(notes.threads)
         self.shared = SimpleNamespace(array=partial(_array, new_array, "shared"))
         self.local = SimpleNamespace(array=partial(_array, new_array, "local"))
-        self.atomic = SimpleNamespace(
-            **{name: partial(_update, change) for name, change in ATOMICS.items()}
-        )
+        self.atomic = _Atomic()
         for name, source_of in SHUFFLES.items():
             setattr(self, name, partial(self._shuffle, name, source_of))
         for name, count in VOTES.items():
             setattr(self, name, partial(self._vote, name, count))
+        for name, count in BLOCK_VOTES.items():
+            setattr(self, name, partial(self._block_vote, count))
+        vars(self).update(PLAIN)
         self.threadfence = self.threadfence_block = self.threadfence_system = lambda: None
 
     def __getattr__(self, name: str) -> object:
@@ -179,6 +191,10 @@ class Cuda:
 
     def syncthreads(self) -> None:
         wait(self._notes, meeting(BARRIER))
+
+    def _block_vote(self, count: Any, predicate: object) -> int:
+        met = meeting(BARRIER, brings=bool(predicate), resolve=count)
+        return int(wait(self._notes, met))
 
     def syncwarp(self, mask: int = ALL) -> None:
         self._meet(SYNC_WARP, mask, None, dict)
@@ -212,6 +228,13 @@ class Cuda:
             self._notes.fault("shuffle", said, met.site)
             raise Stop
         return wait(self._notes, met)
+
+
+class _Atomic:
+    def __getattr__(self, name: str) -> object:
+        if name not in ATOMICS:
+            raise NotImplementedError(f"the kernel lab has no cuda.atomic.{name}")
+        return partial(_update, ATOMICS[name])
 
 
 class _Dim:

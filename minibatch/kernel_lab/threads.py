@@ -28,10 +28,12 @@ class Meeting:
 
 @dataclass(eq=False)
 class Thread:
-    """One thread of the grid. Two of its numbers order what it does before and after it waits:
+    """One thread of the grid.
 
-    epoch grows at barriers of the block, warp_epoch at those of the warp. phase grows at every
-    meeting, shuffles too: within one, a warp's lanes are taken to run side by side.
+    epoch grows at barriers of the block. clock, a vector clock: how far this lane has come, in
+    `syncwarp`s, and how far each other lane of the warp had come when this one last heard of it.
+    phase grows at every meeting, shuffles too: within one, a warp's lanes are taken to run side by
+    side.
     """
 
     number: int  # in the grid
@@ -39,10 +41,13 @@ class Thread:
     block: tuple[int, int, int]
     rank: int  # in the block
     epoch: int = 0
-    warp_epoch: int = 0
+    clock: tuple[int, ...] = ()
     phase: int = 0
     waits: Meeting | None = None
     greenlet: greenlet | None = None
+
+    def __post_init__(self) -> None:
+        self.clock = tuple(int(lane == self.lane) for lane in range(WARP))
 
     @property
     def lane(self) -> int:
@@ -80,7 +85,7 @@ class Block:
         run: Callable[[], None],
         pause: Callable[[list[Thread]], None],
     ) -> None:
-        self.threads, self.shared = threads, {}
+        self.threads, self.shared, self.has_dynamic = threads, {}, False
         self._notes, self._pause = notes, pause
         self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
         for thread in threads:
@@ -107,13 +112,24 @@ class Block:
                 meeting = thread.waits
                 if thread.done or meeting is None or meeting.what == BARRIER:
                     continue
-                wanted = [other for other in warp if meeting.mask >> other.lane & 1]
-                if meeting.mask >> len(warp) or not all(each.joins(meeting) for each in wanted):
+                named = [other for other in warp if meeting.mask >> other.lane & 1]
+                wanted = [other for other in named if not other.done]
+                if not all(other.joins(meeting) for other in wanted):
                     continue
+                if len(wanted) < meeting.mask.bit_count():
+                    said = f"{{who}} is in {meeting.what}, and its mask {meeting.mask:#x} names "
+                    lost = [other for other in named if other.done]
+                    said += (
+                        f"{_names(lost)}, which returned" if lost else "lanes that are not there"
+                    )
+                    self._notes.fault("shuffle", said, meeting.site, "", thread)
                 got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
-                latest = max(other.warp_epoch for other in wanted) + (meeting.what == SYNC_WARP)
+                heard = tuple(map(max, *(other.clock for other in wanted), thread.clock))
                 for other in wanted:
-                    other.waits, other.warp_epoch = None, latest
+                    if meeting.what == SYNC_WARP:
+                        own = (other.clock[other.lane] + 1,)
+                        other.clock = heard[: other.lane] + own + heard[other.lane + 1 :]
+                    other.waits = None
                     other.phase += 1
                     ready.append((other, got[other.lane]))
         return ready
@@ -130,36 +146,34 @@ class Block:
         elsewhere = [thread for thread in waiting if thread.waits.site != first.waits.site]
         rule = "All threads of a block must come to the same barrier"
         if gone:
-            said = f"{{who}} waits here, and {_names(gone)} have returned and never come. {rule}"
+            said = f"{{who}} waits here, and {_names(gone)} returned before. {rule}"
             self._notes.fault("divergence", said, first.waits.site, "", first)
         if elsewhere:
             other = elsewhere[0].waits.site
             said = f"{{who}} waits here, {_names(elsewhere)} in line {other.line}. {rule}"
             self._notes.fault("divergence", said, first.waits.site, "", first, other)
         self._pause(waiting)
+        count = first.waits.resolve
+        answer = count([thread.waits.brings for thread in waiting]) if count else None
         for thread in waiting:
             thread.waits = None
             thread.phase += 1
             thread.epoch += 1
-        return [(thread, None) for thread in waiting]
+        return [(thread, answer) for thread in waiting]
 
     def _deadlock(self, stuck: Thread) -> None:
         """Lanes of a mask that never meet: nothing after this would mean anything."""
         meeting, warp = stuck.waits, self._warps[stuck.rank // WARP]
         absent = [
-            each for each in warp if meeting.mask >> each.lane & 1 and not each.joins(meeting)
+            each
+            for each in warp
+            if meeting.mask >> each.lane & 1 and not each.done and not each.joins(meeting)
         ]
-        others = []
-        if not absent:
-            why = f"the warp has only {len(warp)} lanes"
-        elif absent[0].done:
-            why = f"{_names(absent)} have returned"
-        else:
-            others = [absent[0].waits.site]
-            why = f"{_names(absent)} wait in {absent[0].waits.what}, line {others[0].line}"
+        other = absent[0].waits
+        why = f"{_names(absent)} in {other.what}, line {other.site.line}, mask {other.mask:#x}"
         said = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
         kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
-        self._notes.fault(kind, said, meeting.site, "", stuck, *others)
+        self._notes.fault(kind, said, meeting.site, "", stuck, other.site)
         raise Stop
 
 
@@ -185,4 +199,5 @@ def _names(threads: list[Thread]) -> str:
         else:
             spans.append([thread.rank, thread.rank])
     shown = [str(a) if a == b else f"{a}-{b}" for a, b in spans[:4]]
-    return "threads " + ", ".join(shown) + ", …" * (len(spans) > 4)
+    many = "s" * (len(threads) > 1)
+    return f"thread{many} {', '.join(shown)}" + ", …" * (len(spans) > 4)

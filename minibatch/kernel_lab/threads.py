@@ -124,11 +124,9 @@ class Block:
                     )
                     self._notes.fault("shuffle", said, meeting.site, "", thread)
                 got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
-                heard = tuple(map(max, *(other.clock for other in wanted), thread.clock))
+                if meeting.what == SYNC_WARP:
+                    _tell_each_other(wanted)
                 for other in wanted:
-                    if meeting.what == SYNC_WARP:
-                        own = (other.clock[other.lane] + 1,)
-                        other.clock = heard[: other.lane] + own + heard[other.lane + 1 :]
                     other.waits = None
                     other.phase += 1
                     ready.append((other, got[other.lane]))
@@ -175,6 +173,14 @@ class Block:
         kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
         self._notes.fault(kind, said, meeting.site, "", stuck, other.site)
         raise Stop
+
+
+def _tell_each_other(lanes: list[Thread]) -> None:
+    """Merge the lanes' clocks; each goes on one further in its own."""
+    heard = [max(times) for times in zip(*(each.clock for each in lanes), strict=True)]
+    for each in lanes:
+        own = each.clock[each.lane] + 1
+        each.clock = (*heard[: each.lane], own, *heard[each.lane + 1 :])
 
 
 def meeting(what: str, depth: int = 2, **more: object) -> Meeting:

@@ -6,9 +6,12 @@ interrupted. `plan` may have admitted, preempted and taken blocks, which is why 
 again; tokens and counters advance only in `update`.
 """
 
+from __future__ import annotations
+
 import bisect
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
 
@@ -17,13 +20,15 @@ from .blocks import BlockPool
 from .clock import SAME_TIME, Clock, WallClock
 from .intake import default_num_blocks, to_sequence
 from .invariants import check_invariants
-from .model import Model
 from .plan import StepPlan
 from .records import StepRecord
 from .request import Completion, Request, Sequence, TokenEvent
 from .schedulers import Scheduler
 from .text import Listener, TextStream, decode
 from .trace import Trace
+
+if TYPE_CHECKING:  # importing transformers' models takes seconds, and not every engine has one
+    from .model import Model
 
 
 class Engine:
@@ -192,9 +197,8 @@ class Engine:
             if not isinstance(request, Request):
                 raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
             name = self._name(request, self._live.keys() | sequences.keys())
-            arrival_time = self.clock.now()
-            if request.arrival_time is not None:
-                arrival_time = self._start + request.arrival_time
+            after = request.arrival_time
+            arrival_time = self.clock.now() if after is None else self._start + after
             sequences[name] = to_sequence(request, name, arrival_time, self.model, self.pool)
         self._live |= sequences
         for sequence in sequences.values():

@@ -3,16 +3,18 @@
 What could never be computed is refused here, before it waits for ever.
 """
 
+from __future__ import annotations
+
 import math
 import secrets
-
-import psutil
-import torch
+from typing import TYPE_CHECKING
 
 from .blocks import BlockPool
-from .kv_cache import bytes_per_token
-from .model import Model
+from .kv_cache import bytes_per_token, free_bytes
 from .request import Request, Sequence
+
+if TYPE_CHECKING:
+    from .model import Model
 
 
 def to_sequence(
@@ -69,16 +71,6 @@ def default_num_blocks(model: Model, max_batch_size: int, block_size: int) -> in
     """Blocks for a full batch of longest sequences, or as many as half of the free memory holds."""
     if block_size < 1:
         raise ValueError(f"block_size is {block_size}; it must be 1 or more")
-    if model.device.type == "cuda":  # what torch has freed, it keeps for itself
-        kept = torch.cuda.memory_reserved(model.device) - torch.cuda.memory_allocated(model.device)
-        free_bytes = torch.cuda.mem_get_info(model.device)[0] + kept
-    else:
-        free_bytes = psutil.virtual_memory().available
     bytes_per_block = block_size * bytes_per_token(model.kv_shapes, model.dtype)
-    affordable = free_bytes // 2 // bytes_per_block
-    if affordable < 1:
-        raise MemoryError(
-            f"one KV block of {block_size} tokens takes {bytes_per_block:,} bytes, and half of the "
-            f"free memory is {free_bytes // 2:,}; use a smaller block_size or model"
-        )
+    affordable = max(1, free_bytes(model.device) // 2 // bytes_per_block)
     return min(affordable, max_batch_size * math.ceil(model.max_model_len / block_size))

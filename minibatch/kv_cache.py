@@ -1,5 +1,6 @@
 """The K and V tensors of every layer: the memory that `BlockPool` hands out ids for."""
 
+import psutil
 import torch
 
 
@@ -11,6 +12,7 @@ class KVCache:
     The last block belongs to nobody: padding tokens write their K and V there (`scratch_slot`).
     A token's *slot* is its place in the flat pool: block id * block_size + offset in the block.
     kv_shapes: (kv_heads, head_dim) of each layer, as the model's own tensors showed them.
+    Raises MemoryError, and has taken nothing, if they would not fit.
     """
 
     def __init__(
@@ -21,6 +23,13 @@ class KVCache:
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
+        needed = (num_blocks + 1) * block_size * bytes_per_token(kv_shapes, dtype)
+        if needed > (free := free_bytes(device)):
+            raise MemoryError(
+                f"{num_blocks:,} KV blocks of {block_size:,} tokens take {needed / 1e9:,.1f} GB, "
+                f"and {free / 1e9:,.1f} GB are free: lower num_blocks or block_size"
+            )
+
         def empty(kv_heads: int, head_dim: int) -> torch.Tensor:
             shape = (num_blocks + 1, block_size, kv_heads, head_dim)
             return torch.zeros(shape, device=device, dtype=dtype)  # zeros: masked slots stay finite
@@ -40,6 +49,14 @@ class KVCache:
         """
         self.keys[layer].flatten(0, 1).index_copy_(0, slot_mapping, key)
         self.values[layer].flatten(0, 1).index_copy_(0, slot_mapping, value)
+
+
+def free_bytes(device: torch.device) -> int:
+    """Memory that new tensors can have."""
+    if device.type != "cuda":
+        return psutil.virtual_memory().available
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # by torch
+    return torch.cuda.mem_get_info(device)[0] + kept
 
 
 def bytes_per_token(kv_shapes: list[tuple[int, int]], dtype: torch.dtype) -> int:

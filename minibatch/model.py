@@ -8,9 +8,8 @@ import os
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, logging
 from transformers import PreTrainedTokenizerBase as Tokenizer
-from transformers.utils import logging
 
 from .attention import AttentionFunction
 from .attention.registration import NAME
@@ -87,9 +86,7 @@ class Model:
         self.dtype = hf.dtype
         self.vocab_size: int = hf.get_input_embeddings().num_embeddings
         eos = hf.generation_config.eos_token_id
-        self.eos_token_ids = frozenset(
-            [] if eos is None else [eos] if isinstance(eos, int) else eos
-        )
+        self.eos_token_ids = frozenset([eos] if isinstance(eos, int) else eos or [])
 
         check_config(hf)
         hf.set_attn_implementation(NAME)
@@ -115,6 +112,5 @@ class Model:
         messages = [{"role": "user", "content": text}]
         if system is not None:
             messages.insert(0, {"role": "system", "content": system})
-        return self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True
-        )
+        render = self.tokenizer.apply_chat_template
+        return render(messages, tokenize=False, add_generation_prompt=True)

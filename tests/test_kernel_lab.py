@@ -14,7 +14,7 @@ import torch
 from numba import cuda, float32, int32
 
 from minibatch import kernel_lab as lab
-from minibatch.kernel_lab.launch import emulate
+from minibatch.kernel_lab.emulation import Emulation
 
 LENGTHS = np.array([6, 3])
 TABLES = np.array([[2, 0], [3, 1]])
@@ -261,8 +261,9 @@ def test_an_error_in_the_kernel_comes_through_and_leaves_no_thread_waiting():
             raise KeyError("mine")
         cuda.syncthreads()
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(KeyError, match="mine") as caught:
         lab.run(wrong, 1, 2, lab.empty(1))
+    assert caught.value.__notes__ == ["In the kernel lab, thread 1 of block (0, 0, 0)."]
     assert lab.run(faulty_kernels.right, 2, 8, *scene()).faults == []
 
 
@@ -458,10 +459,12 @@ def test_what_it_does_not_have_it_names():
 def test_unwatched_it_computes_the_same():
     watched, unwatched = scene(), scene()
     lab.run(faulty_kernels.right, 2, 8, *watched)
-    emulate(faulty_kernels.right, 2, 8, *unwatched)
+    with pytest.warns(UserWarning, match="emulates"):
+        emulation = Emulation()
+    emulation.launch(faulty_kernels.right, 2, 8, *unwatched)
     assert watched[-1].tolist() == unwatched[-1].tolist()
     with pytest.raises(RuntimeError, match="line"):
-        emulate(faulty_kernels.divergent_barrier, 2, 8, *scene())
+        emulation.launch(faulty_kernels.divergent_barrier, 2, 8, *scene())
 
 
 SIMULATED = """

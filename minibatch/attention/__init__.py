@@ -8,8 +8,7 @@ import torch
 
 from .gather_sdpa import gather_sdpa_attention
 from .metadata import AttentionMetadata, slot_mapping
-from .reference import reference_attention
-from .registration import AttentionFunction
+from .reference import AttentionFunction, reference_attention
 
 __all__ = ["AttentionMetadata", "choose", "reference_attention", "slot_mapping"]
 

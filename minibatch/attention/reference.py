@@ -1,8 +1,15 @@
 """Paged attention as its definition reads, in torch. The oracle every faster version is held to."""
 
+from collections.abc import Callable
+
 import torch
 
 from .metadata import AttentionMetadata
+
+# query [T, heads, head_dim], key cache, value cache, metadata, scale -> [T, heads, head_dim]
+AttentionFunction = Callable[
+    [torch.Tensor, torch.Tensor, torch.Tensor, AttentionMetadata, float], torch.Tensor
+]
 
 
 def gather(cache: torch.Tensor, block_table: torch.Tensor, seq_len: int) -> torch.Tensor:

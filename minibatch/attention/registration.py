@@ -6,7 +6,6 @@ SDPA's own mask, so `model.hf` stays an ordinary model and `model.hf.generate` w
 over the paged cache. Nothing is switched on or off anywhere.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -16,13 +15,9 @@ from transformers.masking_utils import sdpa_mask
 
 from ..kv_cache import KVCache
 from .metadata import AttentionMetadata
+from .reference import AttentionFunction
 
 NAME = "minibatch"
-
-# query [T, heads, head_dim], key cache, value cache, metadata, scale -> [T, heads, head_dim]
-AttentionFunction = Callable[
-    [torch.Tensor, torch.Tensor, torch.Tensor, AttentionMetadata, float], torch.Tensor
-]
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from math import prod
 from operator import index as as_index
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import Notes, Site, site_of, site_of_frame
+from .faults import Notes, Site, kernel_frame, site_of
 
 READS, WRITES, ATOMIC = 0, 1, 2
 
@@ -32,6 +33,10 @@ class Access(NamedTuple):
     @property
     def site(self) -> Site:
         return site_of(self.code, self.instruction)
+
+    @property
+    def places(self) -> range:
+        return range(self.place, self.place + self.number)
 
 
 class Guarded(np.ndarray):
@@ -55,105 +60,102 @@ def partly_written(array: np.ndarray, written: np.ndarray | bool) -> Guarded:
 class Watched:
     """An array inside a launch: global, shared or local. One element at a time, or a sub-array."""
 
-    def __init__(
-        self,
-        notes: Notes,
-        name: str,
-        space: str,
-        data: np.ndarray,
-        written: np.ndarray | None,
-        shape: tuple[int, ...],
-        offset: int = 0,
-        log: list[tuple] | None = None,
-    ) -> None:
-        self.name, self.space, self.shape, self.ndim = name, space, shape, len(shape)
-        self.dtype, self.itemsize, self.size = data.dtype, data.dtype.itemsize, prod(shape)
-        self.nbytes = self.size * self.itemsize
-        self.data, self.written = data, written  # flat, of the whole array
-        self.log = log if log is not None else []  # plain tuples: quicker to make and to collect
-        self._notes, self._offset = notes, offset
-        self._strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
-        self._whole = data.dtype.kind in "iu" and data.dtype != np.int16  # int16 may be bfloat16
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: prod(self.shape))
+    nbytes = property(lambda self: self.size * self.itemsize)
+    __iter__ = None  # a kernel walks over indices
+
+    def __init__(self, notes: Notes, name: str, space: str, array: np.ndarray) -> None:
+        self.name, self.space, self.shape = name, space, array.shape
+        self.dtype, self.itemsize = array.dtype, array.itemsize
+        self.data = array.reshape(-1).view(np.ndarray)
+        written = getattr(array, "written", None)
+        self.written = None if written is None else written.reshape(-1)
+        self.log: list[tuple] = []  # plain tuples: quicker to make and to collect
+        self._notes, self._offset = notes, 0
+        self._strides = [prod(array.shape[i + 1 :]) for i in range(array.ndim)]
+        self._whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
 
     @cached_property
     def accesses(self) -> list[Access]:
         """All of them, once the launch is over."""
         return list(map(Access._make, self.log))
 
-    __iter__ = None  # a kernel walks over indices
-
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, index: object) -> object:
-        place = self._place(index, 2)
-        if type(place) is int:
-            self._touch(place, READS, 1)
-            return int(self.data[place]) if self._whole else self.data[place]
-        return place if place is not None else self._poison()
+        place = self._place(index)
+        if type(place) is not int:
+            return self._poison() if place is None else place
+        self._touch(place, READS)
+        return self._value(place)
 
     def __setitem__(self, index: object, value: object) -> None:
-        place = self._place(index, 2)
+        place = self._place(index)
         if type(place) is int:
-            self._touch(place, WRITES, 1)
+            self._touch(place, WRITES)
             self._store(place, value)
         elif place is not None:
             raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}")
 
     def load(self, index: int, number: int) -> np.ndarray:
         """`number` elements of a one-dimensional array at once, by one wide load."""
-        first, last = self._place(index, 3), self._place(index + number - 1, 3)
+        first, last = self._place(index), self._place(index + number - 1)
         if first is None or last is None:
             return np.full(number, self._poison())
         if first % number:
             said = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
-            self._fault("out of bounds", said, 3)
+            self._notes.fault("out of bounds", said, what=self.name)
         self._touch(first, READS, number)
         return self.data[first : last + 1]
 
     def update(self, index: object, change: Callable) -> object:
         """An atomic read and write: change(old) is stored, old returned."""
-        place = self._place(index, 3)
+        place = self._place(index)
         if place is None:
             return self._poison()
-        self._touch(place, ATOMIC, 1)
-        old = int(self.data[place]) if self._whole else self.data[place]
+        self._touch(place, ATOMIC)
+        old = self._value(place)
         self._store(place, change(old))
         return old
 
-    def _store(self, place: int, value: object) -> None:
-        """As a GPU does: whole numbers wrap round at the end of their type's range."""
-        if self.dtype.kind in "iu":
-            bits = int(value) & (1 << 8 * self.itemsize) - 1
-            value = np.array(bits, f"u{self.itemsize}").view(self.dtype)
-        self.data[place] = value
+    def _value(self, place: int) -> object:
+        return int(self.data[place]) if self._whole else self.data[place]
 
-    def _place(self, index: object, depth: int) -> int | Watched | None:
+    def _store(self, place: int, value: object) -> None:
+        self.data[place] = wrapped(value, self.dtype) if self.dtype.kind in "iu" else value
+
+    def _place(self, index: object) -> int | Watched | None:
         """Where in the flat data; a sub-array for too few indices; None, and a fault, outside."""
-        if type(index) is not tuple:
-            index = (index,)
-        flat = self._offset
+        index = index if type(index) is tuple else (index,)
+        place = self._offset
         try:
-            for axis, (number, length, stride) in enumerate(
-                zip(index, self.shape, self._strides, strict=len(index) > self.ndim)
+            for number, length, stride in zip(
+                index, self.shape, self._strides, strict=len(index) > self.ndim
             ):
                 if not 0 <= number < length:
-                    given = ", ".join(str(n) for n in index)
-                    said = f"asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
-                    self._fault("out of bounds", f"{{who}} {said}", depth + 1)
-                    return self._notes.count()
-                flat += as_index(number) * stride
+                    return self._outside(index)
+                place += as_index(number) * stride
         except (TypeError, ValueError):  # a slice, a float, too many
             said = f"{self.name} takes {self.ndim} whole numbers, not {index}"
             raise IndexError(said) from None
         if len(index) == self.ndim:
-            return flat
-        whole = (self._notes, self.name, self.space, self.data, self.written)
-        return Watched(*whole, self.shape[len(index) :], flat, self.log)
+            return place
+        part, used = copy(self), len(index)
+        part.shape, part._strides, part._offset = self.shape[used:], self._strides[used:], place
+        return part
 
-    def _touch(self, place: int, how: int, number: int) -> None:
-        """Note an access, by the thread whose turn it is, of a kernel two or three frames up."""
-        frame = _getframe(2) if number == 1 and how != ATOMIC else _getframe(3)
+    def _outside(self, index: tuple) -> None:
+        sizes = enumerate(zip(index, self.shape, strict=False))
+        axis, length = next((i, n) for i, (number, n) in sizes if not 0 <= number < n)
+        given = ", ".join(map(str, index))
+        said = f"{{who}} asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
+        self._notes.fault("out of bounds", said, what=self.name)
+        self._notes.count()
+
+    def _touch(self, place: int, how: int, number: int = 1) -> None:
+        """Note an access, by the thread whose turn it is."""
         written = self.written
         if written is not None:
             if how == WRITES:
@@ -162,15 +164,12 @@ class Watched:
                 at = np.unravel_index(place - self._offset, self.shape)
                 index = ", ".join(str(int(i)) for i in at)
                 said = f"{{who}} reads {self.name}[{index}], which nobody has written"
-                self._notes.fault("unwritten", said, site_of_frame(frame), self.name)
+                self._notes.fault("unwritten", said, what=self.name)
         if self.space != "local":
-            thread = self._notes.thread
+            frame, thread = kernel_frame(_getframe(2)), self._notes.thread
             own = (thread.number, thread.epoch, thread.clock, thread.phase)
             self.log.append((*own, frame.f_code, frame.f_lasti, place, how, number))
             self._notes.count()
-
-    def _fault(self, kind: str, sentence: str, depth: int) -> None:
-        self._notes.fault(kind, sentence, site_of_frame(_getframe(depth)), self.name)
 
     def _poison(self) -> object:
         return self.dtype.type(nothing(self.dtype))
@@ -179,3 +178,9 @@ class Watched:
 def nothing(dtype: np.dtype) -> float:
     """What memory holds that nobody has written."""
     return np.nan if dtype.kind == "f" else 0
+
+
+def wrapped(number: object, dtype: np.dtype) -> int:
+    """As a GPU keeps it: a whole number goes round and round the range of its type."""
+    lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return (int(number) - lowest) % (highest - lowest + 1) + lowest

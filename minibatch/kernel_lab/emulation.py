@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from .launch import emulate
+from .launch import Launch
 
 
 class Emulation:
@@ -23,4 +23,6 @@ class Emulation:
         )
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
-        emulate(kernel, grid, num_threads, *arguments)
+        """Raises RuntimeError for what would hang a GPU."""
+        for fault in Launch(kernel, grid, num_threads, 10**12).run(arguments, seconds=600).faults:
+            raise RuntimeError(str(fault))

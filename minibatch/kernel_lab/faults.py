@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 MOST_FAULTS = 50
-HERE = Path(__file__).parent
+OWN_FILES = {str(path) for path in Path(__file__).parent.glob("*.py")}
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,17 @@ def site_of(code: CodeType, instruction: int) -> Site:
     return Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))
 
 
-def site_of_frame(frame: FrameType) -> Site:
-    """Where a frame stands now, or the first above it that is not the lab's own."""
-    while Path(frame.f_code.co_filename).parent == HERE and frame.f_back:
+def kernel_frame(frame: FrameType | None = None) -> FrameType:
+    """This frame, by default the caller's, or the first above it that is not the lab's own."""
+    frame = frame or _getframe(1)
+    while frame.f_code.co_filename in OWN_FILES and frame.f_back:
         frame = frame.f_back
+    return frame
+
+
+def site_here(frame: FrameType | None = None) -> Site:
+    """Where the kernel stands."""
+    frame = kernel_frame(frame)
     return site_of(frame.f_code, frame.f_lasti)
 
 
@@ -69,9 +76,7 @@ class Notes:
 
     thread: Any = None  # the Thread whose turn it is
 
-    def __init__(
-        self, grid: tuple[int, int, int], threads: tuple[int, int, int], most_accesses: int
-    ) -> None:
+    def __init__(self, grid: tuple, threads: tuple, most_accesses: int) -> None:
         self.grid, self.threads = grid, threads
         self._left = self._most = most_accesses
         self._faults: dict[tuple, Fault] = {}
@@ -81,27 +86,28 @@ class Notes:
         """In the order of the lines; one for each kind, line and array, however often."""
         return sorted(self._faults.values(), key=lambda fault: (fault.site.file, fault.line))
 
-    def fault(
-        self, kind: str, said: str, site: Site, what: str = "", thread: Any = None, *others: Site
-    ) -> None:
-        """said: with {who} for the thread. what: tells faults of one line apart."""
+    def fault(self, kind: str, said: str, *sites: Site, what: str = "", thread: Any = None) -> None:
+        """said: with {who} for the thread. sites: by default, where the kernel stands.
+
+        what: tells faults of one line apart.
+        """
+        site, *others = sites or (site_here(),)
         key = (kind, site.file, site.line, what)
         if key in self._faults:
             self._faults[key].count += 1
             return
         thread = thread or self.thread
         said = said.replace("{who}", thread.name)
-        self._faults[key] = Fault(kind, site, said, thread.block + thread.index, list(others))
+        self._faults[key] = Fault(kind, site, said, thread.block + thread.index, others)
         if len(self._faults) >= MOST_FAULTS:
             raise Stop
 
     def count(self) -> None:
-        """One more access or meeting, of a kernel three frames up or so."""
+        """One more access or meeting."""
         self._left -= 1
         if self._left < 0:
-            said = f"after {self._most:,} accesses and meetings (`most_accesses` allows more)"
-            self.no_end(said, site_of_frame(_getframe(3)))
+            self.no_end(f"after {self._most:,} accesses and meetings (`most_accesses` allows more)")
             raise Stop
 
-    def no_end(self, when: str, site: Site) -> None:
-        self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", site)
+    def no_end(self, when: str, *sites: Site) -> None:
+        self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", *sites)

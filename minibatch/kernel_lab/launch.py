@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dis
+import gc
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -11,14 +12,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import product
 from math import prod
-from sys import _getframe
 from types import CodeType
 
 import numpy as np
 import torch
 
-from .arrays import Guarded, Watched, nothing
-from .faults import Notes, Stop, site_of_frame
+from .arrays import Watched, empty
+from .faults import Notes, Stop, kernel_frame, site_here
 from .races import find_races
 from .report import Pause, Report
 from .substitutes import rebuilt
@@ -50,22 +50,14 @@ def run(
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
-    launch.run(arguments, seconds)
-    notes = launch.notes
-    with suppress(Stop):
-        for array in (*launch.globals, *launch.shared):
-            find_races(array, notes)
+    with _no_collecting():
+        notes = launch.run(arguments, seconds)
+        with suppress(Stop):
+            for array in (*launch.globals, *launch.shared):
+                find_races(array, notes)
     sizes = (notes.grid, notes.threads)
     found = (notes.faults, launch.globals, launch.shared, launch.pauses)
     return Report(launch.kernel, *sizes, *found)
-
-
-def emulate(kernel: Callable, grid: Size, threads: Size, *arguments: object) -> None:
-    """The same without watching, and faster. Raises RuntimeError for what would hang a GPU."""
-    launch = Launch(kernel, grid, threads, 10**12, None)
-    launch.run(arguments, seconds=600)
-    for fault in launch.notes.faults:
-        raise RuntimeError(str(fault))
 
 
 class Launch:
@@ -80,7 +72,7 @@ class Launch:
         grid: Size,
         threads: Size,
         most_accesses: int,
-        watch: tuple[int, int, int] | None,
+        watch: tuple[int, int, int] | None = None,
         shared_bytes: int = 0,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
@@ -95,7 +87,7 @@ class Launch:
         self.pauses: list[Pause] = []
         self._watch, self._shared_bytes = watch, shared_bytes
 
-    def run(self, arguments: tuple, seconds: float) -> None:
+    def run(self, arguments: tuple, seconds: float) -> Notes:
         names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
         if len(arguments) != len(names):
             raise TypeError(
@@ -116,13 +108,13 @@ class Launch:
                 ]
                 self._block = Block(self.notes, threads, thread, self._pause)
                 self._block.run()
+        return self.notes
 
     def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
         """A thread's own; or the block's, for every thread that comes to the same place."""
-        frame = _getframe(2)
-        place = site_of_frame(frame)
-        if space == "shared" and place in self._block.shared:
-            return self._block.shared[place]
+        place, shared = site_here(), self._block.shared
+        if space == "shared" and place in shared:
+            return shared[place]
         if shape == (0,):
             shape = (self._shared_bytes // dtype.itemsize,)
             if not shape[0] or self._block.has_dynamic:
@@ -131,23 +123,21 @@ class Launch:
                     "be one: a second would be the same memory"
                 )
             self._block.has_dynamic = True
-        taken = sum(each.nbytes for each in self._block.shared.values())
-        if space == "shared" and taken + prod(shape) * dtype.itemsize > MOST_SHARED:
-            raise MemoryError(
-                f"a block of this launch takes more than {MOST_SHARED:,} bytes, shared"
-            )
-        data = np.full(prod(shape), nothing(dtype), dtype)
-        array = data.reshape(shape)
-        if self._watch:
+        array: object = empty(shape, dtype)
+        if not self._watch:
+            array = array.view(np.ndarray)
+        else:
+            frame = kernel_frame()
             name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
-            array = Watched(self.notes, name, space, data, np.zeros(len(data), bool), shape)
+            array = Watched(self.notes, name, space, array)
         if space == "shared":
-            self._block.shared[place] = array
+            shared[place] = array
             self.shared += [array] if self._watch else []
+            if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
+                raise MemoryError(f"a block takes more than {MOST_SHARED:,} bytes, shared")
         return array
 
     def _argument(self, name: str, value: object) -> object:
-        written = value.written if isinstance(value, Guarded) else None
         if isinstance(value, torch.Tensor):
             bits = value.view(torch.int16) if value.dtype == torch.bfloat16 else value
             value = bits.detach().numpy()
@@ -155,40 +145,32 @@ class Launch:
             return np.float32(value) if isinstance(value, float) else value
         if not value.flags.c_contiguous:
             raise ValueError(f"{name} is not contiguous; numpy.ascontiguousarray makes it so")
-        value = value.view(np.ndarray)
         if not self._watch:
-            return value
-        written = written if written is None else written.reshape(-1)
-        array = Watched(self.notes, name, "global", value.reshape(-1), written, value.shape)
-        self.globals.append(array)
-        return array
+            return value.view(np.ndarray)
+        self.globals.append(Watched(self.notes, name, "global", value))
+        return self.globals[-1]
 
     def _pause(self, waiting: list[Thread]) -> None:
         """Where the watched block stands, for the report."""
         if self._block.threads[0].block != self._watch:
             return
+        threads = {t.rank: (t.waits.site.line, _numbers(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
-        self.pauses.append(
-            Pause(
-                {t.rank: (t.waits.site.line, _numbers(t.waits.frame)) for t in waiting},
-                {
-                    a.name: (a.data.reshape(a.shape).copy(), a.written.reshape(a.shape).copy())
-                    for a in arrays
-                },
-                {a.name: len(a.log) for a in (*self.globals, *arrays)},
-            )
-        )
+        held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
+        shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
+        marks = {array.name: len(array.log) for array in (*self.globals, *arrays)}
+        self.pauses.append(Pause(threads, shared, marks))
 
     @contextmanager
     def _watchdog(self, seconds: float) -> Iterator[None]:
         """Ends a loop that touches nothing and meets nobody, which no count would see."""
-        us, lock, is_over = threading.get_ident(), threading.Lock(), threading.Event()
+        us, lock = ctypes.c_ulong(threading.get_ident()), threading.Lock()
 
         def bark() -> None:
             with lock:
-                if not is_over.is_set():
+                if not timer.finished.is_set():  # cancelled
                     too_long = ctypes.py_object(_TooLong)
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(us), too_long)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(us, too_long)
 
         timer = threading.Timer(seconds, bark)
         timer.daemon = True
@@ -196,13 +178,23 @@ class Launch:
         try:
             yield
         except _TooLong as error:
-            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-            site = site_of_frame(frames[-1])
-            self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
+            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+            self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site_here(frame))
         finally:
-            timer.cancel()
             with lock:
-                is_over.set()
+                timer.cancel()
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Python's collector would walk over the notes again and again, and find nothing to free."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _TooLong(BaseException):
@@ -224,7 +216,8 @@ def _indices(sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
 @cache
 def _assigned_name(code: CodeType, call: int) -> str | None:
     """The variable that a call's result goes to: q in `q = cuda.shared.array(…)`."""
-    instruction = next((each for each in dis.get_instructions(code) if each.offset > call), None)
+    after = (each for each in dis.get_instructions(code) if each.offset > call)
+    instruction = next(after, None)
     is_stored = instruction is not None and instruction.opname.startswith("STORE")
     return instruction.argval if is_stored else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,8 +12,7 @@ from math import prod
 import numpy as np
 
 from .arrays import READS, WRITES, Access, Watched
-from .faults import Fault, Site
-from .races import elements
+from .faults import Fault
 from .threads import WARP
 
 SECTOR = 32  # bytes: the least that global memory moves
@@ -95,27 +95,12 @@ class Report:
     @cached_property
     def traffic(self) -> list[Traffic]:
         """For each line and array, in the order of the lines."""
-        logs: dict[tuple[str, str, int], list[Access]] = {}
+        found: dict[tuple, list[list[Access]]] = defaultdict(list)
         for array in (*self.globals, *self.shared):
-            key = (array.space, array.name, array.itemsize)
-            logs[key] = logs.get(key, []) + array.accesses
-        found = [traffic for key, log in logs.items() if log for traffic in self._of(log, *key)]
-        return sorted(found, key=lambda one: (one.line, one.space, one.array))
-
-    def _of(self, log: list[Access], space: str, name: str, itemsize: int) -> list[Traffic]:
-        instructions = warp_instructions(log, prod(self.threads))
-        lines = np.array([access.site.line for access in log])
-        touched = np.array([(a.place, a.how, a.number) for a in log])
-        found = []
-        for line in np.unique(lines):
-            (place, how, number), of = touched[lines == line].T, instructions[lines == line]
-            entry, element = elements(place, number)
-            stores = int((how == WRITES).sum())
-            asked = len(_pairs(of[entry], element)) * itemsize
-            moved = len(_pairs(of[entry], element * itemsize // SECTOR)) * SECTOR
-            size = (len(np.unique(of)), asked, moved, _bank_passes(of, place * itemsize))
-            found.append(Traffic(int(line), name, space, len(of) - stores, stores, *size))
-        return found
+            for instruction in warp_instructions(array.accesses, prod(self.threads)):
+                line = instruction[0].site.line
+                found[line, array.space, array.name, array.itemsize].append(instruction)
+        return [_traffic(*key, found[key]) for key in sorted(found)]
 
     @property
     def bytes_read(self) -> int:
@@ -166,47 +151,38 @@ class Report:
         return "\n".join([*lines, *(f"  {traffic}" for traffic in self.traffic)])
 
 
-def warp_instructions(log: list[Access], size: int) -> np.ndarray:
-    """A number for each access: equal for those that one instruction of one warp made together.
+def warp_instructions(log: list[Access], size: int) -> list[list[Access]]:
+    """The accesses to an array, those together that one instruction of one warp made.
 
     size: threads of a block. The n-th time that a lane comes to a place in the source since the
     warp's threads last met goes together with the other lanes' n-th time. Where lanes leave a loop
     early, that is a guess.
     """
-    sites: dict[Site, int] = {}
-    columns = [(a.thread, a.phase, sites.setdefault(a.site, len(sites))) for a in log]
-    thread, phase, site = np.array(columns).T
-    own = _numbered(thread, phase, site)
-    order = np.argsort(own, kind="stable")
-    starts = np.flatnonzero(np.diff(own[order], prepend=-1))
-    nth = np.empty(len(log), np.int64)
-    nth[order] = np.arange(len(log)) - np.repeat(starts, np.diff(starts, append=len(log)))
-    return _numbered(thread // size, thread % size // WARP, phase, site, nth)
+    times: Counter[tuple] = Counter()
+    together: dict[tuple, list[Access]] = defaultdict(list)
+    for access in log:
+        block, rank = divmod(access.thread, size)
+        own = (access.thread, access.phase, access.site)
+        together[block, rank // WARP, access.phase, access.site, times[own]].append(access)
+        times[own] += 1
+    return list(together.values())
 
 
-def _numbered(*keys: np.ndarray) -> np.ndarray:
-    """Numbers, equal where all the keys are."""
-    number = keys[0]
-    for key in keys[1:]:
-        number = np.unique(number * (key.max() + 1) + key, return_inverse=True)[1]
-    return number
-
-
-def _pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The distinct pairs, as numbers."""
-    return np.unique(one * (other.max() + 1) + other)
-
-
-def _bank_passes(of: np.ndarray, address: np.ndarray) -> int:
-    """Lanes that want different words of one bank go one after the other."""
-    word = address // BANK_BYTES
-    instruction, word = np.divmod(_pairs(of, word), word.max() + 1)
-    passes, counts = np.unique(instruction * BANKS + word % BANKS, return_counts=True)
-    worst = np.zeros(of.max() + 1, np.int64)
-    np.maximum.at(worst, passes // BANKS, counts)
-    return int(worst.sum())
+def _traffic(
+    line: int, space: str, array: str, itemsize: int, instructions: list[list[Access]]
+) -> Traffic:
+    asked = moved = passes = 0
+    for lanes in instructions:
+        elements = {place for access in lanes for place in access.places}
+        asked += len(elements) * itemsize
+        moved += len({place * itemsize // SECTOR for place in elements}) * SECTOR
+        words = {access.place * itemsize // BANK_BYTES for access in lanes}
+        passes += max(Counter(word % BANKS for word in words).values())  # one after the other
+    stores = sum(access.how == WRITES for lanes in instructions for access in lanes)
+    loads = sum(map(len, instructions)) - stores
+    return Traffic(line, array, space, loads, stores, len(instructions), asked, moved, passes)
 
 
 def _distinct(array: Watched, leave_out: int) -> set[int]:
     """The elements that were touched in another way than that."""
-    return {a.place + i for a in array.accesses if a.how != leave_out for i in range(a.number)}
+    return {place for a in array.accesses if a.how != leave_out for place in a.places}

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections import namedtuple
 from functools import partial
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .arrays import Watched
+from .arrays import Watched, wrapped
 from .faults import Notes, Stop
-from .threads import BARRIER, SYNC_WARP, WARP, meeting, wait
+from .threads import BARRIER, SYNC_WARP, WARP, wait
 
 ALL = 0xFFFFFFFF
 SHUFFLES = {  # which lane's value a lane gets
@@ -109,20 +110,9 @@ class _Math:
         return getattr(self, name)
 
 
-def _integer(name: str) -> Any:
-    """A cast to a Python number, which wraps round at the end of the type's range."""
-    lowest, highest = int(np.iinfo(name).min), int(np.iinfo(name).max)
-
-    def cast(number: object) -> int:
-        return (int(number) - lowest) % (highest - lowest + 1) + lowest
-
-    cast.dtype = np.dtype(name)
-    return cast
-
-
-_TYPES = {
-    **{name: _integer(name) for name in ("int8", "int16", "int32", "int64")},
-    **{name: _integer(name) for name in ("uint8", "uint16", "uint32", "uint64")},
+_INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+_TYPES = {  # what a cast to each of them does
+    **{name: partial(wrapped, dtype=np.dtype(name)) for name in _INTEGERS},
     **{name: getattr(np, name) for name in ("float16", "float32", "float64")},
     "bool": np.bool_,
 }
@@ -150,6 +140,7 @@ def _load_16_bytes(array: Watched | np.ndarray, index: int, into: object, at: in
         into[at + i] = _widen(each)
 
 
+_Dim = namedtuple("_Dim", "x y z")
 _INTRINSICS = {"widen": _widen, "narrow": _narrow, "load_16_bytes": _load_16_bytes}
 
 
@@ -160,7 +151,7 @@ class Cuda:
 
     def __init__(self, notes: Notes, new_array: Any) -> None:
         self._notes = notes
-        self.gridDim, self.blockDim = _Dim(notes.grid), _Dim(notes.threads)
+        self.gridDim, self.blockDim = _Dim(*notes.grid), _Dim(*notes.threads)
         self.shared = SimpleNamespace(array=partial(_array, new_array, "shared"))
         self.local = SimpleNamespace(array=partial(_array, new_array, "local"))
         self.atomic = _Atomic()
@@ -176,8 +167,8 @@ class Cuda:
     def __getattr__(self, name: str) -> object:
         raise NotImplementedError(f"the kernel lab has no cuda.{name}")
 
-    threadIdx = property(lambda self: _Dim(self._notes.thread.index))
-    blockIdx = property(lambda self: _Dim(self._notes.thread.block))
+    threadIdx = property(lambda self: _Dim(*self._notes.thread.index))
+    blockIdx = property(lambda self: _Dim(*self._notes.thread.block))
     laneid = property(lambda self: self._notes.thread.lane)
 
     def grid(self, ndim: int) -> int | tuple[int, ...]:
@@ -190,30 +181,26 @@ class Cuda:
         return sizes[0] if ndim == 1 else tuple(sizes[:ndim])
 
     def syncthreads(self) -> None:
-        wait(self._notes, meeting(BARRIER))
+        wait(self._notes, BARRIER, resolve=len)
 
     def _block_vote(self, count: Any, predicate: object) -> int:
-        met = meeting(BARRIER, brings=bool(predicate), resolve=count)
-        return int(wait(self._notes, met))
+        return int(wait(self._notes, BARRIER, brings=bool(predicate), resolve=count))
 
     def syncwarp(self, mask: int = ALL) -> None:
         self._meet(SYNC_WARP, mask, None, dict)
 
     def _vote(self, what: str, count: Any, mask: int, predicate: object) -> object:
-        return self._meet(
-            what, mask, predicate, lambda brought: dict.fromkeys(brought, count(brought))
-        )
+        def count_all(brought: dict[int, object]) -> dict[int, object]:
+            return dict.fromkeys(brought, count(brought))
+
+        return self._meet(what, mask, predicate, count_all)
 
     def _shuffle(self, what: str, source_of: Any, mask: int, value: object, n: int) -> object:
         """A lane brings its value, and whose it wants; of a lane outside the warp, its own."""
         source = source_of(self._notes.thread.lane, n)
         if 0 <= source < WARP and not int(mask) >> source & 1:
-            self._notes.fault(
-                "shuffle",
-                f"{{who}} reads lane {source} in {what}, which its mask {mask:#x} leaves out: "
-                "what it gets is undefined",
-                meeting(what).site,
-            )
+            said = f"{{who}} reads lane {source} in {what}, which its mask {mask:#x} leaves out"
+            self._notes.fault("shuffle", f"{said}: what it gets is undefined")
 
         def resolve(brought: dict[int, tuple]) -> dict[int, object]:
             return {lane: brought.get(wanted, (own,))[0] for lane, (own, wanted) in brought.items()}
@@ -222,12 +209,11 @@ class Cuda:
 
     def _meet(self, what: str, mask: int, brings: object, resolve: Any) -> object:
         mask, lane = int(mask) & ALL, self._notes.thread.lane
-        met = meeting(what, 3, mask=mask, brings=brings, resolve=resolve)
         if not mask >> lane & 1:
             said = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {lane}"
-            self._notes.fault("shuffle", said, met.site)
+            self._notes.fault("shuffle", said)
             raise Stop
-        return wait(self._notes, met)
+        return wait(self._notes, what, mask=mask, brings=brings, resolve=resolve)
 
 
 class _Atomic:
@@ -237,14 +223,9 @@ class _Atomic:
         return partial(_update, ATOMICS[name])
 
 
-class _Dim:
-    def __init__(self, sizes: tuple[int, int, int]) -> None:
-        self.x, self.y, self.z = sizes
-
-
 def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
-    if not isinstance(dtype, type):  # one of our casts, or a type of numba's
-        dtype = getattr(dtype, "dtype", None) or _TYPES[str(dtype)]
+    if isinstance(dtype, partial):  # one of our casts
+        dtype = dtype.keywords["dtype"]
     shape = shape if isinstance(shape, tuple) else (int(shape),)
     return new_array(space, shape, np.dtype(dtype))
 

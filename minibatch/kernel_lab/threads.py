@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from sys import _getframe
+from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Notes, Site, Stop, site_of_frame
+from .faults import Notes, Site, Stop, kernel_frame, site_of
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
@@ -19,11 +19,14 @@ class Meeting:
     """What a thread waits for: the block's barrier, or the lanes of a mask."""
 
     what: str
-    site: Site
-    frame: object
+    frame: FrameType  # of the kernel, which stands still meanwhile
     mask: int = 0
     brings: object = None
-    resolve: Callable[[dict], dict] | None = None  # {lane: brought} -> {lane: got}
+    resolve: Callable | None = None  # what all have brought -> what each gets
+
+    @property
+    def site(self) -> Site:
+        return site_of(self.frame.f_code, self.frame.f_lasti)
 
 
 @dataclass(eq=False)
@@ -47,11 +50,8 @@ class Thread:
     greenlet: greenlet | None = None
 
     def __post_init__(self) -> None:
+        self.lane = self.rank % WARP
         self.clock = tuple(int(lane == self.lane) for lane in range(WARP))
-
-    @property
-    def lane(self) -> int:
-        return self.rank % WARP
 
     @property
     def done(self) -> bool:
@@ -64,12 +64,9 @@ class Thread:
 
     def joins(self, meeting: Meeting) -> bool:
         """Whether it waits for that, at the same place."""
-        own = self.waits
-        return (
-            not self.done
-            and own is not None
-            and (own.what, own.mask, own.site) == (meeting.what, meeting.mask, meeting.site)
-        )
+        own = None if self.done else self.waits
+        wanted = (meeting.what, meeting.mask, meeting.site)
+        return own is not None and (own.what, own.mask, own.site) == wanted
 
 
 class Block:
@@ -79,17 +76,13 @@ class Block:
     """
 
     def __init__(
-        self,
-        notes: Notes,
-        threads: list[Thread],
-        run: Callable[[], None],
-        pause: Callable[[list[Thread]], None],
+        self, notes: Notes, threads: list[Thread], body: Callable, pause: Callable
     ) -> None:
         self.threads, self.shared, self.has_dynamic = threads, {}, False
         self._notes, self._pause = notes, pause
         self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
         for thread in threads:
-            thread.greenlet = greenlet(run)
+            thread.greenlet = greenlet(body)
 
     def run(self) -> None:
         try:
@@ -100,6 +93,9 @@ class Block:
                     thread.greenlet.switch(*answer)
                 ready = self._meet_in_warps() or self._meet_in_block()
             self._pause([])
+        except Exception as error:
+            error.add_note(f"In the kernel lab, {self._notes.thread.name}.")
+            raise
         finally:
             for thread in self.threads:  # unwind those that a fault has left waiting
                 if not thread.done:
@@ -107,72 +103,78 @@ class Block:
 
     def _meet_in_warps(self) -> list[tuple[Thread, object]]:
         ready = []
-        for warp in self._warps:
-            for thread in warp:
-                meeting = thread.waits
-                if thread.done or meeting is None or meeting.what == BARRIER:
-                    continue
-                named = [other for other in warp if meeting.mask >> other.lane & 1]
-                wanted = [other for other in named if not other.done]
-                if not all(other.joins(meeting) for other in wanted):
-                    continue
-                if len(wanted) < meeting.mask.bit_count():
-                    said = f"{{who}} is in {meeting.what}, and its mask {meeting.mask:#x} names "
-                    lost = [other for other in named if other.done]
-                    said += (
-                        f"{_names(lost)}, which returned" if lost else "lanes that are not there"
-                    )
-                    self._notes.fault("shuffle", said, meeting.site, "", thread)
-                got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
-                if meeting.what == SYNC_WARP:
-                    _tell_each_other(wanted)
-                for other in wanted:
-                    other.waits = None
-                    other.phase += 1
-                    ready.append((other, got[other.lane]))
+        for thread in self.threads:
+            meeting = thread.waits
+            if thread.done or meeting is None or meeting.what == BARRIER:
+                continue
+            named = self._named(thread)
+            wanted = [other for other in named if not other.done]
+            if not all(other.joins(meeting) for other in wanted):
+                continue
+            if len(wanted) < meeting.mask.bit_count():
+                gone = [other for other in named if other.done]
+                lost = f"{_names(gone)}, which returned" if gone else "lanes that are not there"
+                said = f"{{who}} is in {meeting.what}, and its mask {meeting.mask:#x} names {lost}"
+                self._notes.fault("shuffle", said, meeting.site, thread=thread)
+            got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
+            if meeting.what == SYNC_WARP:
+                _tell_each_other(wanted)
+            ready += [_released(other, got[other.lane]) for other in wanted]
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
         waiting = [thread for thread in self.threads if not thread.done]
+        for thread in waiting:
+            if thread.waits.what != BARRIER:
+                self._deadlock(thread)
         if not waiting:
             return []
-        stuck = [thread for thread in waiting if thread.waits.what != BARRIER]
-        if stuck:
-            self._deadlock(stuck[0])
-        first = waiting[0]
+        first, site = waiting[0], waiting[0].waits.site
         gone = [thread for thread in self.threads if thread.done]
-        elsewhere = [thread for thread in waiting if thread.waits.site != first.waits.site]
+        elsewhere = [thread for thread in waiting if thread.waits.site != site]
         rule = "All threads of a block must come to the same barrier"
         if gone:
             said = f"{{who}} waits here, and {_names(gone)} returned before. {rule}"
-            self._notes.fault("divergence", said, first.waits.site, "", first)
+            self._notes.fault("divergence", said, site, thread=first)
         if elsewhere:
             other = elsewhere[0].waits.site
             said = f"{{who}} waits here, {_names(elsewhere)} in line {other.line}. {rule}"
-            self._notes.fault("divergence", said, first.waits.site, "", first, other)
+            self._notes.fault("divergence", said, site, other, thread=first)
         self._pause(waiting)
-        count = first.waits.resolve
-        answer = count([thread.waits.brings for thread in waiting]) if count else None
+        answer = first.waits.resolve([thread.waits.brings for thread in waiting])
         for thread in waiting:
-            thread.waits = None
-            thread.phase += 1
             thread.epoch += 1
-        return [(thread, answer) for thread in waiting]
+        return [_released(thread, answer) for thread in waiting]
 
     def _deadlock(self, stuck: Thread) -> None:
         """Lanes of a mask that never meet: nothing after this would mean anything."""
-        meeting, warp = stuck.waits, self._warps[stuck.rank // WARP]
-        absent = [
-            each
-            for each in warp
-            if meeting.mask >> each.lane & 1 and not each.done and not each.joins(meeting)
-        ]
+        meeting = stuck.waits
+        alive = [other for other in self._named(stuck) if not other.done]
+        absent = [other for other in alive if not other.joins(meeting)]
         other = absent[0].waits
         why = f"{_names(absent)} in {other.what}, line {other.site.line}, mask {other.mask:#x}"
         said = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
         kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
-        self._notes.fault(kind, said, meeting.site, "", stuck, other.site)
+        self._notes.fault(kind, said, meeting.site, other.site, thread=stuck)
         raise Stop
+
+    def _named(self, thread: Thread) -> list[Thread]:
+        """The lanes of its warp that its mask names, itself among them."""
+        warp = self._warps[thread.rank // WARP]
+        return [other for other in warp if thread.waits.mask >> other.lane & 1]
+
+
+def wait(notes: Notes, what: str, **more: object) -> object:
+    """Called in a thread's greenlet: back when the others have come."""
+    notes.thread.waits = Meeting(what, kernel_frame(), **more)
+    notes.count()
+    return getcurrent().parent.switch()
+
+
+def _released(thread: Thread, answer: object) -> tuple[Thread, object]:
+    thread.waits = None
+    thread.phase += 1
+    return thread, answer
 
 
 def _tell_each_other(lanes: list[Thread]) -> None:
@@ -183,19 +185,6 @@ def _tell_each_other(lanes: list[Thread]) -> None:
         each.clock = (*heard[: each.lane], own, *heard[each.lane + 1 :])
 
 
-def meeting(what: str, depth: int = 2, **more: object) -> Meeting:
-    """Of the kernel that called, `depth` frames up from here."""
-    frame = _getframe(depth)
-    return Meeting(what, site_of_frame(frame), frame, **more)
-
-
-def wait(notes: Notes, meeting: Meeting) -> object:
-    """Called in a thread's greenlet: back when the others have come."""
-    notes.thread.waits = meeting
-    notes.count()
-    return getcurrent().parent.switch()
-
-
 def _names(threads: list[Thread]) -> str:
     """Threads 3, 4, 5 and 9 as "threads 3-5, 9"."""
     spans: list[list[int]] = []
@@ -204,6 +193,5 @@ def _names(threads: list[Thread]) -> str:
             spans[-1][1] = thread.rank
         else:
             spans.append([thread.rank, thread.rank])
-    shown = [str(a) if a == b else f"{a}-{b}" for a, b in spans[:4]]
-    many = "s" * (len(threads) > 1)
-    return f"thread{many} {', '.join(shown)}" + ", …" * (len(spans) > 4)
+    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans[:4])
+    return f"thread{'s' * (len(threads) > 1)} {shown}" + ", …" * (len(spans) > 4)

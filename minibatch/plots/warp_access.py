@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -24,14 +23,11 @@ def warp_access(report: Report, array: str, line: int, *, ax: Axes | None = None
     """
     (watched,) = (each for each in report.globals if each.name == array)
     size = prod(report.threads)
-    here = [i for i, access in enumerate(watched.accesses) if access.site.line == line]
+    instructions = warp_instructions(watched.accesses, size)
+    here = [lanes for lanes in instructions if lanes[0].site.line == line]
     if not here:
         raise ValueError(f"line {line} does not touch {array}; see report.traffic")
-    numbers = warp_instructions(watched.accesses, size)[here]
-    busiest = np.bincount(numbers).argmax()
-    chosen = [
-        watched.accesses[i] for i, number in zip(here, numbers, strict=True) if number == busiest
-    ]
+    chosen = max(here, key=len)
     itemsize = watched.itemsize
     spans = [(a.thread % size % 32, a.place * itemsize, a.number * itemsize) for a in chosen]
     sectors = sorted({byte // SECTOR for _, start, n in spans for byte in (start, start + n - 1)})

@@ -13,7 +13,7 @@ import warnings
 import torch
 
 from ..gather_sdpa import gather_sdpa_attention
-from ..registration import AttentionFunction
+from ..reference import AttentionFunction
 
 
 def kernel_attention(kernel: str, device: torch.device) -> AttentionFunction:

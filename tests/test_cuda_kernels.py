@@ -345,8 +345,8 @@ def test_without_a_gpu_the_device_is_refused():
         GPU(torch.device("cuda"))
 
 
-def test_the_kernels_stay_within_600_lines_of_code_and_the_lab_within_970():
-    for folder, most in (("attention/cuda", 600), ("kernel_lab", 970)):
+def test_the_kernels_stay_within_600_lines_of_code_and_the_lab_within_900():
+    for folder, most in (("attention/cuda", 600), ("kernel_lab", 900)):
         counts = {p.name: code_lines(p.read_text("utf-8")) for p in (PACKAGE / folder).glob("*.py")}
         assert sum(counts.values()) <= most, counts
 

@@ -79,11 +79,16 @@ def copy_bandwidth() -> float:
 
 
 def seconds_of(run: Callable[[], object]) -> float:
-    """The median of some runs, by the GPU's own clock, after some that warm up."""
+    """The median of some runs, by the GPU's own clock, after some that warm up.
+
+    Before each, a gigabyte is overwritten: nothing of the run's lies in the L2 cache any more, and
+    the launch, which may take Python longer than the run takes the GPU, is over before it starts.
+    """
     for _ in range(3):
         run()
-    times = []
+    times, cold = [], torch.empty(COPY_BYTES, dtype=torch.uint8, device="cuda")
     for _ in range(ROUNDS):
+        cold.zero_()
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         run()
@@ -104,9 +109,7 @@ def _tried(make: Callable[[Case], Callable[[], object]], case: Case) -> float | 
     """Seconds, or why it could not be measured."""
     try:
         return seconds_of(make(case))
-    except (
-        Exception
-    ) as error:  # a contender that is not there, or out of memory: a gap in the table
+    except Exception as error:  # not there, or out of memory: a gap in the table
         torch.cuda.empty_cache()
         return f"{type(error).__name__}: {error}"[:200]
 

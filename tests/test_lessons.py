@@ -32,11 +32,11 @@ def run_lesson():
     """
     done = {}
 
-    def run(name: str, **variables: str) -> str:
+    def run(name: str, times: int = 2, **variables: str) -> str:
         key = name, *variables.values()
         if key not in done:
             notebook = nbformat.reads(committed(LESSONS / name), as_version=4)
-            notebook.cells = [copy.deepcopy(cell) for cell in notebook.cells for _ in range(2)]
+            notebook.cells = [copy.deepcopy(cell) for cell in notebook.cells for _ in range(times)]
             client = NotebookClient(
                 notebook,
                 timeout=240,
@@ -164,6 +164,7 @@ def smollm_folder(tmp_path_factory):
 def test_lesson_04_runs_on_another_model(run_lesson, smollm_folder):
     text = run_lesson(
         "04_continuous_batching.ipynb",
+        times=1,
         MINIBATCH_MODEL=str(smollm_folder),
         MINIBATCH_EXERCISES=str(smollm_folder),  # where no exercise is: nothing is solved yet
     )

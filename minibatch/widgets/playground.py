@@ -5,6 +5,7 @@ it has, and a prompt is computed in one step. What a policy decides is real; how
 idealisation, and the picture says so.
 """
 
+import gc
 import html
 
 import ipywidgets
@@ -68,6 +69,8 @@ class Playground(WithStill):
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
+        gc.collect()
+        gc.freeze()  # all that lives by now, or collecting walks over torch in the midst of a change
         self.replan()
 
     @staticmethod

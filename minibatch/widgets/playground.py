@@ -70,7 +70,7 @@ class Playground(WithStill):
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
         gc.collect()
-        gc.freeze()  # all that lives by now, or collecting walks over torch in the midst of a change
+        gc.freeze()  # or collecting walks over all of torch in the midst of a change
         self.replan()
 
     @staticmethod

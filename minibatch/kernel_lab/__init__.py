@@ -11,7 +11,6 @@ reaches, reads beyond the end, sectors moved in vain. What it does not see: time
 in which a GPU runs warps. Its limits:
 
 - blocks that wait for each other through atomics and fences are called races;
-- a mask has to leave out threads that returned, which CUDA does not demand;
 - two arguments that share memory are taken for two arrays;
 - integers wrap only where they are stored or cast; what numba makes float64 of stays float32;
 - a stale value that somebody has written looks as good as a fresh one;

@@ -197,15 +197,19 @@ class Cuda:
 
     def _shuffle(self, what: str, source_of: Any, mask: int, value: object, n: int) -> object:
         """A lane brings its value, and whose it wants; of a lane outside the warp, its own."""
-        source = source_of(self._notes.thread.lane, n)
-        if 0 <= source < WARP and not int(mask) >> source & 1:
-            said = f"{{who}} reads lane {source} in {what}, which its mask {mask:#x} leaves out"
-            self._notes.fault("shuffle", f"{said}: what it gets is undefined")
+        thread = self._notes.thread
+        source = source_of(thread.lane, n)
 
         def resolve(brought: dict[int, tuple]) -> dict[int, object]:
-            return {lane: brought.get(wanted, (own,))[0] for lane, (own, wanted) in brought.items()}
+            for other, _, wanted in brought.values():
+                if 0 <= wanted < WARP and wanted not in brought:
+                    gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
+                    why = gone if int(mask) >> wanted & 1 else left_out
+                    said = f"{{who}} reads lane {wanted}, which {why}: what it gets is undefined"
+                    self._notes.fault("shuffle", said, other.waits.site, thread=other)
+            return {lane: brought.get(own[2], own)[1] for lane, own in brought.items()}
 
-        return self._meet(what, mask, (value, source), resolve)
+        return self._meet(what, mask, (thread, value, source), resolve)
 
     def _meet(self, what: str, mask: int, brings: object, resolve: Any) -> object:
         mask, lane = int(mask) & ALL, self._notes.thread.lane

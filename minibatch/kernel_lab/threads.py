@@ -107,15 +107,9 @@ class Block:
             meeting = thread.waits
             if thread.done or meeting is None or meeting.what == BARRIER:
                 continue
-            named = self._named(thread)
-            wanted = [other for other in named if not other.done]
+            wanted = self._named(thread)
             if not all(other.joins(meeting) for other in wanted):
                 continue
-            if len(wanted) < meeting.mask.bit_count():
-                gone = [other for other in named if other.done]
-                lost = f"{_names(gone)}, which returned" if gone else "lanes that are not there"
-                said = f"{{who}} is in {meeting.what}, and its mask {meeting.mask:#x} names {lost}"
-                self._notes.fault("shuffle", said, meeting.site, thread=thread)
             got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
             if meeting.what == SYNC_WARP:
                 _tell_each_other(wanted)
@@ -149,8 +143,7 @@ class Block:
     def _deadlock(self, stuck: Thread) -> None:
         """Lanes of a mask that never meet: nothing after this would mean anything."""
         meeting = stuck.waits
-        alive = [other for other in self._named(stuck) if not other.done]
-        absent = [other for other in alive if not other.joins(meeting)]
+        absent = [other for other in self._named(stuck) if not other.joins(meeting)]
         other = absent[0].waits
         why = f"{_names(absent)} in {other.what}, line {other.site.line}, mask {other.mask:#x}"
         said = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
@@ -159,9 +152,9 @@ class Block:
         raise Stop
 
     def _named(self, thread: Thread) -> list[Thread]:
-        """The lanes of its warp that its mask names, itself among them."""
-        warp = self._warps[thread.rank // WARP]
-        return [other for other in warp if thread.waits.mask >> other.lane & 1]
+        """Those of its warp that its mask names and that have not returned, itself among them."""
+        warp, mask = self._warps[thread.rank // WARP], thread.waits.mask
+        return [other for other in warp if mask >> other.lane & 1 and not other.done]
 
 
 def wait(notes: Notes, what: str, **more: object) -> object:

@@ -1,6 +1,8 @@
 """The judge and the desk: what goes wrong over there costs a task, and earns nothing."""
 
 import contextlib
+import json
+import os
 import random
 import sys
 import textwrap
@@ -28,6 +30,7 @@ from minibatch.course.judging.verdict import Wrong
 from minibatch.setup import ROOT
 
 TASK = source.Task("3.1", "When is a batch ready", "ex03_dynamic_batching", solution="x")
+
 SEALED = pytest.mark.skipif(
     set(confinement.what_holds()) != set(confinement.SEAL),
     reason="this computer cannot seal a desk (Linux with Landlock and seccomp can)",
@@ -122,6 +125,33 @@ def test_each_ends_in_a_sentence(desk, code, kind, says):
     with pytest.raises(kind) as raised:
         desk(code, seconds=2).call("f")
     assert says in str(raised.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nothing interrupts a process gently")
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=SEALED)])
+def test_an_endless_loop_is_named_with_its_line(desk, sealed):
+    code = "def f():\n    n = 1\n    while n:\n        n += 1"
+    with pytest.raises(TimedOut) as raised:
+        desk(code, sealed=sealed, seconds=1).call("f")
+    (frame,) = raised.value.frames
+    assert frame["line"] in (3, 4)
+    assert frame["in"] == "f"
+
+
+def test_an_endless_loop_that_will_not_be_interrupted_ends_too(desk):
+    code = "import time\ndef f():\n    while True:\n        try:\n            time.sleep(9)\n"
+    with pytest.raises(TimedOut) as raised:
+        desk(code + "        except BaseException: pass", seconds=1).call("f")
+    assert raised.value.frames == []
+
+
+@pytest.mark.parametrize("frames", [5, {"line": 1}, ["x"], [{"line": "1"}], None])
+def test_frames_that_no_desk_sends_are_left_out(desk, frames):
+    reply = json.dumps({"error": {"type": "Mine", "message": "x", "frames": frames}})
+    code = f"import os\nfor n in range(3, 9):\n    try: os.write(n, {(reply + chr(10)).encode()!r})"
+    with pytest.raises(Raised, match="Mine: x") as raised:
+        desk(code + "\n    except OSError: pass\ndef f(): pass").call("f")
+    assert raised.value.frames == []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is bounded on Linux")

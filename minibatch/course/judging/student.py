@@ -13,6 +13,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -212,10 +213,10 @@ class Student:
         try:
             line = self._answers.get(timeout=max(0, self.limits.seconds - self.seconds_used))
         except queue.Empty:
+            frames = self._interrupted()
             self.close()
-            raise TimedOut(
-                f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
-            ) from None
+            said = f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
+            raise TimedOut(said, frames) from None
         finally:
             self.seconds_used += time.monotonic() - begin
         try:
@@ -225,6 +226,16 @@ class Student:
         except (ValueError, RecursionError):
             pass
         raise self._died()
+
+    def _interrupted(self) -> list[dict]:
+        """Where the learner's code is at: what the desk answers to Ctrl-C, if it does at once."""
+        if os.name != "posix":
+            return []
+        try:
+            self._process.send_signal(signal.SIGINT)
+            return self._raised(json.loads(self._answers.get(timeout=0.5)).get("error")).frames
+        except (queue.Empty, ValueError, RecursionError, AttributeError):
+            return []
 
     def _died(self) -> Died:
         process, flooded = self._process, self._flooded
@@ -246,13 +257,14 @@ class Student:
     def _raised(self, error: object) -> DeskError:
         error = error if isinstance(error, dict) else {}
         kind, message = str(error.get("type", "?"))[:100], str(error.get("message", ""))[:2000]
+        told = error.get("frames")
         frames = [
             {
                 "line": f.get("line"),
                 "in": str(f.get("in", "")),
                 "code": str(f.get("code", ""))[:200],
             }
-            for f in error.get("frames", [])[:8]
+            for f in (told[:8] if isinstance(told, list) else [])
             if isinstance(f, dict) and isinstance(f.get("line"), int)
         ]
         if kind == "NotImplementedError" and message.startswith("Exercise "):

@@ -197,8 +197,8 @@ class Engine:
             if not isinstance(request, Request):
                 raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
             name = self._name(request, self._live.keys() | sequences.keys())
-            after = request.arrival_time
-            arrival_time = self.clock.now() if after is None else self._start + after
+            delay = request.arrival_time
+            arrival_time = self.clock.now() if delay is None else self._start + delay
             sequences[name] = to_sequence(request, name, arrival_time, self.model, self.pool)
         self._live |= sequences
         for sequence in sequences.values():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import dis
-import gc
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from types import CodeType
 import numpy as np
 import torch
 
+from ..collecting import no_collecting
 from .arrays import Watched, empty
 from .faults import Notes, Stop, kernel_frame, site_here
 from .races import find_races
@@ -50,7 +50,7 @@ def run(
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
-    with _no_collecting():
+    with no_collecting():
         notes = launch.run(arguments, seconds)
         with suppress(Stop):
             for array in (*launch.globals, *launch.shared):
@@ -183,18 +183,6 @@ class Launch:
         finally:
             with lock:
                 timer.cancel()
-
-
-@contextmanager
-def _no_collecting() -> Iterator[None]:
-    """Python's collector would walk over the notes again and again, and find nothing to free."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class _TooLong(BaseException):

@@ -141,6 +141,7 @@ def _load_16_bytes(array: Watched | np.ndarray, index: int, into: object, at: in
 
 
 _Dim = namedtuple("_Dim", "x y z")
+_Offer = namedtuple("_Offer", "thread value source")  # what a lane brings to a shuffle
 _INTRINSICS = {"widen": _widen, "narrow": _narrow, "load_16_bytes": _load_16_bytes}
 
 
@@ -207,9 +208,9 @@ class Cuda:
                     why = gone if int(mask) >> wanted & 1 else left_out
                     said = f"{{who}} reads lane {wanted}, which {why}: what it gets is undefined"
                     self._notes.fault("shuffle", said, other.waits.site, thread=other)
-            return {lane: brought.get(own[2], own)[1] for lane, own in brought.items()}
+            return {lane: brought.get(own.source, own).value for lane, own in brought.items()}
 
-        return self._meet(what, mask, (thread, value, source), resolve)
+        return self._meet(what, mask, _Offer(thread, value, source), resolve)
 
     def _meet(self, what: str, mask: int, brings: object, resolve: Any) -> object:
         mask, lane = int(mask) & ALL, self._notes.thread.lane

@@ -5,13 +5,13 @@ it has, and a prompt is computed in one step. What a policy decides is real; how
 idealisation, and the picture says so.
 """
 
-import gc
 import html
 
 import ipywidgets
 import numpy as np
 
 from ..clock import VirtualClock
+from ..collecting import no_collecting
 from ..engine import Engine
 from ..metrics import Summary
 from ..plots.timeline import Span
@@ -69,8 +69,6 @@ class Playground(WithStill):
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
-        gc.collect()
-        gc.freeze()  # or collecting walks over all of torch in the midst of a change
         self.replan()
 
     @staticmethod
@@ -118,6 +116,7 @@ class Playground(WithStill):
             engine.step()
         return engine.trace
 
+    @no_collecting()
     def replan(self) -> None:
         """Plan it all anew and show it."""
         traces = self.traces()

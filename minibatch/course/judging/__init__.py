@@ -11,6 +11,7 @@ task.
     card.py          a verdict as a learner sees it, in a terminal or a notebook
     drawing.py       two step plans, and the first step that differs
     student.py       a desk as the graders see it: call this function, make that class
+    room.py          what a desk finds around it: copies of minibatch and of the submission
     remote.py        a learner's policy on its desk, in a real engine at the judge's
     values.py        the plain data between the two
     desk.py          the other end: runs in the learner's process, and is all that does

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
+from minibatch.course.judging.room import (
+    apply_patch,
+    copy_package,
+    copy_submission,
+    restore_package,
+    variables,
+)
 from minibatch.course.judging.values import pack, unpack
 from minibatch.setup import ROOT
 
@@ -144,7 +150,7 @@ class Student:
         work.mkdir()
         if self.sealed:  # it may read its submission, but not where the teacher keeps it
             copy = room / "submission"
-            _copy_submission(self.folder, copy)
+            copy_submission(self.folder, copy)
             path = copy / path.name
         settings = {
             "file": str(path),
@@ -160,7 +166,7 @@ class Student:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=work,
-            env=_variables(package_root, work),
+            env=variables(package_root, work),
             start_new_session=os.name == "posix",
         )
         self.printed = ""
@@ -183,10 +189,10 @@ class Student:
             return ROOT
         copy = room / "package"
         withheld = {Path(*name.split(".")).with_suffix(".py") for name in self.withheld}
-        _copy_package(copy, withheld)
-        if patched and not _apply(patch, copy):
-            _restore_package(copy)  # the checkout has edits of its own: start from the last commit
-            if not _apply(patch, copy):
+        copy_package(copy, withheld)
+        if patched and not apply_patch(patch, copy):
+            restore_package(copy)  # the checkout has edits of its own: start from the last commit
+            if not apply_patch(patch, copy):
                 raise Died(f"{PATCH} does not apply to this minibatch")
         return copy
 
@@ -324,70 +330,7 @@ def _end(process: subprocess.Popen) -> None:
     process.stdin.close() if not process.stdin.closed else None
 
 
-def _variables(package_root: Path, home: Path) -> dict[str, str]:
-    """The desk's environment: nothing of ours but what a Python needs to start."""
-    kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
-    return {
-        **{name: os.environ[name] for name in kept if name in os.environ},
-        "PYTHONPATH": str(package_root),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONIOENCODING": "utf-8",
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "TORCHINDUCTOR_CACHE_DIR": str(home),  # torch makes this folder if it has to, and cannot
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMBA_NUM_THREADS": "1",
-        "MALLOC_ARENA_MAX": "2",
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-    }
-
-
-def _copy_package(copy: Path, withheld: set[Path]) -> None:
-    """minibatch/ as it is now, without the weights."""
-    for path in (ROOT / "minibatch").rglob("*.py"):
-        name = path.relative_to(ROOT)
-        if "__pycache__" not in name.parts and name not in withheld:
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy / name)
-
-
-def _restore_package(copy: Path) -> None:
-    """Its files as of the last commit, where there is one."""
-    for path in copy.rglob("*.py"):
-        name = path.relative_to(copy).as_posix()
-        shown = subprocess.run(
-            ["git", "-C", str(ROOT), "show", f"HEAD:{name}"], capture_output=True
-        )
-        if shown.returncode == 0:
-            path.write_bytes(shown.stdout)
-
-
-def _copy_submission(folder: Path, copy: Path, most_bytes: int = 2**20) -> None:
-    """The exercise files alone: no links, nothing larger than a person writes."""
-    copy.mkdir()
-    for path in sorted(folder.glob("*.py")):
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= most_bytes:
-            shutil.copyfile(path, copy / path.name)
-
-
-def _apply(patch: Path, package_root: Path) -> bool:
-    """Apply a submission's edits to a copy of minibatch, all or none; what lies beyond is left out.
-
-    Returns whether they fit.
-    """
-    command = ["git", "apply", "--whitespace=nowarn", "--include=minibatch/*", str(patch)]
-    variables = {**os.environ, "GIT_CEILING_DIRECTORIES": str(package_root.parent)}
-    done = subprocess.run(
-        command, cwd=package_root, env=variables, capture_output=True, text=True, timeout=60
-    )
-    return done.returncode == 0
-
-
 def _signal_name(number: int) -> str:
-    import signal
-
     try:
         return signal.Signals(number).name
     except ValueError:

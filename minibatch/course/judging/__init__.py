@@ -14,6 +14,7 @@ task.
     room.py          what a desk finds around it: copies of minibatch and of the submission
     remote.py        a learner's policy on its desk, in a real engine at the judge's
     values.py        the plain data between the two
-    desk.py          the other end: runs in the learner's process, and is all that does
+    desk.py          the other end, in the learner's process
+    stand_in.py      the model that a learner's code calls there; the judge computes
     confinement.py   the limits a desk puts on itself before it reads a learner's file
 """

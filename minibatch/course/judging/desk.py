@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from minibatch.course.judging import confinement
+from minibatch.course.judging.stand_in import StandIn, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 
 MODULE = "exercise"
@@ -254,9 +255,9 @@ class Desk:
 
     def _argument(self, packed: object) -> object:
         if isinstance(packed, dict) and packed.keys() == {"model"}:
-            return _StandIn(self, packed["model"])
+            return StandIn(self.ask_judge, packed["model"])
         value = unpack(packed)
-        return _tensor(value) if isinstance(value, Array) else value
+        return tensor(value) if isinstance(value, Array) else value
 
     def ask_judge(self, question: dict) -> Any:
         """In the middle of an answer: have the judge do something, and go on with the result."""
@@ -265,78 +266,6 @@ class Desk:
         if "error" in reply:
             raise RuntimeError(reply["error"])
         return reply["value"]
-
-
-class _StandIn:
-    """A transformers model whose forward passes the judge computes, and counts.
-
-    Called as the real one is: `model(input_ids, past_key_values=…, use_cache=…, …)`.
-    """
-
-    device = "cpu"  # torch.tensor(…, device=model.device) is what a GPU needs
-
-    def __init__(self, desk: Desk, number: int) -> None:
-        self._desk, self._number = desk, number
-        self._caches: dict[int, _Cache] = {}
-
-    def __call__(
-        self,
-        input_ids: Any,
-        attention_mask: Any = None,
-        position_ids: Any = None,
-        past_key_values: Any = None,
-        use_cache: bool | None = None,
-        logits_to_keep: int = 0,
-        **others: object,
-    ) -> Any:
-        if others:
-            raise TypeError(f"this model takes no {', '.join(others)} here")
-        if past_key_values is not None and not isinstance(past_key_values, _Cache):
-            raise TypeError(
-                "past_key_values must be what an earlier call of the model returned, not a "
-                f"{type(past_key_values).__name__}"
-            )
-        answer = self._desk.ask_judge(
-            {
-                "model": self._number,
-                "input_ids": pack(input_ids),
-                "attention_mask": pack(attention_mask),
-                "position_ids": pack(position_ids),
-                "cache": past_key_values.number if past_key_values else None,
-                "use_cache": use_cache,
-                "logits_to_keep": logits_to_keep,
-            }
-        )
-        cache = None
-        if answer["cache"] is not None:
-            cache = self._caches.setdefault(answer["cache"], _Cache(answer["cache"]))
-            cache.length = answer["length"]
-        return _Output(_tensor(unpack(answer["logits"])), cache)
-
-    forward = __call__
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"the model here has no {name}: it can be called, model(input_ids, …), and no more"
-        )
-
-
-class _Cache:
-    def __init__(self, number: int) -> None:
-        self.number, self.length = number, 0
-
-    def get_seq_length(self) -> int:
-        return self.length
-
-
-class _Output:
-    def __init__(self, logits: Any, past_key_values: _Cache | None) -> None:
-        self.logits, self.past_key_values = logits, past_key_values
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, str):
-            return getattr(self, index)
-        return (self.logits, self.past_key_values)[index]
 
 
 class _Withheld(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -363,12 +292,6 @@ def _placeholder(name: str) -> type:
         raise TypeError(sentence)
 
     return type(name, (), {"__init_subclass__": classmethod(refuse), "__init__": refuse})
-
-
-def _tensor(array: Array) -> Any:
-    import torch
-
-    return torch.tensor(array.values, dtype=getattr(torch, array.dtype)).reshape(array.shape)
 
 
 def _text(error: BaseException) -> str:

@@ -1,0 +1,88 @@
+"""The model that a learner's code gets on its desk: the judge computes, this only asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minibatch.course.judging.values import Array, pack, unpack
+
+
+class StandIn:
+    """A transformers model whose forward passes the judge computes, and counts.
+
+    Called as the real one is: `model(input_ids, past_key_values=…, use_cache=…, …)`.
+    ask: sends the judge a question, and returns its answer. number: which of its models this is.
+    """
+
+    device = "cpu"  # torch.tensor(…, device=model.device) is what a GPU needs
+
+    def __init__(self, ask: Callable[[dict], dict], number: int) -> None:
+        self._ask, self._number = ask, number
+        self._caches: dict[int, _Cache] = {}
+
+    def __call__(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        position_ids: Any = None,
+        past_key_values: Any = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int = 0,
+        **others: object,
+    ) -> Any:
+        if others:
+            raise TypeError(f"this model takes no {', '.join(others)} here")
+        if past_key_values is not None and not isinstance(past_key_values, _Cache):
+            raise TypeError(
+                "past_key_values must be what an earlier call of the model returned, not a "
+                f"{type(past_key_values).__name__}"
+            )
+        answer = self._ask(
+            {
+                "model": self._number,
+                "input_ids": pack(input_ids),
+                "attention_mask": pack(attention_mask),
+                "position_ids": pack(position_ids),
+                "cache": past_key_values.number if past_key_values else None,
+                "use_cache": use_cache,
+                "logits_to_keep": logits_to_keep,
+            }
+        )
+        cache = None
+        if answer["cache"] is not None:
+            cache = self._caches.setdefault(answer["cache"], _Cache(answer["cache"]))
+            cache.length = answer["length"]
+        return _Output(tensor(unpack(answer["logits"])), cache)
+
+    forward = __call__
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the model here has no {name}: it can be called, model(input_ids, …), and no more"
+        )
+
+
+class _Cache:
+    def __init__(self, number: int) -> None:
+        self.number, self.length = number, 0
+
+    def get_seq_length(self) -> int:
+        return self.length
+
+
+class _Output:
+    def __init__(self, logits: Any, past_key_values: _Cache | None) -> None:
+        self.logits, self.past_key_values = logits, past_key_values
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            return getattr(self, index)
+        return (self.logits, self.past_key_values)[index]
+
+
+def tensor(array: Array) -> Any:
+    """What the judge sent, as torch has it."""
+    import torch
+
+    return torch.tensor(array.values, dtype=getattr(torch, array.dtype)).reshape(array.shape)

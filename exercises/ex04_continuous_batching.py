@@ -73,14 +73,15 @@ class MyContinuous(mb.Scheduler):
 # lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
 #
 # This one changes the engine itself: there is nothing to write in this file. Give every record of
-# a step (`StepRecord` in `minibatch/records.py`) a field
+# a step (`StepRecord` in `minibatch/core/records.py`) a field
 #
 #     kv_bytes_read: int
 #
 # the bytes of K and V that the step's attention has to read. Each row reads the keys and values of
 # its own sequence once, in every layer: all of `row.seq_len` tokens, rows that are only padding
-# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/kv_cache.py`), of
-# `self.model.kv_shapes` and `self.model.dtype`, which every model of minibatch has.
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes
+# (`minibatch/memory/kv_cache.py`), of `self.model.kv_shapes` and `self.model.dtype`, which every
+# model of minibatch has.
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #

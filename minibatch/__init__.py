@@ -5,72 +5,77 @@
     engine = mb.Engine(model, mb.Continuous(max_batch_size=8))
     completions = engine.run([mb.Request(model.chat("Plan 3 days in Lisbon."))])
 
-Names are loaded when first used: importing the package is quick and does not import torch.
+Names are loaded when first used: importing the package is quick and does not import torch. Which
+room of the house each one is from is of no concern to whoever uses it; README.md is the map.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import attention, cost, measure, metrics, plots, schedulers, widgets, workload
-    from .blocks import BlockPool
-    from .clock import VirtualClock, WallClock
-    from .compatibility import UnsupportedModelError
-    from .engine import Engine
-    from .invariants import InvariantError
-    from .model import Model, load_model
-    from .plan import Row, StepPlan
-    from .pretend import PretendModel
-    from .records import RowRecord, StepRecord
-    from .request import Completion, Request, Sequence, TokenEvent
+    from . import attention, plots, schedulers, simulator, widgets
+    from .bench import measure
+    from .core.clock import VirtualClock, WallClock
+    from .core.plan import Row, StepPlan
+    from .core.records import RowRecord, StepRecord
+    from .core.request import Completion, Request, Sequence, TokenEvent
+    from .engine import metrics
+    from .engine.engine import Engine
+    from .engine.invariants import InvariantError
+    from .engine.trace import Trace
+    from .memory.blocks import BlockPool
+    from .model.compatibility import UnsupportedModelError
+    from .model.load import Model, load_model
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
-    from .trace import Trace
+    from .simulator import cost, workload
+    from .simulator.pretend import PretendModel
 
-_HOME = {
-    "BlockPool": "blocks",
-    "VirtualClock": "clock",
-    "WallClock": "clock",
-    "UnsupportedModelError": "compatibility",
-    "Engine": "engine",
-    "InvariantError": "invariants",
-    "Model": "model",
-    "load_model": "model",
-    "PretendModel": "pretend",
-    "Row": "plan",
-    "StepPlan": "plan",
-    "RowRecord": "records",
-    "StepRecord": "records",
-    "Completion": "request",
-    "Request": "request",
-    "Sequence": "request",
-    "TokenEvent": "request",
+_HOMES = {
+    "BlockPool": "memory.blocks",
+    "VirtualClock": "core.clock",
+    "WallClock": "core.clock",
+    "UnsupportedModelError": "model.compatibility",
+    "Engine": "engine.engine",
+    "InvariantError": "engine.invariants",
+    "Model": "model.load",
+    "load_model": "model.load",
+    "PretendModel": "simulator.pretend",
+    "Row": "core.plan",
+    "StepPlan": "core.plan",
+    "RowRecord": "core.records",
+    "StepRecord": "core.records",
+    "Completion": "core.request",
+    "Request": "core.request",
+    "Sequence": "core.request",
+    "TokenEvent": "core.request",
     "Continuous": "schedulers",
     "Dynamic": "schedulers",
     "Scheduler": "schedulers",
     "Sequential": "schedulers",
     "Static": "schedulers",
-    "Trace": "trace",
+    "Trace": "engine.trace",
 }
 _MODULES = {
-    "attention",
-    "cost",
-    "measure",
-    "metrics",
-    "plots",
-    "schedulers",
-    "widgets",
-    "workload",
+    "attention": "attention",
+    "cost": "simulator.cost",
+    "measure": "bench.measure",
+    "metrics": "engine.metrics",
+    "plots": "plots",
+    "schedulers": "schedulers",
+    "simulator": "simulator",
+    "widgets": "widgets",
+    "workload": "simulator.workload",
 }
 
-__all__ = [*_HOME, *sorted(_MODULES)]
+__all__ = [*_HOMES, *sorted(_MODULES)]
 
 
 def __getattr__(name):
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    if name in _HOME:
-        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return importlib.import_module("." + _MODULES[name], __name__)
+    if name in _HOMES:
+        return getattr(importlib.import_module("." + _HOMES[name], __name__), name)
+    raise AttributeError("module {!r} has no attribute {!r}".format(__name__, name))
 
 
 def __dir__():

@@ -1,4 +1,6 @@
-"""`python -m minibatch COMMAND`: what a learner types. The commands are in minibatch/setup/cli.py.
+"""`python -m minibatch COMMAND`: what a learner types.
+
+The commands are in minibatch/course/setup/cli.py.
 
 Keep this file and minibatch/__init__.py, which Python reads first, readable by any Python 3, so
 that an old one is turned away in a sentence.
@@ -16,6 +18,6 @@ if sys.version_info < (3, 11):
     )
 
 if __name__ == "__main__":
-    from minibatch.setup.cli import main
+    from minibatch.course.setup.cli import main
 
     sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,8 @@ you may use is in `minibatch/schedulers/base.py`; all of it is on a page:
     self.grow(s, n)            gives s the blocks it lacks to compute n more tokens
     self.can_grow(s, n)        whether the pool has that many
     s.num_uncomputed_tokens    a whole prompt at first, 1 while decoding
-    s.max_num_tokens           its prompt and the longest answer it may give
+    s.max_num_tokens           most tokens whose keys and values it may have to keep: its prompt and
+                               its longest answer, but for the last token, which is never read
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
 Save this file, then run `check("4.1")` in the lesson, or `python -m minibatch grade 4.1`.
@@ -66,34 +67,35 @@ class MyContinuous(mb.Scheduler):
     # 4 points, 15 minutes, difficulty 2 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # The forward pass is done. Each sequence takes in what its row has computed, and the token that
-    # came back for it, if any. Whoever has finished leaves at once: out of self.running, its blocks
-    # back to the pool, its block table empty. Return those who finished in this step.
+    # The forward pass is done. Each sequence takes in what its row has computed, and the new tokens
+    # that came back for it: a list, empty if there are none. Whoever has finished leaves at once:
+    # out of self.running, its blocks back to the pool, its block table empty. Return those who
+    # finished in this step.
     #
-    # You may use: row.sequence.advance(num_tokens, token, now), sequence.is_finished,
+    # You may use: row.sequence.advance(num_tokens, new_tokens, now), sequence.is_finished,
     # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:
     # they are what you are writing.
     #
-    # HINT Rows and tokens belong together one by one: zip(plan.rows, tokens). A token of None
-    #      means that the row did not reach its sequence's end; advance takes None too.
+    # HINT Rows and lists of tokens belong together one by one: zip(plan.rows, tokens). An empty
+    #      list means that the row did not reach its sequence's end; advance takes that too.
     # HINT After advance, ask sequence.is_finished. Leaving means three things: it is no longer in
     #      self.running, self.pool has its blocks again, and its block_table is empty.
-    # HINT for row, token in zip(plan.rows, tokens, strict=True):
-    #          row.sequence.advance(row.num_tokens, token, now)
+    # HINT for row, new in zip(plan.rows, tokens, strict=True):
+    #          row.sequence.advance(row.num_tokens, new, now)
     #      finished = [s for s in self.running if s.is_finished]
     #      for s in finished:
     #          ...  # out of self.running; self.pool.free(s.block_table); s.block_table = []
     #      return finished
     # -----------------------------------------------------------------------------------------
-    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+    def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         """Take in what the forward pass computed; returns the sequences that finished.
 
-        tokens: one for each row of the plan, or None for a row that did not reach the end.
-        A's row brought its end token, B's another: A leaves, B stays, and the answer is [A].
+        tokens: a list for each row of the plan, empty for a row that did not reach the end.
+        A's row brought [its end token], B's [another]: A leaves, B stays; the answer is [A].
         """
         # BEGIN SOLUTION
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(row.num_tokens, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
         finished = [sequence for sequence in self.running if sequence.is_finished]
         for sequence in finished:
             self.running.remove(sequence)
@@ -109,14 +111,15 @@ class MyContinuous(mb.Scheduler):
 # lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
 #
 # This one changes the engine itself: there is nothing to write in this file. Give every record of
-# a step (`StepRecord` in `minibatch/records.py`) a field
+# a step (`StepRecord` in `minibatch/core/records.py`) a field
 #
 #     kv_bytes_read: int
 #
 # the bytes of K and V that the step's attention has to read. Each row reads the keys and values of
 # its own sequence once, in every layer: all of `row.seq_len` tokens, rows that are only padding
-# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/kv_cache.py`), of
-# `self.model.kv_shapes` and `self.model.dtype`, which every model of minibatch has.
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes
+# (`minibatch/memory/kv_cache.py`), of `self.model.kv_shapes` and `self.model.dtype`, which every
+# model of minibatch has.
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #
@@ -124,11 +127,11 @@ class MyContinuous(mb.Scheduler):
 # goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it. Save, then
 # check("4.3").
 #
-# HINT Two files besides records.py: engine.py, `step`, knows the plan and the model; trace.py,
-#      `record`, is where a StepRecord is made. Look for num_free_blocks in both.
+# HINT Two files besides records.py, both in minibatch/engine/: engine.py, `step`, knows the plan
+#      and the model; trace.py, `record`, is where a StepRecord is made. Look for num_free_blocks.
 # HINT When to count? A Row remembers where it began (`row.start`), so `row.seq_len` stays right
 #      even after the sequences have advanced. One sum over plan.rows is all.
-# HINT In engine.py: from .kv_cache import bytes_per_token, and in step, before trace.record:
+# HINT In engine.py: from ..memory.kv_cache import bytes_per_token; in step, before trace.record:
 #      per_token = bytes_per_token(self.model.kv_shapes, self.model.dtype)
 #      kv_bytes_read = per_token * sum(row.seq_len for row in plan.rows)
 #      Then pass it on: a new argument of Trace.record, a new field of StepRecord.

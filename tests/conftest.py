@@ -49,7 +49,7 @@ def long_tiny_model():
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """A running JupyterLab on a copy of the lessons, as `python -m minibatch lab` starts it."""
-    from browser import running_lab
+    from chromium import running_lab
 
     with running_lab(tmp_path_factory.mktemp("jupyter")) as lab:
         yield lab
@@ -58,7 +58,7 @@ def lab(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser():
     """A Chromium; tests are skipped where there is none."""
-    from browser import running_browser
+    from chromium import running_browser
 
     with running_browser() as chromium:
         yield chromium
@@ -67,7 +67,7 @@ def browser():
 @pytest.fixture
 def page(browser, lab):
     """An empty page of that browser, let in by that JupyterLab."""
-    from browser import open_page
+    from chromium import open_page
 
     with open_page(lab, browser) as page:
         yield page

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..plan import StepPlan
+from ..core.plan import StepPlan
 
 
 @dataclass(slots=True)

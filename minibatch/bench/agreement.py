@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from ..model import Model
-from ..request import Request
+from ..core.request import Request
+from ..model.load import Model
 
 REFERENCE = "generate"  # the contender whose first answers the others' are compared with
 TIE = 1e-4  # two logits nearer than this may swap places with the order of summation

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from ..model import Model
+from ..model.load import Model
 from .contenders import CONTENDERS
 from .machine import Machine
 from .measuring import Results, Run, Workload

@@ -15,10 +15,10 @@ from functools import partial
 import torch
 from transformers import GenerationConfig
 
-from ..attention.registration import NAME
-from ..engine import Engine
-from ..model import Model
-from ..request import Request
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..model.load import Model
+from ..model.registration import NAME
 from ..schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
 
 BATCH_SIZE = 8  # most requests in one forward pass, for everyone who batches

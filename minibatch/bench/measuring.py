@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 import torch
 from tqdm import tqdm
 
-from .. import workload as course_workload
-from ..model import Model
-from ..request import Request
+from ..core.request import Request
+from ..model.load import Model
+from ..simulator import workload as course_workload
 from .agreement import Agreement, Difference
 from .contenders import BATCH_SIZE, Contender, NotAvailableError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from ..model import Model
+from ..model.load import Model
 from .agreement import Difference
 from .aims import aims_section, ratios_of
 from .contenders import BATCH_SIZE, CONTENDERS, Contender

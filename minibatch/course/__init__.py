@@ -8,9 +8,8 @@ Exercises, and what looks after the lessons' pages:
     exercises/          exercises as files: one source, stubs, resets
     judging/            who judges and who is judged: two processes
     classroom/          many submissions at once, reports, Gradescope
-    hygiene.py          the one form a notebook is committed in, and --fix, which brings it there
-    links.py            links, pictures and cited sources, in notebooks and Markdown files
-    problem.py          what both of them find
+    notebooks/          what looks after the lessons' pages
+    setup/              from a fresh clone to a running lesson, in bare Python
 """
 
 import importlib

@@ -16,7 +16,7 @@ from types import CodeType
 import numpy as np
 import torch
 
-from ..collecting import no_collecting
+from ..core.garbage import no_collecting
 from .arrays import Watched, empty
 from .faults import Notes, Stop, kernel_frame, site_here
 from .races import find_races

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..records import StepRecord
-from ..trace import Trace
+from ..core.records import StepRecord
+from ..engine.trace import Trace
 from .picture import INK, LABEL, describe
 from .timeline import timeline
 

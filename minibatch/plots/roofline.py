@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..cost import Roof
+from ..simulator.cost import Roof
 from .picture import COLOURS, INK, TICK, canvas, describe, dress
 
 MARKERS = "os^Dv"

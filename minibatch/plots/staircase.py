@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..trace import Trace
+from ..engine.trace import Trace
 from .picture import COLOURS, FAINT, INK, TICK, canvas, describe, dress
 from .timeline import by_name
 

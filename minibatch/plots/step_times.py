@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..measure import StepTime
+from ..bench.measure import StepTime
 from .picture import COLOURS, INK, LABEL, TICK, canvas, describe, dress
 
 CAUSES = (
@@ -18,7 +18,7 @@ CAUSES = (
 def step_times(times: list[StepTime], *, ax: Axes | list[Axes] | None = None) -> Figure:
     """Milliseconds of a step, stacked by cause, and the tokens a second that come of it.
 
-    times: from `minibatch.measure.step_times`. ax: where to draw, one Axes for each context.
+    times: from `minibatch.bench.measure.step_times`. ax: where to draw, one Axes for each context.
     """
     contexts = sorted({time.context for time in times})
     figure, axes = canvas(len(contexts), ax, height=4.2, beside=True)

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ..records import StepRecord
-from ..trace import Trace
+from ..core.records import StepRecord
+from ..engine.trace import Trace
 from .picture import INK, TICK, canvas, colour_of, describe, dress, ink_on
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..measure import TokenCost
+from ..bench.measure import TokenCost
 from .picture import COLOURS, TICK, canvas, describe, dress
 
 
 def token_costs(costs: list[TokenCost], *, ax: Axes | None = None) -> Figure:
     """Milliseconds for one more token by the tokens there are already; both curves on one plot.
 
-    costs: from `minibatch.measure.token_costs`.
+    costs: from `minibatch.bench.measure.token_costs`.
     """
     figure, (axis,) = canvas(1, ax, height=3.8)
     lengths = [cost.length for cost in costs]

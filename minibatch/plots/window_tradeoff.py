@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..metrics import Summary
+from ..engine.metrics import Summary
 from .picture import COLOURS, TICK, canvas, describe, dress
 
 

@@ -7,17 +7,19 @@ A policy is one method, `plan(now)`. The rest, here, it may use or replace:
                └───── preempt ──────┘
 
 `plan` may admit, preempt and take blocks, and may be called again if the forward pass failed; so it
-asks what a sequence still *needs*, never what it got last time. Sequences advance only in `update`,
-after the forward pass.
+asks what a sequence still *needs*, never what it got last time. Tokens advance only in `update`,
+after the forward pass; counters too, but for `admit` (forward, over K and V that are there already)
+and `preempt` (back to 0).
 """
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterable
 
-from ..blocks import BlockPool
-from ..clock import Clock
-from ..plan import StepPlan
-from ..request import Sequence
+from ..core.clock import Clock
+from ..core.plan import StepPlan
+from ..core.request import Sequence
+from ..memory.blocks import BlockPool
 
 
 class Scheduler(ABC):
@@ -41,33 +43,44 @@ class Scheduler(ABC):
             raise RuntimeError(
                 f"this {type(self).__name__} scheduler already serves an engine; make a new one"
             )
+        pool.bind()
         self.pool, self.clock = pool, clock
 
     @abstractmethod
     def plan(self, now: float) -> StepPlan:
         """The rows of the next forward pass."""
 
-    def update(self, plan: StepPlan, tokens: list[int | None], now: float) -> list[Sequence]:
+    def update(self, plan: StepPlan, tokens: list[list[int]], now: float) -> list[Sequence]:
         """Take in what the forward pass computed; returns the sequences that finished.
 
-        tokens: one per row of the plan; None for a row that did not reach its sequence's end.
+        tokens: a list for each row of the plan, empty if the row did not reach its sequence's end.
         """
         finished = []
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(row.num_tokens, token, now)
-            if token is not None and row.sequence.is_finished:
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
+            if new and row.sequence.is_finished:
                 finished.append(row.sequence)
         self.retire(finished)
         return finished
 
     def check(self, plan: StepPlan) -> None:
         """Refuse a plan that would be computed wrongly, with a ValueError that says why."""
-        plan.check(self.pool.block_size)
-        size = self.max_batch_size
+        pool, size = self.pool, self.max_batch_size
+        plan.check(pool.block_size)
         if len(plan.rows) > size:
             raise ValueError(f"{len(plan.rows)} rows planned; max_batch_size is {size}")
-        for name in (r.sequence.request_id for r in plan.rows if r.sequence not in self.running):
-            raise ValueError(f"request {name!r} has a row but does not run; admit it in plan()")
+        running = set(self.running)
+        for row in plan.rows:
+            sequence, name = row.sequence, row.sequence.request_id
+            if sequence not in running:
+                raise ValueError(f"request {name!r} has a row but does not run; admit it in plan()")
+            first, end = row.start // pool.block_size, -(-row.seq_len // pool.block_size)
+            for block_id in sequence.block_table[first:end] if row.num_tokens else ():
+                if not pool.is_sole_holder(block_id):
+                    raise ValueError(
+                        f"request {name!r} would write into block {block_id}, which "
+                        f"{pool.ref_count(block_id)} hold; only a sole holder may write"
+                    )
 
     def add(self, sequence: Sequence) -> None:
         self.waiting.append(sequence)
@@ -81,21 +94,40 @@ class Scheduler(ABC):
 
     # What policies are made of ------------------------------------------------------------------
 
-    def admit(self, now: float, num_tokens: int) -> Sequence:
-        """Move the head of the queue into the running set, with blocks for `num_tokens` tokens."""
-        sequence = self.waiting[0]
-        self.grow(sequence, num_tokens)
-        self.running.append(self.waiting.popleft())
+    def admit(self, now: float, num_tokens: int, sequence: Sequence | None = None) -> Sequence:
+        """Move a sequence from the queue, as a rule its head, into the running set.
+
+        num_tokens: the tokens it shall have room for, those whose K and V it holds already
+        included. Ask for `num_uncomputed_tokens` afterwards, since K and V that are found in the
+        pool need not be computed.
+        """
+        sequence = self.waiting[0] if sequence is None else sequence
+        self.grow(sequence, num_tokens - sequence.num_computed_tokens)
         if sequence.first_scheduled_time is None:
             sequence.first_scheduled_time = now
+        self.waiting.remove(sequence)  # at the head this is quick
+        self.running.append(sequence)
         return sequence
+
+    def preempt(self, sequence: Sequence) -> None:
+        """Give up a sequence's blocks; its tokens stay, their K and V will be recomputed."""
+        self.release(sequence)
+        sequence.num_computed_tokens = 0
+        sequence.num_preemptions += 1
+        self.waiting.appendleft(sequence)
+
+    def choose_victim(self, candidates: Iterable[Sequence]) -> Sequence:
+        """Who gives way when the pool runs dry: of these, the one admitted last."""
+        return max(candidates, key=self.running.index)
 
     def grow(self, sequence: Sequence, num_tokens: int) -> None:
         """Give a sequence the blocks it lacks to compute `num_tokens` more tokens."""
         missing = sequence.num_new_blocks(num_tokens, self.pool.block_size)
-        sequence.block_table += self.pool.allocate(missing)
+        if missing:
+            sequence.block_table += self.pool.allocate(missing)
 
     def can_grow(self, sequence: Sequence, num_tokens: int) -> bool:
+        """Whether the pool has those blocks."""
         return sequence.num_new_blocks(num_tokens, self.pool.block_size) <= self.pool.num_free
 
     def release(self, sequence: Sequence) -> None:

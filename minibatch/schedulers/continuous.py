@@ -1,17 +1,19 @@
 """Iteration-level batching: every step, whoever has finished leaves and whoever waits may join."""
 
 import math
+from collections import deque
 
-from ..plan import Row, StepPlan
-from ..request import Sequence
+from ..core.plan import Row, StepPlan
+from ..core.request import Sequence
 from .base import Scheduler
 
 
 class Continuous(Scheduler):
     """A free slot never waits for the others. (Orca's iteration-level scheduling, Yu et al., 2022)
 
-    Blocks are taken on demand. When the pool runs dry the newest running sequence gives way: its
-    blocks come back, it returns to the head of the queue, and its K and V are recomputed later.
+    A prompt's blocks are taken when it is admitted, an answer's on demand. When the pool runs dry
+    the newest running sequence gives way: its blocks come back, it returns to the head of the
+    queue, and its K and V are recomputed later.
 
     max_batch_tokens: most tokens in one forward pass; a longer prompt is computed in chunks over
     several steps. None sets no limit. At least `max_batch_size`, so that no decode ever stalls.
@@ -30,29 +32,32 @@ class Continuous(Scheduler):
         rows: list[Row] = []
         budget = self.max_batch_tokens or math.inf
         num_waiting = len(self.waiting)
-        while len(rows) < len(self.running):  # everyone already here goes on, oldest first
-            sequence = self.running[len(rows)]
+        begun = deque(sorted(self.running, key=lambda s: s.num_uncomputed_tokens > 1))
+        while begun and budget:  # everyone already here goes on: decodes first, then prompts
+            sequence = begun.popleft()
             n = min(sequence.num_uncomputed_tokens, budget)
-            if not self.make_room(sequence, n):
-                break
-            self.grow(sequence, n)
-            rows.append(Row(sequence, n))
-            budget -= n
+            if self.make_room(sequence, n, begun):
+                self.grow(sequence, n)
+                rows.append(Row(sequence, n))
+                budget -= n
         if len(self.waiting) > num_waiting:
             return StepPlan(rows)  # someone gave way: admit no one into the room this made
-        while budget > 0 and self.can_admit():
-            n = min(self.waiting[0].num_uncomputed_tokens, budget)
-            rows.append(Row(self.admit(now, n), n))
+        while budget and self.can_admit():
+            sequence = self.admit(now, self.waiting[0].num_tokens)
+            n = min(sequence.num_uncomputed_tokens, budget)
+            rows.append(Row(sequence, n))
             budget -= n
         return StepPlan(rows)
 
-    def make_room(self, sequence: Sequence, num_tokens: int) -> bool:
-        """Preempt the newest until `sequence` can grow; False if it had to give way itself."""
+    def make_room(self, sequence: Sequence, num_tokens: int, others: deque[Sequence]) -> bool:
+        """Preempt among `others`, not yet planned, until `sequence` can grow; False if it had to
+        give way itself."""
         while not self.can_grow(sequence, num_tokens):
-            victim = self.running[-1]
+            victim = self.choose_victim([sequence, *others])
             self.preempt(victim)
             if victim is sequence:
                 return False
+            others.remove(victim)
         return True
 
     def can_admit(self) -> bool:
@@ -62,10 +67,3 @@ class Continuous(Scheduler):
             and len(self.running) < self.max_batch_size
             and self.can_grow(self.waiting[0], self.waiting[0].num_uncomputed_tokens)
         )
-
-    def preempt(self, sequence: Sequence) -> None:
-        """Give up a sequence's blocks; its tokens stay, their K and V will be recomputed."""
-        self.release(sequence)
-        sequence.num_computed_tokens = 0
-        sequence.num_preemptions += 1
-        self.waiting.appendleft(sequence)

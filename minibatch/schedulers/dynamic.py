@@ -5,7 +5,7 @@ How a batch is *formed* is flexible; how it runs is not: `Static` does the rest.
 
 import math
 
-from ..plan import StepPlan
+from ..core.plan import StepPlan
 from .static import Static
 
 

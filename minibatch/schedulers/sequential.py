@@ -1,6 +1,6 @@
 """One request at a time: the next begins when the last has ended."""
 
-from ..plan import Row, StepPlan
+from ..core.plan import Row, StepPlan
 from .base import Scheduler
 
 

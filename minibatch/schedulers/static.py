@@ -4,8 +4,8 @@ Rows are kept equal by padding, as in a rectangular tensor: short prompts up to 
 finished sequence's slot until the batch ends. The padding is planned here and really computed.
 """
 
-from ..plan import Row, StepPlan
-from ..request import Sequence
+from ..core.plan import Row, StepPlan
+from ..core.request import Sequence
 from .base import Scheduler
 
 

@@ -1,12 +1,12 @@
 """Wayfarer, the small language model that the course ships: a travel agents' copilot.
 
-    world      24 cities and their facts (fiction where it says so), in `cities.toml`
-    clients    travellers: passport, diet, hotel limit, past trips, notes
-    policy     the agency's manual, and prompts of an exact number of tokens
-    corpus     questions with their true answers, and `checking` what a model answered
-    tokenizer  byte-level BPE with 2,048 entries and a chat template
-    train      python -m minibatch.wayfarer.train
-    evaluate   python -m minibatch.wayfarer.evaluate
+    world.py       24 cities and their facts (fiction where it says so), in cities.toml
+    clients.py     travellers: passport, diet, hotel limit, past trips, notes
+    policy.py      the agency's manual, and prompts of an exact number of tokens
+    questions.py   what may be asked (phrasings.py), and how an answer is worded (sentences.py)
+    checking.py    whether an answer is true, from what it mentions (mentions.py)
+    weights/       the model, in Hugging Face format
+    training/      what made it: `python -m minibatch.wayfarer.train`, and `….evaluate`
 
 Importing this package imports none of them.
 """

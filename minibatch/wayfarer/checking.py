@@ -8,12 +8,7 @@ and every word that it cannot account for.
 import re
 from dataclasses import dataclass
 
-from minibatch.wayfarer.mentions import (
-    Mention,
-    false_numbers,
-    find_mentions,
-    unknown_words,
-)
+from minibatch.wayfarer.mentions import Mention, false_numbers, find_mentions, unknown_words
 from minibatch.wayfarer.questions import Question
 from minibatch.wayfarer.sentences import recommended_hotel
 from minibatch.wayfarer.world import City

@@ -6,9 +6,9 @@ Drawn from records alone. What a colour says, a word or a hatch says too.
 import html
 from dataclasses import dataclass
 
-from ..engine import Engine
+from ..core.records import RowRecord, StepRecord
+from ..engine.engine import Engine
 from ..plots.picture import colour_of, ink_on
-from ..records import RowRecord, StepRecord
 from .strip import LEGEND, strip
 
 LONGEST_TEXT = 90  # characters of an answer shown: its newest

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import ipywidgets
 
-from ..engine import Engine
-from ..records import StepRecord
-from ..request import Request
-from ..text import TextStream
+from ..core.records import StepRecord
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..model.text import TextStream
 from .frame import Frame, frame_html
 from .still import WithStill
 

@@ -10,15 +10,15 @@ import html
 import ipywidgets
 import numpy as np
 
-from ..clock import VirtualClock
-from ..collecting import no_collecting
-from ..engine import Engine
-from ..metrics import Summary
+from ..core.clock import VirtualClock
+from ..core.garbage import no_collecting
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..engine.metrics import Summary
+from ..engine.trace import Trace
 from ..plots.timeline import Span
-from ..pretend import PretendModel
-from ..request import Request
 from ..schedulers import Continuous, Dynamic, Scheduler
-from ..trace import Trace
+from ..simulator.pretend import PretendModel
 from .frame import CARD, CELL
 from .still import WithStill
 from .strip import LEGEND, strip

@@ -4,9 +4,9 @@ import html
 import itertools
 from collections.abc import Callable
 
+from ..core.records import StepRecord
 from ..plots.picture import colour_of, ink_on
 from ..plots.timeline import Span, spans
-from ..records import StepRecord
 
 WIDTH = 1000  # of the drawing's own units; it is stretched to the page
 HATCHES = (

@@ -49,8 +49,8 @@ class SecretLengths:
     def runner(self, pool: object, attention: object) -> SecretLengths:
         return self
 
-    def run(self, plan: mb.StepPlan) -> list[int | None]:
-        return [self.next_token(row.sequence) if row.reaches_end else None for row in plan.rows]
+    def run(self, plan: mb.StepPlan) -> list[list[int]]:
+        return [[self.next_token(row.sequence)] if row.reaches_end else [] for row in plan.rows]
 
     def next_token(self, sequence: mb.Sequence) -> int:
         last = sequence.num_output_tokens + 1 >= self.lengths[sequence.request_id]
@@ -77,6 +77,7 @@ def serve(
         scheduler,
         pool=Pool(num_blocks, block_size),
         clock=mb.VirtualClock(step_time=1.0),
+        trace=mb.Trace(names=True),
     )
     for ask in requests:
         prompt = ask.prompt if isinstance(ask.prompt, list) else [WORD] * ask.prompt

@@ -85,11 +85,11 @@ def test_each_row_reads_its_own_keys_and_values(student):
 @pytest.mark.task("1.2", points=0.5)
 def test_it_agrees_with_minibatch_in_bfloat16(student, rng):
     import torch
-    from tiny import make_tiny_llama  # tests/tiny.py
+    from tiny import make_tiny_llama  # tests/support/tiny.py
 
     import minibatch as mb
-    from minibatch import cost
-    from minibatch.kv_cache import bytes_per_token
+    from minibatch.memory.kv_cache import bytes_per_token
+    from minibatch.simulator import cost
 
     model = mb.Model(make_tiny_llama().to(torch.bfloat16))
     per_token = bytes_per_token(model.kv_shapes, model.dtype)
@@ -153,7 +153,7 @@ def test_each_row_attends_to_its_own_context(student):
 def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
     from tiny_model import tiny_model
 
-    from minibatch import cost
+    from minibatch.simulator import cost
 
     model = tiny_model()
     for _ in range(5):
@@ -173,7 +173,7 @@ PROMPT = [17, 93, 4, 61, 61, 8, 120]
 def random_model(rng):
     """New weights in each run, so that there is no answer to look up; its own answer to PROMPT does
     not repeat itself much, so that a loop that goes wrong says something else."""
-    from tiny import make_tiny_model  # tests/tiny.py
+    from tiny import make_tiny_model  # tests/support/tiny.py
     from tiny_model import alone
 
     while True:

@@ -3,7 +3,7 @@
 from functools import cache
 
 import torch
-from tiny import make_tiny_model  # tests/tiny.py
+from tiny import make_tiny_model  # tests/support/tiny.py
 
 import minibatch as mb
 

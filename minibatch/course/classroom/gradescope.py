@@ -18,7 +18,7 @@ from minibatch.course.classroom.submissions import Submission, SubmissionError
 from minibatch.course.exercises.source import all_tasks
 from minibatch.course.judging.judge import JudgeError, Options, judge
 from minibatch.course.judging.verdict import PASSED, TestResult, Verdict
-from minibatch.setup import ROOT
+from minibatch.course.setup import ROOT
 
 SETUP = """\
 #!/usr/bin/env bash
@@ -49,7 +49,7 @@ exit 0
 """
 
 _FILES = ("minibatch/**/*.py", "minibatch/**/*.html", "minibatch/**/*.json", "minibatch/**/*.toml")
-_FILES += ("tests/conftest.py", "tests/tiny.py", "tests/exercises/*.py", "solutions/*")
+_FILES += ("tests/conftest.py", "tests/support/tiny.py", "tests/exercises/*.py", "solutions/*")
 _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from minibatch.course.exercises import source
-from minibatch.setup import ROOT
+from minibatch.course.setup import ROOT
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:

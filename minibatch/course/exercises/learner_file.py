@@ -13,8 +13,8 @@ from pathlib import Path
 
 from minibatch.course.exercises import source
 from minibatch.course.exercises.source import PATCH, Task
-from minibatch.setup import ROOT
-from minibatch.setup.edits import BACKUPS
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.edits import BACKUPS
 
 
 def your(name: str, instead: Callable) -> Callable:

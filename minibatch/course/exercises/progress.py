@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from minibatch.course.exercises.source import Task, exercises_folder
-from minibatch.setup import ROOT
+from minibatch.course.setup import ROOT
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minibatch.setup import ROOT
+from minibatch.course.setup import ROOT
 
 SOLUTIONS = ROOT / "solutions"
 PATCH = "minibatch.patch"  # a submission's edits in minibatch/, as `git diff` prints them

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from minibatch.setup import ROOT
+from minibatch.course.setup import ROOT
 
 NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "seccomp"
 

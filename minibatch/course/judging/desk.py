@@ -141,9 +141,9 @@ class Desk:
 
         stops = sequence.pop("stop_token_ids")
         max_tokens, arrival = sequence.pop("max_tokens"), sequence.pop("arrival_time")
-        ids = sequence["token_ids"]
+        priority, ids = sequence.pop("priority"), sequence["token_ids"]
         sequence = mb.Sequence(
-            request=mb.Request(list(ids), max_tokens=max_tokens),
+            request=mb.Request(list(ids), max_tokens=max_tokens, priority=priority),
             stop_token_ids=frozenset(stops),
             num_prompt_tokens=len(ids),
             arrival_time=arrival,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.judging.verdict import Verdict
-from minibatch.setup import ROOT
-from minibatch.setup.process import environment_variables
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.process import environment_variables
 
 GRADERS = ROOT / "tests" / "exercises"
 

@@ -17,8 +17,11 @@ from minibatch.course.judging.verdict import Wrong
 class Pool(mb.BlockPool):
     """The judge's books on the desk's pool."""
 
+    may_share = False  # whether the task at hand lets two sequences hold the same block
+
     def set_holders(self, tables: dict[str, list[int]]) -> None:
-        """Take over who holds what; raises Wrong where two do, or a block does not exist."""
+        """Take over who holds what; raises Wrong where two do that may not, or a block does not
+        exist."""
         holder: dict[int, str] = {}
         for name, table in tables.items():
             for block in table:
@@ -27,14 +30,13 @@ class Pool(mb.BlockPool):
                         f"{name}'s block table names block {block}; the pool has 0 to "
                         f"{self.num_blocks - 1}. Take blocks with self.grow or self.pool.allocate."
                     )
-                if block in holder:
+                if block in holder and not self.may_share:
                     raise Wrong(
                         f"Block {block} stands in the tables of {holder[block]} and {name}: they "
                         "would write over each other's keys and values."
                     )
                 holder[block] = name
-        self._ref_counts = [int(block in holder) for block in range(self.num_blocks)]
-        self._free = [block for block in range(self.num_blocks) if block not in holder]
+        self.rebuild(tables.values())
 
 
 class RemoteScheduler(mb.Scheduler):
@@ -89,6 +91,7 @@ class RemoteScheduler(mb.Scheduler):
                     "max_tokens": sequence.request.max_tokens,
                     "stop_token_ids": sorted(sequence.stop_token_ids),
                     "arrival_time": sequence.arrival_time,
+                    "priority": sequence.request.priority,
                 },
             )
         )
@@ -117,11 +120,11 @@ class RemoteScheduler(mb.Scheduler):
         is_time = isinstance(wake_at, int | float) and abs(wake_at) < 1e9
         return mb.StepPlan(rows, wake_at if is_time else None)
 
-    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+    def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         self.num_steps += 1
         before = [row.sequence for row in plan.rows if row.sequence.is_finished]
-        for row, token in zip(plan.rows, tokens, strict=True):  # what is true, whatever they say
-            row.sequence.advance(row.num_tokens, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):  # what is true, whatever they say
+            row.sequence.advance(row.num_tokens, new, now)
         rows = [row.sequence for row in plan.rows]
         finished = [s for s in rows if s.is_finished and s not in before]
         answer = self._ask("update", tokens=tokens, now=now)
@@ -146,8 +149,8 @@ class RemoteScheduler(mb.Scheduler):
         if total != sequence.num_tokens:
             raise Wrong(
                 f"After step {step} {name} should have {sequence.num_tokens} tokens, prompt and "
-                f"answer, and has {total}: the token of a row belongs to the row's own sequence, "
-                "once, and None means that there is none.",
+                f"answer, and has {total}: the tokens of a row belong to the row's own sequence, "
+                "once, and an empty list means that there are none.",
                 expected=f"{sequence.num_tokens} tokens",
                 got=f"{total} tokens",
             )
@@ -155,7 +158,7 @@ class RemoteScheduler(mb.Scheduler):
             raise Wrong(
                 f"After step {step} {name} has {sequence.num_computed_tokens} tokens computed and "
                 f"counts {computed}: advance by the row's num_tokens, which is more than 1 for a "
-                "prompt, and also when the row has brought no token, None.",
+                "prompt, and also when the row has brought no token, only an empty list.",
                 expected=f"{sequence.num_computed_tokens} computed",
                 got=f"{computed} computed",
             )
@@ -237,7 +240,7 @@ class LedScheduler(RemoteScheduler):
             ]
         )
 
-    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+    def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         finished = super().update(plan, tokens, now)
         for sequence in self.running:
             if sequence.is_finished:

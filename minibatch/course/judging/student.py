@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
-from minibatch.course.judging.room import (
+from minibatch.course.judging.surroundings import (
     apply_patch,
     copy_package,
     copy_submission,
@@ -31,7 +31,7 @@ from minibatch.course.judging.room import (
     variables,
 )
 from minibatch.course.judging.values import pack, unpack
-from minibatch.setup import ROOT
+from minibatch.course.setup import ROOT
 
 MAX_LINE_BYTES = 16 * 2**20
 MAX_PRINTED_BYTES = 8 * 2**20

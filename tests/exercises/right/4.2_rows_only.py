@@ -4,9 +4,9 @@
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
         finished = []
-        for row, token in zip(plan.rows, tokens, strict=True):
+        for row, new in zip(plan.rows, tokens, strict=True):
             sequence = row.sequence
-            sequence.advance(row.num_tokens, token, now)
+            sequence.advance(row.num_tokens, new, now)
             if sequence.is_finished:
                 finished.append(sequence)
                 self.running.pop(self.running.index(sequence))

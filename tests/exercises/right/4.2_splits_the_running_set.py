@@ -4,11 +4,10 @@
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
         tokens_of = {
-            row.sequence.request_id: (row, token)
-            for row, token in zip(plan.rows, tokens, strict=True)
+            row.sequence.request_id: (row, new) for row, new in zip(plan.rows, tokens, strict=True)
         }
-        for row, token in tokens_of.values():
-            row.sequence.advance(row.num_tokens, token, now)
+        for row, new in tokens_of.values():
+            row.sequence.advance(row.num_tokens, new, now)
         leaving = {id(s) for s in self.running if s.finish_reason is not None}
         gone = [s for s in self.running if id(s) in leaving]
         self.running = [s for s in self.running if id(s) not in leaving]

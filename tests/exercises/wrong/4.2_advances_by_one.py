@@ -7,8 +7,8 @@ says: advance by the row's num_tokens
 
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(1, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(1, new, now)
         finished = [s for s in self.running if s.is_finished]
         for s in finished:
             self.release(s)

@@ -7,8 +7,8 @@ says: fills up and stops
 
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(row.num_tokens, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
         finished = [s for s in self.running if s.is_finished]
         self.running = [s for s in self.running if not s.is_finished]
         return finished

@@ -8,6 +8,6 @@ says: belongs to the row's own sequence
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
         for row in plan.rows:
-            row.sequence.advance(row.num_tokens, None, now)
-            row.sequence.token_ids += [token for token in tokens if token is not None]
+            row.sequence.advance(row.num_tokens, [], now)
+            row.sequence.token_ids += [token for new in tokens for token in new]
         return []

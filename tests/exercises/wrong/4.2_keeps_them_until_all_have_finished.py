@@ -8,8 +8,8 @@ says: leaves at once
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
         before = {row.sequence.request_id for row in plan.rows if row.sequence.is_finished}
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(row.num_tokens, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
         finished = [s for s in self.running if s.is_finished and s.request_id not in before]
         if all(s.is_finished for s in self.running):
             for s in list(self.running):

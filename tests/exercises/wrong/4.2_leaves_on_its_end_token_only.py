@@ -8,9 +8,9 @@ says: has to return the sequences that finished
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
         finished = []
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(row.num_tokens, token, now)
-            if token in row.sequence.stop_token_ids:
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
+            if new and new[-1] in row.sequence.stop_token_ids:
                 finished.append(row.sequence)
                 self.running.remove(row.sequence)
                 self.pool.free(row.sequence.block_table)

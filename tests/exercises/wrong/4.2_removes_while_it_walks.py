@@ -7,8 +7,8 @@ says: still in self.running
 
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
-        for row, token in zip(plan.rows, tokens, strict=True):
-            row.sequence.advance(row.num_tokens, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
         finished = [s for s in self.running if s.is_finished]
         for s in self.running:
             if s.is_finished:

@@ -7,9 +7,9 @@ says: tokens computed and counts
 
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
-        for row, token in zip(plan.rows, tokens, strict=True):
-            if token is not None:
-                row.sequence.advance(row.num_tokens, token, now)
+        for row, new in zip(plan.rows, tokens, strict=True):
+            if new:
+                row.sequence.advance(row.num_tokens, new, now)
         finished = [s for s in self.running if s.is_finished]
         for s in finished:
             self.release(s)

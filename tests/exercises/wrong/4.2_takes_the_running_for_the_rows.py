@@ -7,8 +7,8 @@ says: belongs to the row's own sequence
 
 class MyContinuous(MyContinuous):  # noqa: F821
     def update(self, plan, tokens, now):
-        for sequence, row, token in zip(self.running, plan.rows, tokens, strict=True):
-            sequence.advance(row.num_tokens, token, now)
+        for sequence, row, new in zip(self.running, plan.rows, tokens, strict=True):
+            sequence.advance(row.num_tokens, new, now)
         finished = [s for s in self.running if s.is_finished]
         for sequence in finished:
             self.running.remove(sequence)

@@ -1,0 +1,10 @@
+"""The words that everything else speaks: what is asked, who runs, what happened, what time it is.
+
+Plain Python: nothing here knows of torch, and nothing here imports another room.
+
+    request.py   what was asked, how far it has come, what comes back
+    plan.py      what a scheduler answers: one row for each sequence
+    records.py   one step, as it is remembered
+    clock.py     real time, and time that moves only when told
+    garbage.py   Python's collector, held back
+"""

@@ -1,0 +1,69 @@
+"""Time is a value: the engine asks a clock, so the same engine runs in real or in made-up time."""
+
+import math
+import time
+from collections.abc import Callable
+
+from .plan import StepPlan
+
+SAME_TIME = 1e-9  # seconds; a sleep until t may end a rounding error before t
+
+
+class WallClock:
+    """Real time, in seconds since it was made or reset."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._start = time.perf_counter()
+
+    def now(self) -> float:
+        return time.perf_counter() - self._start
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(max(0.0, seconds))
+
+    def tick(self, plan: StepPlan) -> None:
+        """The engine has computed a plan. Real time has passed by itself."""
+
+
+class VirtualClock:
+    """Time that moves only when told: by what a step takes, and through every sleep at once.
+
+    step_time: seconds, the same for every step; or a function that is given the step's plan and
+    answers with its seconds, such as a `minibatch.simulator.cost.CostModel`. Equal steps are
+    counted and multiplied, not added up, so that 200 steps of 0.025 s are exactly 5 s.
+    """
+
+    def __init__(self, step_time: float | Callable[[StepPlan], float] = 0.025) -> None:
+        if not callable(step_time):
+            _check_seconds("step_time", step_time)
+        self.step_time = step_time
+        self.reset()
+
+    def reset(self) -> None:
+        self._base = 0.0  # time when the steps below began to be counted
+        self._steps = 0  # equal ones
+
+    def now(self) -> float:
+        return self._base + (self._steps * self.step_time if self._steps else 0.0)
+
+    def sleep(self, seconds: float) -> None:
+        if seconds > 0:
+            self._base, self._steps = self.now() + seconds, 0
+
+    def tick(self, plan: StepPlan) -> None:
+        if callable(self.step_time):
+            self._base += _check_seconds("step_time(plan)", self.step_time(plan))
+        else:
+            self._steps += 1
+
+
+def _check_seconds(name: str, seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"{name} is {seconds}; give seconds above 0")
+    return seconds
+
+
+Clock = WallClock | VirtualClock

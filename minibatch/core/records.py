@@ -1,0 +1,52 @@
+"""One step, as it is remembered: what plots, metrics and learners read."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .plan import Kind
+
+
+class RowRecord(NamedTuple):
+    """One row of one step. kind: "padding" when nothing in it was for its request any more."""
+
+    request_id: str
+    slot: int
+    kind: Kind
+    num_tokens: int
+    num_padding_tokens: int
+    token_ids: tuple[int, ...]  # what it produced: nothing, unless it reached the end
+
+
+@dataclass(slots=True, frozen=True)
+class StepRecord:
+    """One step of the engine. Times in seconds on its clock; the lists hold request ids.
+
+    admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting as it was
+    left. waiting_names: who waited, where the trace keeps names.
+    """
+
+    index: int
+    start_time: float
+    end_time: float
+    rows: tuple[RowRecord, ...]
+    num_waiting: int
+    waiting_names: tuple[str, ...] | None
+    admitted: tuple[str, ...]
+    finished: tuple[str, ...]
+    preempted: tuple[str, ...]
+    num_free_blocks: int
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Who waited, in the queue's order. Raises ValueError if the trace keeps no names."""
+        if self.waiting_names is None:
+            raise ValueError(
+                "who waited was not kept, since a long queue's names at every step take long and "
+                "much memory (num_waiting counts them); ask for it with "
+                "Engine(…, trace=Trace(names=True))"
+            )
+        return self.waiting_names
+
+    @property
+    def num_output_tokens(self) -> int:
+        return sum(len(row.token_ids) for row in self.rows)

@@ -1,0 +1,235 @@
+"""What a user asks (`Request`), where the engine stands with it (`Sequence`), what comes back.
+
+One counter drives everything: `Sequence.num_computed_tokens`, the tokens whose K and V are stored.
+Each step lets a sequence catch up from there towards `num_tokens`; prefill, decode, and resuming
+after preemption are the same act over different distances. There is no phase flag to keep in step.
+
+    token_ids      [ p p p p p p p p | o o o ]        p prompt, o output
+    in the cache   [ x x x x x x x x   x x   ]        the newest token is never there yet
+                                          ^ num_computed_tokens
+"""
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
+from typing import Literal
+
+FinishReason = Literal["stop", "length", "abort"]
+
+
+@dataclass(slots=True, frozen=True)
+class Request:
+    """One prompt and how to continue it. Nothing of it changes any more: an engine that has found
+    room for it may rely on that (`dataclasses.replace` makes another).
+
+    prompt: a string (encoded by the model's tokenizer) or a list of token ids.
+    max_tokens: most tokens to generate, a stop token included.
+    temperature: 0 is greedy. top_k: 0 is off. top_p: share of probability kept, 1 is all.
+    seed: makes sampling repeatable; None draws one when the request is added.
+    stop_token_ids: end after any of these, besides the model's own end token.
+    ignore_eos: do not end at the model's end token (benchmarks fix lengths this way).
+    arrival_time: seconds after `run` or `stream` begins, or after the first `add` to an engine
+        without work; None is now.
+    priority: kept for policies that rank requests; the four shipped here serve in order of arrival.
+    Raises TypeError or ValueError, naming the value, for anything out of range.
+    """
+
+    prompt: str | list[int]
+    _: KW_ONLY
+    max_tokens: int = 128
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop_token_ids: Iterable[int] = ()
+    ignore_eos: bool = False
+    arrival_time: float | None = None
+    priority: int = 0
+    request_id: str | None = None
+
+    def __post_init__(self) -> None:
+        def settle(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        if not isinstance(self.prompt, str):
+            settle("prompt", _token_ids("prompt", self.prompt))
+        if len(self.prompt) == 0:
+            raise ValueError("prompt is empty; give at least one token")
+        settle("stop_token_ids", tuple(_token_ids("stop_token_ids", self.stop_token_ids)))
+        settle("max_tokens", _integer("max_tokens", self.max_tokens, at_least=1))
+        settle("top_k", _integer("top_k", self.top_k, at_least=0))
+        settle("priority", _integer("priority", self.priority))
+        if self.seed is not None:
+            settle("seed", _integer("seed", self.seed, at_least=0))
+            if self.seed >= 2**64:
+                raise ValueError(f"seed is {self.seed}; it must be below 2**64")
+        _check_number("temperature", self.temperature, "be 0 (greedy) or more", lambda x: x >= 0)
+        _check_number("top_p", self.top_p, "lie in (0, 1]", lambda x: 0 < x <= 1)
+        if self.request_id == "" or not isinstance(self.request_id, str | None):
+            raise ValueError(f"request_id is {self.request_id!r}; give some text, or None")
+        if self.arrival_time is not None:
+            _check_number(
+                "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0
+            )
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A request on its way through the engine. Only `advance` adds tokens; only preempting takes
+    computed ones back.
+
+    token_ids: prompt, then output; whether it has finished is read off them, so that no moment
+    exists at which the two disagree. block_table: ids of the KV blocks it holds, in order.
+    token_times: when each output token came. abort_time: when it was given up, if it was. Times are
+    the engine clock's, in seconds.
+    """
+
+    request: Request
+    request_id: str
+    token_ids: list[int]
+    num_prompt_tokens: int
+    stop_token_ids: frozenset[int] = frozenset()
+    seed: int = 0
+    arrival_time: float = 0.0
+    num_computed_tokens: int = 0
+    block_table: list[int] = field(default_factory=list)
+    first_scheduled_time: float | None = None
+    token_times: list[float] = field(default_factory=list)
+    abort_time: float | None = None
+    num_preemptions: int = 0
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.token_ids)
+
+    @property
+    def num_output_tokens(self) -> int:
+        return len(self.token_ids) - self.num_prompt_tokens
+
+    @property
+    def num_uncomputed_tokens(self) -> int:
+        """The distance left to catch up: a whole prompt at first, 1 while decoding."""
+        return len(self.token_ids) - self.num_computed_tokens
+
+    @property
+    def max_num_tokens(self) -> int:
+        """Most tokens whose K and V it may have to keep: its prompt and its longest answer, but for
+        the last token, which nothing comes after."""
+        return self.num_prompt_tokens + self.request.max_tokens - 1
+
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """Why it has ended; None as long as it goes on."""
+        if self.num_output_tokens and self.token_ids[-1] in self.stop_token_ids:
+            return "stop"
+        if self.num_output_tokens >= self.request.max_tokens:
+            return "length"
+        return None if self.abort_time is None else "abort"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.finish_reason is not None
+
+    @property
+    def finish_time(self) -> float | None:
+        if not self.is_finished:
+            return None
+        return self.token_times[-1] if self.abort_time is None else self.abort_time
+
+    def num_new_blocks(self, num_tokens: int, block_size: int) -> int:
+        """Blocks still missing before `num_tokens` more tokens can be computed."""
+        blocks = math.ceil((self.num_computed_tokens + num_tokens) / block_size)
+        return max(0, blocks - len(self.block_table))
+
+    def advance(self, num_tokens: int, tokens: list[int], now: float) -> None:
+        """Take in one forward pass: how many of the tokens it had were computed, and the new ones.
+
+        tokens: none if the row did not reach the end; one, as a rule; several where guesses were
+        verified. Those after a stop token, or past `max_tokens`, are dropped. The counter ends up
+        at what K and V hold: everything but the newest token.
+
+        Interrupted anywhere, this leaves a sequence that can go on: times are written before their
+        tokens, over what an interrupted call left; tokens come in one stroke; the counter is last,
+        so that they are merely computed once more.
+        """
+        if tokens:
+            new = self._until_the_end(tokens)
+            self.token_times[self.num_output_tokens :] = [now] * len(new)
+            self.token_ids += new
+            num_tokens += len(new) - 1
+        self.num_computed_tokens += num_tokens
+
+    def _until_the_end(self, tokens: list[int]) -> list[int]:
+        left = self.request.max_tokens - self.num_output_tokens
+        for i, token_id in enumerate(tokens[:left], start=1):
+            if token_id in self.stop_token_ids:
+                return tokens[:i]
+        return tokens[:left]
+
+
+@dataclass(slots=True, frozen=True)
+class Completion:
+    """A finished request. Times are the engine clock's, in seconds; None: it never happened."""
+
+    request_id: str
+    prompt_token_ids: list[int]
+    token_ids: list[int]
+    text: str
+    finish_reason: FinishReason
+    arrival_time: float
+    first_scheduled_time: float | None
+    first_token_time: float | None
+    finish_time: float
+    token_times: list[float]
+
+    @property
+    def ttft(self) -> float | None:
+        """Time to first token, seconds from arrival."""
+        return None if self.first_token_time is None else self.first_token_time - self.arrival_time
+
+    @property
+    def tpot(self) -> float | None:
+        """Mean time per output token after the first, seconds; None for fewer than two tokens."""
+        if len(self.token_ids) < 2:
+            return None
+        return (self.e2e - self.ttft) / (len(self.token_ids) - 1)
+
+    @property
+    def e2e(self) -> float:
+        """End to end, seconds from arrival to the last token."""
+        return self.finish_time - self.arrival_time
+
+
+@dataclass(slots=True, frozen=True)
+class TokenEvent:
+    """One token of one request, as `Engine.stream` yields it. `text` may lag behind `token_id`:
+    a token can end in the middle of a UTF-8 character, and half a character is never shown.
+    A request that is aborted ends with an event without a token (None)."""
+
+    request_id: str
+    token_id: int | None
+    text: str
+    finish_reason: FinishReason | None
+
+
+def _integer(name: str, value: object, at_least: int | None = None) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}; it must be an integer")
+    number = operator.index(value)
+    if at_least is not None and number < at_least:
+        raise ValueError(f"{name} is {number}; it must be {at_least} or more")
+    return number
+
+
+def _token_ids(name: str, ids: Iterable[int]) -> list[int]:
+    if isinstance(ids, str | bytes) or not (hasattr(ids, "tolist") or isinstance(ids, Iterable)):
+        raise TypeError(f"{name} is a {type(ids).__name__}; give a list of token ids")
+    ids = ids.tolist() if hasattr(ids, "tolist") else ids
+    return [_integer(f"{name}[{i}]", token_id, at_least=0) for i, token_id in enumerate(ids)]
+
+
+def _check_number(name: str, value: float, wanted: str, fits: Callable[[float], bool]) -> None:
+    if not isinstance(value, Real) or not math.isfinite(value) or not fits(value):
+        raise ValueError(f"{name} is {value!r}; it must {wanted}")

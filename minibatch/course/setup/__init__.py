@@ -1,0 +1,11 @@
+"""From a fresh clone to a running lesson: the commands of `python -m minibatch`.
+
+Nothing here imports anything but the standard library, because most of it runs before anything else
+is installed. Read cli.py first; environment.py decides whether to install; machine.py and doctor.py
+look at the computer; bounds.py compares versions; edits.py shows and undoes a learner's changes.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+"""The checkout: the folder that holds lessons/, minibatch/ and requirements.txt."""

@@ -1,0 +1,201 @@
+"""The commands of `python -m minibatch`: one table, and how a command finds its Python.
+
+A command names its function as text, so that what it imports (torch, Jupyter, pytest) is imported
+only when it runs, in an environment that has it.
+"""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+
+from minibatch.course.setup import ROOT, environment
+from minibatch.course.setup.environment import Options, SetupError
+from minibatch.course.setup.process import run
+
+
+class Needs(Enum):
+    """Where a command runs."""
+
+    ENVIRONMENT = "where everything is installed; installs it first if need be"
+    WHAT_IS_THERE = "where everything is installed, or here if that does not exist yet"
+    NOTHING = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the table."""
+
+    summary: str
+    function: str  # "module:function"; takes the command's arguments, returns the exit status
+    needs: Needs = Needs.ENVIRONMENT
+    usage: str = ""  # what may follow the command; empty: the function prints its own help
+
+
+COMMANDS = {
+    "lab": Command(
+        "open the lessons in JupyterLab",
+        "minibatch.course.setup.launch:lab",
+        usage="Further arguments go to JupyterLab: lab --no-browser --port 8899",
+    ),
+    "test": Command(
+        "run the whole test suite",
+        "minibatch.course.setup.launch:test",
+        usage="Further arguments go to pytest, in the repository's root: test -k continuous -x",
+    ),
+    "grade": Command(
+        "judge your exercises (grade 4.2), a submission, or a class",
+        "minibatch.course.commands:grade",
+    ),
+    "hint": Command("the next hint of an exercise", "minibatch.course.commands:hint"),
+    "solution": Command(
+        "the course's answer, once yours has passed", "minibatch.course.commands:solution"
+    ),
+    "status": Command("what you have solved so far", "minibatch.course.commands:status"),
+    "reset": Command(
+        "put an exercise back to its stub, keeping a copy", "minibatch.course.commands:reset"
+    ),
+    "handin": Command(
+        "pack your exercises into a zip to hand in", "minibatch.course.commands:hand_in"
+    ),
+    "bench": Command(
+        "measure the four policies and transformers on this machine", "minibatch.bench.command:main"
+    ),
+    "notebooks": Command(
+        "check the lessons: the notebooks' form (--fix mends it), links, cited sources",
+        "minibatch.course.notebooks.hygiene:main",
+    ),
+    "exercises": Command(
+        "for authors: make exercises/ from solutions/",
+        "minibatch.course.exercises.build:main",
+    ),
+    "setup": Command(
+        "only install what the other commands need",
+        "minibatch.course.setup.launch:ready",
+        usage="The other commands do this by themselves, where it is needed.",
+    ),
+    "doctor": Command(
+        "look at this computer and the installation; say what to do",
+        "minibatch.course.setup.doctor:main",
+        Needs.WHAT_IS_THERE,
+    ),
+    "diff": Command(
+        "show your edits in minibatch/", "minibatch.course.setup.edits:diff_main", Needs.NOTHING
+    ),
+    "restore": Command(
+        "undo your edits in minibatch/, keeping a copy",
+        "minibatch.course.setup.edits:restore_main",
+        Needs.NOTHING,
+    ),
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit status; 2 for a command that does not exist."""
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    name, *rest = argv
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f'Did you mean "{close[0]}"?' if close else f"There are: {', '.join(COMMANDS)}."
+        print(f'python -m minibatch has no command "{name}". {hint}', file=sys.stderr)
+        return 2
+    try:
+        return _dispatch(name, rest)
+    except SetupError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted. The same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+def overview() -> str:
+    """What `python -m minibatch` prints: the table, a line a command."""
+    rows = [f"  {name:<9} {command.summary}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: python -m minibatch COMMAND [arguments]",
+            "",
+            *rows,
+            "",
+            "On a fresh clone, lab and test are all you need: they make .venv and install into it,",
+            "unless the Python you start them with already has what pyproject.toml asks for.",
+            "python -m minibatch COMMAND --help says more.",
+        ]
+    )
+
+
+def setup_parser(name: str) -> argparse.ArgumentParser:
+    """The options of set-up, which every command that needs an environment takes."""
+    command = COMMANDS[name]
+    parser = argparse.ArgumentParser(
+        prog=f"python -m minibatch {name}",
+        usage=f"python -m minibatch {name} [set-up options] [arguments]",
+        description=f"{command.summary[0].upper()}{command.summary[1:]}. {command.usage}",
+        allow_abbrev=False,
+        add_help=False,
+    )
+    options = parser.add_argument_group("set-up options, used when something must be installed")
+    options.add_argument(
+        "--wheels",
+        type=Path,
+        metavar="DIR",
+        help="install from the wheels in DIR, without a network. To fill it, where there is one, "
+        "on a computer of the same kind: pip wheel -r requirements.txt -w DIR",
+    )
+    options.add_argument(
+        "--cpu",
+        action="store_true",
+        help="PyTorch's small CPU builds; on Linux this is chosen when nvidia-smi does not answer",
+    )
+    options.add_argument(
+        "--numba-cuda",
+        action="store_true",
+        help="the compiler of the CUDA kernels too; this is chosen when nvidia-smi answers",
+    )
+    options.add_argument(
+        "--venv",
+        action="store_true",
+        help="use .venv, even if the Python you start with has everything already",
+    )
+    return parser
+
+
+def _dispatch(name: str, arguments: list[str]) -> int:
+    command = COMMANDS[name]
+    if not (ROOT / "requirements.txt").is_file():
+        raise SetupError(f"{ROOT} is not a checkout of the course. Clone it and run this in there.")
+    if command.needs is Needs.NOTHING:
+        return _function(command)(arguments)
+
+    options, rest, wants_help = Options(), arguments, False
+    if command.needs is Needs.ENVIRONMENT:
+        parser = setup_parser(name)
+        parsed, rest = parser.parse_known_args(arguments)
+        options = Options(**vars(parsed))
+        wants_help = not {"-h", "--help"}.isdisjoint(rest)
+        if wants_help and command.usage:
+            parser.print_help()
+            return 0
+
+    python = environment.find(options)
+    if python is None and command.needs is Needs.ENVIRONMENT:
+        if wants_help:
+            parser.print_help()
+            print("\nIts own options are shown once everything is installed.")
+            return 0
+        python = environment.finish(options)
+    if python is None or python == Path(sys.executable):
+        return _function(command)(rest)
+    return run([python, "-m", "minibatch", name, *arguments])
+
+
+def _function(command: Command) -> Callable[[list[str]], int]:
+    module, function = command.function.split(":")
+    return getattr(import_module(module), function)

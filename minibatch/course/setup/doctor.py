@@ -1,0 +1,249 @@
+"""`python -m minibatch doctor`: what was seen, a line each, and what to do about what is not fine.
+
+Runs in the environment the lessons run in or, before there is one, anywhere; then it sees less.
+A check yields findings; one that raises instead becomes a finding itself.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+
+from minibatch.course.setup import ROOT, machine
+from minibatch.course.setup.bounds import Requirement, project_requirements, unmet
+from minibatch.course.setup.environment import VirtualEnvironment
+from minibatch.course.setup.findings import Finding, Status, failed, failure, fine, show, warning
+from minibatch.course.setup.model_files import check_model
+
+SET_UP = "python -m minibatch setup"
+
+Check = Callable[[], Iterator[Finding]]
+
+
+def main(arguments: list[str]) -> int:
+    """Print every finding; the exit status is 1 if one of them is a failure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch doctor",
+        description="Look at this computer and the installation; say what to do.",
+    )
+    parser.add_argument("--json", action="store_true", help="print a list for programs to read")
+    parser.add_argument(
+        "--class",
+        dest="for_class",
+        action="store_true",
+        help="print one line, for a teacher who collects those of a whole class",
+    )
+    options = parser.parse_args(arguments)
+    findings = []
+    for finding in examine(CHECKS):
+        findings.append(finding)
+        if not (options.json or options.for_class):
+            show(finding)
+    if options.for_class:
+        print(class_line(findings))
+    elif options.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        print(summary(findings))
+    return int(failed(findings))
+
+
+def class_line(findings: list[Finding]) -> str:
+    """Computer, verdict, what is not fine, versions: between tabs, to paste into a table."""
+    seen = {finding.topic: finding.seen for finding in findings}
+    troubles = [f for f in findings if f.status is not Status.OK]
+    verdict = "NOT READY" if failed(findings) else "ready"
+    told = "; ".join(f"{f.topic}: {f.seen}" for f in troubles) or "nothing"
+    facts = [seen.get(topic, "?") for topic in ("system", "Python", "versions", "GPU")]
+    return "\t".join([platform.node(), verdict, told, *facts])
+
+
+def examine(checks: list[Check]) -> Iterator[Finding]:
+    """The findings of all checks, in order. A check that breaks is a finding, not the end."""
+    for check in checks:
+        try:
+            yield from check()
+        except Exception as error:
+            topic = check.__name__.removeprefix("check_")
+            seen = f"this check broke: {type(error).__name__}: {error}"
+            yield failure(topic, seen, "Please report it, with this line.")
+
+
+def summary(findings: list[Finding]) -> str:
+    """The closing line."""
+    count = {status: sum(f.status is status for f in findings) for status in Status}
+    if count[Status.FAILURE]:
+        return f"{count[Status.FAILURE]} to mend first, {count[Status.WARNING]} to know about."
+    if count[Status.WARNING]:
+        return f"Nothing stands in the way; {count[Status.WARNING]} to know about."
+    return "All is well."
+
+
+def check_machine() -> Iterator[Finding]:
+    """System, Python, processors, memory and disk, which need nothing installed."""
+    yield machine.system()
+    yield machine.python()
+    yield machine.processors()
+    yield machine.memory()
+    yield machine.disk(ROOT, 0 if is_installed() else machine.CPU_INSTALL_BYTES)
+
+
+def check_environment() -> Iterator[Finding]:
+    """Whether this environment has what pyproject.toml asks for, and .venv is up to date."""
+    venv, missing, wanted = VirtualEnvironment(), unmet(ROOT), project_requirements(ROOT)
+    if not missing:
+        where = ".venv" if venv.is_running else sys.prefix
+        yield fine("environment", f"{where} is within all {len(wanted)} bounds of pyproject.toml")
+    elif 2 * len(missing) > len(wanted):
+        yield machine.venv_module()
+        seen = f"not installed yet ({len(missing)} of {len(wanted)} packages)"
+        yield warning("environment", seen, f"Install: {SET_UP}")
+    else:
+        to_do = f"`{SET_UP}` makes a .venv that has it; or here: pip install -r requirements.txt"
+        if venv.is_running:
+            to_do = f"Install: {sys.executable} -m pip install -r requirements.txt"
+        for requirement in missing:
+            seen = f"{requirement.installed or 'missing'}; the course needs {requirement.bounds}"
+            yield warning(requirement.name, seen, to_do)
+    if venv.is_running and venv.stamp.exists() and not venv.is_finished():
+        seen = "older than requirements.txt, moved, or not finished"
+        yield warning(".venv", seen, f"Finish it: {SET_UP}")
+
+
+def check_versions() -> Iterator[Finding]:
+    """The versions that matter when someone asks for help."""
+    if is_installed():
+        names = ("torch", "transformers", "numba", "numpy", "jupyterlab", "ipywidgets")
+        yield fine("versions", ", ".join(f"{name} {metadata.version(name)}" for name in names))
+
+
+def check_package() -> Iterator[Finding]:
+    """Whether a notebook finds `minibatch`, however Jupyter was started."""
+    if not is_installed():
+        return
+    # Not in the checkout itself, where a build leaves metadata that only this process sees.
+    elsewhere = [folder for folder in sys.path if Path(folder).resolve() != ROOT]
+    installed = next(iter(metadata.distributions(name="minibatch", path=elsewhere)), None)
+    if installed is None:
+        seen = "not installed here; only notebooks opened by `python -m minibatch lab` find it"
+        yield warning("minibatch", seen, f"{sys.executable} -m pip install -e {ROOT}")
+    else:
+        yield fine("minibatch", f"{installed.version}, from {ROOT}")
+
+
+def check_torch() -> Iterator[Finding]:
+    """Whether PyTorch starts, which metadata cannot tell, and whether it sees the GPU."""
+    gpu = machine.gpu_name()
+    if not Requirement("torch", "").installed:
+        seen = gpu or "none; the lessons do not need one"
+        yield fine("GPU", seen)
+        return
+    question = "import torch; print(torch.version.cuda, torch.cuda.is_available())"
+    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True)
+    if answer.returncode != 0:
+        last = (answer.stderr.strip().splitlines() or [f"exit status {answer.returncode}"])[-1]
+        to_do = (
+            "Install the Microsoft Visual C++ Redistributable, then try again."
+            if sys.platform == "win32"
+            else f"Install it again: {sys.executable} -m pip install --force-reinstall torch"
+        )
+        yield failure("PyTorch", f"does not start: {last}", to_do)
+        return
+    cuda, sees_gpu = answer.stdout.split()[-2:]
+    built_for = "the CPU" if cuda == "None" else f"CUDA {cuda}"
+    yield fine("PyTorch", f"starts; built for {built_for}")
+    yield _gpu_finding(gpu, built_for, sees_gpu == "True")
+
+
+def _gpu_finding(gpu: str | None, built_for: str, sees_gpu: bool) -> Finding:
+    if gpu is None:
+        return fine("GPU", "no NVIDIA GPU; the lessons do not need one")
+    if built_for == "the CPU":
+        to_do = "To use it, install a CUDA build: https://pytorch.org/get-started/locally/"
+        return warning("GPU", f"{gpu}, but this PyTorch is built for the CPU", to_do)
+    if not sees_gpu:
+        to_do = f"Install an NVIDIA driver for {built_for}; `nvidia-smi` names its limit."
+        return warning("GPU", f"{gpu}, but PyTorch cannot use it", to_do)
+    missing = unmet(ROOT, ("cuda",))
+    if missing:
+        to_do = f"Install the kernels' compiler: {SET_UP} --numba-cuda"
+        return warning("GPU", f"{gpu}; {missing[-1]} is not installed", to_do)
+    return fine("GPU", f"{gpu}, {built_for}")
+
+
+def check_kernel() -> Iterator[Finding]:
+    """Whether notebooks run in this environment rather than where an old kernel spec points."""
+    if not Requirement("jupyter_client", "").installed:
+        return
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    mend = f"{sys.executable} -m ipykernel install --sys-prefix"
+    try:
+        spec = KernelSpecManager().get_kernel_spec("python3")
+    except NoSuchKernel:
+        yield failure("kernel", "Jupyter has no kernel called python3", mend)
+        return
+    program = spec.argv[0]
+    # Jupyter itself puts its own interpreter in the place of a bare name.
+    if re.fullmatch(r"python[\d.]*", program) or _same_folder(program, sys.executable):
+        yield fine("kernel", "notebooks run in this environment")
+    else:
+        seen = f"notebooks would run {program}, by {spec.resource_dir}"
+        yield failure("kernel", seen, f"{mend}; or remove that folder")
+
+
+def check_widgets() -> Iterator[Finding]:
+    """Whether the Python half of the widgets and the half in the browser are there and fit."""
+    if not Requirement("ipywidgets", "").installed:
+        return
+    version = metadata.version("ipywidgets")
+    mend = f"{sys.executable} -m pip install --force-reinstall ipywidgets jupyterlab_widgets"
+    asks_for = [Requirement.parse(line) for line in metadata.requires("ipywidgets") or ()]
+    half = next(wanted for wanted in asks_for if wanted.name == "jupyterlab_widgets")
+    places = [Path(place, "@jupyter-widgets/jupyterlab-manager") for place in _labextensions()]
+    if not half.is_met:
+        seen = f"ipywidgets {version} needs {half}; installed: {half.installed or 'none'}"
+        yield failure("widgets", seen, mend)
+    elif not any((place / "package.json").is_file() for place in places):
+        seen = "JupyterLab's half is missing; looked for " + ", ".join(map(str, places))
+        yield failure("widgets", seen, mend)
+    else:
+        yield fine("widgets", f"ipywidgets {version} and jupyterlab_widgets {half.installed} fit")
+
+
+def _labextensions() -> list[str]:
+    """Where JupyterLab looks for its halves: the environment's, the user's, the system's."""
+    try:
+        from jupyter_core.paths import jupyter_path
+    except ImportError:
+        return [str(Path(sys.prefix, "share/jupyter/labextensions"))]
+    return jupyter_path("labextensions")
+
+
+def is_installed() -> bool:
+    """Whether the lessons can run in this environment."""
+    return not unmet(ROOT)
+
+
+def _same_folder(one: str, other: str) -> bool:
+    """Whether two interpreters are of one environment. (Links are kept: .venv's lead out of it.)"""
+    return os.path.normcase(os.path.dirname(one)) == os.path.normcase(os.path.dirname(other))
+
+
+CHECKS: list[Check] = [
+    check_machine,
+    check_environment,
+    check_versions,
+    check_package,
+    check_torch,
+    check_kernel,
+    check_widgets,
+    check_model,
+]

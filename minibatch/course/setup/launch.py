@@ -1,0 +1,83 @@
+"""Starts JupyterLab and pytest in the environment that set-up has found or made."""
+
+import os
+import sys
+from pathlib import Path
+
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.process import run
+
+LAB_DEFAULTS = Path(__file__).parent / "jupyter"
+"""JupyterLab's settings where ours differ: labconfig/default_setting_overrides.json.
+
+No pop-up that asks about news; a saved notebook keeps the last state of its widgets.
+"""
+
+
+def lab(arguments: list[str]) -> int:
+    """Open JupyterLab on this checkout; `arguments` go to it and win over ours."""
+    os.environ.update(lab_variables())  # run() hands them on
+    return run([sys.executable, "-m", "jupyterlab", *lab_options(ROOT), *arguments])
+
+
+def lab_options(root: Path) -> list[str]:
+    """Root and first page; reachable from this computer only; no news, no look for updates."""
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # in a container, as a rule
+    return [
+        *(["--allow-root"] if as_root else []),
+        f"--ServerApp.root_dir={root}",
+        "--ServerApp.ip=localhost",
+        f"--LabApp.default_url=/lab/tree/{first_page(root)}",
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+
+
+def lab_variables() -> dict[str, str]:
+    """Has Jupyter read LAB_DEFAULTS too, after the folders that the learner names for it.
+
+    These are defaults: what the learner sets in JupyterLab's own Settings wins over them.
+    """
+    theirs = os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep)
+    folders = [folder for folder in theirs if folder and folder != str(LAB_DEFAULTS)]
+    config_path = os.pathsep.join([*folders, str(LAB_DEFAULTS)])
+    return {"JUPYTER_CONFIG_PATH": config_path, **thread_variables()}
+
+
+def thread_variables() -> dict[str, str]:
+    """One core less for PyTorch than there are, unless the learner has said how many.
+
+    Its threads wait for one another by spinning, so a core that the browser takes for a moment
+    stops them all: beside one busy program, steps on two cores took up to 60 times as long with two
+    threads, and as long as ever with one. (Idle, two threads are a fifth quicker than one.)
+    """
+    import psutil  # there once everything is installed, which this module may be read before
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = min(usable or 1, psutil.cpu_count(logical=False) or usable or 1)
+    return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(max(1, cores - 1)))}
+
+
+def first_page(root: Path) -> str:
+    """The first lesson in reading order; the README as long as there is none."""
+    lessons = sorted((root / "lessons").glob("*.ipynb"))
+    return f"lessons/{lessons[0].name}" if lessons else "README.md"
+
+
+def test(arguments: list[str]) -> int:
+    """Run pytest in the repository's root and return its exit status (5: it found no test).
+
+    The graders judge the solutions here, never what a learner has solved or half solved.
+    """
+    os.environ.update(thread_variables())
+    graders = ["-p", "minibatch.course.judging.plugin", "--submission", str(ROOT / "solutions")]
+    return run([sys.executable, "-m", "pytest", *graders, *arguments], cwd=ROOT)
+
+
+def ready(arguments: list[str]) -> int:
+    """Say that all is installed: the set-up that `setup` stands for has run by now."""
+    if arguments:
+        print(f"python -m minibatch setup does not know {' '.join(arguments)}", file=sys.stderr)
+        return 2
+    print(f"Ready: {sys.executable}")
+    return 0

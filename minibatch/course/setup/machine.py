@@ -1,0 +1,143 @@
+"""What this computer is, and whether the course can be installed on it, before any download."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from importlib.util import find_spec
+from pathlib import Path
+
+from minibatch.course.setup.findings import Finding, failure, fine, warning
+from minibatch.memory.available import available_bytes
+
+OLDEST_PYTHON = (3, 11)
+NEWEST_PYTHON = (3, 14)  # the newest that torch 2.13 and numba 0.68 have wheels for
+
+GB = 10**9
+CPU_INSTALL_BYTES = 3 * GB
+CUDA_INSTALL_BYTES = 10 * GB  # Linux: torch brings NVIDIA's libraries unless it is a CPU build
+COMFORTABLE_MEMORY_BYTES = 2 * GB
+
+_GET_PYTHON = "Install one from https://www.python.org/downloads/ and start with it."
+
+
+def looks(install_bytes: int, folder: Path) -> list[Finding]:
+    """System, Python and disk, in that order, for an install that still takes `install_bytes`."""
+    return [system(), python(), venv_module(), disk(folder, install_bytes)]
+
+
+def system() -> Finding:
+    """Whether the packages we need are published for this operating system and processor."""
+    name, processor = platform.system(), platform.machine()
+    seen = f"{platform.platform(terse=True)}, {processor}, {os.cpu_count()} CPU cores"
+    if name == "Darwin" and processor == "x86_64":
+        return failure(
+            "system",
+            f"{seen}; PyTorch is no longer published for Intel Macs",
+            "On Apple silicon, start with an arm64 Python; otherwise use Colab or another machine.",
+        )
+    if name == "Windows" and processor.upper() == "ARM64":
+        return failure(
+            "system",
+            f"{seen}; PyTorch and numba are not published for Windows on ARM",
+            "Start with the 64-bit Intel (x86-64) Python from python.org, which Windows emulates.",
+        )
+    if name == "Linux" and "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""):
+        return failure(
+            "system",
+            f"{seen}, musl libc; PyTorch is published for glibc only",
+            "Use a glibc distribution or image, such as Debian, instead of Alpine.",
+        )
+    return fine("system", seen)
+
+
+def python() -> Finding:
+    """Whether the pinned packages have wheels for the Python that runs this."""
+    bits = 64 if sys.maxsize > 2**32 else 32
+    seen = f"{platform.python_version()}, {bits}-bit, {sys.executable}"
+    supported = f"{_dotted(OLDEST_PYTHON)} to {_dotted(NEWEST_PYTHON)}"
+    if not OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
+        return failure("Python", f"{seen}; the packages need {supported}", _GET_PYTHON)
+    if bits == 32:
+        return failure("Python", f"{seen}; the packages need a 64-bit one", _GET_PYTHON)
+    return fine("Python", seen)
+
+
+def venv_module() -> Finding:
+    """Whether this Python can make virtual environments; Debian's, as installed, cannot."""
+    if find_spec("venv") and find_spec("ensurepip"):
+        return fine("venv", "this Python can make virtual environments")
+    version = _dotted(sys.version_info[:2])
+    return failure(
+        "venv",
+        "this Python cannot make virtual environments (no ensurepip)",
+        f"On Debian and Ubuntu: sudo apt install python{version}-venv. Then run this again.",
+    )
+
+
+def disk(folder: Path, install_bytes: int) -> Finding:
+    """Whether `install_bytes` fit beside `folder`."""
+    free = shutil.disk_usage(folder).free
+    seen = f"{_gb(free)} free"
+    if free >= install_bytes:
+        return fine("disk", f"{seen}, {_gb(install_bytes)} needed" if install_bytes else seen)
+    return failure(
+        "disk",
+        f"{seen} at {folder}, {_gb(install_bytes)} needed: {_gb(install_bytes - free)} missing",
+        "Free some, or move this folder to a larger disk.",
+    )
+
+
+def memory() -> Finding:
+    """Whether a lesson and JupyterLab fit in what is free."""
+    available = available_bytes()
+    if available is None:
+        return warning("memory", "cannot tell how much is free", "The lessons want about 2 GB.")
+    if available < COMFORTABLE_MEMORY_BYTES:
+        return warning(
+            "memory",
+            f"{_gb(available)} free; a lesson beside JupyterLab wants about 2 GB",
+            "Close other programs, and shut down notebooks you no longer use.",
+        )
+    return fine("memory", f"{_gb(available)} free")
+
+
+def processors() -> Finding:
+    """Whether others leave the CPU to us. PyTorch's threads wait for one another by spinning, so a
+    core taken away for a moment stops them all: on two busy cores a step took 100 times as long."""
+    cores = os.cpu_count() or 1
+    try:
+        busy = os.getloadavg()[0]  # processes that ran or wanted to, over the last minute
+    except (AttributeError, OSError):
+        return fine("CPU", f"{cores} cores")
+    if cores > 1 and busy > cores - 0.5:
+        return warning(
+            "CPU",
+            f"{busy:.1f} processes on {cores} cores in the last minute",
+            "If lessons crawl: end the other programs, or start with OMP_NUM_THREADS=1.",
+        )
+    return fine("CPU", f"{cores} cores, {busy:.1f} of them busy in the last minute")
+
+
+def gpu_name() -> str | None:
+    """What nvidia-smi calls the first GPU; None when it is not there or does not answer."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return None
+    question = [program, "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(question, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    names = answer.stdout.strip().splitlines()
+    return names[0] if names else None
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _gb(size: int) -> str:
+    return f"{size / GB:.1f} GB"

@@ -1,0 +1,44 @@
+"""Starts another program and stays out of its way until it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from minibatch.course.setup import ROOT
+
+
+def run(command: Sequence[str | Path], cwd: Path | None = None) -> int:
+    """Run it on this terminal and return its exit status, 128 + n if signal n ended it.
+
+    Ctrl-C reaches the program itself, which decides what it means (JupyterLab asks first); a
+    request to terminate is passed on, so that nothing is left running.
+    """
+    child: subprocess.Popen[bytes] | None = None
+
+    def pass_on(number: int, _frame: object) -> None:
+        if child is not None and number == signal.SIGTERM:
+            child.terminate()
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    sys.stdout.flush()  # ours first
+    try:
+        child = subprocess.Popen(list(map(str, command)), cwd=cwd, env=environment_variables())
+        status = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def environment_variables() -> dict[str, str]:
+    """Ours, with this checkout importable from any folder, notebooks' kernels included."""
+    variables = dict(os.environ)
+    variables.pop("PYTHONHOME", None)  # it would send .venv's Python back to this one's packages
+    variables["PIP_USER"] = "0"  # a user's pip setting that no virtual environment can obey
+    others = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = str(ROOT)
+    variables["PYTHONPATH"] = os.pathsep.join([ours, *(path for path in others if path != ours)])
+    return variables

@@ -1,0 +1,9 @@
+"""The loop, and what is known of it afterwards.
+
+engine.py         plan, run, update, record
+intake.py         what an engine has room for: requests taken in, or refused with the numbers
+invariants.py     what must hold between any two steps
+trace.py          what happened, step by step
+metrics.py        what a run amounts to
+chrome_trace.py   a run for https://ui.perfetto.dev
+"""

@@ -1,0 +1,323 @@
+"""The loop: plan, run, update, record. Everything else here is taking requests in and handing
+answers out.
+
+Before changing this file: `step` must leave nothing half done when anything in it raises or is
+interrupted. `plan` may have admitted, preempted and taken blocks, which is why it can be called
+again; tokens advance only in `update`. What an exception tore apart further on (`_whole`) is put
+right from the sequences themselves before anything else begins: recovery.py.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tqdm.auto import tqdm
+
+from ..attention import AttentionFunction, choose
+from ..core.clock import SAME_TIME, Clock, WallClock
+from ..core.plan import StepPlan
+from ..core.records import StepRecord
+from ..core.request import Completion, Request, Sequence, TokenEvent
+from ..memory.blocks import BlockPool
+from ..model.text import Listener, TextStream, decode
+from ..schedulers import Scheduler
+from .intake import default_num_blocks, to_sequence
+from .invariants import check_invariants
+from .recovery import settle
+from .trace import Trace
+
+if TYPE_CHECKING:  # importing transformers' models takes seconds, and not every engine has one
+    from ..model.load import Model
+
+
+class Engine:
+    """Serves requests on one model under one policy.
+
+    num_blocks: KV blocks in the pool; None is enough for `max_batch_size` sequences of
+        `max_model_len`, or what half of the free memory holds, if that is less.
+    block_size: tokens in a block. pool: one of your own, in place of these two.
+    attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
+        function like `minibatch.attention.reference_attention`. clock: None is real time.
+    trace: what is remembered of the steps; None is all but the names of those who wait.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        scheduler: Scheduler,
+        *,
+        num_blocks: int | None = None,
+        block_size: int = 16,
+        pool: BlockPool | None = None,
+        attention: str | AttentionFunction = "auto",
+        clock: Clock | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        if isinstance(scheduler, type):
+            name = scheduler.__name__
+            raise TypeError(f"{name} is a class; make a policy of it first: {name}()")
+        if pool is None:
+            if num_blocks is None:
+                num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
+            pool = BlockPool(num_blocks, block_size)
+        function = choose(attention, model.device)
+        self.model = model
+        self.scheduler = scheduler
+        self.clock = clock or WallClock()
+        self.pool = pool
+        self.runner = model.runner(pool, function)
+        self.trace = (trace or Trace()).fresh(scheduler.max_batch_size, pool.num_blocks)
+        scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
+        self._callbacks: list[Callable[[StepRecord], object]] = []
+        self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
+        self._arriving: list[tuple[float, int, Sequence]] = []  # a heap: not yet arrived
+        self._arrivals, self._names = itertools.count(), itertools.count()
+        self._start = self.clock.now()  # arrival times count from here
+        self._wake_time: float | None = None  # until when the policy, without rows, waits
+        self._is_busy = self._is_torn = False
+
+    # One step ------------------------------------------------------------------------------------
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._live)
+
+    def step(self, wait: bool = True) -> StepRecord | None:
+        """One forward pass. Sleeps first if everyone is still to arrive, or the policy waits; with
+        `wait=False` it answers None instead, and `next_event_time` says when to ask again.
+
+        Raises RuntimeError if there is nothing to do, or if the policy leaves requests waiting
+        without saying until when. After any exception the next step goes on.
+        """
+        with self._whole():
+            plan, scheduler = self._next_plan(wait), self.scheduler
+            if plan is None:
+                return None
+            start_time, num_free_blocks = self.clock.now(), self.pool.num_free
+            tokens = self.runner.run(plan)
+            self.clock.tick(plan)
+            end_time = self.clock.now()
+            finished = scheduler.update(plan, tokens, end_time)
+            times = start_time, end_time
+            record = self.trace.record(plan, tokens, finished, scheduler, times, num_free_blocks)
+            for sequence in finished:
+                self._complete(sequence)
+        for callback in list(self._callbacks):
+            callback(record)
+        return record
+
+    @property
+    def next_event_time(self) -> float | None:
+        """When `step` has something to compute, in seconds on the engine's clock: now, as a rule;
+        later, when everyone is still to arrive or the policy waits; None without work.
+
+        For whoever drives the engine from outside, with `step(wait=False)`.
+        """
+        if not self.has_work:
+            return None
+        next_arrival = self._next_arrival()
+        times = [] if next_arrival is None else [next_arrival]
+        if self._wake_time is not None:
+            times.append(self._wake_time)
+        elif self.scheduler.waiting or self.scheduler.running:
+            times.append(self.clock.now())
+        return min(times, default=None)
+
+    def _next_plan(self, wait: bool) -> StepPlan | None:
+        if not self.has_work:
+            raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
+        while True:
+            now, self._wake_time = self.clock.now(), None
+            while (arrival := self._next_arrival()) is not None and arrival <= now:
+                *_, sequence = heapq.heappop(self._arriving)
+                self.scheduler.add(sequence)
+            plan = self.scheduler.plan(now)
+            if plan.rows:
+                self.scheduler.check(plan)
+                return plan
+            wake_times = [time for time in (plan.wake_at, arrival) if time is not None]
+            if not wake_times or min(wake_times) <= now:
+                raise RuntimeError(
+                    f"{type(self.scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
+                    f"{len(self.scheduler.waiting)} requests wait and "
+                    f"{len(self.scheduler.running)} run; plan a row, or set wake_at to a later time"
+                )
+            self._wake_time = plan.wake_at
+            if not wait:
+                return None
+            self.clock.sleep(max(min(wake_times) - now, SAME_TIME))
+
+    def _next_arrival(self) -> float | None:
+        while self._arriving and self._arriving[0][-1].is_finished:  # given up before it came
+            heapq.heappop(self._arriving)
+        return self._arriving[0][0] if self._arriving else None
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What begins in here goes through, or is put right before anything else begins."""
+        if self._is_busy:  # a policy calls the engine that is just asking it
+            yield
+            return
+        if self._is_torn:
+            self._mend()
+        self._is_torn = self._is_busy = True
+        try:
+            yield
+            self._is_torn = False
+        finally:
+            self._is_busy = False
+
+    def _mend(self) -> None:
+        arriving = {sequence for *_, sequence in self._arriving}
+        finished, lost = settle(self.scheduler, self.pool, self._live.values(), arriving)
+        for sequence in lost:
+            self._arrive(sequence)
+        for sequence in finished:
+            self._complete(sequence)
+
+    # Requests in, answers out --------------------------------------------------------------------
+
+    def add(self, request: Request) -> str:
+        """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
+        be served here or its id is in use by a live request."""
+        if not self.has_work:
+            self._start = self.clock.now()
+        return self._enqueue([request])[0].request_id
+
+    def abort(self, request_id: str) -> None:
+        """End a request now; its blocks come back. Raises ValueError if no such request is live."""
+        sequence = self._live.get(request_id)
+        if sequence is None:
+            live = ", ".join(repr(name) for name in itertools.islice(self._live, 20)) or "none"
+            more = f" and {len(self._live) - 20:,} more" if len(self._live) > 20 else ""
+            raise ValueError(f"no live request {request_id!r} to abort; live: {live}{more}")
+        with self._whole():
+            self._wake_time = None
+            sequence.abort_time = self.clock.now()
+            self.scheduler.abort(sequence)
+            self._complete(sequence)
+
+    def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
+        """Serve these to their ends; returns their completions in the order given.
+
+        Interrupted or failed, it leaves its requests live: `step` goes on with them.
+        """
+        self._start = self.clock.now()
+        sequences = self._enqueue(requests)
+        unfinished = sequences[::-1]
+        with tqdm(total=len(sequences), unit="request", disable=not progress) as bar:
+            while unfinished:
+                if unfinished[-1].is_finished:
+                    unfinished.pop()
+                    bar.update()
+                else:
+                    self.step()
+        return [self._completion(sequence) for sequence in sequences]
+
+    def stream(self, requests: Iterable[Request]) -> Iterator[TokenEvent]:
+        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest;
+        interrupted or failed, it leaves them live, as `run` does."""
+        self._start = self.clock.now()
+        sequences = self._enqueue(requests)
+        texts = [TextStream(self.model.tokenizer, s.stop_token_ids) for s in sequences]
+        listeners = [Listener(s, text) for s, text in zip(sequences, texts, strict=True)]
+        try:
+            while listeners:
+                if not all(listener.sequence.is_finished for listener in listeners):
+                    self.step()
+                for listener in listeners:
+                    yield from listener.news()
+                listeners = [listener for listener in listeners if not listener.done]
+        except GeneratorExit:
+            for sequence in sequences:
+                if not sequence.is_finished:
+                    self.abort(sequence.request_id)
+
+    def on_step(self, callback: Callable[[StepRecord], object]) -> Callable[[StepRecord], object]:
+        """Call this with the record of every step to come. Also serves as a decorator."""
+        self._callbacks.append(callback)
+        return callback
+
+    def off_step(self, callback: Callable[[StepRecord], object]) -> None:
+        """Call this no more. Raises ValueError if `on_step` does not know it."""
+        if callback not in self._callbacks:
+            raise ValueError(f"{callback!r} was never given to on_step, or is off already")
+        self._callbacks.remove(callback)
+
+    def reset(self) -> None:
+        """Abort every request, forget every record, and set the clock back. Callbacks stay.
+
+        Queues and pool are made anew, whatever state a fault has left them in.
+        """
+        try:
+            for request_id in list(self._live):
+                self.abort(request_id)
+        finally:
+            self.scheduler.waiting.clear()
+            self.scheduler.running.clear()
+            self.pool.rebuild([])
+            self._live.clear()
+            self._arriving.clear()
+            self._is_torn, self._wake_time = False, None
+            self.clock.reset()
+            self._start, self._names = self.clock.now(), itertools.count()
+            self.trace = self.trace.fresh(self.scheduler.max_batch_size, self.pool.num_blocks)
+
+    def check_invariants(self) -> None:
+        """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
+        check_invariants(self.pool, self.scheduler, self._live.values())
+
+    def _enqueue(self, requests: Iterable[Request]) -> list[Sequence]:
+        """All of them, or none if one is refused."""
+        sequences: dict[str, Sequence] = {}
+        for request in [requests] if isinstance(requests, Request) else requests:
+            if not isinstance(request, Request):
+                raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
+            name = self._name(request, sequences)
+            delay = request.arrival_time
+            arrival_time = self.clock.now() if delay is None else self._start + delay
+            sequences[name] = to_sequence(request, name, arrival_time, self.model, self.pool)
+        with self._whole():
+            self._live |= sequences
+            for sequence in sequences.values():
+                self._arrive(sequence)
+        return list(sequences.values())
+
+    def _arrive(self, sequence: Sequence) -> None:
+        entry = sequence.arrival_time, next(self._arrivals), sequence
+        heapq.heappush(self._arriving, entry)
+
+    def _name(self, request: Request, others: Collection[str]) -> str:
+        """The request's own id, or the next number that is not in use."""
+        name = request.request_id
+        if name in self._live or name in others:
+            raise ValueError(
+                f"request {name!r} is live already; wait for its end, abort it, or "
+                "begin anew with engine.reset()"
+            )
+        while name is None or name in self._live or name in others:
+            name = f"request-{next(self._names)}"
+        return name
+
+    def _complete(self, sequence: Sequence) -> None:
+        self.trace.complete(self._completion(sequence))
+        self._live.pop(sequence.request_id, None)
+
+    def _completion(self, sequence: Sequence) -> Completion:
+        output = sequence.token_ids[sequence.num_prompt_tokens :]
+        return Completion(
+            request_id=sequence.request_id,
+            prompt_token_ids=sequence.token_ids[: sequence.num_prompt_tokens],
+            token_ids=output,
+            text=decode(self.model.tokenizer, output, sequence.stop_token_ids),
+            finish_reason=sequence.finish_reason,
+            arrival_time=sequence.arrival_time,
+            first_scheduled_time=sequence.first_scheduled_time,
+            first_token_time=sequence.token_times[0] if sequence.token_times else None,
+            finish_time=sequence.finish_time,
+            token_times=sequence.token_times,
+        )

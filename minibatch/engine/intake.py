@@ -1,0 +1,77 @@
+"""What an engine has room for: its pool's size, and whether a request can ever be served.
+
+What could never be computed is refused here, before it waits for ever.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import TYPE_CHECKING
+
+from ..core.request import Request, Sequence
+from ..memory.blocks import BlockPool
+from ..memory.kv_cache import bytes_per_token, free_bytes
+
+if TYPE_CHECKING:
+    from ..model.load import Model
+
+
+def to_sequence(
+    request: Request, name: str, arrival_time: float, model: Model, pool: BlockPool
+) -> Sequence:
+    """The request, encoded and checked, with its end tokens and its seed settled.
+
+    arrival_time: seconds on the engine's clock. Raises ValueError, naming the numbers, for a token
+    outside the vocabulary, or more tokens than the model's context or the whole pool can hold.
+    """
+    prompt = request.prompt
+    token_ids = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
+    check_fits(name, token_ids, request.max_tokens, model, pool)
+    eos = () if request.ignore_eos else model.eos_token_ids
+    return Sequence(
+        request=request,
+        request_id=name,
+        token_ids=token_ids,
+        num_prompt_tokens=len(token_ids),
+        stop_token_ids=frozenset(eos) | frozenset(request.stop_token_ids),
+        seed=secrets.randbits(63) if request.seed is None else request.seed,
+        arrival_time=arrival_time,
+    )
+
+
+def check_fits(
+    name: str, prompt: list[int], max_tokens: int, model: Model, pool: BlockPool
+) -> None:
+    """Refuse what could never be computed, rather than let it wait for ever."""
+    if not prompt:
+        raise ValueError(f"request {name!r}: its prompt has no tokens; give at least one")
+    outside = [i for i in prompt if not 0 <= i < model.vocab_size]
+    if outside:
+        raise ValueError(
+            f"request {name!r}: token id {outside[0]} is outside the vocabulary, "
+            f"0 to {model.vocab_size - 1:,}"
+        )
+    total = len(prompt) + max_tokens
+    stored = total - 1  # nothing comes after the last token, so its K and V are never computed
+    needs = f"request {name!r} needs {len(prompt):,} + {max_tokens:,} tokens"
+    if total > model.max_model_len:
+        raise ValueError(
+            f"{needs} = {total:,}; this model's context holds {model.max_model_len:,}. "
+            "Shorten the prompt or lower max_tokens."
+        )
+    num_blocks = math.ceil(stored / pool.block_size)
+    if num_blocks > pool.num_blocks:
+        raise ValueError(
+            f"{needs} = {num_blocks:,} blocks of {pool.block_size}; this engine has "
+            f"{pool.num_blocks:,}. Raise num_blocks or lower max_tokens."
+        )
+
+
+def default_num_blocks(model: Model, max_batch_size: int, block_size: int) -> int:
+    """Blocks for a full batch of longest sequences, or as many as half of the free memory holds."""
+    if block_size < 1:
+        raise ValueError(f"block_size is {block_size}; it must be 1 or more")
+    bytes_per_block = block_size * bytes_per_token(model.kv_shapes, model.dtype)
+    affordable = max(1, free_bytes(model.device) // 2 // bytes_per_block)
+    return min(affordable, max_batch_size * math.ceil(model.max_model_len / block_size))

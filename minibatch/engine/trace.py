@@ -1,0 +1,144 @@
+"""What happened: one record a step, kept by the engine, read by plots, metrics and learners.
+
+Slots are the trace's own bookkeeping: a request gets the lowest free slot when it starts running
+and gives it up when it stops. A policy need not know of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from ..core.plan import StepPlan
+from ..core.records import RowRecord, StepRecord
+from ..core.request import Completion, Sequence
+from ..schedulers import Scheduler
+from .chrome_trace import chrome_events
+from .metrics import Summary, Tally
+
+
+class Trace:
+    """Steps and completions since the engine was made or reset.
+
+    keep: how many of the newest steps, and of the newest completions; None is all. The summary is
+    that of the whole run either way. names: whether records say who waited (`StepRecord.waiting`).
+    """
+
+    def __init__(self, keep: int | None = None, names: bool = False) -> None:
+        if keep is not None and keep < 0:
+            raise ValueError(f"keep is {keep}; give 0 or more, or None for all")
+        self.keep, self.names = keep, names
+        self.max_batch_size = self.num_blocks = 0  # until an engine has it
+        self._steps: deque[StepRecord] | list[StepRecord] = self._shelf()
+        self._completions: deque[Completion] | list[Completion] = self._shelf()
+        self._slots: dict[Sequence, int] = {}  # of whoever runs; two may have had the same id
+        self._free_slots: list[int] = []  # a heap, of those that were in use once
+        self._tally = Tally()
+        self._newest_times: list[float] | None = None  # of the newest completion's tokens
+
+    def fresh(self, max_batch_size: int, num_blocks: int) -> Trace:
+        """An empty one that keeps what this one keeps, for an engine of this size."""
+        trace = Trace(self.keep, self.names)
+        trace.max_batch_size, trace.num_blocks = max_batch_size, num_blocks
+        return trace
+
+    def _shelf(self) -> deque | list:
+        return [] if self.keep is None else deque(maxlen=self.keep)
+
+    @property
+    def steps(self) -> list[StepRecord]:
+        return self._steps if self.keep is None else list(self._steps)
+
+    @property
+    def completions(self) -> list[Completion]:
+        return self._completions if self.keep is None else list(self._completions)
+
+    @property
+    def num_steps(self) -> int:
+        """All that were taken, kept or not."""
+        return self._tally.num_steps
+
+    def record(
+        self,
+        plan: StepPlan,
+        tokens: list[list[int]],
+        finished: list[Sequence],
+        scheduler: Scheduler,
+        times: tuple[float, float],
+        num_free_blocks: int,
+    ) -> StepRecord:
+        """Note a step that has been taken; times: its start and end, as the engine's clock had it.
+
+        num_free_blocks: while it ran.
+        """
+        running = set(scheduler.running)
+        here = running.union([row.sequence for row in plan.rows])
+        preempted = [s for s in self._slots if s not in here and not s.is_finished]
+        self._give_up_slots(here)
+        admitted = [row.sequence for row in plan.rows if row.sequence not in self._slots]
+        for sequence in admitted:
+            self._slots[sequence] = (
+                heapq.heappop(self._free_slots) if self._free_slots else len(self._slots)
+            )
+        step = StepRecord(
+            index=self.num_steps,
+            start_time=times[0],
+            end_time=times[1],
+            rows=tuple(
+                RowRecord(
+                    row.sequence.request_id,
+                    self._slots[row.sequence],
+                    row.kind,
+                    row.num_tokens,
+                    row.num_padding_tokens,
+                    tuple(row.sequence.token_ids[row.seq_len :]) if new else (),
+                )
+                for row, new in zip(plan.rows, tokens, strict=True)
+            ),
+            num_waiting=len(scheduler.waiting),
+            waiting_names=_names(scheduler.waiting) if self.names else None,
+            admitted=_names(admitted),
+            finished=_names(finished),
+            preempted=_names(preempted),
+            num_free_blocks=num_free_blocks,
+        )
+        self._steps.append(step)
+        self._tally.add_step(step)
+        self._give_up_slots(running)
+        return step
+
+    def complete(self, completion: Completion) -> None:
+        """Note a request's end; noted twice, which an interruption may cause, it counts once."""
+        if completion.token_times is not self._newest_times:
+            self._completions.append(completion)
+            self._tally.add_completion(completion)
+            self._newest_times = completion.token_times
+
+    def _give_up_slots(self, still_here: set[Sequence]) -> None:
+        for sequence in [s for s in self._slots if s not in still_here]:
+            heapq.heappush(self._free_slots, self._slots.pop(sequence))
+
+    def summary(self) -> Summary:
+        """Throughput, latencies and utilisation, by the names in `metrics`."""
+        return self._tally.summary(self.max_batch_size, self.num_blocks)
+
+    def to_jsonl(self, path: str | os.PathLike) -> None:
+        """One JSON object a line: every step that is kept, in order."""
+        with Path(path).open("w", encoding="utf-8") as file:
+            for step in self.steps:
+                rows = [row._asdict() for row in step.rows]
+                file.write(json.dumps(asdict(step) | {"rows": rows}) + "\n")
+
+    def to_chrome_trace(self, path: str | os.PathLike) -> None:
+        """Slots as threads, for https://ui.perfetto.dev or chrome://tracing, in microseconds."""
+        events = list(chrome_events(self.steps, self.num_blocks))
+        Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
+
+
+def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:
+    return tuple([sequence.request_id for sequence in sequences])

@@ -1,0 +1,99 @@
+"""KV memory as a pool of equal blocks. Knows which blocks are free and how many hold each.
+
+A block stores K and V of `block_size` consecutive tokens, in every layer. The pool deals in ids;
+the tensors live in `kv_cache`. Before changing this file: every id is either free (count 0, in
+`_free` exactly once) or held (count >= 1); nothing else remembers a block but the `block_table` of
+the sequences that hold it, so the books can always be written anew from the tables (`rebuild`).
+
+    allocate ──> held by 1 ── share ──> held by 2, 3, …     only a sole holder may write
+                     │ free                  │ free
+    the tail  <──────┴───────────────────────┘ of the last     _free: least recently freed first
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+
+class BlockPool:
+    """Hands out block ids 0 .. num_blocks - 1.
+
+    num_blocks, block_size: both at least 1; block_size in tokens. (Kwon et al., 2023, section 4)
+    """
+
+    def __init__(self, num_blocks: int, block_size: int) -> None:
+        for name, value in (("num_blocks", num_blocks), ("block_size", block_size)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}; it must be 1 or more")
+        self.num_blocks = num_blocks
+        self.block_size = block_size
+        self._is_bound = False
+        self._ref_counts = [0] * num_blocks
+        self._free = deque(range(num_blocks))
+
+    def bind(self) -> None:
+        """Called once, by the engine. Raises RuntimeError if another engine has it already."""
+        if self._is_bound:
+            raise RuntimeError("this pool already serves an engine; make a new one")
+        self._is_bound = True
+
+    @property
+    def num_free(self) -> int:
+        return len(self._free)
+
+    def ref_count(self, block_id: int) -> int:
+        """How many block tables hold this block; 0 if it is free."""
+        return self._ref_counts[block_id]
+
+    def is_sole_holder(self, block_id: int) -> bool:
+        """Whether whoever holds this block holds it alone, and so may write into it."""
+        return self._ref_counts[block_id] == 1
+
+    def allocate(self, num_blocks: int) -> list[int]:
+        """Take that many free blocks, or none. Raises MemoryError if fewer are free."""
+        if num_blocks > self.num_free:
+            raise MemoryError(
+                f"{num_blocks} blocks asked, {self.num_free} of {self.num_blocks} free"
+            )
+        taken = [self._free.popleft() for _ in range(num_blocks)]
+        for block_id in taken:
+            self._ref_counts[block_id] = 1
+        return taken
+
+    def share(self, block_ids: Iterable[int]) -> None:
+        """Add one hold on each block; whoever asks puts them into its own block table.
+
+        Raises ValueError, and changes nothing, if one of them is not held.
+        """
+        block_ids = list(block_ids)
+        for block_id in block_ids:
+            if not self._times_held(block_id):
+                raise ValueError(f"block {block_id} is held by nobody, so there is none to share")
+        for block_id in block_ids:
+            self._ref_counts[block_id] += 1
+
+    def free(self, block_ids: Iterable[int]) -> None:
+        """Give up one hold on each block; a block nobody holds is free again.
+
+        Raises ValueError, and changes nothing, if one of them is not held.
+        """
+        block_ids = list(block_ids)
+        for block_id, times in Counter(block_ids).items():
+            held = self._times_held(block_id)
+            if times > held:
+                raise ValueError(
+                    f"block {block_id} is given back more often than it is held ({held})"
+                )
+        for block_id in reversed(block_ids):  # a table's end is taken again before its beginning
+            self._ref_counts[block_id] -= 1
+            if self._ref_counts[block_id] == 0:
+                self._free.append(block_id)
+
+    def rebuild(self, block_tables: Iterable[list[int]]) -> None:
+        """Write the books anew: these tables hold their blocks, and every other block is free."""
+        counts = Counter(block_id for table in block_tables for block_id in table)
+        self._ref_counts = [counts[block_id] for block_id in range(self.num_blocks)]
+        free = (i for i in (*self._free, *range(self.num_blocks)) if not counts[i])
+        self._free = deque(dict.fromkeys(free))  # each once, the order kept
+
+    def _times_held(self, block_id: int) -> int:
+        return self._ref_counts[block_id] if 0 <= block_id < self.num_blocks else 0

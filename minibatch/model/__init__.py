@@ -1,0 +1,11 @@
+"""All that touches transformers: a model loaded, checked, run over a plan, and its tokens as text.
+
+    load.py            load_model, and what an engine needs to know of a model
+    compatibility.py   what we would compute wrongly is refused, by name and reason
+    registration.py    how transformers' models come to call our attention
+    runner.py          one forward pass for all rows, laid end to end
+    sampling.py        from logits to tokens
+    text.py            from tokens to text, never half a character
+
+Nothing is loaded until it is asked for: importing transformers' models takes seconds.
+"""

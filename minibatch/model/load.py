@@ -1,0 +1,116 @@
+"""The model: any Hugging Face causal LM that computes attention through transformers' interface.
+
+`load_model()` gives Wayfarer, the small model that comes with the course. What the engine would
+compute wrongly is refused here, by name and reason (see `compatibility`).
+"""
+
+import os
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, logging
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from ..attention import AttentionFunction
+from ..memory.blocks import BlockPool
+from ..wayfarer import WEIGHTS
+from .compatibility import check_agreement, check_config, context_length, probe
+from .registration import NAME
+from .runner import ModelRunner
+
+DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
+
+
+def load_model(
+    name: str | os.PathLike | None = None,
+    *,
+    device: str | torch.device | None = None,
+    dtype: str | torch.dtype = "float32",
+    max_model_len: int | None = None,
+) -> "Model":
+    """A model ready for the engine, with its tokenizer.
+
+    name: a hub id or a folder, or "wayfarer"; None is $MINIBATCH_MODEL, or else Wayfarer.
+    device: None is the GPU if there is one, else the CPU. dtype: "float32", "bfloat16", "float16".
+    max_model_len: longest prompt + answer in tokens; None is the model's own limit.
+    Raises OSError if there is no such model, UnsupportedModelError if it cannot be served rightly.
+    """
+    name = str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer")
+    name = str(WEIGHTS) if name == "wayfarer" else name
+    if name == str(WEIGHTS):  # loads at once; a bar would only flicker
+        logging.disable_progress_bar()
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if isinstance(dtype, str):
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype is {dtype!r}; choose one of {', '.join(DTYPES)}")
+        dtype = DTYPES[dtype]
+    if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
+        raise OSError(f"the folder {name} holds no model: config.json is missing")
+    safely = {"trust_remote_code": False}
+    try:
+        hf = AutoModelForCausalLM.from_pretrained(
+            name, dtype=dtype, attn_implementation="eager", use_safetensors=True, **safely
+        )
+    except OSError as error:
+        raise OSError(
+            f"cannot load {name!r}: no folder of that name with safetensors weights, and not to be "
+            "had from the Hugging Face hub (no such id, no network, or HF_HUB_OFFLINE is set). "
+            'load_model("wayfarer") loads the course\'s own model, offline.'
+        ) from error
+    finally:
+        logging.enable_progress_bar()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **safely)
+    except (OSError, ValueError):
+        tokenizer = None  # weights alone can still be served, by token ids
+    return Model(hf.to(device), tokenizer, max_model_len=max_model_len)
+
+
+class Model:
+    """A transformers model, checked and ready to be batched.
+
+    hf: the transformers model itself; `hf.generate` goes on working. tokenizer: may be None.
+    max_model_len: longest prompt + answer, tokens. eos_token_ids: what ends an answer.
+    kv_shapes: (kv_heads, head_dim) per layer, read off the tensors its attention was seen to get.
+    """
+
+    def __init__(
+        self,
+        hf: PreTrainedModel,
+        tokenizer: Tokenizer | None = None,
+        max_model_len: int | None = None,
+    ) -> None:
+        self.hf = hf.eval()
+        self.tokenizer = tokenizer
+        self.device = hf.device
+        self.dtype = hf.dtype
+        self.vocab_size: int = hf.get_input_embeddings().num_embeddings
+        eos = hf.generation_config.eos_token_id
+        self.eos_token_ids = frozenset([eos] if isinstance(eos, int) else eos or [])
+
+        check_config(hf)
+        hf.set_attn_implementation(NAME)
+        self.kv_shapes, window = probe(hf)
+        self.max_model_len = context_length(hf, window, max_model_len)
+        check_agreement(hf, self.kv_shapes, self.max_model_len)
+
+    def runner(self, pool: BlockPool, attention: AttentionFunction) -> ModelRunner:
+        """What computes an engine's steps, with K and V tensors for this pool's blocks."""
+        return ModelRunner(self.hf, self.kv_shapes, pool.num_blocks, pool.block_size, attention)
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a prompt; a beginning-of-text token is added unless the text has it."""
+        if self.tokenizer is None:
+            raise ValueError("this model has no tokenizer; give prompts as lists of token ids")
+        bos = self.tokenizer.bos_token
+        return self.tokenizer.encode(text, add_special_tokens=not (bos and text.startswith(bos)))
+
+    def chat(self, text: str, system: str | None = None) -> str:
+        """The prompt string for one question, in the model's own chat format."""
+        if self.tokenizer is None or not self.tokenizer.chat_template:
+            return text if system is None else f"{system}\n\n{text}"
+        messages = [{"role": "user", "content": text}]
+        if system is not None:
+            messages.insert(0, {"role": "system", "content": system})
+        render = self.tokenizer.apply_chat_template
+        return render(messages, tokenize=False, add_generation_prompt=True)

@@ -1,0 +1,75 @@
+"""How transformers' models come to call us: an attention named "minibatch".
+
+Registered with both of transformers' interfaces. Without our keyword a call is plain SDPA with
+SDPA's own mask, so `model.hf` stays an ordinary model and `model.hf.generate` works untouched. With
+`minibatch=ForwardContext(...)` in the forward call, each layer stores its new K and V and attends
+over the paged cache. Nothing is switched on or off anywhere.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from ..attention.metadata import AttentionMetadata
+from ..attention.reference import AttentionFunction
+from ..memory.kv_cache import KVCache
+
+NAME = "minibatch"
+
+
+@dataclass(slots=True)
+class ForwardContext:
+    """What one forward pass over a plan carries down to every layer's attention."""
+
+    kv_cache: KVCache
+    metadata: AttentionMetadata
+    attention: AttentionFunction
+
+    def attend(
+        self,
+        module: torch.nn.Module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        scaling: float | None,
+        **kwargs: object,
+    ) -> torch.Tensor:
+        """Store the layer's new K and V, then attend over the cache.
+
+        query: [1, heads, T, head_dim]; key, value: [1, kv_heads, T, head_dim].
+        Returns [1, T, heads, head_dim].
+        """
+        layer = module.layer_idx
+        key, value = key[0].transpose(0, 1), value[0].transpose(0, 1)
+        caches = self.kv_cache.keys[layer], self.kv_cache.values[layer]
+        if hasattr(self.attention, "write_kv"):
+            self.attention.write_kv(*caches, key, value, self.metadata)
+        else:
+            self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
+        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+        return self.attention(query[0].transpose(0, 1), *caches, self.metadata, scale)[None]
+
+
+def attention_forward(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    minibatch: ForwardContext | None = None,
+    **kwargs: object,
+) -> tuple[torch.Tensor, None]:
+    """Called by the model, once per layer, with the new tokens' q, k and v, positions applied."""
+    if minibatch is None:
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **kwargs
+        )
+    return minibatch.attend(module, query, key, value, scaling, **kwargs), None
+
+
+AttentionInterface.register(NAME, attention_forward)
+AttentionMaskInterface.register(NAME, sdpa_mask)

@@ -1,0 +1,64 @@
+"""A StepPlan in, one forward pass of the model, tokens out for each row that reached its end."""
+
+import torch
+from transformers import PreTrainedModel
+
+from ..attention import AttentionFunction
+from ..attention.metadata import build_metadata
+from ..core.plan import StepPlan
+from ..memory.kv_cache import KVCache
+from .registration import ForwardContext
+from .sampling import sample
+
+
+class ModelRunner:
+    """Owns the KV tensors; knows nothing of queues or policies.
+
+    hf: a transformers model whose attention is ours. kv_shapes: (kv_heads, head_dim) of each layer.
+    """
+
+    def __init__(
+        self,
+        hf: PreTrainedModel,
+        kv_shapes: list[tuple[int, int]],
+        num_blocks: int,
+        block_size: int,
+        attention: AttentionFunction,
+    ) -> None:
+        self.hf = hf
+        self.block_size = block_size
+        self.attention = attention
+        self.kv_cache = KVCache(kv_shapes, num_blocks, block_size, hf.device, hf.dtype)
+        # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
+        self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
+
+    def run(self, plan: StepPlan) -> list[list[int]]:
+        """A list of tokens for each row of the plan: one token if the row reached its sequence's
+        end, none if it did not."""
+        ending = [row.sequence for row in plan.rows if row.reaches_end]
+        sampled = iter(sample(self.forward(plan), ending))
+        return [[next(sampled)] if row.reaches_end else [] for row in plan.rows]
+
+    @torch.inference_mode()
+    def forward(self, plan: StepPlan) -> torch.Tensor:
+        """Logits [rows that reach their sequence's end, vocabulary], in the order of the rows.
+
+        All rows' tokens go through the model as one sequence, [1, T]; the metadata tells attention
+        where each row begins. Logits are computed at the last token of a row, and nowhere else.
+        """
+        input_ids, metadata = build_metadata(
+            plan, self.block_size, self.kv_cache.scratch_slot, self.hf.device
+        )
+        last_tokens = [
+            start + row.num_tokens - 1
+            for row, (start, _, _) in zip(plan.rows, metadata.rows, strict=True)
+            if row.reaches_end
+        ]
+        return self.hf(
+            input_ids=input_ids[None],
+            position_ids=metadata.positions[None],
+            attention_mask=self._no_mask,
+            use_cache=False,
+            logits_to_keep=torch.tensor(last_tokens, dtype=torch.int64, device=self.hf.device),
+            minibatch=ForwardContext(self.kv_cache, metadata, self.attention),
+        ).logits[0]

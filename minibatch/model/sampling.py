@@ -1,0 +1,64 @@
+"""From logits to the next token. Greedy, or a draw that depends on nothing but (seed, position).
+
+The random number of an output position is a pure function of the request's seed and that position,
+so neighbours in the batch, preemption and retries cannot shift it.
+"""
+
+import math
+
+import numpy as np
+import torch
+
+from ..core.request import Sequence
+
+
+def sample(logits: torch.Tensor, sequences: list[Sequence]) -> list[int]:
+    """One token per row. logits: [rows, vocabulary]; sequences: whose rows they are.
+
+    Raises FloatingPointError, naming the request, where the highest logit is no finite number.
+    (A logit of minus infinity is a token that the model rules out, and none of its own.)
+    """
+    highest, likeliest = logits.max(dim=-1)
+    tokens = likeliest.tolist()
+    for i, value in enumerate(highest.tolist()):
+        if not math.isfinite(value):
+            name, n = sequences[i].request_id, sequences[i].num_tokens
+            raise FloatingPointError(
+                f"request {name!r}: after its {n:,} tokens the model's highest logit is {value}; "
+                "its weights, or a number that overflows in this dtype, are at fault. Try float32, "
+                f"or give it up with abort({name!r})."
+            )
+    for i, sequence in enumerate(sequences):
+        request = sequence.request
+        if request.temperature > 0:
+            draw = uniform(sequence.seed, sequence.num_output_tokens)
+            tokens[i] = pick(logits[i], draw, request.temperature, request.top_k, request.top_p)
+    return tokens
+
+
+def uniform(seed: int, position: int) -> float:
+    """A number in [0, 1) from a counter-based generator (Philox; Salmon et al., 2011)."""
+    return np.random.Generator(np.random.Philox(key=seed, counter=position)).random()
+
+
+def pick(
+    logits: torch.Tensor, draw: float, temperature: float, top_k: int = 0, top_p: float = 1.0
+) -> int:
+    """The token on which `draw` in [0, 1) falls when tokens are laid end to end, by id.
+
+    logits: [vocabulary]. top_k keeps the k likeliest (0: all); top_p the fewest of those whose
+    probability reaches p of theirs. What is kept is stretched to 1 again. Tokens lie by id, not by
+    likelihood, so that rounding cannot swap two that are about equally likely.
+    """
+    highest = logits.max().double()  # subtracted first: a tiny temperature must not overflow
+    probabilities = ((logits.double() - highest) / temperature).softmax(dim=-1)
+    if top_k or top_p < 1:
+        likeliest = probabilities.argsort(descending=True, stable=True)[: top_k or None]
+        reached = probabilities[likeliest].cumsum(dim=-1)
+        num_kept = int((reached < top_p * reached[-1]).sum()) + 1 if top_p < 1 else len(likeliest)
+        dropped = torch.ones_like(probabilities, dtype=torch.bool)
+        dropped[likeliest[:num_kept]] = False
+        probabilities = probabilities.masked_fill(dropped, 0.0)
+    cumulative = probabilities.cumsum(dim=-1)
+    last = int(probabilities.nonzero()[-1])
+    return min(int((cumulative <= draw * cumulative[-1]).sum()), last)

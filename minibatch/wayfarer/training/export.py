@@ -1,0 +1,33 @@
+"""Writes a trained Wayfarer in Hugging Face format, in bfloat16."""
+
+import json
+from pathlib import Path
+
+import torch
+from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from minibatch.wayfarer.training.card import model_card
+
+
+def export(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    training: dict[str, int | float | str],
+    folder: Path,
+) -> None:
+    """Writes weights, configs, tokenizer, `training.json` and the model card into `folder`.
+
+    training: how it was trained (see `train.training_record`); the card tells it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    model = model.to("cpu", torch.bfloat16)
+    model.generation_config = GenerationConfig(
+        do_sample=False,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    record = json.dumps(training, indent=2) + "\n"
+    (folder / "training.json").write_text(record, encoding="utf-8")
+    (folder / "README.md").write_text(model_card(training), encoding="utf-8")

@@ -1,0 +1,327 @@
+"""What a learner sees in JupyterLab after "Run All". What it needs: browser.py."""
+
+import nbformat
+import pytest
+from chromium import (
+    OUTPUTS,
+    axe_violations,
+    no_errors,
+    open_lesson,
+    run_all,
+    screenshot,
+    screenshot_outputs,
+    scroll_until_seen,
+)
+
+from minibatch.course.setup import ROOT
+
+OUTPUT_TEXT = f'document.querySelector("{OUTPUTS}").innerText'
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1200)]
+
+SLIDER = """\
+import ipywidgets
+ipywidgets.VBox([ipywidgets.HTML("<b>How many slots?</b>"), ipywidgets.IntSlider(3, max=9)])
+"""
+
+# Faint words at the top, folded away, and three screens further down; an image without a name.
+FAULTS = """\
+from IPython.display import HTML, display
+faint = "<p style='color: #bbb'>faint words</p>"
+display(HTML(faint), HTML(f"<details><summary>more</summary>{faint}</details>"))
+display(HTML("<div style='height: 3000px'></div>"), HTML(faint))
+display(HTML("<img src='images/04.svg'>"))
+"""
+
+
+# Two players on a small random model: a shipped policy, and one as a learner may write it.
+PLAYERS = """\
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import minibatch as mb
+
+torch.manual_seed(0)
+config = LlamaConfig(
+    vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+    num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256, eos_token_id=None,
+)
+model = mb.Model(LlamaForCausalLM(config))
+
+
+class OneAtATime(mb.schedulers.Scheduler):
+    def plan(self, now):
+        if not self.running:
+            self.admit(now, self.waiting[0].max_num_tokens)
+        (sequence,) = self.running
+        if sequence.num_output_tokens == 2 and sequence.request_id == "B":
+            raise LookupError("B is lost")
+        return mb.StepPlan([mb.Row(sequence, sequence.num_uncomputed_tokens)])
+
+
+def player(policy):
+    requests = [mb.Request([1, 2, 3], max_tokens=4, request_id=name) for name in "ABC"]
+    return mb.widgets.EnginePlayer(mb.Engine(model, policy), requests)
+
+
+player(%s)
+"""
+
+
+# A kernel of a cell's own, with a barrier, and one that forgets it.
+STEPPER = """\
+import numpy as np
+from numba import cuda, float32
+
+import minibatch as mb
+from minibatch import kernel_lab as lab
+
+
+def turn_round(x, out):
+    tile = cuda.shared.array(32, float32)
+    i = cuda.threadIdx.x
+    tile[i] = x[i]
+    cuda.syncthreads()
+    out[i] = tile[31 - i]
+
+
+report = lab.run(turn_round, 1, 32, np.arange(32, dtype=np.float32), lab.empty(32))
+display(mb.plots.source_heat(report))
+mb.widgets.KernelStepper(report)
+"""
+
+
+YOUR_TURN = """\
+from minibatch.course import your_turn
+
+your_turn("4.1")
+"""
+
+# What a learner may try first: one joins a step, and the others wait for no reason.
+FIRST_TRY = """\
+        rows = [mb.Row(s, s.num_uncomputed_tokens) for s in self.running]
+        if self.waiting and len(self.running) < self.max_batch_size:
+            s = self.admit(now, self.waiting[0].max_num_tokens)
+            rows.append(mb.Row(s, s.num_uncomputed_tokens))
+        return mb.StepPlan(rows)"""
+
+
+LESSONS = sorted(path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb"))
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_runs_and_is_accessible(page, name):
+    open_lesson(page, name)
+    screenshot(page, f"{name[:2]}-opened")
+    run_all(page)
+    screenshot(page, f"{name[:2]}-run")
+    screenshot_outputs(page, name[:2])
+    no_errors(page)
+    assert page.locator(OUTPUTS).count() > 5
+    assert axe_violations(page) == []
+
+
+def test_folded_answers_open_without_a_mouse(page):
+    open_lesson(page, "00_start_here.ipynb")
+    first = page.locator("details").first
+    first.locator("xpath=ancestor::*[contains(@class, 'jp-Cell')][1]").locator("h2").click()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if first.locator("summary").evaluate("summary => summary === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    assert first.evaluate("details => details.open")
+    page.keyboard.press("Space")
+    assert not first.evaluate("details => details.open")
+
+
+def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
+    write_notebook(lab.root / "lessons" / "player.ipynb", PLAYERS % "mb.Continuous(2)")
+    open_lesson(page, "player.ipynb")
+    run_all(page)
+    shown = page.locator(OUTPUTS)
+    back = page.get_by_role("button", name="◀ Back")
+    step = page.get_by_role("button", name="Step ▶")
+    scroll_until_seen(page, "before the first step")
+    assert back.is_disabled()
+
+    step.click()
+    scroll_until_seen(page, "step 1")
+    assert "prefill 3" in shown.inner_text()
+    step.click()
+    scroll_until_seen(page, "step 2")
+    assert "decode 1" in shown.inner_text()
+    back.click()
+    scroll_until_seen(page, "step 1")
+    assert "prefill 3" in shown.inner_text()
+
+    step.focus()  # from here on without a mouse
+    page.keyboard.press("Space")
+    scroll_until_seen(page, "step 2")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    scroll_until_seen(page, "step 1")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")  # Play
+    scroll_until_seen(page, "step 8")
+    assert "finished (3) A 4 B 4 C 4" in " ".join(shown.inner_text().split())
+    assert step.is_disabled()
+
+    box = page.get_by_label("go to step")
+    box.fill("5")
+    box.press("Enter")
+    scroll_until_seen(page, "step 5")
+    assert "finished (2) A 4 B 4" in " ".join(shown.inner_text().split())
+    screenshot_outputs(page, "player")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+def test_a_player_plays_a_learner_s_policy_and_shows_what_it_raises(page, lab):
+    write_notebook(lab.root / "lessons" / "own.ipynb", PLAYERS % "OneAtATime(1)")
+    open_lesson(page, "own.ipynb")
+    run_all(page)
+    page.get_by_role("button", name="Play").click()
+    alert = page.get_by_role("alert").filter(has_text="LookupError: B is lost")
+    alert.wait_for(timeout=30_000)
+    text = " ".join(page.locator(OUTPUTS).inner_text().split())
+    assert "step 6" in text
+    assert "finished (1) A 4" in text
+    screenshot_outputs(page, "player-own")
+
+
+def test_moving_the_playground_plans_anew(page, lab):
+    source = "import minibatch as mb\nmb.widgets.Playground()"
+    write_notebook(lab.root / "lessons" / "playground.ipynb", source)
+    open_lesson(page, "playground.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "An idealisation")
+    before = page.locator(OUTPUTS).inner_text()
+    page.get_by_label("slots").select_option("2")
+    scroll_until_seen(page, "Continuous(2)")
+    scroll_until_seen(page, "Dynamic(2")
+    two_slots = page.locator(OUTPUTS).inner_text()
+    page.get_by_label("lengths").select_option("all equal")
+    page.wait_for_function(f"text => {OUTPUT_TEXT} !== text", arg=two_slots)
+    assert before != two_slots
+    screenshot_outputs(page, "playground")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+def test_jupyterlab_does_not_ask_about_news(page):
+    open_lesson(page, "04_continuous_batching.ipynb")
+    assert page.get_by_text("official Jupyter news").count() == 0
+
+
+def test_a_saved_notebook_shows_its_widgets_without_their_kernel(page, lab):
+    write_notebook(lab.root / "lessons" / "slider.ipynb", SLIDER)
+    open_lesson(page, "slider.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "How many slots?")
+    page.get_by_role("slider").press("ArrowRight")
+    with page.expect_response(lambda response: response.request.method == "PUT"):
+        page.keyboard.press("ControlOrMeta+s")
+    page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    page.get_by_role("menuitem", name="Shut Down Kernel", exact=True).click()
+    page.locator("#jp-main-statusbar").get_by_text("No Kernel").wait_for()
+
+    open_lesson(page, "slider.ipynb")
+    scroll_until_seen(page, "How many slots?")
+    screenshot(page, "slider-reopened")
+    assert float(page.get_by_role("slider").get_attribute("aria-valuenow")) == 4
+    no_errors(page)
+
+
+def test_the_scan_sees_what_is_wrong_wherever_it_stands(page, lab):
+    write_notebook(lab.root / "lessons" / "faults.ipynb", FAULTS)
+    open_lesson(page, "faults.ipynb")
+    run_all(page)
+    found = axe_violations(page)
+    assert sum("color-contrast" in line for line in found) == 3
+    assert sum("image-alt" in line for line in found) == 1
+    assert len(found) == 4
+
+
+def write_notebook(path, source, text="# A page"):
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(source)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+
+
+def test_a_kernel_is_stepped_from_barrier_to_barrier(page, lab):
+    write_notebook(lab.root / "lessons" / "stepper.ipynb", STEPPER)
+    open_lesson(page, "stepper.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "barrier 1 of 1")
+    shown = page.locator(OUTPUTS).last
+    assert "cuda.syncthreads()" in shown.inner_text()
+    assert page.locator("img[alt*='turn_round']").count() == 1
+    page.get_by_role("button", name="Step ▶").click()
+    scroll_until_seen(page, "Every thread has returned")
+    page.get_by_role("button", name="◀ Back").focus()
+    page.keyboard.press("Space")
+    scroll_until_seen(page, "barrier 1 of 1")
+    screenshot(page, "kernel-stepper")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+def test_an_exercise_is_edited_checked_mended_and_passes(page, lab):
+    """From the lesson's link to the editor, and back to the button, twice."""
+    link = "[the file](../exercises/ex04_continuous_batching.py)"
+    write_notebook(lab.root / "lessons" / "turn.ipynb", YOUR_TURN, link)
+    open_lesson(page, "turn.ipynb")
+    run_all(page)
+    page.get_by_role("link", name="the file").click()
+    page.locator(".jp-FileEditor .cm-content").wait_for()
+
+    replace_in_editor(page, 'raise NotImplementedError("Exercise 4.1', FIRST_TRY)
+    press_check(page)
+    card = page.locator(".jp-OutputArea-output [role=status]")
+    card.get_by_text("wrong").first.wait_for(timeout=60_000)
+    assert "Only 1 joined" in card.inner_text()
+    screenshot(page, "exercise-wrong")
+
+    replace_in_editor(page, "if self.waiting and", SOLVED_LOOP)
+    press_check(page)
+    card.get_by_text("passed: all public tests").wait_for(timeout=60_000)
+    screenshot(page, "exercise-passed")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+SOLVED_LOOP = """\
+        while (
+            self.waiting
+            and len(self.running) < self.max_batch_size
+            and self.can_grow(self.waiting[0], self.waiting[0].max_num_tokens)
+        ):"""
+
+
+def replace_in_editor(page, old, new):
+    """Type `new` over the line that holds `old`, and save."""
+    page.get_by_role("tab", name="ex04_continuous_batching.py").click()
+    page.locator(".jp-FileEditor .cm-content").click()
+    page.keyboard.press("Control+Home")
+    line = page.locator(".jp-FileEditor .cm-line").filter(has_text=old)
+    for _ in range(20):
+        if line.count():
+            break
+        page.keyboard.press("PageDown")
+    line.click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    page.keyboard.insert_text(new)
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(1000)
+
+
+def press_check(page):
+    """By keyboard: the button has a name, takes the focus, and Enter presses it."""
+    page.get_by_role("tab", name="turn.ipynb").click()
+    button = page.locator("button.jupyter-button").filter(has_text="Check")
+    button.focus()
+    page.keyboard.press("Enter")

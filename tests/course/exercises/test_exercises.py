@@ -1,0 +1,265 @@
+"""Exercises as files: one source, the stubs made from it, and what happens to a learner's copy."""
+
+import ast
+import difflib
+import subprocess
+import zipfile
+
+import pytest
+
+from minibatch.course.exercises import build, learner_file, source
+from minibatch.course.exercises.progress import Progress
+from minibatch.course.setup import ROOT
+
+SOURCE = '''"""Two small tasks."""
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 9.1: Double
+# 2 points, 5 minutes, difficulty 1 of 5
+# lessons/00_start_here.ipynb, "One model, one answer"
+#
+# Return twice the number.
+#
+# HINT Add it
+#      to itself.
+# HINT Or multiply.
+# HINT return 2 * n
+# ---------------------------------------------------------------------------------------------
+def double(n: int) -> int:
+    """double(3) is 6."""
+    # BEGIN SOLUTION
+    return 2 * n
+    # END SOLUTION
+
+
+class Machine:
+    # -----------------------------------------------------------------------------------------
+    # Exercise 9.2: Halve
+    # 1 point, 5 minutes, difficulty 2 of 5
+    # lessons/00_start_here.ipynb, "The way from here"
+    #
+    # Return half.
+    #
+    # HINT a
+    # HINT b
+    # HINT c
+    # -----------------------------------------------------------------------------------------
+    def halve(self, n: int) -> float:
+        # BEGIN SOLUTION
+        half = n / 2
+        return half
+        # END SOLUTION
+'''
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course of one exercise file, in a folder of its own."""
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "solutions" / "ex09_small.py").write_text(SOURCE)
+    monkeypatch.setattr(source, "SOLUTIONS", tmp_path / "solutions")
+    monkeypatch.setenv("MINIBATCH_EXERCISES", str(tmp_path / "exercises"))
+    assert build.main(["build"], tmp_path) == 0
+    return tmp_path
+
+
+def tasks(course):
+    return source.all_tasks(course / "solutions")
+
+
+def test_a_card_is_read_whole(course):
+    task = tasks(course)["9.1"]
+    assert (task.title, task.points, task.minutes, task.difficulty) == ("Double", 2, 5, 1)
+    assert (task.lesson, task.section) == ("00_start_here.ipynb", "One model, one answer")
+    assert task.text == "Return twice the number."
+    assert task.hints == ["Add it\nto itself.", "Or multiply.", "return 2 * n"]
+    assert task.solution == "    return 2 * n"
+
+
+def test_a_stub_has_neither_hints_nor_solution_and_raises_by_name(course):
+    text = (course / "exercises" / "ex09_small.py").read_text()
+    assert "HINT" not in text
+    assert "return 2 * n" not in text
+    namespace = {}
+    exec(text, namespace)
+    with pytest.raises(NotImplementedError, match=r"Exercise 9\.1: Double"):
+        namespace["double"](1)
+    with pytest.raises(NotImplementedError, match=r"Exercise 9\.2"):
+        namespace["Machine"]().halve(1)
+
+
+def test_solving_only_adds_lines_in_the_marked_place(course):
+    path = course / "exercises" / "ex09_small.py"
+    stub = path.read_text()
+    begin, end = source.place(stub, "9.2")
+    lines = stub.splitlines()
+    assert lines[begin - 1].strip() == "# YOUR CODE for Exercise 9.2 begins here"
+    assert len(lines[begin:end]) == 1
+    lines[begin:end] = tasks(course)["9.2"].solution.splitlines()
+    namespace = {}
+    exec("\n".join(lines), namespace)
+    assert namespace["Machine"]().halve(6) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("# 2 points, 5 minutes", "# two points", "lacks its points"),
+        ("# HINT Or multiply.\n", "", "has 2 hints"),
+        ("# Exercise 9.1: Double", "# Task 9.1: Double", "begins outside a task"),
+        ("    # END SOLUTION\n\n\nclass", "\n\nclass", "in another one"),
+        ("Exercise 9.2", "Exercise 9.1", "has a task 9.1 too"),
+    ],
+)
+def test_a_source_that_breaks_the_form_is_refused_by_name(course, old, new, message):
+    assert old in SOURCE
+    (course / "solutions" / "ex09_small.py").write_text(SOURCE.replace(old, new, 1))
+    with pytest.raises(source.SourceError, match=message):
+        source.all_tasks(course / "solutions")
+
+
+def test_build_check_tells_a_stub_that_is_out_of_date(course, capsys):
+    assert build.main(["build", "--check"], course) == 0
+    path = course / "solutions" / "ex09_small.py"
+    path.write_text(SOURCE.replace("twice the", "the doubled"))
+    assert build.main(["build", "--check"], course) == 1
+    assert "exercises/ex09_small.py is not what solutions/" in capsys.readouterr().out.replace(
+        "\\", "/"
+    )
+
+
+def test_reset_of_a_task_keeps_the_other_and_a_copy(course):
+    path = course / "exercises" / "ex09_small.py"
+    solved = path.read_text()
+    for task in tasks(course).values():
+        begin, end = source.place(solved, task.id)
+        lines = solved.splitlines()
+        lines[begin:end] = task.solution.splitlines()
+        solved = "\n".join(lines) + "\n"
+    path.write_text(solved)
+    kept = learner_file.reset([tasks(course)["9.1"]], whole_file=False)
+    assert (kept / "exercises" / "ex09_small.py").read_text() == solved
+    text = path.read_text()
+    assert not source.is_attempted(text, "9.1")
+    assert source.is_attempted(text, "9.2")
+    learner_file.reset([tasks(course)["9.1"]], whole_file=True)
+    assert path.read_text() == source.stub(SOURCE)
+    assert learner_file.reset([tasks(course)["9.1"]], whole_file=True) is None
+
+
+def test_reset_without_marks_says_what_to_do_and_changes_nothing(course):
+    path = course / "exercises" / "ex09_small.py"
+    path.write_text("def double(n):\n    return 2 * n\n")
+    with pytest.raises(ValueError, match=r'lost the marks around exercise 9\.1; reset\("ex09"\)'):
+        learner_file.reset([tasks(course)["9.1"]], whole_file=False)
+    assert path.read_text() == "def double(n):\n    return 2 * n\n"
+
+
+def test_progress_survives_and_knows_when_the_file_has_changed(course):
+    task = tasks(course)["9.1"]
+    Progress().note_verdict(task, "passed", 2, 2)
+    Progress().note_hint(task, 2)
+    entry = Progress()["9.1"]
+    assert (entry.outcome, entry.points, entry.num_hints) == ("passed", 2, 2)
+    assert Progress().is_current(task)
+    (course / "exercises" / "ex09_small.py").write_text("")
+    assert not Progress().is_current(task)
+
+
+def test_a_broken_progress_file_begins_anew(course):
+    (course / "exercises" / "progress.json").write_text('{"9.1": 3}')
+    assert Progress()["9.1"].outcome == ""
+
+
+def test_yours_is_used_once_it_is_written(course, capsys):
+    path = course / "exercises" / "ex09_small.py"
+    assert learner_file.your("double", instead=abs) is abs
+    assert "not written yet" in capsys.readouterr().out
+    path.write_text("def double(n):\n    return 2 * n\n")
+    assert learner_file.your("double", instead=abs)(4) == 8
+    path.write_text("def double(n)\n")
+    assert learner_file.your("double", instead=abs) is abs
+    assert "SyntaxError" in capsys.readouterr().out
+
+
+def test_a_policy_with_one_stub_left_borrows_that_method(course):
+    (course / "exercises" / "ex09_small.py").write_text(
+        "import minibatch as mb\n\n\nclass Mine(mb.Scheduler):\n"
+        "    def plan(self, now):\n        return mb.StepPlan()\n\n"
+        "    def update(self, plan, tokens, now):\n"
+        '        raise NotImplementedError("Exercise 9.2: Halve: not written yet")\n'
+    )
+    import minibatch as mb
+
+    mine = learner_file.your("Mine", instead=mb.Continuous)
+    assert mine.update is mb.Scheduler.update
+    assert mine.__name__ == "Mine"
+
+
+def test_what_is_handed_in_holds_the_exercise_files(course, tmp_path):
+    names = learner_file.hand_in(tmp_path / "handin.zip")
+    assert "ex09_small.py" in names
+    with zipfile.ZipFile(tmp_path / "handin.zip") as archive:
+        assert archive.namelist() == names
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_solved_exercises_survive_a_pull_of_new_lessons(course, tmp_path_factory):
+    """A new file upstream needs nothing; a reworded stub merges, since solving only adds lines."""
+    upstream = course
+    git(upstream, "init", "-q", "-b", "main")
+    git(upstream, "add", "-A")
+    git(upstream, "commit", "-qm", "one")
+    mine = tmp_path_factory.mktemp("mine") / "clone"
+    git(upstream, "clone", "-q", str(upstream), str(mine))
+    path = mine / "exercises" / "ex09_small.py"
+    lines = path.read_text().splitlines()
+    begin, end = source.place(path.read_text(), "9.1")
+    lines[begin:end] = ["    return 2 * n"]
+    path.write_text("\n".join(lines) + "\n")
+
+    (upstream / "solutions" / "ex10_new.py").write_text(
+        SOURCE.replace("Exercise 9.", "Exercise 10.")
+    )
+    (upstream / "exercises" / "ex10_new.py").write_text("")
+    git(upstream, "add", "-A")
+    git(upstream, "commit", "-qm", "a new lesson")
+    git(mine, "pull", "-q")
+
+    reworded = SOURCE.replace("Return half.", "Return one half of it.")
+    (upstream / "exercises" / "ex09_small.py").write_text(source.stub(reworded))
+    git(upstream, "commit", "-qam", "other words")
+    git(mine, "pull", "-q", "--autostash", "--rebase")
+    text = path.read_text()
+    assert "    return 2 * n" in text
+    assert "Return one half of it." in text
+    assert (mine / "exercises" / "ex10_new.py").exists()
+
+
+@pytest.mark.parametrize("stem", source.stems())
+def test_every_stub_is_what_its_source_gives_but_for_the_solutions(stem):
+    text = (ROOT / "solutions" / f"{stem}.py").read_text(encoding="utf-8")
+    stub = source.stub(text)
+    ast.parse(stub)
+    added = [
+        line[2:]
+        for line in difflib.ndiff(text.splitlines(), stub.splitlines())
+        if line.startswith("+ ") and line[2:].strip()
+    ]
+    assert all("YOUR CODE" in line or "raise NotImplementedError" in line for line in added)
+
+
+@pytest.mark.parametrize("task", source.all_tasks().values(), ids=lambda task: task.id)
+def test_every_card_names_a_section_that_is_there(task):
+    page = (ROOT / "lessons" / task.lesson).read_text(encoding="utf-8")
+    assert f" {task.section}" in page
+    assert task.title
+    assert 1 <= task.difficulty <= 5

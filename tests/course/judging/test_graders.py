@@ -1,0 +1,129 @@
+"""The graders themselves: solutions pass, stubs do not, every known-wrong answer is caught by the
+intended test with the intended sentence, and correct answers of another design pass."""
+
+import re
+import shutil
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from minibatch.course.exercises import source
+from minibatch.course.judging import confinement
+from minibatch.course.judging.judge import Options, judge
+from minibatch.course.judging.verdict import NOT_ATTEMPTED
+from minibatch.course.setup import ROOT
+
+GRADERS = ROOT / "tests" / "exercises"
+TASKS = source.all_tasks()
+NEEDS_A_SEAL = pytest.mark.skipif(
+    set(confinement.what_holds()) != set(confinement.SEAL), reason="this system cannot seal a desk"
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A known-wrong or a known-right answer to one task: code that overrides the solved file's."""
+
+    path: Path
+    caught_by: str
+    says: str
+
+    @property
+    def task(self) -> str:
+        return self.path.name.partition("_")[0]
+
+    def into(self, folder: Path) -> None:
+        if self.path.suffix == ".patch":
+            shutil.copyfile(self.path, folder / source.PATCH)
+            return
+        file = folder / TASKS[self.task].file_name
+        with file.open("a", encoding="utf-8") as solved:
+            solved.write("\n\n" + self.path.read_text(encoding="utf-8"))
+
+
+def answers(kind):
+    found = []
+    for path in sorted((GRADERS / kind).iterdir()):
+        if path.suffix in (".py", ".patch"):
+            text = path.read_text(encoding="utf-8")
+            caught_by = re.search(r"^caught by: (\w+)$", text, re.MULTILINE)
+            says = re.search(r"^says: (.+)$", text, re.MULTILINE)
+            found.append(Answer(path, caught_by and caught_by[1], says and says[1]))
+    return found
+
+
+WRONG, RIGHT = answers("wrong"), answers("right")
+
+
+def waves(all_answers):
+    """One answer to each task at a time, since tasks are judged apart: far fewer runs."""
+    by_task = [[a for a in all_answers if a.task == task] for task in TASKS]
+    return [[a for a in wave if a] for wave in zip_longest(*by_task)]
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """Every answer's verdict, judged two waves at a time."""
+
+    def judged(wave):
+        folder = tmp_path_factory.mktemp("submission")
+        shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True)
+        for answer in wave:
+            answer.into(folder)
+        found = judge([TASKS[answer.task] for answer in wave], folder, Options(seconds=10))
+        return dict(zip(wave, found, strict=True))
+
+    with ThreadPoolExecutor(2) as pool:
+        results = pool.map(judged, waves(WRONG) + waves(RIGHT))
+        return {answer: verdict for wave in results for answer, verdict in wave.items()}
+
+
+@pytest.mark.parametrize("answer", WRONG, ids=lambda answer: answer.path.stem)
+def test_a_wrong_answer_is_caught_as_intended(answer, verdicts):
+    problem = verdicts[answer].first_problem
+    assert problem is not None, "it passed"
+    assert problem.name.partition("[")[0] == answer.caught_by
+    assert answer.says in problem.sentence
+    assert verdicts[answer].outcome != NOT_ATTEMPTED
+
+
+@pytest.mark.parametrize("answer", RIGHT, ids=lambda answer: answer.path.stem)
+def test_a_right_answer_of_another_design_passes(answer, verdicts):
+    assert verdicts[answer].first_problem is None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_each_task_has_four_wrong_answers_or_more(task):
+    assert sum(answer.task == task for answer in WRONG) >= 4
+
+
+@pytest.mark.parametrize("task", ["2.3", "3.2", "4.1", "4.2"])
+def test_each_policy_has_two_right_answers_of_another_design(task):
+    assert sum(answer.task == task for answer in RIGHT) >= 2
+
+
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=NEEDS_A_SEAL)])
+def test_the_solutions_earn_every_point(sealed):
+    verdicts = judge(TASKS.values(), ROOT / "solutions", Options(sealed=sealed))
+    for verdict in verdicts:
+        assert verdict.first_problem is None
+        assert verdict.points == verdict.max_points == TASKS[verdict.task].points
+
+
+def test_stubs_earn_nothing_and_are_not_attempted(tmp_path):
+    for stem in source.stems():
+        text = (ROOT / "solutions" / f"{stem}.py").read_text(encoding="utf-8")
+        (tmp_path / f"{stem}.py").write_text(source.stub(text), encoding="utf-8")
+    verdicts = judge(TASKS.values(), tmp_path)
+    assert {verdict.outcome for verdict in verdicts} == {NOT_ATTEMPTED}
+    assert sum(verdict.points for verdict in verdicts) == 0
+
+
+def test_an_empty_submission_passes_nothing(tmp_path):
+    verdicts = judge(TASKS.values(), tmp_path)
+    assert {verdict.outcome for verdict in verdicts} == {NOT_ATTEMPTED}
+    assert Counter(verdict.points for verdict in verdicts) == {0: len(TASKS)}

@@ -1,0 +1,300 @@
+"""The judge and the desk: what goes wrong over there costs a task, and earns nothing."""
+
+import contextlib
+import json
+import os
+import random
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minibatch as mb
+from minibatch.course.exercises import source
+from minibatch.course.judging import confinement
+from minibatch.course.judging.remote import LedScheduler, Pool, RemoteScheduler
+from minibatch.course.judging.student import (
+    DeskError,
+    Died,
+    Limits,
+    NotAttempted,
+    Raised,
+    Student,
+    TimedOut,
+)
+from minibatch.course.judging.values import Array, Strange, pack, unpack
+from minibatch.course.judging.verdict import Wrong
+from minibatch.course.setup import ROOT
+
+TASK = source.Task("3.1", "When is a batch ready", "ex03_dynamic_batching", solution="x")
+
+SEALED = pytest.mark.skipif(
+    set(confinement.what_holds()) != set(confinement.SEAL),
+    reason="this computer cannot seal a desk (Linux with Landlock and seccomp can)",
+)
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Opens desks on code given as text, and closes them."""
+    opened = []
+
+    def open_desk(code, sealed=False, seconds=5.0, memory_gb=1.0, withheld=None):
+        (tmp_path / TASK.file_name).write_text(textwrap.dedent(code), encoding="utf-8")
+        limits = Limits(seconds, int(memory_gb * 2**30))
+        student = Student(tmp_path, TASK, sealed=sealed, limits=limits, withheld=withheld)
+        opened.append(student)
+        return student
+
+    yield open_desk
+    for student in opened:
+        student.close()
+
+
+# Values ------------------------------------------------------------------------------------------
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**200), 2**200) | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text() | st.integers(), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(PLAIN)
+def test_plain_values_come_back_as_they_went(value):
+    assert repr(unpack(pack(value))) == repr(value)
+
+
+def test_a_tensor_travels_with_shape_and_dtype():
+    import torch
+
+    assert unpack(pack(torch.tensor([[1, 2]]))) == Array((1, 2), "int64", [[1, 2]])
+
+
+@pytest.mark.parametrize("value", [{1}, object(), (n for n in "ab"), 10**100, type])
+def test_what_is_not_plain_arrives_as_strange_and_equals_nothing(value):
+    strange = unpack(pack(value))
+    assert isinstance(strange, Strange)
+    assert strange != value
+    assert strange != unpack(pack(value))
+
+
+# What a learner's code may do --------------------------------------------------------------------
+
+
+def test_prints_do_not_mix_with_answers(desk):
+    student = desk("print('hello')\ndef f():\n    print('{\"value\": 1}')\n    return 2\n")
+    assert student.call("f") == 2
+    student.close()
+
+
+def test_an_exception_brings_its_message_and_the_learner_s_lines_only(desk):
+    student = desk("def f(n):\n    return g(n)\n\ndef g(n):\n    return 1 / n\n")
+    with pytest.raises(Raised, match="ZeroDivisionError: division by zero") as raised:
+        student.call("f", 0)
+    assert [(frame["line"], frame["in"]) for frame in raised.value.frames] == [(2, "f"), (5, "g")]
+    assert student.call("f", 2) == 0.5, "the desk is still open"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "says"),
+    [
+        ("def f(:\n", Raised, "SyntaxError"),
+        ("x = 1\n", Raised, "defines no f"),
+        ("def f():\n    raise NotImplementedError('Exercise 3.1: x')", NotAttempted, "3.1"),
+        ("import sys\ndef f():\n    sys.exit()", Raised, "return instead"),
+        ("import os\ndef f():\n    os._exit(0)", Died, "ended by itself, with exit status 0"),
+        ("import ctypes\ndef f():\n    ctypes.string_at(0)", Died, "crashed"),
+        ("def f():\n    return f()", Raised, "RecursionError"),
+        ("import sys\nsys.setrecursionlimit(10**9)\ndef f():\n    return f()", DeskError, ""),
+        ("def f():\n    while True: pass", TimedOut, "no end after 2 s"),
+        ("while True: pass\n", TimedOut, "no end after 2 s"),
+        ("def f():\n    while True: print('x' * 1000)", Died, "printed more than"),
+        ("import os\ndef f():\n    os.close(3); os.close(4)\n    return 1", DeskError, ""),
+        ("import os\nfor n in range(3, 9): os.write(n, b'[1\\n')\ndef f(): pass", DeskError, ""),
+    ],
+)
+def test_each_ends_in_a_sentence(desk, code, kind, says):
+    with pytest.raises(kind) as raised:
+        desk(code, seconds=2).call("f")
+    assert says in str(raised.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nothing interrupts a process gently")
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=SEALED)])
+def test_an_endless_loop_is_named_with_its_line(desk, sealed):
+    code = "def f():\n    n = 1\n    while n:\n        n += 1"
+    with pytest.raises(TimedOut) as raised:
+        desk(code, sealed=sealed, seconds=1).call("f")
+    (frame,) = raised.value.frames
+    assert frame["line"] in (3, 4)
+    assert frame["in"] == "f"
+
+
+def test_an_endless_loop_that_will_not_be_interrupted_ends_too(desk):
+    code = "import time\ndef f():\n    while True:\n        try:\n            time.sleep(9)\n"
+    with pytest.raises(TimedOut) as raised:
+        desk(code + "        except BaseException: pass", seconds=1).call("f")
+    assert raised.value.frames == []
+
+
+@pytest.mark.parametrize("frames", [5, {"line": 1}, ["x"], [{"line": "1"}], None])
+def test_frames_that_no_desk_sends_are_left_out(desk, frames):
+    reply = json.dumps({"error": {"type": "Mine", "message": "x", "frames": frames}})
+    code = f"import os\nfor n in range(3, 9):\n    try: os.write(n, {(reply + chr(10)).encode()!r})"
+    with pytest.raises(Raised, match="Mine: x") as raised:
+        desk(code + "\n    except OSError: pass\ndef f(): pass").call("f")
+    assert raised.value.frames == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is bounded on Linux")
+def test_memory_is_bounded(desk):
+    with pytest.raises(Raised, match="more than 1 GB"):
+        desk("def f():\n    return len(bytearray(2**33))").call("f")
+
+
+def test_the_time_of_a_task_is_over_all_its_calls(desk):
+    student = desk("import time\ndef f():\n    time.sleep(0.8)\n", seconds=2)
+    student.call("f")
+    student.call("f")
+    with pytest.raises(TimedOut):
+        student.call("f")
+    with pytest.raises(TimedOut, match="used up"):
+        student.call("f")
+
+
+def test_what_is_withheld_says_so(desk):
+    student = desk(
+        "import minibatch as mb\ndef f():\n    return mb.Continuous(3)\n",
+        withheld={"minibatch.schedulers.continuous": "Continuous"},
+    )
+    with pytest.raises(Raised, match="mb.Continuous is what this exercise asks for"):
+        student.call("f")
+
+
+ATTACKS = {
+    "reads the solutions": f"open({str(ROOT / 'solutions' / TASK.file_name)!r}).read()",
+    "lists the tests": f"__import__('os').listdir({str(ROOT / 'tests')!r})",
+    "reads a password file": "open('/etc/passwd').read()",
+    "reads the judge's memory": "open(f'/proc/{os.getppid()}/mem', 'rb').read(1)",
+    "writes beside itself": "open('x', 'w')",
+    "writes in the temporary folder": "open('/tmp/minibatch-trace', 'w')",
+    "changes a mode": f"os.chmod({str(ROOT / 'README.md')!r}, 0o777)",
+    "changes a time": f"os.utime({str(ROOT / 'README.md')!r})",
+    "shortens a file": f"os.truncate({str(ROOT / 'README.md')!r}, 0)",
+    "links a file": f"os.symlink({str(ROOT / 'README.md')!r}, 'x')",
+    "removes a file": f"os.remove({str(ROOT / 'README.md')!r})",
+    "forks": "os.fork()",
+    "starts a program": "subprocess.run(['ls'])",
+    "replaces itself": "os.execv('/bin/ls', ['ls'])",
+    "opens a socket": "socket.socket()",
+    "talks to a daemon": "socket.socket(socket.AF_UNIX)",
+    "kills the judge": "os.kill(os.getppid(), 9)",
+    "traces the judge": "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) + 1 or q",
+    "mounts": "ctypes.CDLL(None).mount(b'/', b'/', b'none', 4096, None) + 1 or q",
+}
+
+
+@SEALED
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_sealed_desk_refuses(desk, name, tmp_path):
+    """Every attack raises (the last two call C, which answers −1: `q` is then a NameError)."""
+    before = (ROOT / "README.md").stat()
+    code = "import ctypes, os, socket, subprocess\ndef f():\n    " + ATTACKS[name]
+    with pytest.raises(Raised, match="PermissionError|OSError|FileNotFoundError|NameError"):
+        desk(code, sealed=True).call("f")
+    after = (ROOT / "README.md").stat()
+    assert (before.st_mode, before.st_mtime, before.st_size) == (
+        after.st_mode,
+        after.st_mtime,
+        after.st_size,
+    )
+    assert not Path("/tmp/minibatch-trace").exists()
+
+
+@SEALED
+def test_a_sealed_desk_still_has_torch_threads_and_minibatch(desk):
+    code = """
+    import threading
+    import torch
+    import minibatch as mb
+
+    def f():
+        seen = []
+        thread = threading.Thread(target=seen.append, args=[1])
+        thread.start()
+        thread.join()
+        return seen, float(torch.ones(3).sum()), mb.Static.__name__
+    """
+    assert desk(code, sealed=True, seconds=30, memory_gb=4).call("f") == ([1], 3.0, "Static")
+
+
+# A desk that lies --------------------------------------------------------------------------------
+
+
+class Liar:
+    """Stands in for a Student: answers anything, true or false."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.names = []
+
+    def ask(self, what, **details):
+        if what == "add":
+            self.names.append(details["sequence"]["request_id"])
+        rng = self.rng
+        if rng.random() < 0.1:
+            return self.junk()
+        waiting = [n for n in self.names if rng.random() < 0.5]
+        running = [n for n in self.names if n not in waiting]
+        state = {
+            "rows": [[n, rng.choice([1, 3, 0, -1]), 0] for n in running],
+            "wake_at": rng.choice([None, 0.5, -1, "soon"]),
+            "finished": rng.choice([[], running, None, [1]]),
+            "waiting": waiting,
+            "running": running,
+            "sequences": {n: [0, 3, list(range(rng.randint(0, 3))), False] for n in self.names},
+            "num_free": rng.choice([8, 7, -1, None, True, 10**30]),
+        }
+        for key in list(state):
+            if rng.random() < 0.1:
+                state[key] = self.junk()
+        return state
+
+    def junk(self):
+        junk = [None, True, -1, 10**40, 1.5, "x", [], [[]], {}, {"a": {}}, [{}], [None], ["A", "A"]]
+        return self.rng.choice(junk)
+
+
+@pytest.mark.parametrize("kind", [RemoteScheduler, LedScheduler])
+def test_a_desk_that_lies_is_wrong_and_nothing_else(kind):
+    """The engine's own refusals (ValueError, RuntimeError) are told by the graders as Wrong."""
+    for seed in range(400):
+        with contextlib.suppress(Wrong, DeskError, ValueError, RuntimeError):
+            clock = mb.VirtualClock(1.0)
+            scheduler = kind(Liar(seed), "Mine", 3)
+            engine = mb.Engine(mb.PretendModel(), scheduler, pool=Pool(8, 4), clock=clock)
+            for name in "ABC":
+                engine.add(mb.Request([0, 0, 0], max_tokens=3, request_id=name))
+            for _ in range(10):
+                engine.step()
+
+
+@settings(max_examples=300)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner),
+        max_leaves=15,
+    )
+)
+def test_an_answer_that_is_no_value_is_a_desk_that_died(packed):
+    with contextlib.suppress(Died):
+        Student(ROOT, TASK).unpacked(packed)

@@ -1,0 +1,303 @@
+"""`python -m minibatch doctor`: each finding, its word, its remedy, and the exit status."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from minibatch.course.setup import ROOT, doctor, machine, model_files
+from minibatch.course.setup.bounds import Requirement
+from minibatch.course.setup.environment import VirtualEnvironment
+from minibatch.course.setup.findings import Finding, Status, failed, failure, fine, show, warning
+
+WELL = fine("sky", "blue")
+CLOUDY = warning("sky", "grey", "Take an umbrella.")
+FALLEN = failure("sky", "fallen", "Look for another planet.")
+
+
+def says(finding):
+    def check_sky():
+        yield finding
+
+    return check_sky
+
+
+# Findings
+
+
+@pytest.mark.parametrize(
+    ("finding", "symbol", "word"),
+    [(WELL, "✓", "OK"), (CLOUDY, "!", "warning"), (FALLEN, "✗", "failure")],
+)
+def test_a_line_has_a_symbol_a_word_and_what_to_do(finding, symbol, word, capsys):
+    show(finding)
+    first, *more = capsys.readouterr().out.splitlines()
+    assert first.split()[:3] == [symbol, word, "sky"]
+    assert [line.strip() for line in more] == ([finding.to_do] if finding.to_do else [])
+
+
+def test_a_console_that_cannot_print_a_tick_gets_plain_letters(monkeypatch, tmp_path):
+    with open(tmp_path / "console", "w+", encoding="cp437") as console:
+        monkeypatch.setattr(sys, "stdout", console)
+        show(FALLEN)
+        console.seek(0)
+        assert console.read().split()[0] == "x"
+
+
+def test_what_is_not_fine_must_say_what_to_do():
+    with pytest.raises(ValueError, match="says what to do"):
+        Finding("sky", Status.WARNING, "grey")
+    with pytest.raises(ValueError, match="says what to do"):
+        Finding("sky", Status.OK, "blue", "Enjoy.")
+
+
+@pytest.mark.parametrize(
+    ("findings", "status", "closing"),
+    [
+        ([WELL], 0, "All is well."),
+        ([WELL, CLOUDY], 0, "Nothing stands in the way; 1 to know about."),
+        ([CLOUDY, FALLEN], 1, "1 to mend first, 1 to know about."),
+    ],
+)
+def test_the_doctor_fails_on_failures_only(findings, status, closing, monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "CHECKS", [says(finding) for finding in findings])
+    assert doctor.main([]) == status
+    assert capsys.readouterr().out.splitlines()[-1] == closing
+
+
+def test_json_holds_the_same_findings(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "CHECKS", [says(WELL), says(FALLEN)])
+    assert doctor.main(["--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == [
+        {"topic": "sky", "status": "OK", "seen": "blue", "to_do": ""},
+        {"topic": "sky", "status": "failure", "seen": "fallen", "to_do": FALLEN.to_do},
+    ]
+
+
+def test_a_check_that_breaks_is_a_finding_and_the_rest_goes_on():
+    def check_ground():
+        raise ZeroDivisionError("no ground")
+        yield
+
+    broken, after = doctor.examine([check_ground, says(WELL)])
+    assert (broken.topic, broken.status) == ("ground", Status.FAILURE)
+    assert "ZeroDivisionError: no ground" in broken.seen
+    assert after is WELL
+
+
+# Where it runs
+
+
+def test_without_any_package_the_doctor_still_works():
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "from minibatch.course.setup import doctor; sys.exit(doctor.main(['--json']))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = {entry["topic"]: entry for entry in json.loads(done.stdout)}
+    assert {"system", "Python", "memory", "disk", "GPU", "model"} <= set(found)
+    assert found["environment"]["status"] == "warning"
+    assert "not installed yet" in found["environment"]["seen"]
+    assert "python -m minibatch setup" in found["environment"]["to_do"]
+
+
+def test_here_nothing_but_the_environment_itself_can_be_wrong():
+    tolerated = {"model", "memory"}  # a checkout in the making, a machine under load
+    found = list(doctor.examine(doctor.CHECKS))
+    assert not failed(finding for finding in found if finding.topic not in tolerated)
+    assert {"system", "Python", "disk", "PyTorch", "GPU", "kernel", "widgets"} <= {
+        finding.topic for finding in found
+    }
+
+
+def test_a_package_outside_its_bounds_is_named_with_both(monkeypatch):
+    monkeypatch.setattr(doctor, "unmet", lambda root: [Requirement("pytest", ">=99")])
+    (found,) = doctor.check_environment()
+    assert (found.topic, found.status) == ("pytest", Status.WARNING)
+    assert found.seen.endswith("the course needs >=99")
+    assert "pip install -r requirements.txt" in found.to_do
+
+
+def test_metadata_that_a_build_left_in_the_checkout_is_no_installation(monkeypatch, tmp_path):
+    left = tmp_path / "minibatch.egg-info"
+    left.mkdir()
+    (left / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: minibatch\nVersion: 0.1.0\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(doctor, "is_installed", lambda: True)
+    (found,) = doctor.check_package()
+    assert found.status is Status.OK
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    (found,) = doctor.check_package()
+    assert found.status is Status.WARNING
+    assert f"pip install -e {tmp_path}" in found.to_do
+
+
+def test_a_stale_venv_is_told_how_to_be_finished(monkeypatch, tmp_path):
+    venv = VirtualEnvironment(tmp_path)
+    venv.folder.mkdir()
+    venv.mark_unfinished()
+    (tmp_path / "requirements.txt").touch()
+    monkeypatch.setattr(sys, "prefix", str(venv.folder))
+    monkeypatch.setattr(doctor, "VirtualEnvironment", lambda: venv)
+    monkeypatch.setattr(doctor, "unmet", lambda root: [])
+    _, found = doctor.check_environment()
+    assert (found.topic, found.status) == (".venv", Status.WARNING)
+
+
+# PyTorch and the GPU
+
+
+def torch_check(monkeypatch, *, gpu, output, status=0):
+    done = subprocess.CompletedProcess([], status, stdout=output, stderr=output)
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *arguments, **keywords: done)
+    monkeypatch.setattr(machine, "gpu_name", lambda: gpu)
+    monkeypatch.setattr(doctor, "unmet", lambda root, extras: [])
+    return list(doctor.check_torch())
+
+
+@pytest.mark.parametrize(
+    ("gpu", "output", "status", "said"),
+    [
+        (None, "None False\n", Status.OK, "no NVIDIA GPU"),
+        ("H200", "13.0 True\n", Status.OK, "H200, CUDA 13.0"),
+        ("H200", "None False\n", Status.WARNING, "built for the CPU"),
+        ("H200", "13.0 False\n", Status.WARNING, "cannot use it"),
+    ],
+)
+def test_the_gpu_and_the_build_of_pytorch_are_held_together(monkeypatch, gpu, output, status, said):
+    _, found = torch_check(monkeypatch, gpu=gpu, output=output)
+    assert found.status is status
+    assert said in found.seen
+
+
+def test_a_gpu_without_the_kernels_compiler_is_a_warning(monkeypatch):
+    missing = [Requirement("numba-cuda", ">=0.30,<0.31")]
+    torch_check(monkeypatch, gpu="H200", output="13.0 True")
+    monkeypatch.setattr(doctor, "unmet", lambda root, extras: missing)
+    *_, found = doctor.check_torch()
+    assert found.status is Status.WARNING
+    assert "--numba-cuda" in found.to_do
+
+
+def test_a_pytorch_that_does_not_start_is_a_failure_with_its_last_words(monkeypatch):
+    output = "Traceback\nOSError: [WinError 126] c10.dll"
+    (found,) = torch_check(monkeypatch, gpu=None, output=output, status=1)
+    assert found.status is Status.FAILURE
+    assert "OSError: [WinError 126] c10.dll" in found.seen
+
+
+# Jupyter
+
+
+def test_a_kernel_of_another_python_is_a_failure_that_names_it(monkeypatch, tmp_path):
+    spec = tmp_path / "kernels" / "python3"
+    spec.mkdir(parents=True)
+    argv = ["/opt/other/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    text = json.dumps({"argv": argv, "display_name": "Python 3", "language": "python"})
+    (spec / "kernel.json").write_text(text)
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    (found,) = doctor.check_kernel()
+    assert found.status is Status.FAILURE
+    assert "/opt/other/bin/python" in found.seen
+    assert str(spec) in found.seen
+
+
+def test_widgets_of_two_ages_are_a_failure(monkeypatch):
+    asked = ["comm>=0.1.3", "jupyterlab_widgets~=99.0.1", 'pytest; extra == "test"']
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: asked)
+    (found,) = doctor.check_widgets()
+    assert found.status is Status.FAILURE
+    assert "jupyterlab_widgets ~=99.0.1" in found.seen
+
+
+def test_widgets_without_their_half_in_the_browser_are_a_failure(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_labextensions", lambda: [str(tmp_path)])
+    (found,) = doctor.check_widgets()
+    assert found.status is Status.FAILURE
+    assert "jupyterlab-manager" in found.seen
+
+
+# The model
+
+
+@pytest.fixture
+def weights(monkeypatch, tmp_path):
+    """A folder with a model of one tensor of eight bytes."""
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    content = len(header).to_bytes(8, "little") + header + bytes(8)
+    (tmp_path / "model.safetensors").write_bytes(content)
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_text("{}")
+    monkeypatch.setattr(model_files, "WEIGHTS", tmp_path)
+    monkeypatch.delenv("MINIBATCH_MODEL", raising=False)
+    return tmp_path
+
+
+def test_a_whole_model_is_fine(weights):
+    assert [finding.status for finding in model_files.check_model()] == [Status.OK]
+
+
+@pytest.mark.parametrize("damage", ["cut", "pointer", "empty"])
+def test_a_damaged_model_is_a_failure(weights, damage):
+    file = weights / "model.safetensors"
+    whole = file.read_bytes()
+    pointer = b"version https://git-lfs.github.com/spec/v1\n"
+    file.write_bytes({"cut": whole[:-3], "pointer": pointer, "empty": b""}[damage])
+    (found,) = model_files.check_model()
+    assert found.status is Status.FAILURE
+    assert "damaged" in found.seen
+
+
+def test_a_missing_file_of_the_model_is_named(weights):
+    (weights / "tokenizer.json").unlink()
+    (found,) = model_files.check_model()
+    assert found.status is Status.FAILURE
+    assert "tokenizer.json is missing" in found.seen
+
+
+def test_another_model_in_the_environment_is_mentioned(weights, monkeypatch):
+    monkeypatch.setenv("MINIBATCH_MODEL", "HuggingFaceTB/SmolLM2-135M-Instruct")
+    said, _ = model_files.check_model()
+    assert said.status is Status.WARNING
+    assert "SmolLM2" in said.seen
+
+
+# The machine
+
+
+def test_little_memory_is_a_warning_with_the_number(monkeypatch):
+    monkeypatch.setattr(machine, "available_bytes", lambda: 700_000_000)
+    found = machine.memory()
+    assert found.status is Status.WARNING
+    assert "0.7 GB free" in found.seen
+
+
+def test_an_nvidia_smi_that_fails_is_no_gpu(monkeypatch):
+    def fail(*arguments, **keywords):
+        raise subprocess.CalledProcessError(9, "nvidia-smi")
+
+    monkeypatch.setattr(machine.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(machine.subprocess, "run", fail)
+    assert machine.gpu_name() is None
+
+
+# The processors
+
+
+@pytest.mark.parametrize(
+    ("cores", "load", "status"),
+    [(2, 0.3, Status.OK), (2, 1.9, Status.WARNING), (8, 3.0, Status.OK), (1, 1.0, Status.OK)],
+)
+def test_busy_cores_are_a_warning_with_a_way_out(monkeypatch, cores, load, status):
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(machine.os, "getloadavg", lambda: (load, 9.0, 9.0), raising=False)
+    found = machine.processors()
+    assert found.status is status
+    assert ("OMP_NUM_THREADS=1" in (found.to_do or "")) == (status is Status.WARNING)
+
+
+def test_where_no_load_can_be_read_the_cores_are_counted(monkeypatch):
+    monkeypatch.delattr(machine.os, "getloadavg", raising=False)
+    assert machine.processors().status is Status.OK

@@ -1,0 +1,216 @@
+"""After an exception anywhere in the loop, the next step goes on, or `reset` begins anew."""
+
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import minibatch as mb
+
+PACKAGE = Path(mb.__file__).parent
+REQUESTS = {"A": (5, 4), "B": (3, 6), "C": (6, 2)}  # prompt and answer, tokens
+POLICIES = {
+    "static": lambda: mb.Static(max_batch_size=2),
+    "continuous": lambda: mb.Continuous(max_batch_size=3),
+    "chunked": lambda: mb.Continuous(max_batch_size=3, max_batch_tokens=4),
+}
+
+
+class Answering(mb.PretendModel):
+    """Its tokens follow from the prompt and the place, so a token lost or doubled shows."""
+
+    vocab_size = 100
+
+    def runner(self, pool, attention):
+        return self
+
+    def run(self, plan):
+        rows = [(row.sequence, row.reaches_end) for row in plan.rows]
+        return [[answer(s.token_ids[0], s.num_output_tokens)] if end else [] for s, end in rows]
+
+
+def answer(first, place):
+    return (7 * first + 3 * place) % 89 + 10
+
+
+def request(name):
+    prompt, tokens = REQUESTS[name]
+    return mb.Request([ord(name) - 60] * prompt, max_tokens=tokens, request_id=name)
+
+
+def engine_of(scheduler):
+    """Six blocks of 2 tokens: enough for any of the three, not for all."""
+    clock = mb.VirtualClock()
+    return mb.Engine(Answering(), scheduler, num_blocks=6, block_size=2, clock=clock)
+
+
+def serve(engine):
+    while engine.has_work:
+        engine.step()
+        engine.check_invariants()
+
+
+def assert_all_served(engine):
+    assert engine.pool.num_free == engine.pool.num_blocks
+    assert Counter(c.request_id for c in engine.trace.completions) == dict.fromkeys(REQUESTS, 1)
+    for completion in engine.trace.completions:
+        first, length = ord(completion.request_id) - 60, REQUESTS[completion.request_id][1]
+        assert completion.token_ids == [answer(first, place) for place in range(length)]
+        assert len(completion.token_times) == length
+        assert completion.finish_reason == "length"
+    assert engine.trace.summary()["num_requests"] == len(REQUESTS)
+
+
+@contextmanager
+def lines_watched(act):
+    """Call act(file, line) before every line of the engine's rooms that is executed."""
+
+    def watch(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if PACKAGE not in path.parents:
+            return None
+        if event == "line":
+            act(path.name, frame.f_lineno)
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def places(make):
+    """Every line of a whole run, with the first two times that it is executed."""
+    seen = Counter()
+    engine = engine_of(make())
+    for name in REQUESTS:
+        engine.add(request(name))
+    with lines_watched(lambda *place: seen.update([place])):
+        serve_once(engine)
+    return [(place, nth) for place, times in seen.items() for nth in range(min(times, 2))]
+
+
+def serve_once(engine):
+    while engine.has_work:
+        engine.step()
+
+
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+def test_a_keyboard_interrupt_before_any_line_loses_nothing(make):
+    for place, nth in places(make):
+        engine = engine_of(make())
+        for name in REQUESTS:
+            engine.add(request(name))
+        times = Counter()
+
+        def interrupt(*here, place=place, nth=nth, times=times):
+            times.update([here])
+            if here == place and times[here] == nth + 1:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), lines_watched(interrupt):
+            serve_once(engine)
+        serve(engine)
+        assert_all_served(engine)
+
+
+def broken(engine, where):
+    """Make one call that the loop makes raise, once; the call itself may have been made before."""
+    owner, name, when = where
+    target = owner(engine)
+    method, calls = getattr(target, name), []
+
+    def fail(*arguments, **keywords):
+        calls.append(name)
+        if len(calls) == 2:
+            if when == "after":
+                method(*arguments, **keywords)
+            raise RuntimeError(f"a fault in {name}")
+        return method(*arguments, **keywords)
+
+    setattr(target, name, fail)
+
+
+CALLS = {
+    "scheduler": ("add", "plan", "check", "update", "retire", "release", "admit", "grow"),
+    "pool": ("allocate", "free"),
+    "runner": ("run",),
+    "clock": ("tick",),
+    "trace": ("record", "complete"),
+}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("owner", "name"), [(owner, name) for owner, names in CALLS.items() for name in names]
+)
+def test_after_a_fault_in_any_call_the_next_step_goes_on(owner, name, when, monkeypatch):
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    for each in REQUESTS:
+        engine.add(request(each))
+    broken(engine, (lambda e: getattr(e, owner), name, when))
+    with pytest.raises(RuntimeError, match="a fault in"):
+        serve(engine)
+    serve(engine)
+    assert_all_served(engine)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(owner, name) for owner, names in CALLS.items() for name in names]
+)
+def test_after_a_fault_in_any_call_reset_begins_anew(owner, name):
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    for each in REQUESTS:
+        engine.add(request(each))
+    broken(engine, (lambda e: getattr(e, owner), name, "after"))
+    with pytest.raises(RuntimeError, match="a fault in"):
+        serve(engine)
+    engine.reset()
+    assert not engine.has_work
+    assert engine.pool.num_free == engine.pool.num_blocks
+    engine.run(request(name) for name in REQUESTS)
+    assert_all_served(engine)
+
+
+def test_a_callback_that_raises_leaves_the_step_taken():
+    engine = engine_of(mb.Continuous(max_batch_size=3))
+    engine.on_step(lambda record: 1 / 0)
+    for name in REQUESTS:
+        engine.add(request(name))
+    while engine.has_work:
+        with pytest.raises(ZeroDivisionError):
+            engine.step()
+        engine.check_invariants()
+    assert_all_served(engine)
+
+
+class AddsAnother(mb.Continuous):
+    """A policy that has the engine take in a request while it is handed another."""
+
+    def add(self, sequence):
+        super().add(sequence)
+        if sequence.request_id == "A":
+            self.engine.add(request("B"))
+
+
+def test_a_request_added_while_another_is_handed_over_is_served_once():
+    scheduler = AddsAnother(max_batch_size=3)
+    engine = scheduler.engine = engine_of(scheduler)
+    engine.add(request("A"))
+    engine.add(request("C"))
+    serve(engine)
+    assert_all_served(engine)
+
+
+def test_a_request_given_up_before_it_arrives_never_does():
+    engine = engine_of(mb.Continuous(max_batch_size=3))
+    engine.add(mb.Request([1], max_tokens=2, arrival_time=5.0, request_id="late"))
+    engine.add(mb.Request([1], max_tokens=2, arrival_time=9.0, request_id="later"))
+    engine.abort("late")
+    serve(engine)
+    assert [c.finish_reason for c in engine.trace.completions] == ["abort", "length"]
+    assert [row.request_id for step in engine.trace.steps for row in step.rows] == ["later"] * 2

@@ -1,0 +1,87 @@
+"""What is drawn of a kernel: its accesses, its source, its barriers."""
+
+import faulty_kernels
+import numpy as np
+import pytest
+from lab_scene import line_of, scene
+from matplotlib.figure import Figure
+from numba import cuda
+
+from minibatch import kernel_lab as lab
+from minibatch import plots
+from minibatch.widgets import KernelStepper
+
+
+@pytest.fixture(scope="module")
+def report():
+    return lab.run(faulty_kernels.right, 2, 8, *scene())
+
+
+def strided(x, out):
+    out[cuda.threadIdx.x] = x[cuda.threadIdx.x * 8]
+
+
+def test_a_warps_access_names_what_is_asked_and_what_is_moved():
+    report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
+    line = line_of(strided, "x[cuda")
+    apart, together = (plots.warp_access(report, name, line) for name in ("x", "out"))
+    assert "32 lanes ask for 128 bytes and move 1,024: 12% is used" in apart.alt
+    assert "32 lanes ask for 128 bytes and move 128: 100% is used" in together.alt
+    assert len(apart.axes[0].patches) == 32
+    with pytest.raises(ValueError, match="line 1 does not touch x"):
+        plots.warp_access(report, "x", 1)
+
+
+def test_a_walk_over_the_block_table_shows_the_order_of_blocks(report):
+    figure = plots.block_table_walk(report, "keys")
+    assert "keys, block by block: A 2 → 0; B 3" in figure.alt
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["A5", "A6", "A1", "A2", "A3", "A4", "B1", "B2", "B3"]  # from block 0 down
+
+
+def test_a_slot_that_several_rows_read_is_hatched():
+    arguments = list(scene())
+    arguments[3] = np.array([[2, 0], [2, 0]])
+    figure = plots.block_table_walk(lab.run(faulty_kernels.right, 2, 8, *arguments), "keys")
+    assert "(hatched: 3 slots that several rows read)" in figure.axes[0].get_xlabel()
+
+
+def test_the_source_is_drawn_with_its_costs_and_faults(report):
+    figure = plots.source_heat(report)
+    assert "no fault" not in figure.alt
+    assert f"line {line_of(faulty_kernels.right, 'score +=')} moves" in figure.alt
+    broken = lab.run(faulty_kernels.off_by_one_tail, 2, 8, *scene())
+    figure = plots.source_heat(broken)
+    assert "; 1 fault." in figure.alt
+    marked = [text.get_text() for text in figure.axes[0].texts if "✗" in text.get_text()]
+    assert marked == [f"✗ {line_of(faulty_kernels.off_by_one_tail, '# here')}"]
+
+
+@pytest.mark.parametrize("draw", ["warp_access", "block_table_walk", "source_heat"])
+def test_they_draw_into_axes_of_ones_own(report, draw):
+    line = line_of(faulty_kernels.right, "score +=")
+    more = {"warp_access": ("keys", line), "block_table_walk": ("keys",)}.get(draw, ())
+    axis = Figure().subplots()
+    assert getattr(plots, draw)(report, *more, ax=axis) is axis.figure
+
+
+def test_a_stepper_goes_from_barrier_to_barrier_and_back(report):
+    stepper = KernelStepper(report)
+    assert "barrier 1 of 2" in stepper.view.value
+    assert stepper.back_button.disabled
+    stepper.step_button.click()
+    assert "barrier 2 of 2" in stepper.view.value
+    assert "keys 48" in stepper.view.value  # six tokens of eight numbers since the first barrier
+    stepper.thread.value = 3
+    assert "thread 3</b>: row = 0, thread = 3" in stepper.view.value
+    stepper.step_button.click()
+    assert "Every thread has returned" in stepper.view.value
+    assert stepper.step_button.disabled
+    stepper.back_button.click()
+    assert "barrier 2 of 2" in stepper.view.value
+    assert stepper._repr_mimebundle_()["text/html"] == stepper.view.value
+
+
+def test_a_stepper_wants_a_block_that_was_watched():
+    with pytest.raises(ValueError, match="watched no block"):
+        KernelStepper(lab.run(faulty_kernels.right, 2, 8, *scene(), watch=(7, 0, 0)))

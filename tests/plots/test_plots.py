@@ -1,0 +1,234 @@
+"""Pictures are drawn from records, say what they found, and bring alt text along."""
+
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import minibatch as mb
+from minibatch.bench.measure import StepTime, TokenCost
+from minibatch.plots.picture import COLOURS, colour_of, ink_on
+from minibatch.simulator.cost import Roof
+
+
+@pytest.fixture(scope="module")
+def traces(tiny_model):
+    """Two short requests and a long one, on two slots, under two policies."""
+    found = {}
+    for scheduler in (mb.Static(2), mb.Continuous(2)):
+        engine = mb.Engine(tiny_model, scheduler, attention="gather")
+        requests = [
+            mb.Request([2, 3, 4], max_tokens=n, ignore_eos=True, request_id=name)
+            for name, n in (("A", 20), ("B", 60), ("C", 20))
+        ]
+        engine.run(requests)
+        found[type(scheduler).__name__] = engine.trace
+    return found
+
+
+def bars(axis):
+    """(slot, first step, steps, hatch) of every bar drawn."""
+    return {
+        (round(bar.get_y() + bar.get_height() / 2), bar.get_x(), bar.get_width(), bar.get_hatch())
+        for bar in axis.patches
+    }
+
+
+def test_timeline_draws_every_span_in_its_slot(traces):
+    static, continuous = mb.plots.timeline(traces).axes
+    assert bars(static) == {
+        *{(0, 0, 1, "/////"), (0, 1, 19, None), (0, 20, 40, "xxx")},  # A, then its padding
+        *{(1, 0, 1, "/////"), (1, 1, 59, None)},  # B
+        *{(0, 60, 1, "/////"), (0, 61, 19, None)},  # C
+    }
+    assert bars(continuous) == {
+        *{(0, 0, 1, "/////"), (0, 1, 19, None)},
+        *{(1, 0, 1, "/////"), (1, 1, 59, None)},
+        *{(0, 20, 1, "/////"), (0, 21, 19, None)},
+    }
+
+
+def test_a_timeline_says_what_it_found_in_title_and_alt_text(traces):
+    figure = mb.plots.timeline(traces)
+    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    assert titles[0] == "Static: 80 steps, 29% of rows are padding, 12% of slots empty"
+    assert titles[1] == "Continuous: 60 steps, no padding rows, 17% of slots empty"
+    assert all(title in figure.alt for title in titles)
+
+
+def test_a_picture_in_a_notebook_is_an_image_with_alt_text(traces):
+    figure = mb.plots.timeline(traces["Static"])
+    shown = figure._repr_html_()
+    assert shown.startswith('<img src="data:image/svg+xml;base64,')
+    assert 'alt="Slots by steps. 80 steps' in shown
+
+
+def test_the_same_run_gives_the_same_file(traces):
+    assert mb.plots.timeline(traces).to_svg() == mb.plots.timeline(traces).to_svg()
+
+
+def test_a_timeline_can_be_drawn_into_ones_own_axes(traces):
+    own = Figure()
+    FigureCanvasAgg(own)
+    axes = list(own.subplots(2, 1))
+    assert mb.plots.timeline(traces, ax=axes) is own
+    assert all(axis.patches for axis in axes)
+    own.canvas.draw()
+
+
+def test_a_request_keeps_its_colour_and_letters_share_theirs_with_their_rounds():
+    assert colour_of("A") == colour_of("A2") == colour_of("A17")
+    assert len({colour_of(letter) for letter in "ABCDEFGH"}) == 8
+    assert colour_of("request-3") == colour_of("request-11") != colour_of("request-4")
+    assert colour_of("someone").startswith("#")
+
+
+def rows_filled(axis):
+    """The steps of a staircase: {label: heights}."""
+    return {patch.get_label(): list(patch.get_data().values) for patch in axis.patches}
+
+
+def test_a_staircase_counts_useful_rows_and_all_rows(traces):
+    static, continuous = mb.plots.staircase(traces).axes
+    useful = [2] * 20 + [1] * 40 + [1] * 20
+    assert rows_filled(static)["rows that yield a token"] == useful
+    assert rows_filled(static)["padding rows"] == [2] * 60 + [1] * 20
+    assert continuous.get_title(loc="left") == "Continuous: every row yields a token"
+    assert static.get_title(loc="left") == f"Static: {100 / 140:.1%} of rows yield a token"
+
+
+def test_waits_are_queue_then_first_then_last_token(traces):
+    trace = traces["Static"]
+    (axis,) = mb.plots.waits(trace).axes
+    bars = [bar for bar in axis.patches if bar.get_width() > 0 or bar.get_hatch() == "..."]
+    third = trace.completions[-1]
+    assert third.request_id == "C"
+    queued, first, rest = bars[6:9]
+    assert queued.get_width() == pytest.approx(third.first_scheduled_time - third.arrival_time)
+    assert first.get_x() + first.get_width() == pytest.approx(third.ttft)
+    assert rest.get_x() + rest.get_width() == pytest.approx(third.e2e)
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["A", "B", "C"]
+
+
+TIMES = [
+    StepTime(batch_size, context, 0.001, 0.001 * batch_size, 0.002)
+    for context in (64, 1000)
+    for batch_size in (1, 8)
+]
+
+
+def test_step_times_are_stacked_by_cause_and_labelled_with_throughput():
+    short, long = mb.plots.step_times(TIMES).axes
+    tops = sorted({round(bar.get_y() + bar.get_height(), 6) for bar in short.patches})
+    assert tops == [1.0, 2.0, 4.0, 9.0, 11.0]
+    assert [text.get_text() for text in short.texts] == ["250", f"{8 / 0.011:,.0f}"]
+    assert long.get_title(loc="left") == "1,000 tokens of context:\n8× the rows take 2.8× the time"
+    assert len({bar.get_hatch() for bar in short.patches}) == 3
+
+
+def test_token_costs_are_two_curves_and_their_ratio():
+    costs = [TokenCost(100, 0.002, 0.010), TokenCost(1000, 0.003, 0.060)]
+    (axis,) = mb.plots.token_costs(costs).axes
+    uncached, cached = axis.get_lines()
+    assert list(uncached.get_ydata()) == [10, 60]
+    assert list(cached.get_ydata()) == [2, 3]
+    assert "After 1,000 tokens, the next one costs 20 times" in axis.get_title(loc="left")
+
+
+def test_a_roofline_has_its_knee_where_arithmetic_takes_over():
+    roof = Roof("card", 100e9, 1e12, "made up")
+    figure = mb.plots.roofline([roof], {"steps": [(0.5, 20e9, "batch 1"), (4.0, 90e9, "")]})
+    (axis,) = figure.axes
+    line, points = axis.get_lines()
+    assert max(line.get_ydata()) == 1e12
+    assert list(points.get_xdata()) == [0.5, 4.0]
+    assert axis.get_title(loc="left") == (
+        "card can do 10 FLOPs for each byte it reads; steps, batch 1: 0.5"
+    )
+
+
+def test_a_window_is_drawn_against_first_tokens_and_fill():
+    runs = {w: {"ttft_mean_s": 1 + w, "batch_fill": 0.5 + w / 10} for w in (0, 1, 2)}
+    first, fill = mb.plots.window_tradeoff({"quiet": runs}).axes
+    assert list(first.get_lines()[0].get_ydata()) == [1, 2, 3]
+    assert list(fill.get_lines()[0].get_ydata()) == pytest.approx([50, 60, 70])
+    assert "quiet: first tokens after 1.00 s with a window of 0 s, after 3.00 s with 2 s" in (
+        first.get_title(loc="left")
+    )
+
+
+PICTURES = {
+    "timeline": lambda t, ax=None: mb.plots.timeline(t["Static"], ax=ax),
+    "staircase": lambda t, ax=None: mb.plots.staircase(t["Static"], ax=ax),
+    "waits": lambda t, ax=None: mb.plots.waits(t["Static"], ax=ax),
+    "step_times": lambda t, ax=None: mb.plots.step_times(TIMES[:2], ax=ax),
+    "token_costs": lambda t, ax=None: mb.plots.token_costs([TokenCost(9, 1.0, 2.0)], ax=ax),
+    "roofline": lambda t, ax=None: mb.plots.roofline([Roof("card", 1e9, 1e10, "")], ax=ax),
+}
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_every_picture_has_a_finding_units_and_alt_text(traces, draw):
+    figure = draw(traces)
+    (axis,) = figure.axes
+    assert len(axis.get_title(loc="left")) > 10
+    assert axis.get_xlabel()
+    assert axis.get_ylabel()
+    assert axis.get_title(loc="left").split("\n")[0] in figure.alt
+    assert figure.get_facecolor() == (1, 1, 1, 1)  # a white card, in dark themes too
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_every_picture_can_be_drawn_into_ones_own_axes(traces, draw):
+    own = Figure()
+    FigureCanvasAgg(own)
+    axis = own.subplots()
+    assert draw(traces, ax=axis) is own
+    assert axis.get_title(loc="left")
+    own.canvas.draw()
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_nothing_of_a_picture_is_cut_off_at_half_size(traces, draw):
+    figure = draw(traces)
+    figure.set_dpi(50)
+    FigureCanvasAgg(figure).draw()
+    width, height = figure.canvas.get_width_height()
+    for axis in figure.axes:
+        box = axis.get_tightbbox()
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= width + 1
+        assert box.y1 <= height + 1
+
+
+def test_axes_too_few_or_too_many_are_refused(traces):
+    with pytest.raises(ValueError, match="1 axes given; this picture has 2 panels"):
+        mb.plots.timeline(traces, ax=Figure().subplots())
+
+
+def luminance(colour):
+    """Relative luminance as WCAG 2 defines it."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_letters_on_a_request_s_colour_can_be_read(colour):
+    low, high = sorted((luminance(colour), luminance(ink_on(colour))))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_two_plans_are_drawn_with_the_step_where_they_part():
+    def run(policy):
+        engine = mb.Engine(mb.PretendModel(), policy, clock=mb.VirtualClock(1.0))
+        asks = [("A", 2), ("B", 5), ("C", 3)]
+        engine.run(mb.Request([0] * 4, max_tokens=n, request_id=name) for name, n in asks)
+        return engine.trace
+
+    static, continuous = run(mb.Static(2)), run(mb.Continuous(2))
+    figure = mb.plots.plan_difference(static, continuous, names=("Static", "Continuous"))
+    assert "The plans part at step 3" in figure.alt
+    assert "Static" in figure.alt
+    same = mb.plots.plan_difference(static, run(mb.Static(2)))
+    assert "The same plan, step for step" in same.alt

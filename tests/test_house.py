@@ -1,0 +1,116 @@
+"""The house: its rooms are small enough to read, and its arrows point one way."""
+
+import ast
+import io
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+import minibatch
+
+PACKAGE = Path(minibatch.__file__).parent
+ROOT = PACKAGE.parent
+MOST_LINES_OF_A_FILE = 260  # blank lines and comments too: what somebody scrolls through
+
+READING_PATH = """engine/engine.py schedulers/base.py schedulers/sequential.py schedulers/static.py
+    schedulers/dynamic.py schedulers/continuous.py core/plan.py core/request.py memory/blocks.py"""
+ON_THE_DEVICE = "simple.py tiled.py write_kv.py shim.py"
+HOST_SIDE = "__init__.py gpu.py paged_attention.py validation.py"
+
+
+def within(folder, names):
+    return [PACKAGE / folder / name for name in names.split()]
+
+
+MOST_CODE = {
+    "the reading path": (900, within("", READING_PATH)),
+    "what runs on the device": (650, within("attention/cuda", ON_THE_DEVICE)),
+    "its host side": (350, within("attention/cuda", HOST_SIDE)),
+    "the kernel lab": (950, sorted((PACKAGE / "kernel_lab").glob("*.py"))),
+}
+
+
+def code_lines(source):
+    """Lines with code on them: not blank, not only a comment, not part of a docstring."""
+    lines = set()
+    nothing = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
+    }
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in nothing:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            lines -= set(range(node.lineno, node.end_lineno + 1))
+    return len(lines)
+
+
+def committed(path):
+    """As the course has it: exercise 4.3 has learners add lines to the engine."""
+    command = ["git", "show", f"HEAD:./{path.name}"]
+    shown = subprocess.run(command, cwd=path.parent, capture_output=True, encoding="utf-8")
+    return path.read_text(encoding="utf-8") if shown.returncode else shown.stdout
+
+
+def test_code_lines_leave_out_blanks_comments_and_docstrings():
+    source = '''"""Module.
+
+    Two paragraphs."""
+
+import os  # counts
+
+
+def f(x):
+    """Docstring."""
+    # a comment
+    return """a
+text that counts"""
+'''
+    assert code_lines(source) == 4
+
+
+@pytest.mark.parametrize("what", MOST_CODE)
+def test_what_is_read_in_one_sitting_stays_so(what):
+    most, files = MOST_CODE[what]
+    counts = {path.relative_to(PACKAGE).as_posix(): code_lines(committed(path)) for path in files}
+    table = "\n".join(f"{n:5} {name}" for name, n in sorted(counts.items(), key=lambda x: -x[1]))
+    total = sum(counts.values())
+    assert total <= most, f"{what}: {total} lines of code, {most} at most\n{table}"
+
+
+def test_every_kernel_file_is_counted():
+    counted = {path for what in MOST_CODE for path in MOST_CODE[what][1]}
+    assert set((PACKAGE / "attention" / "cuda").glob("*.py")) <= counted
+
+
+def test_no_file_is_two():
+    lengths = {
+        path.relative_to(PACKAGE).as_posix(): len(committed(path).splitlines())
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES_OF_A_FILE} == {}
+
+
+def test_arrows_between_rooms_point_one_way():
+    """The contracts stand in pyproject.toml, under tool.importlinter."""
+    command = "from importlinter.cli import lint_imports_command as c; c()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "--no-cache"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_room_stands_on_the_map():
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    text = (PACKAGE / "README.md").read_text(encoding="utf-8")
+    assert {room for room in rooms if f"`{room}/`" not in text} == set()

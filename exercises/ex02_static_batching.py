@@ -61,7 +61,8 @@ class MyStatic(mb.Scheduler):
         self.admit(now, n)         the head of the queue joins, with blocks for n tokens
         self.can_grow(s, n)        whether the pool has the blocks for that
         s.is_finished   s.num_uncomputed_tokens (a whole prompt at first, then 1)
-        s.max_num_tokens           its prompt and the longest answer it may give
+        s.max_num_tokens           the most tokens it may have to keep: its prompt and its longest
+                                   answer, but for the last token, which is never read
         mb.Row(s, n, padding)      s computes n tokens, and `padding` more for nothing
         mb.StepPlan(rows)
     """

@@ -9,7 +9,8 @@ you may use is in `minibatch/schedulers/base.py`; all of it is on a page:
     self.grow(s, n)            gives s the blocks it lacks to compute n more tokens
     self.can_grow(s, n)        whether the pool has that many
     s.num_uncomputed_tokens    a whole prompt at first, 1 while decoding
-    s.max_num_tokens           its prompt and the longest answer it may give
+    s.max_num_tokens           most tokens whose keys and values it may have to keep: its prompt and
+                               its longest answer, but for the last token, which is never read
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
 Save this file, then run `check("4.1")` in the lesson, or `python -m minibatch grade 4.1`.
@@ -48,19 +49,20 @@ class MyContinuous(mb.Scheduler):
     # 4 points, 15 minutes, difficulty 2 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # The forward pass is done. Each sequence takes in what its row has computed, and the token that
-    # came back for it, if any. Whoever has finished leaves at once: out of self.running, its blocks
-    # back to the pool, its block table empty. Return those who finished in this step.
+    # The forward pass is done. Each sequence takes in what its row has computed, and the new tokens
+    # that came back for it: a list, empty if there are none. Whoever has finished leaves at once:
+    # out of self.running, its blocks back to the pool, its block table empty. Return those who
+    # finished in this step.
     #
-    # You may use: row.sequence.advance(num_tokens, token, now), sequence.is_finished,
+    # You may use: row.sequence.advance(num_tokens, new_tokens, now), sequence.is_finished,
     # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:
     # they are what you are writing.
     # -----------------------------------------------------------------------------------------
-    def update(self, plan: mb.StepPlan, tokens: list[int | None], now: float) -> list[mb.Sequence]:
+    def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         """Take in what the forward pass computed; returns the sequences that finished.
 
-        tokens: one for each row of the plan, or None for a row that did not reach the end.
-        A's row brought its end token, B's another: A leaves, B stays, and the answer is [A].
+        tokens: a list for each row of the plan, empty for a row that did not reach the end.
+        A's row brought [its end token], B's [another]: A leaves, B stays; the answer is [A].
         """
         # YOUR CODE for Exercise 4.2 begins here
         raise NotImplementedError("Exercise 4.2: What the step has changed: not written yet")

@@ -122,9 +122,10 @@ class Sequence:
     @property
     def finish_reason(self) -> FinishReason | None:
         """Why it has ended; None as long as it goes on."""
-        if self.num_output_tokens and self.token_ids[-1] in self.stop_token_ids:
+        num_output_tokens = len(self.token_ids) - self.num_prompt_tokens
+        if num_output_tokens and self.token_ids[-1] in self.stop_token_ids:
             return "stop"
-        if self.num_output_tokens >= self.request.max_tokens:
+        if num_output_tokens >= self.request.max_tokens:
             return "length"
         return None if self.abort_time is None else "abort"
 
@@ -140,8 +141,8 @@ class Sequence:
 
     def num_new_blocks(self, num_tokens: int, block_size: int) -> int:
         """Blocks still missing before `num_tokens` more tokens can be computed."""
-        blocks = math.ceil((self.num_computed_tokens + num_tokens) / block_size)
-        return max(0, blocks - len(self.block_table))
+        tokens = self.num_computed_tokens + num_tokens
+        return max(0, -(-tokens // block_size) - len(self.block_table))  # rounded up
 
     def advance(self, num_tokens: int, tokens: list[int], now: float) -> None:
         """Take in one forward pass: how many of the tokens it had were computed, and the new ones.

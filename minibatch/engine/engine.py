@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
 
-from ..attention import AttentionFunction, choose
 from ..core.clock import SAME_TIME, Clock, WallClock
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
@@ -30,7 +29,8 @@ from .invariants import check_invariants
 from .recovery import settle
 from .trace import Trace
 
-if TYPE_CHECKING:  # importing transformers' models takes seconds, and not every engine has one
+if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend model needs neither
+    from ..attention import AttentionFunction
     from ..model.load import Model
 
 
@@ -64,12 +64,11 @@ class Engine:
             if num_blocks is None:
                 num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
             pool = BlockPool(num_blocks, block_size)
-        function = choose(attention, model.device)
         self.model = model
         self.scheduler = scheduler
         self.clock = clock or WallClock()
         self.pool = pool
-        self.runner = model.runner(pool, function)
+        self.runner = model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler.max_batch_size, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ..core.request import Request, Sequence
 from ..memory.blocks import BlockPool
-from ..memory.kv_cache import bytes_per_token, free_bytes
 
 if TYPE_CHECKING:
     from ..model.load import Model
@@ -72,6 +71,5 @@ def default_num_blocks(model: Model, max_batch_size: int, block_size: int) -> in
     """Blocks for a full batch of longest sequences, or as many as half of the free memory holds."""
     if block_size < 1:
         raise ValueError(f"block_size is {block_size}; it must be 1 or more")
-    bytes_per_block = block_size * bytes_per_token(model.kv_shapes, model.dtype)
-    affordable = max(1, free_bytes(model.device) // 2 // bytes_per_block)
-    return min(affordable, max_batch_size * math.ceil(model.max_model_len / block_size))
+    enough = max_batch_size * math.ceil(model.max_model_len / block_size)
+    return min(enough, model.num_affordable_blocks(block_size))

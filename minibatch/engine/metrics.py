@@ -3,8 +3,12 @@
 Latencies leave aborted requests out. Percentiles interpolate linearly between the two nearest.
 """
 
+from __future__ import annotations
+
+import math
 from array import array
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,74 +16,87 @@ from ..core.records import StepRecord
 from ..core.request import Completion
 
 Summary = dict[str, float | int | None]
+LATENCIES = ("ttft", "tpot", "e2e", "queue")
 
 
-class Tally:
-    """A run's figures, added up step by step, so that no step need be kept for them."""
+class Totals(NamedTuple):
+    """What steps add up to, so that none need be kept for it. Never half changed: `plus` makes
+    another."""
+
+    num_steps: int = 0
+    num_rows: int = 0
+    output_tokens: int = 0
+    num_preemptions: int = 0
+    least_free_blocks: int | None = None
+    begin: float = math.inf  # seconds, of the first step
+    end: float = 0.0  # of the last
+
+    def plus(self, step: StepRecord) -> Totals:
+        """With one step more."""
+        free, least = step.num_free_blocks, self.least_free_blocks
+        return Totals(
+            num_steps=self.num_steps + 1,
+            num_rows=self.num_rows + len(step.row_values),
+            output_tokens=self.output_tokens + step.num_output_tokens,
+            num_preemptions=self.num_preemptions + len(step.preempted),
+            least_free_blocks=free if least is None else min(least, free),
+            begin=min(self.begin, step.start_time),
+            end=step.end_time,
+        )
+
+
+class Latencies:
+    """Arrival and latencies of every request that has ended, five numbers each; NaN: has none."""
 
     def __init__(self) -> None:
-        self.num_steps = self.num_rows = self.output_tokens = 0
-        self.num_requests = self.num_preemptions = 0
-        self.least_free_blocks: int | None = None
-        self.begin: float | None = None  # the first arrival or step
-        self.end = 0.0
-        self.seconds = {name: array("d") for name in ("ttft", "tpot", "e2e", "queue")}
+        self._seconds = array("d")
 
-    def add_step(self, step: StepRecord) -> None:
-        """Count a step that has been taken."""
-        if not self.num_steps:
-            self._begin(step.start_time)
-        self.num_steps += 1
-        self.num_rows += len(step.rows)
-        self.output_tokens += step.num_output_tokens
-        self.num_preemptions += len(step.preempted)
-        free, least = step.num_free_blocks, self.least_free_blocks
-        self.least_free_blocks = free if least is None else min(least, free)
-        self.end = step.end_time
+    def put(self, number: int, completion: Completion) -> None:
+        """As request `number`, counted from 0; what an interrupted call left there is replaced."""
+        c, nothing = completion, math.nan
+        seconds = [c.arrival_time, nothing, nothing, nothing, nothing]
+        if c.finish_reason != "abort":
+            queue = nothing
+            if c.first_scheduled_time is not None:
+                queue = c.first_scheduled_time - c.arrival_time
+            seconds[1:] = [c.ttft, nothing if c.tpot is None else c.tpot, c.e2e, queue]
+        self._seconds[number * len(seconds) :] = array("d", seconds)
 
-    def add_completion(self, completion: Completion) -> None:
-        """Count a request that has ended; an aborted one has no latencies."""
-        self._begin(completion.arrival_time)
-        if completion.finish_reason == "abort":
-            return
-        self.num_requests += 1
-        self._note("ttft", completion.ttft)
-        self._note("tpot", completion.tpot)
-        self._note("e2e", completion.e2e)
-        if completion.first_scheduled_time is not None:
-            self._note("queue", completion.first_scheduled_time - completion.arrival_time)
+    def columns(self) -> dict[str, np.ndarray]:
+        """Seconds by name, "arrival" and LATENCIES, where there are any."""
+        names = ("arrival", *LATENCIES)
+        table = np.array(self._seconds).reshape(-1, len(names))
+        return {name: table[~np.isnan(table[:, i]), i] for i, name in enumerate(names)}
 
-    def summary(self, max_batch_size: int, num_blocks: int) -> Summary:
-        """Counts, seconds (`_s`) and shares of 1.
 
-        duration_s: from the first arrival or step, whichever is earlier, to the end of the last
-        step. slot_utilization: output tokens per row computed, padding rows included. batch_fill:
-        rows computed per slot and step.
-        """
-        duration = self.end - self.begin if self.num_steps else 0.0
-        tokens, rows = self.output_tokens, self.num_rows
-        least = self.least_free_blocks
-        summary: Summary = {
-            "num_requests": self.num_requests,
-            "num_steps": self.num_steps,
-            "duration_s": duration,
-            "output_tokens": tokens,
-            "output_tokens_per_s": tokens / duration if duration else None,
-            "slot_utilization": tokens / rows if rows else None,
-            "batch_fill": rows / (self.num_steps * max_batch_size) if self.num_steps else None,
-        }
-        for name, values in self.seconds.items():
-            summary |= _spread(name, values, median=name != "queue")
-        summary["num_preemptions"] = self.num_preemptions
-        summary["peak_blocks"] = 0 if least is None else num_blocks - least
-        return summary
+def summary_of(
+    totals: Totals, latencies: Latencies, max_batch_size: int, num_blocks: int
+) -> Summary:
+    """Counts, seconds (`_s`) and shares of 1.
 
-    def _begin(self, time: float) -> None:
-        self.begin = time if self.begin is None else min(self.begin, time)
-
-    def _note(self, name: str, seconds: float | None) -> None:
-        if seconds is not None:
-            self.seconds[name].append(seconds)
+    duration_s: from the first arrival or step, whichever is earlier, to the end of the last step.
+    slot_utilization: output tokens per row computed, padding rows included.
+    batch_fill: rows computed per slot and step.
+    """
+    seconds = latencies.columns()
+    begin = min(totals.begin, seconds["arrival"].min(initial=math.inf))
+    duration = float(totals.end - begin) if totals.num_steps else 0.0
+    tokens, rows, steps = totals.output_tokens, totals.num_rows, totals.num_steps
+    summary: Summary = {
+        "num_requests": len(seconds["e2e"]),
+        "num_steps": steps,
+        "duration_s": duration,
+        "output_tokens": tokens,
+        "output_tokens_per_s": tokens / duration if duration else None,
+        "slot_utilization": tokens / rows if rows else None,
+        "batch_fill": rows / (steps * max_batch_size) if steps else None,
+    }
+    for name in LATENCIES:
+        summary |= _spread(name, seconds[name], median=name != "queue")
+    least = totals.least_free_blocks
+    summary["num_preemptions"] = totals.num_preemptions
+    summary["peak_blocks"] = 0 if least is None else num_blocks - least
+    return summary
 
 
 def summarize(
@@ -88,13 +105,13 @@ def summarize(
     max_batch_size: int,
     num_blocks: int,
 ) -> Summary:
-    """The figures of the steps and requests given, as `Tally.summary` has them."""
-    tally = Tally()
+    """The figures of the steps and requests given, as `summary_of` has them."""
+    totals, latencies = Totals(), Latencies()
     for step in steps:
-        tally.add_step(step)
-    for completion in completions:
-        tally.add_completion(completion)
-    return tally.summary(max_batch_size, num_blocks)
+        totals = totals.plus(step)
+    for number, completion in enumerate(completions):
+        latencies.put(number, completion)
+    return summary_of(totals, latencies, max_batch_size, num_blocks)
 
 
 def side_by_side(summaries: Mapping[str, Summary], keys: Iterable[str] | None = None) -> str:
@@ -115,11 +132,11 @@ def _cell(key: str, value: float | int | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
-def _spread(name: str, values: array, median: bool = True) -> Summary:
+def _spread(name: str, values: np.ndarray, median: bool = True) -> Summary:
     figures = {"mean": np.mean, "p50": np.median, "p99": lambda v: np.percentile(v, 99)}
     if not median:
         del figures["p50"]
     return {
-        f"{name}_{key}_s": float(figure(values)) if values else None
+        f"{name}_{key}_s": float(figure(values)) if len(values) else None
         for key, figure in figures.items()
     }

@@ -15,11 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..core.plan import StepPlan
-from ..core.records import RowRecord, StepRecord
+from ..core.records import StepRecord
 from ..core.request import Completion, Sequence
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
-from .metrics import Summary, Tally
+from .metrics import Latencies, Summary, Totals, summary_of
 
 
 class Trace:
@@ -38,8 +38,8 @@ class Trace:
         self._completions: deque[Completion] | list[Completion] = self._shelf()
         self._slots: dict[Sequence, int] = {}  # of whoever runs; two may have had the same id
         self._free_slots: list[int] = []  # a heap, of those that were in use once
-        self._tally = Tally()
-        self._newest_times: list[float] | None = None  # of the newest completion's tokens
+        self._totals, self._latencies = Totals(), Latencies()
+        self._ended: tuple[int, object] = 0, None  # how many requests, and the newest one's times
 
     def fresh(self, max_batch_size: int, num_blocks: int) -> Trace:
         """An empty one that keeps what this one keeps, for an engine of this size."""
@@ -61,7 +61,7 @@ class Trace:
     @property
     def num_steps(self) -> int:
         """All that were taken, kept or not."""
-        return self._tally.num_steps
+        return self._totals.num_steps
 
     def record(
         self,
@@ -89,16 +89,18 @@ class Trace:
             index=self.num_steps,
             start_time=times[0],
             end_time=times[1],
-            rows=tuple(
-                RowRecord(
-                    row.sequence.request_id,
-                    self._slots[row.sequence],
-                    row.kind,
-                    row.num_tokens,
-                    row.num_padding_tokens,
-                    tuple(row.sequence.token_ids[row.seq_len :]) if new else (),
-                )
-                for row, new in zip(plan.rows, tokens, strict=True)
+            row_values=tuple(
+                [
+                    (
+                        row.sequence.request_id,
+                        self._slots[row.sequence],
+                        row.kind,
+                        row.num_tokens,
+                        row.num_padding_tokens,
+                        tuple(row.sequence.token_ids[row.seq_len :]) if new else (),
+                    )
+                    for row, new in zip(plan.rows, tokens, strict=True)
+                ]
             ),
             num_waiting=len(scheduler.waiting),
             waiting_names=_names(scheduler.waiting) if self.names else None,
@@ -107,17 +109,23 @@ class Trace:
             preempted=_names(preempted),
             num_free_blocks=num_free_blocks,
         )
+        if self.keep is None:
+            del self._steps[self.num_steps :]  # what an interrupted call has left
         self._steps.append(step)
-        self._tally.add_step(step)
+        self._totals = self._totals.plus(step)
         self._give_up_slots(running)
         return step
 
     def complete(self, completion: Completion) -> None:
         """Note a request's end; noted twice, which an interruption may cause, it counts once."""
-        if completion.token_times is not self._newest_times:
-            self._completions.append(completion)
-            self._tally.add_completion(completion)
-            self._newest_times = completion.token_times
+        number, newest = self._ended
+        if completion.token_times is newest:
+            return
+        if self.keep is None:
+            del self._completions[number:]
+        self._completions.append(completion)
+        self._latencies.put(number, completion)
+        self._ended = number + 1, completion.token_times
 
     def _give_up_slots(self, still_here: set[Sequence]) -> None:
         for sequence in [s for s in self._slots if s not in still_here]:
@@ -125,14 +133,15 @@ class Trace:
 
     def summary(self) -> Summary:
         """Throughput, latencies and utilisation, by the names in `metrics`."""
-        return self._tally.summary(self.max_batch_size, self.num_blocks)
+        return summary_of(self._totals, self._latencies, self.max_batch_size, self.num_blocks)
 
     def to_jsonl(self, path: str | os.PathLike) -> None:
         """One JSON object a line: every step that is kept, in order."""
         with Path(path).open("w", encoding="utf-8") as file:
             for step in self.steps:
-                rows = [row._asdict() for row in step.rows]
-                file.write(json.dumps(asdict(step) | {"rows": rows}) + "\n")
+                line = asdict(step) | {"rows": [row._asdict() for row in step.rows]}
+                del line["row_values"]
+                file.write(json.dumps(line) + "\n")
 
     def to_chrome_trace(self, path: str | os.PathLike) -> None:
         """Slots as threads, for https://ui.perfetto.dev or chrome://tracing, in microseconds."""

@@ -11,8 +11,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, logging
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from ..attention import AttentionFunction
+from ..attention import AttentionFunction, choose
 from ..memory.blocks import BlockPool
+from ..memory.kv_cache import bytes_per_token, free_bytes
 from ..wayfarer import WEIGHTS
 from .compatibility import check_agreement, check_config, context_length, probe
 from .registration import NAME
@@ -94,9 +95,18 @@ class Model:
         self.max_model_len = context_length(hf, window, max_model_len)
         check_agreement(hf, self.kv_shapes, self.max_model_len)
 
-    def runner(self, pool: BlockPool, attention: AttentionFunction) -> ModelRunner:
-        """What computes an engine's steps, with K and V tensors for this pool's blocks."""
-        return ModelRunner(self.hf, self.kv_shapes, pool.num_blocks, pool.block_size, attention)
+    def runner(self, pool: BlockPool, attention: str | AttentionFunction) -> ModelRunner:
+        """What computes an engine's steps, with K and V tensors for this pool's blocks.
+
+        attention: a name or a function, as `minibatch.attention.choose` takes it.
+        """
+        function = choose(attention, self.device)
+        return ModelRunner(self.hf, self.kv_shapes, pool.num_blocks, pool.block_size, function)
+
+    def num_affordable_blocks(self, block_size: int) -> int:
+        """KV blocks of so many tokens that half of the memory free now holds; at least 1."""
+        bytes_per_block = block_size * bytes_per_token(self.kv_shapes, self.dtype)
+        return max(1, free_bytes(self.device) // 2 // bytes_per_block)
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a prompt; a beginning-of-text token is added unless the text has it."""

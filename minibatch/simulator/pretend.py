@@ -1,14 +1,20 @@
 """A model that computes nothing: the real engine and the real policies, in made-up time.
 
 With `VirtualClock` it shows what a policy *decides*, in milliseconds. How long a step takes is then
-an assumption, and a picture of such a run has to say so.
+an assumption, and a picture of such a run has to say so. Nothing here imports torch before it is
+asked for a dtype, so an engine on a pretend model is there at once.
 """
 
 from __future__ import annotations
 
-import torch
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..core.plan import StepPlan
+
+if TYPE_CHECKING:
+    import torch
 
 TOKEN = 0  # what it answers, always
 
@@ -21,10 +27,25 @@ class PretendModel:
     vocab_size = 1
     max_model_len = 10_000
     kv_shapes = ((1, 1),)
-    device, dtype = torch.device("cpu"), torch.float32
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        import torch
+
+        return torch.float32
+
+    @cached_property
+    def device(self) -> torch.device:
+        import torch
+
+        return torch.device("cpu")
 
     def encode(self, text: str) -> list[int]:
         raise ValueError("a pretend model has no tokenizer; give prompts as lists of token ids")
+
+    def num_affordable_blocks(self, block_size: int) -> float:
+        """No end of them: there are no tensors behind its blocks."""
+        return math.inf
 
     def runner(self, pool: object, attention: object) -> PretendRunner:
         return PretendRunner()

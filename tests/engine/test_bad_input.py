@@ -95,9 +95,9 @@ class Unharmed:
             "request 'H' needs 1,300 + 200 tokens = 1,500; this model's context holds 256.",
         ),
         (
-            {"prompt": [1] * 30, "max_tokens": 11, "request_id": "H"},
+            {"prompt": [1] * 30, "max_tokens": 12, "request_id": "H"},
             ValueError,
-            "request 'H' needs 30 + 11 tokens = 11 blocks of 4; this engine has 10. Raise "
+            "request 'H' needs 30 + 12 tokens = 11 blocks of 4; this engine has 10. Raise "
             "num_blocks or lower max_tokens.",
         ),
         ({"max_tokens": 0}, ValueError, "max_tokens is 0; it must be 1 or more"),
@@ -134,9 +134,9 @@ def test_if_one_of_several_is_refused_none_is_taken_in(engine, way):
     requests = [
         mb.Request([1, 2], max_tokens=2, request_id="good"),
         mb.Request([1, 2], max_tokens=2, arrival_time=3.0, request_id="good too"),
-        mb.Request([1] * 30, max_tokens=11, request_id="too long"),
+        mb.Request([1] * 30, max_tokens=12, request_id="too long"),
     ]
-    with Unharmed(engine), pytest.raises(ValueError, match="'too long' needs 30 \\+ 11"):
+    with Unharmed(engine), pytest.raises(ValueError, match="'too long' needs 30 \\+ 12"):
         list(getattr(engine, way)(requests))
 
 
@@ -147,7 +147,7 @@ def test_one_id_twice_in_one_call_is_refused(engine):
 
 
 def test_a_request_that_just_fits_the_pool_is_served(engine):
-    request = mb.Request([1] * 30, max_tokens=10, request_id="just fits")
+    request = mb.Request([1] * 30, max_tokens=11, request_id="just fits")
     [completion] = engine.run([request])
     assert_same_tokens(engine.model, request, completion.token_ids)
 

@@ -31,10 +31,11 @@ def step(index, rows, free=10, preempted=(), step_time=1.0):
         index=index,
         start_time=index * step_time,
         end_time=(index + 1) * step_time,
-        rows=tuple(
+        row_values=tuple(
             mb.RowRecord(str(i), i, "decode", 1, 0, (7,) * out) for i, out in enumerate(rows)
         ),
-        waiting=(),
+        num_waiting=0,
+        waiting_names=None,
         admitted=(),
         finished=(),
         preempted=preempted,

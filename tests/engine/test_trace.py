@@ -9,7 +9,7 @@ import minibatch as mb
 
 def engine_of(model, scheduler, **kwargs):
     kwargs = {"attention": "gather", "block_size": 4, "clock": mb.VirtualClock(0.025)} | kwargs
-    return mb.Engine(model, scheduler, **kwargs)
+    return mb.Engine(model, scheduler, **{"trace": mb.Trace(names=True)} | kwargs)
 
 
 def request(name, num_prompt_tokens=3, max_tokens=4, **kwargs):

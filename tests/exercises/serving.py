@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 import minibatch as mb
 from minibatch.course.judging.drawing import first_difference
 from minibatch.course.judging.remote import Pool
@@ -30,21 +28,14 @@ def asks(*triples: tuple) -> list[Ask]:
     return [Ask(*triple) for triple in triples]
 
 
-class SecretLengths:
+class SecretLengths(mb.PretendModel):
     """A pretend model whose answers end by themselves, at lengths that no policy can look up."""
 
-    tokenizer = None
     eos_token_ids = frozenset({END})
     vocab_size = 8
-    max_model_len = 10_000
-    kv_shapes = ((1, 1),)
-    device, dtype = torch.device("cpu"), torch.float32
 
     def __init__(self, requests: list[Ask]) -> None:
         self.lengths = {ask.name: ask.answer for ask in requests}
-
-    def encode(self, text: str) -> list[int]:
-        raise ValueError("give token ids")
 
     def runner(self, pool: object, attention: object) -> SecretLengths:
         return self

@@ -27,11 +27,59 @@ def test_the_lowest_free_ids_come_out_first():
     assert mb.BlockPool(5, 16).allocate(3) == [0, 1, 2]
 
 
-def test_blocks_given_back_together_come_out_again_in_their_order():
-    pool = mb.BlockPool(5, 16)
-    taken = pool.allocate(3)
-    pool.free(taken)
-    assert pool.allocate(3) == taken
+def test_what_was_freed_longest_ago_is_taken_first():
+    pool = mb.BlockPool(6, 16)
+    a, b = pool.allocate(2), pool.allocate(2)
+    pool.free(b)
+    pool.free(a)
+    assert pool.allocate(2) == [4, 5]  # never used
+    assert set(pool.allocate(2)) == set(b)
+    assert set(pool.allocate(2)) == set(a)
+
+
+def test_of_a_table_given_back_the_end_is_taken_first():
+    pool = mb.BlockPool(3, 16)
+    table = pool.allocate(3)
+    pool.free(table)
+    assert pool.allocate(3) == table[::-1]
+
+
+def test_a_shared_block_is_free_when_its_last_holder_lets_go():
+    pool = mb.BlockPool(3, 16)
+    table = pool.allocate(2)
+    pool.share(table[:1])
+    assert [pool.ref_count(block) for block in range(3)] == [2, 1, 0]
+    assert [pool.is_sole_holder(block) for block in table] == [False, True]
+    pool.free(table)
+    assert (pool.num_free, pool.is_sole_holder(table[0])) == (2, True)
+    pool.free(table[:1])
+    assert pool.num_free == 3
+
+
+@pytest.mark.parametrize("ids", [[2], [0, 2], [-1], [3]])
+def test_what_nobody_holds_cannot_be_shared(ids):
+    pool = mb.BlockPool(3, 16)
+    pool.allocate(2)
+    with pytest.raises(ValueError, match="is held by nobody"):
+        pool.share(ids)
+    assert [pool.ref_count(block) for block in range(3)] == [1, 1, 0]
+
+
+def test_the_books_can_be_written_anew_from_the_tables():
+    pool = mb.BlockPool(6, 16)
+    pool.allocate(5)
+    pool.rebuild([[3, 1], [1]])
+    assert [pool.ref_count(block) for block in range(6)] == [0, 2, 0, 1, 0, 0]
+    assert pool.allocate(4) == [5, 0, 2, 4]  # what was free stays in its order
+
+
+def test_a_pool_serves_one_engine():
+    pool = mb.BlockPool(4, 16)
+    mb.Engine(mb.PretendModel(), mb.Sequential(), pool=pool)
+    scheduler = mb.Sequential()
+    with pytest.raises(RuntimeError, match="this pool already serves an engine"):
+        mb.Engine(mb.PretendModel(), scheduler, pool=pool)
+    mb.Engine(mb.PretendModel(), scheduler)  # the refusal has not used it up
 
 
 def test_asking_for_more_than_is_free_takes_nothing():

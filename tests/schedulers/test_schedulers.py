@@ -147,9 +147,9 @@ def test_sequential_runs_one_request_to_its_end_before_the_next():
 
 def test_sequential_reserves_the_longest_answer_at_once():
     hand = ByHand(mb.Sequential())
-    sequence = hand.add("A", num_prompt_tokens=3, max_tokens=10)
+    sequence = hand.add("A", num_prompt_tokens=3, max_tokens=11)
     hand.plan()
-    assert len(sequence.block_table) == 4  # ceil(13 / 4)
+    assert len(sequence.block_table) == 4  # ceil(13 / 4): the last token is never stored
 
 
 # Static ---------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_static_starts_with_who_is_there_and_lets_latecomers_wait():
 def test_static_holds_every_members_blocks_to_the_end_of_the_batch():
     hand = ByHand(mb.Static(max_batch_size=2), num_blocks=8)
     hand.add("A", num_prompt_tokens=3, max_tokens=1)  # 1 block
-    hand.add("B", num_prompt_tokens=5, max_tokens=4)  # 3 blocks
+    hand.add("B", num_prompt_tokens=6, max_tokens=4)  # 3 blocks
     free = []
     while not hand.sequences["B"].is_finished:
         hand.step()
@@ -334,11 +334,84 @@ def test_continuous_chunks_a_long_prompt_under_its_token_limit():
     ]
 
 
-def test_a_chunk_takes_blocks_for_itself_only():
+def test_a_prompt_computed_in_chunks_has_all_its_blocks_from_the_start():
     hand = ByHand(mb.Continuous(max_batch_size=1, max_batch_tokens=4))
     sequence = hand.add("A", num_prompt_tokens=10)
-    hand.plan()
-    assert len(sequence.block_table) == 1
+    assert hand.step() == [("A", 4, 0)]
+    assert len(sequence.block_table) == 3
+
+
+@given(
+    order=st.permutations("ABCD"),
+    prompts=st.lists(st.integers(1, 12), min_size=4, max_size=4),
+    budget=st.integers(4, 9),
+    steps=st.integers(0, 6),
+)
+def test_decodes_come_first_in_whatever_order_they_run(order, prompts, budget, steps):
+    hand = ByHand(mb.Continuous(max_batch_size=4, max_batch_tokens=budget))
+    for name, length in zip("ABCD", prompts, strict=True):
+        hand.add(name, num_prompt_tokens=length, max_tokens=20)
+    hand.steps(steps)
+    hand.scheduler.running.sort(key=lambda s: order.index(s.request_id))
+    decoding = {s.request_id for s in hand.scheduler.running if s.num_uncomputed_tokens == 1}
+    rows = hand.step()
+    names = [name for name, *_ in rows]
+    assert set(names[: len(decoding)]) == decoding
+    assert all(tokens > 0 for _, tokens, _ in rows)
+    assert sum(tokens for _, tokens, _ in rows) <= budget
+
+
+def test_somebody_in_the_midst_of_the_queue_may_be_admitted():
+    hand = ByHand(mb.Continuous(max_batch_size=4))
+    sequences = {name: hand.add(name) for name in "ABC"}
+    admitted = hand.scheduler.admit(0.5, sequences["B"].num_tokens, sequences["B"])
+    assert (admitted.request_id, hand.waiting, hand.running) == ("B", ["A", "C"], ["B"])
+    assert (admitted.first_scheduled_time, len(admitted.block_table)) == (0.5, 1)
+
+
+class Cached(mb.Continuous):
+    """Finds the first tokens of a prompt computed already, as a prefix cache will."""
+
+    def __init__(self, num_cached, **options):
+        super().__init__(**options)
+        self.num_cached = num_cached
+
+    def admit(self, now, num_tokens, sequence=None):
+        sequence = super().admit(now, num_tokens, sequence)
+        sequence.num_computed_tokens = min(self.num_cached, sequence.num_tokens - 1)
+        return sequence
+
+
+@pytest.mark.parametrize("budget", [None, 4])
+def test_a_row_is_sized_after_admission_has_looked_for_what_is_computed(budget):
+    hand = ByHand(Cached(7, max_batch_size=2, max_batch_tokens=budget))
+    hand.add("A", num_prompt_tokens=10)
+    assert hand.step() == [("A", 3, 0)]
+    assert hand.step() == [("A", 1, 0)]
+
+
+def test_another_victim_may_be_chosen():
+    class Oldest(mb.Continuous):
+        def choose_victim(self, candidates):
+            return min(candidates, key=self.running.index)
+
+    hand = ByHand(Oldest(max_batch_size=3), num_blocks=3, block_size=2)
+    for name in "ABC":
+        hand.add(name, num_prompt_tokens=2, max_tokens=2)
+    assert [name for name, *_ in hand.step()] == ["A", "B", "C"]
+    assert "A" not in [name for name, *_ in hand.step()]
+    assert hand.sequences["A"].num_preemptions == 1
+
+
+def test_two_holders_of_a_block_and_a_row_that_would_write_into_it():
+    hand = ByHand(mb.Continuous(max_batch_size=2))
+    a, b = hand.add("A", num_prompt_tokens=4), hand.add("B", num_prompt_tokens=6)
+    hand.step()  # A has filled a block of 4 tokens, B one and a half
+    hand.pool.share([a.block_table[0], b.block_table[0]])
+    hand.plan()  # both write behind what others read
+    hand.pool.share([b.block_table[1]])
+    with pytest.raises(ValueError, match=r"'B' would write into block 2, which 2 hold; only"):
+        hand.plan()
 
 
 def test_decodes_never_stall_behind_a_chunked_prompt():

@@ -162,6 +162,21 @@ class Sequence:
             num_tokens += len(new) - 1
         self.num_computed_tokens += num_tokens
 
+    def completion(self, text: str) -> "Completion":
+        """What comes back to whoever asked, once it has finished."""
+        return Completion(
+            request_id=self.request_id,
+            prompt_token_ids=self.token_ids[: self.num_prompt_tokens],
+            token_ids=self.token_ids[self.num_prompt_tokens :],
+            text=text,
+            finish_reason=self.finish_reason,
+            arrival_time=self.arrival_time,
+            first_scheduled_time=self.first_scheduled_time,
+            first_token_time=self.token_times[0] if self.token_times else None,
+            finish_time=self.finish_time,
+            token_times=self.token_times,
+        )
+
     def _until_the_end(self, tokens: list[int]) -> list[int]:
         left = self.request.max_tokens - self.num_output_tokens
         for i, token_id in enumerate(tokens[:left], start=1):

@@ -2,6 +2,8 @@
 
 engine.py         plan, run, update, record
 intake.py         what an engine has room for: requests taken in, or refused with the numbers
+arrivals.py       who is still to come
+recovery.py       after an exception: everyone where they belong, every block accounted for
 invariants.py     what must hold between any two steps
 trace.py          what happened, step by step
 metrics.py        what a run amounts to

@@ -9,7 +9,6 @@ right from the sequences themselves before anything else begins: recovery.py.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from ..core.request import Completion, Request, Sequence, TokenEvent
 from ..memory.blocks import BlockPool
 from ..model.text import Listener, TextStream, decode
 from ..schedulers import Scheduler
+from .arrivals import Arrivals
 from .intake import default_num_blocks, to_sequence
 from .invariants import check_invariants
 from .recovery import settle
@@ -73,8 +73,8 @@ class Engine:
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
-        self._arriving: list[tuple[float, int, Sequence]] = []  # a heap: not yet arrived
-        self._arrivals, self._names = itertools.count(), itertools.count()
+        self._arrivals = Arrivals()
+        self._names = itertools.count()
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
         self._is_busy = self._is_torn = False
@@ -118,12 +118,10 @@ class Engine:
         """
         if not self.has_work:
             return None
-        next_arrival = self._next_arrival()
-        times = [] if next_arrival is None else [next_arrival]
-        if self._wake_time is not None:
-            times.append(self._wake_time)
-        elif self.scheduler.waiting or self.scheduler.running:
-            times.append(self.clock.now())
+        later = self._wake_time
+        if later is None and (self.scheduler.waiting or self.scheduler.running):
+            later = self.clock.now()
+        times = [time for time in (later, self._arrivals.next_time) if time is not None]
         return min(times, default=None)
 
     def _next_plan(self, wait: bool) -> StepPlan | None:
@@ -131,14 +129,13 @@ class Engine:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
         while True:
             now, self._wake_time = self.clock.now(), None
-            while (arrival := self._next_arrival()) is not None and arrival <= now:
-                *_, sequence = heapq.heappop(self._arriving)
+            while (sequence := self._arrivals.take(now)) is not None:
                 self.scheduler.add(sequence)
             plan = self.scheduler.plan(now)
             if plan.rows:
                 self.scheduler.check(plan)
                 return plan
-            wake_times = [time for time in (plan.wake_at, arrival) if time is not None]
+            wake_times = [t for t in (plan.wake_at, self._arrivals.next_time) if t is not None]
             if not wake_times or min(wake_times) <= now:
                 raise RuntimeError(
                     f"{type(self.scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
@@ -149,11 +146,6 @@ class Engine:
             if not wait:
                 return None
             self.clock.sleep(max(min(wake_times) - now, SAME_TIME))
-
-    def _next_arrival(self) -> float | None:
-        while self._arriving and self._arriving[0][-1].is_finished:  # given up before it came
-            heapq.heappop(self._arriving)
-        return self._arriving[0][0] if self._arriving else None
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -171,10 +163,9 @@ class Engine:
             self._is_busy = False
 
     def _mend(self) -> None:
-        arriving = {sequence for *_, sequence in self._arriving}
-        finished, lost = settle(self.scheduler, self.pool, self._live.values(), arriving)
+        finished, lost = settle(self.scheduler, self.pool, self._live.values(), self._arrivals)
         for sequence in lost:
-            self._arrive(sequence)
+            self._arrivals.add(sequence)
         for sequence in finished:
             self._complete(sequence)
 
@@ -260,7 +251,7 @@ class Engine:
             self.scheduler.running.clear()
             self.pool.rebuild([])
             self._live.clear()
-            self._arriving.clear()
+            self._arrivals.clear()
             self._is_torn, self._wake_time = False, None
             self.clock.reset()
             self._start, self._names = self.clock.now(), itertools.count()
@@ -283,12 +274,8 @@ class Engine:
         with self._whole():
             self._live |= sequences
             for sequence in sequences.values():
-                self._arrive(sequence)
+                self._arrivals.add(sequence)
         return list(sequences.values())
-
-    def _arrive(self, sequence: Sequence) -> None:
-        entry = sequence.arrival_time, next(self._arrivals), sequence
-        heapq.heappush(self._arriving, entry)
 
     def _name(self, request: Request, others: Collection[str]) -> str:
         """The request's own id, or the next number that is not in use."""
@@ -308,15 +295,4 @@ class Engine:
 
     def _completion(self, sequence: Sequence) -> Completion:
         output = sequence.token_ids[sequence.num_prompt_tokens :]
-        return Completion(
-            request_id=sequence.request_id,
-            prompt_token_ids=sequence.token_ids[: sequence.num_prompt_tokens],
-            token_ids=output,
-            text=decode(self.model.tokenizer, output, sequence.stop_token_ids),
-            finish_reason=sequence.finish_reason,
-            arrival_time=sequence.arrival_time,
-            first_scheduled_time=sequence.first_scheduled_time,
-            first_token_time=sequence.token_times[0] if sequence.token_times else None,
-            finish_time=sequence.finish_time,
-            token_times=sequence.token_times,
-        )
+        return sequence.completion(decode(self.model.tokenizer, output, sequence.stop_token_ids))

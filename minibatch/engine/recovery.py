@@ -7,7 +7,7 @@ has just fallen between two of these, nowhere. So nothing has to be undone, and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
@@ -15,7 +15,7 @@ from ..schedulers import Scheduler
 
 
 def settle(
-    scheduler: Scheduler, pool: BlockPool, live: Iterable[Sequence], arriving: Collection[Sequence]
+    scheduler: Scheduler, pool: BlockPool, live: Iterable[Sequence], arrivals: Iterable[Sequence]
 ) -> tuple[list[Sequence], list[Sequence]]:
     """Put queue, running set and pool right. Returns (who has finished, who has to arrive again).
 
@@ -23,7 +23,7 @@ def settle(
     interrupted `admit` took for it; whoever fell out while it ran waits again, first in line.
     """
     live = list(live)
-    running, waiting = set(scheduler.running), set(scheduler.waiting)
+    running, waiting, arriving = set(scheduler.running), set(scheduler.waiting), set(arrivals)
     lost = []
     for sequence in live:
         if sequence in running:

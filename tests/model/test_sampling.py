@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -310,8 +311,7 @@ def test_the_order_of_arrival_does_not_shift_a_draw(tiny_model, alone):
 
 def test_another_seed_gives_another_answer(tiny_model, alone):
     requests = sampled_requests(**SETTINGS["temperature"])
-    for request in requests:
-        request.seed += 1000
+    requests = [replace(request, seed=request.seed + 1000) for request in requests]
     got = answers(tiny_model, mb.Sequential(), requests)
     assert sum(a != b for a, b in zip(got, alone["temperature"], strict=True)) >= 6
 

@@ -145,9 +145,9 @@ def engine_that_says(model: mb.Model, monkeypatch, answers: dict[str, list[int]]
 
     def say(plan):
         return [
-            answers[row.sequence.request_id][row.sequence.num_output_tokens]
+            [answers[row.sequence.request_id][row.sequence.num_output_tokens]]
             if row.reaches_end
-            else None
+            else []
             for row in plan.rows
         ]
 

@@ -6,4 +6,5 @@ contenders.py  who competes, and how each is asked     measuring.py  rounds and 
 agreement.py   whether everyone said the same          machine.py    what this was measured on
 report.py      the tables                              aims.py       was it as fast as hoped
 kernels.py     `bench kernels`: the attention kernels, on a GPU
+scheduler.py   `bench scheduler`: the engine without a model, at growing numbers of requests
 """

@@ -4,7 +4,8 @@ Every contender does the same work: the agents' prompts as token ids, and for ea
 published number of output tokens, whatever the model would say (`ignore_eos`). What counts is
 useful output tokens per second, from the first prompt handed over to the last token in hand.
 
-`bench kernels` measures the attention kernels on a GPU instead: kernels.py.
+`bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
+engine without a model (scheduler.py).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
-from . import kernels
+from . import kernels, scheduler
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
 from .machine import Machine, look
 from .measuring import Results, Workload, agents_workload, measure
@@ -37,6 +38,8 @@ def main(argv: Sequence[str]) -> int:
     """Measure, print, and return 0; 1 if minibatch gave wrong tokens, 130 if interrupted."""
     if argv[:1] == ["kernels"]:
         return kernels.main(argv[1:])
+    if argv[:1] == ["scheduler"]:
+        return scheduler.main(argv[1:])
     parser = _parser()
     options = parser.parse_args(argv)
     try:

@@ -10,7 +10,7 @@ right from the sequences themselves before anything else begins: recovery.py.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from ..memory.blocks import BlockPool
 from ..model.text import Listener, TextStream, decode
 from ..schedulers import Scheduler
 from .arrivals import Arrivals
-from .intake import default_num_blocks, to_sequence
+from .intake import default_num_blocks, take_in
 from .invariants import check_invariants
 from .recovery import settle
 from .trace import Trace
@@ -142,7 +142,7 @@ class Engine:
                     f"{len(self.scheduler.waiting)} requests wait and "
                     f"{len(self.scheduler.running)} run; plan a row, or set wake_at to a later time"
                 )
-            self._wake_time = plan.wake_at
+            self._wake_time = min(wake_times)
             if not wait:
                 return None
             self.clock.sleep(max(min(wake_times) - now, SAME_TIME))
@@ -182,9 +182,8 @@ class Engine:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
         sequence = self._live.get(request_id)
         if sequence is None:
-            live = ", ".join(repr(name) for name in itertools.islice(self._live, 20)) or "none"
-            more = f" and {len(self._live) - 20:,} more" if len(self._live) > 20 else ""
-            raise ValueError(f"no live request {request_id!r} to abort; live: {live}{more}")
+            some = ", ".join(repr(name) for name in itertools.islice(self._live, 20)) or "none"
+            raise ValueError(f"no live request {request_id!r} to abort; live: {some}")
         with self._whole():
             self._wake_time = None
             sequence.abort_time = self.clock.now()
@@ -263,31 +262,13 @@ class Engine:
 
     def _enqueue(self, requests: Iterable[Request]) -> list[Sequence]:
         """All of them, or none if one is refused."""
-        sequences: dict[str, Sequence] = {}
-        for request in [requests] if isinstance(requests, Request) else requests:
-            if not isinstance(request, Request):
-                raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
-            name = self._name(request, sequences)
-            delay = request.arrival_time
-            arrival_time = self.clock.now() if delay is None else self._start + delay
-            sequences[name] = to_sequence(request, name, arrival_time, self.model, self.pool)
+        now, start = self.clock.now(), self._start
+        new = take_in(requests, self._live, now, start, self._names, self.model, self.pool)
         with self._whole():
-            self._live |= sequences
-            for sequence in sequences.values():
+            self._live |= {sequence.request_id: sequence for sequence in new}
+            for sequence in new:
                 self._arrivals.add(sequence)
-        return list(sequences.values())
-
-    def _name(self, request: Request, others: Collection[str]) -> str:
-        """The request's own id, or the next number that is not in use."""
-        name = request.request_id
-        if name in self._live or name in others:
-            raise ValueError(
-                f"request {name!r} is live already; wait for its end, abort it, or "
-                "begin anew with engine.reset()"
-            )
-        while name is None or name in self._live or name in others:
-            name = f"request-{next(self._names)}"
-        return name
+        return new
 
     def _complete(self, sequence: Sequence) -> None:
         self.trace.complete(self._completion(sequence))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..core.request import Request, Sequence
@@ -14,6 +15,38 @@ from ..memory.blocks import BlockPool
 
 if TYPE_CHECKING:
     from ..model.load import Model
+
+
+def take_in(
+    requests: Iterable[Request],
+    live: Mapping[str, Sequence],
+    now: float,
+    start: float,
+    numbers: Iterator[int],
+    model: Model,
+    pool: BlockPool,
+) -> list[Sequence]:
+    """A sequence for each request, or an error that names what is wrong with one of them.
+
+    live: sequences whose ids are in use. now, start: when a request without an arrival time comes,
+    and what an arrival time counts from, in seconds on the engine's clock. numbers: for the ids of
+    requests that have none.
+    """
+    new: dict[str, Sequence] = {}
+    for request in [requests] if isinstance(requests, Request) else requests:
+        if not isinstance(request, Request):
+            raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
+        name = request.request_id
+        if name in live or name in new:
+            raise ValueError(
+                f"request {name!r} is live already; wait for its end, abort it, or "
+                "begin anew with engine.reset()"
+            )
+        while name is None or name in live or name in new:
+            name = f"request-{next(numbers)}"
+        arrival_time = now if request.arrival_time is None else start + request.arrival_time
+        new[name] = to_sequence(request, name, arrival_time, model, pool)
+    return list(new.values())
 
 
 def to_sequence(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import minibatch as mb
+from minibatch.course.judging.books import Pool
 from minibatch.course.judging.drawing import first_difference
-from minibatch.course.judging.remote import Pool
 from minibatch.course.judging.verdict import Wrong
 
 WORD, END = 5, 1

@@ -4,8 +4,8 @@ import pytest
 from serving import asks, drawn, plans_alike_twice, same_plan, serve, some_requests
 
 import minibatch as mb
+from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.remote import RemoteScheduler
-from minibatch.course.judging.student import Raised
 from minibatch.course.judging.values import Array
 from minibatch.course.judging.verdict import Wrong
 

@@ -12,8 +12,8 @@ from serving import (
 from tiny_model import alone, tiny_model
 
 import minibatch as mb
+from minibatch.course.judging.desk_errors import NotAttempted, Raised
 from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
-from minibatch.course.judging.student import NotAttempted, Raised
 from minibatch.course.judging.verdict import Wrong
 
 _CONTINUOUS = {"minibatch.schedulers.continuous": "Continuous"}

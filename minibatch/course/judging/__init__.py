@@ -11,10 +11,15 @@ task.
     card.py          a verdict as a learner sees it, in a terminal or a notebook
     drawing.py       two step plans, and the first step that differs
     student.py       a desk as the graders see it: call this function, make that class
-    room.py          what a desk finds around it: copies of minibatch and of the submission
+    line.py          the line to it: a process, JSON there and back
+    desk_errors.py   what can go wrong there, and what the learner is told
+    surroundings.py  what a desk finds around it: copies of minibatch and of the submission
     remote.py        a learner's policy on its desk, in a real engine at the judge's
+    books.py         the judge's books on the desk's pool
     values.py        the plain data between the two
     desk.py          the other end, in the learner's process
+    desk_policy.py   a policy there, asked step by step
+    withheld.py      modules that hold the answer, replaced
     stand_in.py      the model that a learner's code calls there; the judge computes
     confinement.py   the limits a desk puts on itself before it reads a learner's file
 """

@@ -21,15 +21,15 @@ from pathlib import Path
 import pytest
 
 from minibatch.course.exercises.source import Task, all_tasks, exercises_folder
-from minibatch.course.judging.student import (
+from minibatch.course.judging.desk_errors import (
     DeskError,
     Died,
     Limits,
     NotAttempted,
     Raised,
-    Student,
     TimedOut,
 )
+from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import (
     ERROR,
     NOT_ATTEMPTED,

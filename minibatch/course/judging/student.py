@@ -9,20 +9,13 @@ says or does can raise anything else.
 
 from __future__ import annotations
 
-import json
-import os
-import queue
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
+from minibatch.course.judging.desk_errors import Died, Limits, NotAttempted, TimedOut, told
+from minibatch.course.judging.line import Line
 from minibatch.course.judging.surroundings import (
     apply_patch,
     copy_package,
@@ -32,45 +25,6 @@ from minibatch.course.judging.surroundings import (
 )
 from minibatch.course.judging.values import pack, unpack
 from minibatch.course.setup import ROOT
-
-MAX_LINE_BYTES = 16 * 2**20
-MAX_PRINTED_BYTES = 8 * 2**20
-KEPT_CHARACTERS = 4000
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one task may take. seconds: of waiting for the learner's code, over all its tests."""
-
-    seconds: float = 20.0
-    memory_bytes: int = 4 * 2**30
-
-
-@dataclass(slots=True)
-class DeskError(Exception):
-    """The learner's code did not answer. `sentence` says what happened, to the learner."""
-
-    sentence: str
-    frames: list[dict] = field(default_factory=list)  # of the learner's file: line, in, code
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
-class Raised(DeskError):
-    """It raised an exception."""
-
-
-class Died(DeskError):
-    """Its process ended, or said something that no desk says."""
-
-
-class TimedOut(DeskError):
-    """It used up the task's time."""
-
-
-class NotAttempted(DeskError):
-    """The stub's own NotImplementedError, or a file that is not there."""
 
 
 class Student:
@@ -91,13 +45,18 @@ class Student:
     ) -> None:
         self.folder, self.task, self.sealed = folder.resolve(), task, sealed
         self.limits, self.withheld = limits or Limits(), withheld or {}
-        self.printed = ""
-        self.seconds_used = 0.0
-        self._process: subprocess.Popen | None = None
+        self._printed = ""  # by the desk that was closed last
+        self._seconds_used = 0.0
+        self._line: Line | None = None
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._models: list[object] = []
 
     # What graders use ----------------------------------------------------------------------------
+
+    @property
+    def printed(self) -> str:
+        """The start of what the newest desk's code printed."""
+        return self._printed if self._line is None else self._line.printed
 
     def call(self, name: str, *args: object, **kwargs: object) -> object:
         """The learner's function `name`, called; returns its answer as plain data (values.py).
@@ -113,7 +72,7 @@ class Student:
 
     def ask(self, what: str, **details: object) -> object:
         """One request to the desk, and its answer, unchecked. Opens the desk if need be."""
-        if self._process is None:
+        if self._line is None:
             self._start()
         return self._ask(what, details)
 
@@ -126,9 +85,11 @@ class Student:
 
     def close(self) -> None:
         """End the desk and forget it; the next request opens a new one."""
-        if self._process is not None:
-            _end(self._process)
-        self._process = None
+        if self._line is not None:
+            self._line.close()
+            self._printed = self._line.printed
+            self._seconds_used = self.limits.seconds - self._line.seconds_left
+            self._line = None
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None
@@ -136,7 +97,7 @@ class Student:
     # The process ---------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self.seconds_used >= self.limits.seconds:
+        if self._seconds_used >= self.limits.seconds:
             raise TimedOut(f"the {self.limits.seconds:g} s of this task are used up")
         path = self.folder / self.task.file_name
         if not path.is_file():
@@ -159,24 +120,13 @@ class Student:
             "readable": [str(package_root), str(path.parent), str(work)],
             "withheld": self.withheld,
         }
-        self._process = subprocess.Popen(
-            [sys.executable, "-s", "-B", "-m", "minibatch.course.judging.desk"]
-            + [json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=work,
-            env=variables(package_root, work),
-            start_new_session=os.name == "posix",
+        self._line = Line(
+            settings,
+            work,
+            variables(package_root, work),
+            self.limits,
+            self.limits.seconds - self._seconds_used,
         )
-        self.printed = ""
-        self._answers: queue.Queue[bytes] = queue.Queue()
-        self._flooded = False
-        for target, stream in (
-            (self._read_answers, self._process.stdout),
-            (self._read_prints, self._process.stderr),
-        ):
-            threading.Thread(target=target, args=(stream, self._answers), daemon=True).start()
         self._ask("open", {})
 
     def _package(self, room: Path) -> Path:
@@ -197,90 +147,19 @@ class Student:
         return copy
 
     def _ask(self, what: str, details: dict) -> object:
-        self._send({"do": what, "with": details})
-        while True:
-            reply = self._receive()
-            if "ask" in reply:
-                self._send(self._answer(reply["ask"]))
-            elif "value" in reply:
-                return reply["value"]
-            else:
-                raise self._raised(reply.get("error"))
-
-    def _send(self, message: dict) -> None:
         try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except (OSError, ValueError):
-            raise self._died() from None
-
-    def _receive(self) -> dict:
-        begin = time.monotonic()
-        try:
-            line = self._answers.get(timeout=max(0, self.limits.seconds - self.seconds_used))
-        except queue.Empty:
-            frames = self._interrupted()
+            self._line.send({"do": what, "with": details})
+            while True:
+                reply = self._line.receive()
+                if "ask" in reply:
+                    self._line.send(self._answer(reply["ask"]))
+                elif "value" in reply:
+                    return reply["value"]
+                else:
+                    raise told(reply.get("error"), self.limits)
+        except (Died, TimedOut):
             self.close()
-            said = f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
-            raise TimedOut(said, frames) from None
-        finally:
-            self.seconds_used += time.monotonic() - begin
-        try:
-            message = json.loads(line)
-            if isinstance(message, dict):
-                return message
-        except (ValueError, RecursionError):
-            pass
-        raise self._died()
-
-    def _interrupted(self) -> list[dict]:
-        """Where the learner's code is at: what the desk answers to Ctrl-C, if it does at once."""
-        if os.name != "posix":
-            return []
-        try:
-            self._process.send_signal(signal.SIGINT)
-            return self._raised(json.loads(self._answers.get(timeout=0.5)).get("error")).frames
-        except (queue.Empty, ValueError, RecursionError, AttributeError):
-            return []
-
-    def _died(self) -> Died:
-        process, flooded = self._process, self._flooded
-        try:
-            status = process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            status = None
-        self.close()
-        if flooded:
-            return Died(
-                f"it printed more than {MAX_PRINTED_BYTES // 2**20} MB; leave the prints out"
-            )
-        if status is None:
-            return Died("its process stopped answering as it should")
-        if status < 0:
-            return Died(f"its process crashed ({_signal_name(-status)})")
-        return Died(f"its process ended by itself, with exit status {status}")
-
-    def _raised(self, error: object) -> DeskError:
-        error = error if isinstance(error, dict) else {}
-        kind, message = str(error.get("type", "?"))[:100], str(error.get("message", ""))[:2000]
-        told = error.get("frames")
-        frames = [
-            {
-                "line": f.get("line"),
-                "in": str(f.get("in", "")),
-                "code": str(f.get("code", ""))[:200],
-            }
-            for f in (told[:8] if isinstance(told, list) else [])
-            if isinstance(f, dict) and isinstance(f.get("line"), int)
-        ]
-        if kind == "NotImplementedError" and message.startswith("Exercise "):
-            return NotAttempted(message, frames)
-        if kind == "SystemExit":
-            return Raised("it ended the program (sys.exit); return instead", frames)
-        if kind == "MemoryError" and not message:
-            most = self.limits.memory_bytes / 2**30
-            return Raised(f"MemoryError: it asked for more than {most:g} GB", frames)
-        return Raised(f"{kind}: {message}" if message else kind, frames)
+            raise
 
     def _answer(self, question: object) -> dict:
         """Do what the desk asks in the middle of an answer: a forward pass of a stand-in model."""
@@ -295,43 +174,3 @@ class Student:
             self._models.append(value)
             return {"model": len(self._models) - 1}
         return pack(value)
-
-    # Listening -----------------------------------------------------------------------------------
-
-    @staticmethod
-    def _read_answers(stream: object, answers: queue.Queue) -> None:
-        while line := stream.readline(MAX_LINE_BYTES):
-            answers.put(line)
-        answers.put(b"")  # the end: no JSON
-
-    def _read_prints(self, stream: object, answers: queue.Queue) -> None:
-        size = 0
-        while chunk := stream.read1(65536):
-            if len(self.printed) < KEPT_CHARACTERS:
-                text = chunk.decode(errors="replace")
-                self.printed += text[: KEPT_CHARACTERS - len(self.printed)]
-            size += len(chunk)
-            if size > MAX_PRINTED_BYTES:
-                self._flooded = True
-                answers.put(b"")
-                break
-
-
-def _end(process: subprocess.Popen) -> None:
-    """End a desk and whatever it started in its group."""
-    try:
-        if os.name == "posix":
-            os.killpg(process.pid, 9)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        process.kill()
-    process.wait()
-    process.stdin.close() if not process.stdin.closed else None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

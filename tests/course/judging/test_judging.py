@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 import minibatch as mb
 from minibatch.course.exercises import source
 from minibatch.course.judging import confinement
-from minibatch.course.judging.remote import LedScheduler, Pool, RemoteScheduler
-from minibatch.course.judging.student import (
+from minibatch.course.judging.desk_errors import (
     DeskError,
     Died,
     Limits,
     NotAttempted,
     Raised,
-    Student,
     TimedOut,
 )
+from minibatch.course.judging.remote import LedScheduler, Pool, RemoteScheduler
+from minibatch.course.judging.student import Student
 from minibatch.course.judging.values import Array, Strange, pack, unpack
 from minibatch.course.judging.verdict import Wrong
 from minibatch.course.setup import ROOT

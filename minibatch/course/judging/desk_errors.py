@@ -1,0 +1,64 @@
+"""What can go wrong at a desk, and what the learner is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one task may take. seconds: of waiting for the learner's code, over all its tests."""
+
+    seconds: float = 20.0
+    memory_bytes: int = 4 * 2**30
+
+
+@dataclass(slots=True)
+class DeskError(Exception):
+    """The learner's code did not answer. `sentence` says what happened, to the learner."""
+
+    sentence: str
+    frames: list[dict] = field(default_factory=list)  # of the learner's file: line, in, code
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Raised(DeskError):
+    """It raised an exception."""
+
+
+class Died(DeskError):
+    """Its process ended, or said something that no desk says."""
+
+
+class TimedOut(DeskError):
+    """It used up the task's time."""
+
+
+class NotAttempted(DeskError):
+    """The stub's own NotImplementedError, or a file that is not there."""
+
+
+def told(error: object, limits: Limits) -> DeskError:
+    """What a desk says went wrong, as an exception."""
+    error = error if isinstance(error, dict) else {}
+    kind, message = str(error.get("type", "?"))[:100], str(error.get("message", ""))[:2000]
+    told = error.get("frames")
+    frames = [
+        {
+            "line": f.get("line"),
+            "in": str(f.get("in", "")),
+            "code": str(f.get("code", ""))[:200],
+        }
+        for f in (told[:8] if isinstance(told, list) else [])
+        if isinstance(f, dict) and isinstance(f.get("line"), int)
+    ]
+    if kind == "NotImplementedError" and message.startswith("Exercise "):
+        return NotAttempted(message, frames)
+    if kind == "SystemExit":
+        return Raised("it ended the program (sys.exit); return instead", frames)
+    if kind == "MemoryError" and not message:
+        most = limits.memory_bytes / 2**30
+        return Raised(f"MemoryError: it asked for more than {most:g} GB", frames)
+    return Raised(f"{kind}: {message}" if message else kind, frames)

@@ -1,0 +1,160 @@
+"""A learner's policy at its desk: made, bound to a pool of its own, and asked step by step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from minibatch.course.judging.values import pack
+
+
+class PolicyDesk:
+    """What the judge may ask of a policy. find: looks a name up in the learner's file."""
+
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        self.find = find
+        self.scheduler: Any = None
+        self.sequences: dict[str, Any] = {}
+        self.plans: Any = None
+
+    def policy(
+        self,
+        name: str,
+        options: dict,
+        borrowed: dict,
+        refused: list,
+        num_blocks: int,
+        block_size: int,
+    ) -> dict:
+        """Make a policy and bind it to a pool of its own, in a clock that the judge sets.
+
+        borrowed: methods taken from a class of minibatch, in place of the learner's.
+        refused: methods of mb.Scheduler that are the answer.
+        """
+        import minibatch as mb
+
+        def refuse(*args: object, **kwargs: object) -> None:
+            raise NotImplementedError("that method of mb.Scheduler is what you are writing")
+
+        for method in refused:
+            setattr(mb.Scheduler, method, refuse)
+
+        cls = self.find(name)
+        if borrowed:
+            methods = {
+                method: getattr(getattr(mb, owner), method) for method, owner in borrowed.items()
+            }
+            cls = type(name, (cls,), methods)
+        self.scheduler, self.sequences = cls(**options), {}
+        self.clock = mb.VirtualClock()  # moved by sleeping only
+        self.pool = mb.BlockPool(num_blocks, block_size)
+        self.scheduler.bind(self.pool, self.clock)
+        return self._state()
+
+    def add(self, sequence: dict) -> dict:
+        import minibatch as mb
+
+        stops = sequence.pop("stop_token_ids")
+        max_tokens, arrival = sequence.pop("max_tokens"), sequence.pop("arrival_time")
+        priority, ids = sequence.pop("priority"), sequence["token_ids"]
+        sequence = mb.Sequence(
+            request=mb.Request(list(ids), max_tokens=max_tokens, priority=priority),
+            stop_token_ids=frozenset(stops),
+            num_prompt_tokens=len(ids),
+            arrival_time=arrival,
+            **sequence,
+        )
+        self.sequences[sequence.request_id] = sequence
+        self.scheduler.add(sequence)
+        return self._state()
+
+    def plan(self, now: float) -> dict:
+        import minibatch as mb
+
+        self.clock.sleep(now - self.clock.now())
+        self.plans = self.scheduler.plan(now)
+        if not isinstance(self.plans, mb.StepPlan):
+            raise TypeError(f"plan returned {self.plans!r:.60}; it has to return a mb.StepPlan")
+        rows = [
+            [row.sequence.request_id, row.num_tokens, row.num_padding_tokens]
+            for row in self.plans.rows
+        ]
+        return {"rows": rows, "wake_at": self.plans.wake_at, **self._state()}
+
+    def lead(self, now: float, num_admitted: int, most_tokens: int) -> dict:
+        """Plan in the learner's place, as the judge says: so many join, then a row for everyone.
+
+        most_tokens: of one row.
+        """
+        import minibatch as mb
+
+        scheduler = self.scheduler
+        self.clock.sleep(now - self.clock.now())
+        for _ in range(num_admitted):
+            mb.Scheduler.admit(scheduler, now, scheduler.waiting[0].max_num_tokens)
+        self.plans = mb.StepPlan(
+            [
+                mb.Row(s, min(s.num_uncomputed_tokens, most_tokens))
+                for s in reversed(scheduler.running)
+            ]
+        )
+        return self._state()
+
+    def update(self, tokens: list, now: float) -> dict:
+        import minibatch as mb
+
+        self.clock.sleep(now - self.clock.now())
+        finished = self.scheduler.update(self.plans, tokens, now)
+        if not isinstance(finished, list | tuple | set | frozenset | deque):
+            return {"finished": None, "got": type(finished).__name__, **self._state()}
+        for sequence in finished:
+            if not isinstance(sequence, mb.Sequence):
+                raise TypeError(
+                    f"update returned a list with {sequence!r:.60}; it has to hold the sequences "
+                    "themselves"
+                )
+        return {"finished": [sequence.request_id for sequence in finished], **self._state()}
+
+    def abort(self, request_id: str) -> dict:
+        self.scheduler.abort(self.sequences[request_id])
+        return self._state()
+
+    def records(self, attribute: str, requests: list, options: dict) -> object:
+        """Run this minibatch's engine; one attribute of every step's record.
+
+        options: the policy's name, its arguments, the pool's size, the pretend model's shape.
+        """
+        import torch
+
+        import minibatch as mb
+
+        model = mb.PretendModel()
+        model.kv_shapes = tuple(map(tuple, options["kv_shapes"]))
+        model.dtype = getattr(torch, options["dtype"])
+        policy = getattr(mb, options["policy"])(**options["arguments"])
+        engine = mb.Engine(
+            model,
+            policy,
+            num_blocks=options["num_blocks"],
+            block_size=options["block_size"],
+            attention="reference",  # the others want to store what numba compiles
+            clock=mb.VirtualClock(step_time=1),
+        )
+        engine.run(
+            mb.Request([0] * length, max_tokens=most, request_id=name)
+            for name, length, most in requests
+        )
+        return pack([getattr(step, attribute) for step in engine.trace.steps])
+
+    def _state(self) -> dict:
+        scheduler = self.scheduler
+        return {
+            "waiting": [sequence.request_id for sequence in scheduler.waiting],
+            "running": [sequence.request_id for sequence in scheduler.running],
+            "sequences": {
+                name: [s.num_computed_tokens, s.num_tokens, list(s.block_table), s.is_finished]
+                for name, s in self.sequences.items()
+            },
+            "num_free": self.pool.num_free,
+        }

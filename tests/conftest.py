@@ -10,13 +10,15 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 
 pytest_plugins = ["minibatch.course.judging.plugin"]  # the graders' side of pytest
 
-# A suite that fails must fail again. `--hypothesis-profile explore` looks for new examples.
-slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile(
-    "repeat", derandomize=True, deadline=None, suppress_health_check=slow_is_fine
-)
-settings.register_profile("explore", deadline=None, suppress_health_check=slow_is_fine)
-settings.load_profile("repeat")
+# A suite that fails must fail again; only a release looks for new examples.
+common = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("short", derandomize=True, max_examples=40, **common)
+settings.register_profile("all", derandomize=True, max_examples=150, **common)
+settings.register_profile("release", max_examples=1000, **common)
+settings.load_profile("short")
 
 
 def pytest_collection_modifyitems(items):

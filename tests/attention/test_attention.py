@@ -256,7 +256,6 @@ def test_metadata_has_the_documented_dtypes():
     assert metadata.seq_lens.dtype == metadata.block_tables.dtype == torch.int32
 
 
-@settings(deadline=None, max_examples=50)
 @given(batch=ragged_batches())
 @example(batch=plan_of([(0, 1, 0)], 1, 0))
 def test_real_tokens_write_to_their_own_slots_and_padding_to_scratch(batch):

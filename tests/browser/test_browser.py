@@ -17,7 +17,7 @@ from minibatch.course.setup import ROOT
 
 OUTPUT_TEXT = f'document.querySelector("{OUTPUTS}").innerText'
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 
 SLIDER = """\
 import ipywidgets
@@ -109,7 +109,9 @@ FIRST_TRY = """\
 LESSONS = sorted(path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb"))
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize(
+    "name", [LESSONS[0], *(pytest.param(name, marks=pytest.mark.full) for name in LESSONS[1:])]
+)
 def test_a_lesson_runs_and_is_accessible(page, name):
     open_lesson(page, name)
     screenshot(page, f"{name[:2]}-opened")
@@ -121,6 +123,7 @@ def test_a_lesson_runs_and_is_accessible(page, name):
     assert axe_violations(page) == []
 
 
+@pytest.mark.full
 def test_folded_answers_open_without_a_mouse(page):
     open_lesson(page, "00_start_here.ipynb")
     first = page.locator("details").first
@@ -135,6 +138,7 @@ def test_folded_answers_open_without_a_mouse(page):
     assert not first.evaluate("details => details.open")
 
 
+@pytest.mark.full
 def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     write_notebook(lab.root / "lessons" / "player.ipynb", PLAYERS % "mb.Continuous(2)")
     open_lesson(page, "player.ipynb")
@@ -178,6 +182,7 @@ def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     assert axe_violations(page) == []
 
 
+@pytest.mark.full
 def test_a_player_plays_a_learner_s_policy_and_shows_what_it_raises(page, lab):
     write_notebook(lab.root / "lessons" / "own.ipynb", PLAYERS % "OneAtATime(1)")
     open_lesson(page, "own.ipynb")
@@ -191,6 +196,7 @@ def test_a_player_plays_a_learner_s_policy_and_shows_what_it_raises(page, lab):
     screenshot_outputs(page, "player-own")
 
 
+@pytest.mark.full
 def test_moving_the_playground_plans_anew(page, lab):
     source = "import minibatch as mb\nmb.widgets.Playground()"
     write_notebook(lab.root / "lessons" / "playground.ipynb", source)
@@ -210,11 +216,13 @@ def test_moving_the_playground_plans_anew(page, lab):
     assert axe_violations(page) == []
 
 
+@pytest.mark.full
 def test_jupyterlab_does_not_ask_about_news(page):
     open_lesson(page, "04_continuous_batching.ipynb")
     assert page.get_by_text("official Jupyter news").count() == 0
 
 
+@pytest.mark.full
 def test_a_saved_notebook_shows_its_widgets_without_their_kernel(page, lab):
     write_notebook(lab.root / "lessons" / "slider.ipynb", SLIDER)
     open_lesson(page, "slider.ipynb")
@@ -234,6 +242,7 @@ def test_a_saved_notebook_shows_its_widgets_without_their_kernel(page, lab):
     no_errors(page)
 
 
+@pytest.mark.full
 def test_the_scan_sees_what_is_wrong_wherever_it_stands(page, lab):
     write_notebook(lab.root / "lessons" / "faults.ipynb", FAULTS)
     open_lesson(page, "faults.ipynb")
@@ -250,6 +259,7 @@ def write_notebook(path, source, text="# A page"):
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
 
 
+@pytest.mark.full
 def test_a_kernel_is_stepped_from_barrier_to_barrier(page, lab):
     write_notebook(lab.root / "lessons" / "stepper.ipynb", STEPPER)
     open_lesson(page, "stepper.ipynb")
@@ -268,6 +278,7 @@ def test_a_kernel_is_stepped_from_barrier_to_barrier(page, lab):
     assert axe_violations(page) == []
 
 
+@pytest.mark.full
 def test_an_exercise_is_edited_checked_mended_and_passes(page, lab):
     """From the lesson's link to the editor, and back to the button, twice."""
     link = "[the file](../exercises/ex04_continuous_batching.py)"

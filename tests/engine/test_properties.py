@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import assert_same_sample, assert_same_tokens, generate, sample
 
@@ -178,7 +178,6 @@ def assert_right(model, request, completion, expected):
     check(model, request, completion.token_ids, expected)
 
 
-@settings(max_examples=500)
 @given(workload=workloads())
 def test_whatever_happens_books_balance_all_end_and_tokens_are_right(tiny_model, alone, workload):
     engine, completions = serve(tiny_model, workload)
@@ -188,7 +187,6 @@ def test_whatever_happens_books_balance_all_end_and_tokens_are_right(tiny_model,
         assert_right(tiny_model, request, completion, alone(request))
 
 
-@settings(max_examples=120)
 @given(workload=workloads(aborts=False, faults=False))
 def test_a_quiet_run_serves_every_request_to_its_end(tiny_model, alone, workload):
     engine, completions = serve(tiny_model, workload)
@@ -204,7 +202,6 @@ def test_a_quiet_run_serves_every_request_to_its_end(tiny_model, alone, workload
         assert_right(tiny_model, request, completion, alone(request))
 
 
-@settings(max_examples=60)
 @given(workload=workloads(aborts=False), seed=st.integers(0, 2**31))
 def test_faults_and_neighbours_do_not_shift_a_draw(tiny_model, workload, seed):
     """Two runs of one request with one seed: among others and faults, and first in an empty one."""

@@ -26,13 +26,10 @@ def committed(path):
 
 @pytest.fixture(scope="module")
 def run_lesson():
-    """Executes a lesson once, every cell twice in a row, since learners do that.
-
-    Returns the text of everything it printed or displayed.
-    """
+    """Executes a lesson, every cell so many times in a row; returns the text of all it showed."""
     done = {}
 
-    def run(name: str, times: int = 2, **variables: str) -> str:
+    def run(name: str, times: int, **variables: str) -> str:
         key = name, *variables.values()
         if key not in done:
             notebook = nbformat.reads(committed(LESSONS / name), as_version=4)
@@ -128,11 +125,22 @@ def test_every_lesson_s_findings_are_checked():
     assert sorted(FINDINGS) == [path.stem for path in sorted(LESSONS.glob("[0-9]*.ipynb"))]
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="module")
+def times(pytestconfig):
+    """How often each cell runs: twice in a row, since learners do that, unless time is short."""
+    return 1 if "not full" in pytestconfig.getoption("markexpr") else 2
+
+
+IN_SHORT = ("00_start_here", "04_continuous_batching")  # the first one, and the newest
+
+
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("name", FINDINGS)
-def test_a_lesson_finds_what_it_says(run_lesson, name):
-    text = run_lesson(f"{name}.ipynb")
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in IN_SHORT else pytest.mark.full) for n in FINDINGS],
+)
+def test_a_lesson_finds_what_it_says(run_lesson, times, name):
+    text = run_lesson(f"{name}.ipynb", times)
     assert [finding for finding in FINDINGS[name] if finding not in text] == []
 
 
@@ -159,7 +167,7 @@ def smollm_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.timeout(1200)
 def test_lesson_04_runs_on_another_model(run_lesson, smollm_folder):
     text = run_lesson(

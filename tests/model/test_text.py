@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from byte_tokenizer import VOCAB_SIZE, byte_ids, make_tokenizer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -48,7 +48,6 @@ def test_a_character_appears_with_its_last_byte():
     ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=30))
 def test_any_text_comes_through_whole(text):
     ids = TOKENIZER.encode(text, add_special_tokens=False)
@@ -57,7 +56,6 @@ def test_any_text_comes_through_whole(text):
     assert text.count(HALF) == "".join(shown).count(HALF)
 
 
-@settings(max_examples=100, deadline=None)
 @given(ids=st.lists(st.integers(0, VOCAB_SIZE - 1), max_size=30))
 def test_any_tokens_stream_to_what_they_decode_to(ids):
     """Also ids that are no text: broken characters, special tokens in the middle."""

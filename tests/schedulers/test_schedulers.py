@@ -5,7 +5,7 @@ Rows are written (name, tokens, padding tokens). Blocks hold 4 tokens.
 
 import pytest
 from by_hand import ByHand, shape
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
@@ -505,7 +505,6 @@ def test_a_request_alone_may_fill_the_whole_pool():
     assert rows == [[("A", 8, 0)], *[[("A", 1, 0)]] * 3, [("B", 8, 0)], *[[("B", 1, 0)]] * 3]
 
 
-@settings(max_examples=150)
 @given(
     sizes=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 10)), min_size=1, max_size=12),
     max_batch_size=st.integers(1, 5),
@@ -533,7 +532,6 @@ def test_continuous_serves_everyone_within_its_limits(
     assert hand.pool.num_free == hand.pool.num_blocks
 
 
-@settings(max_examples=100)
 @given(
     sizes=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 10)), min_size=1, max_size=12),
     max_batch_size=st.integers(1, 5),

@@ -43,7 +43,7 @@ COMMANDS = {
         usage="Further arguments go to JupyterLab: lab --no-browser --port 8899",
     ),
     "test": Command(
-        "run the whole test suite",
+        "run the tests: 6 minutes; --all: everything; --slow: what a release runs",
         "minibatch.course.setup.launch:test",
         usage="Further arguments go to pytest, in the repository's root: test -k continuous -x",
     ),

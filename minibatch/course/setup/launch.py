@@ -14,6 +14,22 @@ No pop-up that asks about news; a saved notebook keeps the last state of its wid
 """
 
 
+SHORT = "the short suite"
+SUITES = {  # option: marks that pytest selects, how many examples hypothesis draws, what is said
+    SHORT: (
+        "not full and not slow",
+        "short",
+        "The short suite: about 6 minutes (test --all: everything, about 20)",
+    ),
+    "--all": ("not slow", "all", "The whole suite: about 20 minutes"),
+    "--slow": (
+        "full or slow or not full",
+        "release",
+        "All there is, with many seeds: over an hour",
+    ),
+}
+
+
 def lab(arguments: list[str]) -> int:
     """Open JupyterLab on this checkout; `arguments` go to it and win over ours."""
     os.environ.update(lab_variables())  # run() hands them on
@@ -67,11 +83,27 @@ def first_page(root: Path) -> str:
 def test(arguments: list[str]) -> int:
     """Run pytest in the repository's root and return its exit status (5: it found no test).
 
-    The graders judge the solutions here, never what a learner has solved or half solved.
+    --all, --slow: more than the short suite. What else is given goes to pytest. The graders judge
+    the solutions here, never what a learner has solved or half solved.
     """
+    wanted = [suite for suite in SUITES if suite in arguments]
+    suite = wanted[-1] if wanted else SHORT
+    rest = [argument for argument in arguments if argument not in wanted]
+    marks, examples, says = SUITES[suite]
+    if not rest:
+        print(f"{says}, on two idle cores. Ctrl-C ends it.", flush=True)
     os.environ.update(thread_variables())
-    graders = ["-p", "minibatch.course.judging.plugin", "--submission", str(ROOT / "solutions")]
-    return run([sys.executable, "-m", "pytest", *graders, *arguments], cwd=ROOT)
+    options = ["-p", "minibatch.course.judging.plugin", "--submission", str(ROOT / "solutions")]
+    options += ["-m", marks, f"--hypothesis-profile={examples}", *workers(rest)]
+    return run([sys.executable, "-m", "pytest", *options, *rest], cwd=ROOT)
+
+
+def workers(arguments: list[str]) -> list[str]:
+    """Two processes, where nothing needs the tests in this one; a file's tests stay together."""
+    alone = ("-n", "--pdb", "-s", "--capture", "-x", "--collect-only", "--co", "-k", "tests/")
+    if (os.cpu_count() or 1) < 2 or any(a.startswith(alone) for a in arguments):
+        return []
+    return ["-n", "2", "--dist", "loadfile"]
 
 
 def ready(arguments: list[str]) -> int:

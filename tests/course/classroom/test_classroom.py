@@ -22,7 +22,7 @@ from minibatch.course.judging.verdict import ERROR, NOT_ATTEMPTED, PASSED, TIMED
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.process import environment_variables
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 
 FILE = "ex03_dynamic_batching.py"
 SOLVED = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")

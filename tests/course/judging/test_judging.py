@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
@@ -287,7 +287,6 @@ def test_a_desk_that_lies_is_wrong_and_nothing_else(kind):
                 engine.step()
 
 
-@settings(max_examples=300)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -682,7 +682,7 @@ def test_a_download_without_git_is_told_so(checkout):
 # The real thing, once
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_real_venv_is_made_filled_and_stamped(tmp_path, monkeypatch, capfd):
     root = make_checkout(tmp_path, NOBODY_HAS)
     monkeypatch.setattr(environment, "_answers", lambda address: False)

@@ -5,8 +5,6 @@ it has, and a prompt is computed in one step. What a policy decides is real; how
 idealisation, and the picture says so.
 """
 
-import html
-
 import ipywidgets
 import numpy as np
 
@@ -14,14 +12,13 @@ from ..core.clock import VirtualClock
 from ..core.garbage import no_collecting
 from ..core.request import Request
 from ..engine.engine import Engine
-from ..engine.metrics import Summary
 from ..engine.trace import Trace
-from ..plots.timeline import Span
+from ..plots.spans import Span
+from ..plots.svg import strip
 from ..schedulers import Continuous, Dynamic, Scheduler
 from ..simulator.pretend import PretendModel
-from .frame import CARD, CELL
+from .frame import PAGES
 from .still import WithStill
-from .strip import LEGEND, strip
 
 FIGURES = {
     "duration_s": ("time until all are served", "{:.1f} s"),
@@ -32,7 +29,6 @@ FIGURES = {
     "ttft_p99_s": ("time to first token, p99", "{:.2f} s"),
     "e2e_mean_s": ("time to last token, mean", "{:.2f} s"),
 }
-AXIS = "display: flex; justify-content: space-between"
 
 
 class Playground(WithStill):
@@ -121,37 +117,23 @@ class Playground(WithStill):
         """Plan it all anew and show it."""
         traces = self.traces()
         end = max(trace.steps[-1].end_time for trace in traces.values())
-        strips = "".join(_panel(name, trace, end) for name, trace in traces.items())
-        strips += f'<div style="{AXIS}"><span>0 s</span><span>{end:.1f} s</span></div>{LEGEND}'
-        summaries = {name: trace.summary() for name, trace in traces.items()}
-        self.view.value = (
-            f'<div style="{CARD}">{strips}{_table(summaries)}'
-            '<p style="margin: 0.4em 0 0"><b>An idealisation:</b> the policies are the real ones, '
-            f"the traffic is made up, no model runs. Every step takes {self.step_time * 1e3:g} ms, "
-            "however many rows it has, and a prompt takes one step.</p></div>"
+        self.view.value = PAGES.get_template("playground.html").render(
+            panels=[_panel(name, trace, end) for name, trace in traces.items()],
+            end=end,
+            summaries={name: trace.summary() for name, trace in traces.items()},
+            figures=FIGURES,
+            assumed=f"Every step takes {self.step_time * 1e3:g} ms, however many rows it has, and "
+            "a prompt takes one step.",
         )
 
 
-def _panel(name: str, trace: Trace, end: float) -> str:
+def _panel(name: str, trace: Trace, end: float) -> tuple[str, str]:
+    """What was found, and its picture."""
+
     def edges(span: Span) -> tuple[float, float]:
         return trace.steps[span.start].start_time, trace.steps[span.end - 1].end_time
 
     summary = trace.summary()
     useful = f"{summary['slot_utilization']:.0%} of rows yield a token"
     finding = f"{name}: {summary['duration_s']:.1f} s, {useful}"
-    picture = strip(trace.steps, trace.max_batch_size, end, finding, edges, row_height=12)
-    return f'<p style="margin: 0.3em 0 0.1em"><b>{html.escape(finding)}</b></p>{picture}'
-
-
-def _table(summaries: dict[str, Summary]) -> str:
-    head = "".join(f'<th scope="col" style="{CELL}">{html.escape(n)}</th>' for n in summaries)
-    lines = [
-        f'<tr><th scope="row" style="{CELL}; font-weight: normal">{label}</th>'
-        + "".join(f'<td style="{CELL}">{form.format(s[key])}</td>' for s in summaries.values())
-        + "</tr>"
-        for key, (label, form) in FIGURES.items()
-    ]
-    return (
-        '<table style="border-collapse: collapse; margin: 0.5em 0 0"><thead><tr><td></td>'
-        f"{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-    )
+    return finding, strip(trace.steps, trace.max_batch_size, end, finding, edges, row_height=12)

@@ -4,6 +4,7 @@ import re
 
 import ipywidgets
 import pytest
+from byte_tokenizer import make_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,6 +96,52 @@ def test_texts_grow_to_what_the_engine_answers():
     assert half == next(c.text for c in engine.trace.completions if c.request_id == "A")
     player.go_to(10**6)
     assert player.frames[-1].texts == {c.request_id: c.text for c in engine.trace.completions}
+
+
+class Saying(mb.PretendModel):
+    """Answers every request with the ids of one text."""
+
+    def __init__(self, text):
+        self.tokenizer, self.vocab_size = make_tokenizer(), 10_000
+        self.ids = self.tokenizer.encode(text, add_special_tokens=False)
+
+    def runner(self, pool, attention):
+        return self
+
+    def run(self, plan):
+        return [[self.ids[row.sequence.num_output_tokens]] for row in plan.rows]
+
+
+def test_a_request_s_own_stop_tokens_are_not_shown():
+    model = Saying("days in Porto.")
+    requests = [
+        mb.Request([5], max_tokens=len(model.ids), stop_token_ids=stops, request_id=name)
+        for name, stops in (("A", ()), ("B", model.ids[-1:]))
+    ]
+    player = mb.widgets.EnginePlayer(mb.Engine(model, mb.Continuous(2), num_blocks=64), requests)
+    player.go_to(10**6)
+    assert player.frames[-1].texts == {"A": "days in Porto.", "B": "days in Porto"}
+    completions = player.trace.completions
+    assert player.frames[-1].texts == {c.request_id: c.text for c in completions}
+
+
+def test_a_refused_request_leaves_none_of_them_live(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
+    requests = [mb.Request([2], max_tokens=n, request_id=str(n)) for n in (3, 4, 10_000)]
+    with pytest.raises(ValueError, match="'10000' needs 1 . 10,000 tokens"):
+        mb.widgets.EnginePlayer(engine, requests)
+    assert not engine.has_work
+    mb.widgets.EnginePlayer(engine, requests[:2]).go_to(10**6)
+
+
+def test_a_player_shows_a_run_of_which_the_trace_keeps_only_the_end(tiny_model):
+    trace = mb.Trace(keep=2)
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather", trace=trace)
+    engine.run([mb.Request([2], max_tokens=5, ignore_eos=True)])
+    player = mb.widgets.EnginePlayer(engine, [mb.Request([2], max_tokens=4, ignore_eos=True)])
+    player.go_to(10**6)
+    assert player.position == 4
+    assert "<b>step 4</b> · 1 row" in player.view.value
 
 
 def test_steps_taken_elsewhere_are_shown_too(player):

@@ -22,7 +22,13 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-PAGES = pages(__file__, colour_of=colour_of, ink_on=ink_on, count=count, most_chips=MOST_CHIPS)
+def ms(seconds: float) -> str:
+    """Milliseconds, to three digits."""
+    return f"{seconds * 1e3:.3g}"
+
+
+NAMES = {"colour_of": colour_of, "ink_on": ink_on, "count": count, "ms": ms}
+PAGES = pages(__file__, **NAMES, most_chips=MOST_CHIPS)
 
 
 @dataclass(slots=True, frozen=True)

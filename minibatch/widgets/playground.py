@@ -1,8 +1,7 @@
 """Made-up traffic on the real policies: move a control, and every step is planned anew.
 
-There is no model in it and no measured time: each step takes `step_time` seconds, however many rows
-it has, and a prompt is computed in one step. What a policy decides is real; how long it takes is an
-idealisation, and the picture says so.
+There is no model in it. What a policy decides is real; how long a step takes is assumed: the same,
+whatever is in it, or what such steps were measured to take on this machine. The picture says which.
 """
 
 import ipywidgets
@@ -16,10 +15,12 @@ from ..engine.trace import Trace
 from ..plots.spans import Span
 from ..plots.svg import strip
 from ..schedulers import Continuous, Dynamic, Scheduler
+from ..simulator.cost import CostModel
 from ..simulator.pretend import PretendModel
 from .frame import PAGES
 from .still import WithStill
 
+BLOCK_SIZE = 16  # of blocks that never run short
 FIGURES = {
     "duration_s": ("time until all are served", "{:.1f} s"),
     "num_steps": ("steps", "{:,}"),
@@ -35,18 +36,24 @@ class Playground(WithStill):
     """Two policies on the same traffic: batches formed in a window, and continuous batching.
 
     num_requests: how many arrive. mean_length: of their answers, in tokens. step_time: what a step
-    is assumed to take, in seconds.
+    is assumed to take, in seconds. cost: what it takes instead when "measured here" is chosen; None
+    is measured then, with Wayfarer, once.
     """
 
     def __init__(
-        self, num_requests: int = 50, mean_length: int = 40, step_time: float = 0.025
+        self,
+        num_requests: int = 50,
+        mean_length: int = 40,
+        step_time: float = 0.025,
+        cost: CostModel | None = None,
     ) -> None:
         self.num_requests = num_requests
         self.mean_length = mean_length
-        self.step_time = step_time
+        self.step_time, self.cost = step_time, cost
         random = np.random.default_rng(0)  # drawn once: a control changes what it says, no more
         self._gaps = random.exponential(size=num_requests)
         self._deviations = random.standard_normal(num_requests)
+        self._traffic: dict[tuple, list[Request]] = {}
 
         self.batch_size = self._control("slots", range(1, 17), 8)
         self.window = self._control("window, s", (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), 0.25)
@@ -61,7 +68,11 @@ class Playground(WithStill):
             ],
             0.86,
         )
-        controls = [self.batch_size, self.window, self.rate, self.spread]
+        self.prompt = self._control("prompt tokens", [(f"{n:,}", n) for n in (1, 100, 1300)], 1)
+        same = f"{step_time * 1e3:g} ms, whatever is in it"
+        self.takes = self._control("a step takes", [(same, False), ("measured here", True)], False)
+        self.takes.layout.width = "22em"
+        controls = [self.batch_size, self.window, self.rate, self.spread, self.prompt, self.takes]
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
@@ -79,13 +90,18 @@ class Playground(WithStill):
 
     def requests(self) -> list[Request]:
         """The traffic that the controls describe: Poisson arrivals, lognormal lengths."""
-        sigma = self.spread.value
+        described = self.spread.value, self.rate.value, self.prompt.value
+        if described not in self._traffic:  # long prompts take a while to be checked
+            self._traffic = {described: self._requests(*described)}
+        return self._traffic[described]
+
+    def _requests(self, sigma: float, rate: float | str, prompt: int) -> list[Request]:
         lengths = self.mean_length * np.exp(sigma * self._deviations - sigma**2 / 2)
-        everyone = self.rate.value == "all at once"
-        arrivals = 0 * self._gaps if everyone else np.cumsum(self._gaps) / self.rate.value
+        everyone = rate == "all at once"
+        arrivals = 0 * self._gaps if everyone else np.cumsum(self._gaps) / rate
         return [
             Request(
-                [0],
+                [0] * prompt,
                 max_tokens=max(1, round(length)),
                 arrival_time=float(arrival),
                 request_id=str(number),
@@ -96,16 +112,21 @@ class Playground(WithStill):
     def traces(self) -> dict[str, Trace]:
         """The traffic under each policy, by the policy's name."""
         size, window = self.batch_size.value, self.window.value
+        requests = self.requests()
         return {
-            f"Dynamic({size}, max_wait={window:g})": self._serve(Dynamic(size, window)),
-            f"Continuous({size})": self._serve(Continuous(size)),
+            f"Dynamic({size}, max_wait={window:g})": self._serve(requests, Dynamic(size, window)),
+            f"Continuous({size})": self._serve(requests, Continuous(size)),
         }
 
-    def _serve(self, policy: Scheduler) -> Trace:
-        requests = self.requests()
-        num_blocks = sum(len(request.prompt) + request.max_tokens for request in requests)
-        clock = VirtualClock(self.step_time)
-        engine = Engine(PretendModel(), policy, num_blocks=num_blocks, clock=clock)
+    def _serve(self, requests: list[Request], policy: Scheduler) -> Trace:
+        num_blocks = sum(len(r.prompt) + r.max_tokens for r in requests) // BLOCK_SIZE
+        engine = Engine(
+            PretendModel(),
+            policy,
+            num_blocks=num_blocks + len(requests),  # for each at most one that is not full
+            block_size=BLOCK_SIZE,
+            clock=VirtualClock(self.cost if self.takes.value else self.step_time),
+        )
         for request in requests:
             engine.add(request)
         while engine.has_work:
@@ -115,6 +136,8 @@ class Playground(WithStill):
     @no_collecting()
     def replan(self) -> None:
         """Plan it all anew and show it."""
+        if self.takes.value and self.cost is None:
+            self._measure()
         traces = self.traces()
         end = max(trace.steps[-1].end_time for trace in traces.values())
         self.view.value = PAGES.get_template("playground.html").render(
@@ -122,9 +145,17 @@ class Playground(WithStill):
             end=end,
             summaries={name: trace.summary() for name, trace in traces.items()},
             figures=FIGURES,
-            assumed=f"Every step takes {self.step_time * 1e3:g} ms, however many rows it has, and "
-            "a prompt takes one step.",
+            step_time=self.step_time,
+            cost=self.cost if self.takes.value else None,
+            prompt=self.prompt.value,
         )
+
+    def _measure(self) -> None:
+        from ..bench.measure import cost_model  # these import transformers, which takes seconds
+        from ..model.load import load_model
+
+        self.view.value = PAGES.get_template("measuring.html").render()
+        self.cost = cost_model(load_model("wayfarer"))
 
 
 def _panel(name: str, trace: Trace, end: float) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
+from minibatch.simulator.cost import CostModel
 
 
 @pytest.fixture
@@ -238,7 +239,7 @@ def test_a_playground_says_that_it_is_an_idealisation(playground):
 
 @pytest.mark.parametrize(
     ("control", "value"),
-    [("batch_size", 2), ("window", 2.0), ("rate", "all at once"), ("spread", 0.0)],
+    [("batch_size", 2), ("window", 2.0), ("rate", "all at once"), ("spread", 0.0), ("prompt", 100)],
 )
 def test_every_control_of_a_playground_plans_anew(playground, control, value):
     before = playground.view.value
@@ -258,6 +259,51 @@ def test_a_playground_serves_the_same_tokens_under_both_policies():
     playground = mb.widgets.Playground(num_requests=20)
     totals = {trace.summary()["output_tokens"] for trace in playground.traces().values()}
     assert totals == {sum(request.max_tokens for request in playground.requests())}
+
+
+COST = CostModel(0.005, 0.0002, 0.0002, 4e-10, 6144, "made up for a test")
+
+
+def first_token_after(playground):
+    return [trace.summary()["ttft_mean_s"] for trace in playground.traces().values()]
+
+
+def test_a_prompt_costs_nothing_more_where_every_step_takes_the_same():
+    playground = mb.widgets.Playground(num_requests=12, cost=COST)
+    before = first_token_after(playground)
+    playground.prompt.value = 1300
+    assert first_token_after(playground) == before
+    assert "a prompt of 1,300 tokens takes one step" in playground.view.value
+
+
+def test_a_long_prompt_costs_what_was_measured():
+    playground = mb.widgets.Playground(num_requests=12, cost=COST)
+    playground.takes.label = "measured here"
+    assert "5 ms, and 0.2 ms for each row" in playground.view.value
+    assert "made up for a test" in playground.view.value
+    short = first_token_after(playground)
+    playground.prompt.value = 1300
+    assert all(
+        long > 0.26 + first
+        for long, first in zip(first_token_after(playground), short, strict=True)
+    )
+    assert "and with it 260 ms more" in playground.view.value
+
+
+def test_costs_are_measured_once_when_first_asked_for_and_the_view_says_so(monkeypatch):
+    measured = []
+    monkeypatch.setattr(mb.measure, "cost_model", lambda model: measured.append(model) or COST)
+    playground = mb.widgets.Playground(num_requests=3)
+    assert playground.cost is None
+    shown = []
+    playground.view.observe(lambda change: shown.append(change["new"]), "value")
+    playground.takes.label = "measured here"
+    assert "Wayfarer's steps are measured on this machine" in shown[0]
+    assert "measured to take" in shown[-1]
+    playground.takes.index = 0
+    playground.takes.index = 1
+    assert len(measured) == 1
+    assert measured[0].tokenizer is not None
 
 
 def test_every_control_has_a_name(player, playground):

@@ -20,6 +20,8 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
+from .stopwatch import gpu_times
+
 BATCHES = (1, 8, 64, 256)
 CONTEXTS = (512, 4096, 32_768)
 HEAD_DIMS = (64, 128)
@@ -79,23 +81,8 @@ def copy_bandwidth() -> float:
 
 
 def seconds_of(run: Callable[[], object]) -> float:
-    """The median of some runs, by the GPU's own clock, after some that warm up.
-
-    Before each, a gigabyte is overwritten: nothing of the run's lies in the L2 cache any more, and
-    the launch, which may take Python longer than the run takes the GPU, is over before it starts.
-    """
-    for _ in range(3):
-        run()
-    times, cold = [], torch.empty(COPY_BYTES, dtype=torch.uint8, device="cuda")
-    for _ in range(ROUNDS):
-        cold.zero_()
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) / 1e3)
-    return statistics.median(times)
+    """The median of some runs, each with a cold cache."""
+    return statistics.median(gpu_times(run, ROUNDS))
 
 
 def _cases(quick: bool) -> list[Case]:

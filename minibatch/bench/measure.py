@@ -1,29 +1,32 @@
 """Stopwatches for the lessons: what this machine reaches, and where the time of a step goes.
 
-Each figure is the quickest of some runs, the one that other programs at work disturbed least. On a
-GPU the clock is read only once the GPU has finished.
+Each figure is the quickest of some runs, the one that other programs at work disturbed least.
 """
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from tqdm.auto import tqdm
 
-from ..attention import AttentionFunction, choose
+from ..attention import choose
 from ..core.plan import Row, StepPlan
 from ..core.request import Request, Sequence
 from ..memory.blocks import BlockPool
+from ..memory.kv_cache import bytes_per_token
 from ..model.load import Model
-from ..simulator.cost import Roof
+from ..simulator.cost import CostModel, Roof
+from .stopwatch import Stopwatch, one_thread, times
 
 BLOCK_SIZE = 16
 MEGABYTE = 1 << 20
+LINEAR = ("Linear", "Conv1D")  # GPT-2's linear layer is a Conv1D
+# What a cost model is fitted to. All rows' contexts are short enough for attention in one thread.
+DECODE_STEPS = ((1, 16), (1, 1000), (4, 250), (4, 900), (8, 64), (8, 400), (16, 16), (16, 200))
+PROMPTS = (16, 150, 1300)
 
 
 @dataclass(slots=True, frozen=True)
@@ -65,8 +68,8 @@ def this_machine(device: torch.device | str = "cpu", dtype: torch.dtype = torch.
     """
     numbers = torch.ones(256 * MEGABYTE // dtype.itemsize, device=device, dtype=dtype)
     matrix = torch.ones(1024, 1024, device=device, dtype=dtype)
-    reading = min(_times(numbers.sum, 7, numbers.device))
-    computing = min(_times(lambda: matrix @ matrix, 7, matrix.device))
+    reading = min(times(numbers.sum, 7, numbers.device))
+    computing = min(times(lambda: matrix @ matrix, 7, matrix.device))
     num_threads = torch.get_num_threads()
     threads = f"{num_threads} thread{'' if num_threads == 1 else 's'}"
     name = "this GPU" if numbers.device.type == "cuda" else f"this CPU, {threads}"
@@ -108,9 +111,47 @@ def token_costs(
             with torch.inference_mode():
                 return model.hf(ids, use_cache=False, logits_to_keep=1)
 
-        uncached = min(_times(whole, repeats, model.device))
+        uncached = min(times(whole, repeats, model.device))
         costs.append(TokenCost(length, _step_time(model, 1, length - 1, repeats).total_s, uncached))
     return costs
+
+
+def cost_model(model: Model) -> CostModel:
+    """What this model's steps take on this machine, fitted to a handful of them; 1 to 3 seconds.
+
+    Decode steps of several sizes and contexts, and prompts of several lengths. On a CPU it is the
+    CPU time of one thread, which other programs at work hardly disturb.
+    """
+    longest = model.max_model_len
+    shapes = [[(min(context, longest - 1), 1)] * size for size, context in DECODE_STEPS]
+    shapes += [[(0, min(length, longest))] for length in PROMPTS]
+    pools = [BlockPool(sum(map(_num_blocks, shape)), BLOCK_SIZE) for shape in shapes]
+    plans = [
+        StepPlan([_row(pool, *row) for row in shape])
+        for pool, shape in zip(pools, shapes, strict=True)
+    ]  # one at a time, so that they can use the same blocks
+    pool = max(pools, key=lambda pool: pool.num_blocks)
+    runner = model.runner(pool, choose("auto", model.device))
+    watch = Stopwatch(model.device, cpu_time=True)
+    seconds = [math.inf] * len(plans)
+    with one_thread():
+        runner.run(plans[0])  # compiles what has to be
+        for _ in range(3):
+            for i, plan in enumerate(plans):
+                watch.reset()
+                with watch.part("step"):
+                    runner.run(plan)
+                seconds[i] = min(seconds[i], watch.seconds["step"])
+    where = (
+        "CPU time of one thread"
+        if model.device.type == "cpu"
+        else "time until the GPU has finished"
+    )
+    source = (
+        f"measured here: {where}, {str(model.dtype).split('.')[-1]}, decode steps of up to "
+        f"{max(map(len, shapes))} rows, prompts of up to {shapes[-1][0][1]:,} tokens"
+    )
+    return CostModel.fit(plans, seconds, bytes_per_token(model.kv_shapes, model.dtype), source)
 
 
 def _step_time(model: Model, batch_size: int, context: int, repeats: int) -> StepTime:
@@ -119,16 +160,17 @@ def _step_time(model: Model, batch_size: int, context: int, repeats: int) -> Ste
             f"a context of {context:,} tokens and one more: this model's holds "
             f"{model.max_model_len:,}"
         )
-    pool = BlockPool(batch_size * -(-(context + 1) // BLOCK_SIZE), BLOCK_SIZE)
+    pool = BlockPool(batch_size * _num_blocks((context, 1)), BLOCK_SIZE)
     watch = Stopwatch(model.device)
     runner = model.runner(pool, watch.around("attention", choose("auto", model.device)))
-    plan = StepPlan([_decode_row(pool, context) for _ in range(batch_size)])
+    plan = StepPlan([_row(pool, context, 1) for _ in range(batch_size)])
     parts = []
-    with watch.over_weights(model):
+    linear = [m for m in model.hf.modules() if type(m).__name__ in LINEAR]
+    with watch.inside(linear, "weights"):
         for _ in range(3):  # the first one compiles, the next fill caches
             runner.run(plan)
         for _ in range(repeats):
-            watch.seconds.clear()
+            watch.reset()
             with watch.part("total"):
                 runner.run(plan)
             parts.append(dict(watch.seconds))
@@ -137,79 +179,21 @@ def _step_time(model: Model, batch_size: int, context: int, repeats: int) -> Ste
     return StepTime(batch_size, context, weights, attention, best["total"] - weights - attention)
 
 
-def _decode_row(pool: BlockPool, context: int) -> Row:
-    """A sequence with that many tokens in the cache and one more to compute."""
+def _row(pool: BlockPool, context: int, num_tokens: int) -> Row:
+    """A sequence with `context` tokens in the cache, and so many more to compute."""
     sequence = Sequence(
-        request=Request([0] * (context + 1)),
+        request=Request([0] * (context + num_tokens)),
         request_id="",
-        token_ids=[0] * (context + 1),
-        num_prompt_tokens=context + 1,
+        token_ids=[0] * (context + num_tokens),
+        num_prompt_tokens=context or num_tokens,
         stop_token_ids=frozenset(),
         seed=0,
         arrival_time=0.0,
     )
     sequence.num_computed_tokens = context
-    sequence.block_table = pool.allocate(sequence.num_new_blocks(1, pool.block_size))
-    return Row(sequence, 1)
+    sequence.block_table = pool.allocate(sequence.num_new_blocks(num_tokens, pool.block_size))
+    return Row(sequence, num_tokens)
 
 
-class Stopwatch:
-    """Adds up the seconds of named parts of a step."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.seconds: dict[str, float] = defaultdict(float)
-
-    def now(self) -> float:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        return time.perf_counter()
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        begin = self.now()
-        yield
-        self.seconds[name] += self.now() - begin
-
-    def around(self, name: str, function: AttentionFunction) -> AttentionFunction:
-        """The same function, its time added to a part."""
-
-        def timed(*arguments: object) -> torch.Tensor:
-            with self.part(name):
-                return function(*arguments)
-
-        return timed
-
-    @contextmanager
-    def over_weights(self, model: Model) -> Iterator[None]:
-        """While open, the time in the model's linear layers is added to "weights"."""
-        began = 0.0
-
-        def before(*_: object) -> None:
-            nonlocal began
-            began = self.now()
-
-        def after(*_: object) -> None:
-            self.seconds["weights"] += self.now() - began
-
-        handles = []
-        for module in model.hf.modules():
-            if type(module).__name__ in ("Linear", "Conv1D"):  # GPT-2's linear layer is a Conv1D
-                handles.append(module.register_forward_pre_hook(before))
-                handles.append(module.register_forward_hook(after))
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-
-def _times(act: Callable[[], object], repeats: int, device: torch.device) -> list[float]:
-    """Seconds of each run, after one that is not counted."""
-    watch = Stopwatch(device)
-    times = []
-    for _ in range(repeats + 1):
-        begin = watch.now()
-        act()
-        times.append(watch.now() - begin)
-    return times[1:]
+def _num_blocks(row: tuple[int, int]) -> int:
+    return -(-sum(row) // BLOCK_SIZE)

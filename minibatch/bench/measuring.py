@@ -10,11 +10,9 @@ the time is the contender's own.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import torch
 from tqdm import tqdm
 
 from ..core.request import Request
@@ -22,6 +20,7 @@ from ..model.load import Model
 from ..simulator import workload as course_workload
 from .agreement import Agreement, Difference
 from .contenders import BATCH_SIZE, Contender, NotAvailableError
+from .stopwatch import Stopwatch
 
 WARM_UP_PROMPT, WARM_UP_OUTPUT = 32, 4  # tokens
 
@@ -107,7 +106,8 @@ def measure(
     """Everyone, on every workload, `num_rounds` times, after a short turn to warm up."""
     bar.total = len(workloads) * len(contenders) * (num_rounds + 1)
     agreements = {w.name: Agreement(model, w.requests) for w in workloads}
-    with ForwardMeter(model) as meter:
+    watch = Stopwatch(model.device)
+    with watch.inside([model.hf], "forward"):
         for round, workload, contender in turns(workloads, contenders, num_rounds):
             label = f"round {round}" if round else "warm-up"
             bar.set_description(f"{label}, {workload.name}, {contender.title}")
@@ -115,16 +115,16 @@ def measure(
                 if contender.name in results.not_available:
                     continue
                 if round == 0:
-                    serve(model, shortened(workload.requests), contender, meter)
+                    serve(model, shortened(workload.requests), contender, watch)
                     continue
-                answers, seconds = serve(model, workload.requests, contender, meter)
+                answers = serve(model, workload.requests, contender, watch)
                 run = Run(
                     workload=workload.name,
                     contender=contender.name,
                     round=round,
-                    seconds=seconds,
-                    forward_seconds=meter.seconds,
-                    steps=meter.count,
+                    seconds=watch.seconds["total"],
+                    forward_seconds=watch.seconds["forward"],
+                    steps=watch.counts["forward"],
                     output_tokens=workload.num_output_tokens,
                     differences=agreements[workload.name].compare(contender.name, answers),
                 )
@@ -157,53 +157,17 @@ def shortened(requests: list[Request]) -> list[Request]:
 
 
 def serve(
-    model: Model, requests: list[Request], contender: Contender, meter: ForwardMeter
-) -> tuple[list[list[int]], float]:
-    """(answers, seconds) of one contender. Raises NotAvailableError if it did other work."""
+    model: Model, requests: list[Request], contender: Contender, watch: Stopwatch
+) -> list[list[int]]:
+    """One contender's answers, timed as "total". Raises NotAvailableError if it did other work."""
     with contender.prepare(model, requests) as answer_all:
-        meter.reset()
-        start = meter.now()
-        answers = answer_all()
-        seconds = meter.now() - start
+        watch.reset()
+        with watch.part("total"):
+            answers = answer_all()
     for request, answer in zip(requests, answers, strict=True):
         if len(answer) != request.max_tokens:
             raise NotAvailableError(
                 f"it answered {request.request_id!r} with {len(answer)} tokens, "
                 f"not {request.max_tokens}"
             )
-    return answers, seconds
-
-
-class ForwardMeter:
-    """Counts the model's forward passes and the seconds in them, whoever calls the model."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.reset()
-
-    def reset(self) -> None:
-        self.count, self.seconds = 0, 0.0
-
-    def now(self) -> float:
-        """Seconds, once the device has done what it was told to do."""
-        if self.model.device.type == "cuda":
-            torch.cuda.synchronize(self.model.device)
-        return time.perf_counter()
-
-    def __enter__(self) -> ForwardMeter:
-        self._hooks = [
-            self.model.hf.register_forward_pre_hook(self._begin),
-            self.model.hf.register_forward_hook(self._end),
-        ]
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for hook in self._hooks:
-            hook.remove()
-
-    def _begin(self, *call: object) -> None:
-        self._start = self.now()
-
-    def _end(self, *call: object) -> None:
-        self.count += 1
-        self.seconds += self.now() - self._start
+    return answers

@@ -5,10 +5,10 @@ Buttons are ipywidgets' own: Tab reaches them, Enter presses them, and what they
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 
 import ipywidgets
+from markupsafe import Markup
 
 from minibatch.course import learner
 from minibatch.course.exercises.source import Task, select
@@ -32,7 +32,8 @@ class ExerciseCard(ipywidgets.VBox):
         self.hint_button.on_click(lambda _: self._press(self._hint))
         self.reset_button.on_click(lambda _: self._press(self._reset))
         buttons = ipywidgets.HBox([self.check_button, self.hint_button, self.reset_button])
-        super().__init__([ipywidgets.HTML(_card(task)), buttons, self.answer])
+        asked = ipywidgets.HTML(learner.PAGES.get_template("exercise.html").render(task=task))
+        super().__init__([asked, buttons, self.answer])
 
     def _press(self, action: Callable[[], str]) -> None:
         """Run an action with the buttons off; whatever goes wrong is shown, nothing is raised."""
@@ -42,7 +43,7 @@ class ExerciseCard(ipywidgets.VBox):
         try:
             shown = action()
         except Exception as error:
-            shown = f"<p>{html.escape(f'{type(error).__name__}: {error}')}</p>"
+            shown = Markup("<p>{}: {}</p>").format(type(error).__name__, error)
         finally:
             for button in buttons:
                 button.disabled = False
@@ -78,12 +79,3 @@ def your_turn(name: str) -> ExerciseCard:
 def _button(name: str, icon: str, tooltip: str) -> ipywidgets.Button:
     layout = ipywidgets.Layout(width="8em")
     return ipywidgets.Button(description=name, icon=icon, tooltip=tooltip, layout=layout)
-
-
-def _card(task: Task) -> str:
-    place = "minibatch/" if task.changes_minibatch else f"exercises/{task.file_name}"
-    return (
-        f"<strong>Exercise {task.id}: {html.escape(task.title)}</strong><br>"
-        f"{task.points} points · {task.minutes} minutes · difficulty {task.difficulty} of 5 · "
-        f"<code>{place}</code>"
-    )

@@ -9,7 +9,6 @@ status()          the whole course       reset("4.1")      the stub again; a cop
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,6 +18,9 @@ from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks,
 from minibatch.course.judging import card
 from minibatch.course.judging.judge import JudgeError, judge
 from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Verdict
+from minibatch.plots.pages import pages
+
+PAGES = pages(__file__)
 
 
 @dataclass(slots=True, repr=False)
@@ -124,15 +126,7 @@ def status() -> Shown:
         "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
         for row in rows
     )
-    heads = ("exercise", "points", "minutes", "difficulty", "state")
-    table = "".join(
-        "<tr>"
-        + "".join(f'<td style="text-align:left">{html.escape(c)}</td>' for c in row)
-        + "</tr>"
-        for row in rows
-    )
-    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in heads)
-    page = f"<table><thead><tr>{head}</tr></thead><tbody>{table}</tbody></table><p>{foot}</p>"
+    page = PAGES.get_template("status.html").render(rows=rows, foot=foot)
     return Shown(f"{text}\n\n{foot}", page)
 
 
@@ -162,7 +156,7 @@ def _one(name: str) -> list[Task]:
 
 
 def _text(title: str, body: str) -> Shown:
-    page = f"<strong>{html.escape(title)}</strong><pre>{html.escape(body)}</pre>"
+    page = PAGES.get_template("text.html").render(title=title, body=body)
     return Shown(f"{title}\n\n{body}", page)
 
 

@@ -60,16 +60,21 @@ def to_sequence(
     prompt = request.prompt
     token_ids = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
     check_fits(name, token_ids, request.max_tokens, model, pool)
-    eos = () if request.ignore_eos else model.eos_token_ids
     return Sequence(
         request=request,
         request_id=name,
         token_ids=token_ids,
         num_prompt_tokens=len(token_ids),
-        stop_token_ids=frozenset(eos) | frozenset(request.stop_token_ids),
+        stop_token_ids=stop_token_ids(request, model),
         seed=secrets.randbits(63) if request.seed is None else request.seed,
         arrival_time=arrival_time,
     )
+
+
+def stop_token_ids(request: Request, model: Model) -> frozenset[int]:
+    """What ends this request's answer, and is not part of its text."""
+    eos = () if request.ignore_eos else model.eos_token_ids
+    return frozenset(eos) | frozenset(request.stop_token_ids)
 
 
 def check_fits(

@@ -13,7 +13,11 @@ if TYPE_CHECKING:  # importing transformers takes seconds
 
 class TextStream:
     """The text of one growing answer. A byte-level token may end inside a UTF-8 character ("São");
-    such text is held back until the character is whole, or the answer ends."""
+    such text is held back until the character is whole, or the answer ends.
+
+    `tokenizers` has a DecodeStream for this. It raises where a byte-fallback decoder takes back a
+    letter that has been shown, and it knows no tokenizer that is written in Python.
+    """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase | None, hidden: Iterable[int]) -> None:
         """hidden: ids that end an answer and are not part of its text."""

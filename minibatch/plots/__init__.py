@@ -15,19 +15,26 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
     plan_difference   two runs of the same requests, and the step where they part
+
+They stand in figures/ and load matplotlib when first used. What is found in the records for them is
+in spans.py; what draws it as SVG, at every step of a player and in a grader's verdict, in svg.py.
 """
 
-from .block_table_walk import block_table_walk
-from .plan_difference import plan_difference
-from .roofline import roofline
-from .source_heat import source_heat
-from .staircase import staircase
-from .step_times import step_times
-from .timeline import timeline
-from .token_costs import token_costs
-from .waits import waits
-from .warp_access import warp_access
-from .window_tradeoff import window_tradeoff
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .figures.block_table_walk import block_table_walk
+    from .figures.plan_difference import plan_difference
+    from .figures.roofline import roofline
+    from .figures.source_heat import source_heat
+    from .figures.staircase import staircase
+    from .figures.step_times import step_times
+    from .figures.timeline import timeline
+    from .figures.token_costs import token_costs
+    from .figures.waits import waits
+    from .figures.warp_access import warp_access
+    from .figures.window_tradeoff import window_tradeoff
 
 __all__ = [
     "block_table_walk",
@@ -42,3 +49,13 @@ __all__ = [
     "warp_access",
     "window_tradeoff",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".figures.{name}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

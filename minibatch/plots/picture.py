@@ -5,27 +5,15 @@ from __future__ import annotations
 import base64
 import html
 import io
-import re
 from collections.abc import Iterable
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-INK = "#222222"
-FAINT = "#777777"
+from .colours import INK
+
 TITLE, LABEL, TICK = 15, 13, 12  # points, on a picture 11 inches wide
-# Okabe & Ito (2008), without black
-COLOURS = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-    "#999999",
-)
 RC = {"svg.fonttype": "path", "svg.hashsalt": "minibatch"}  # the same picture, the same bytes
 
 
@@ -82,16 +70,3 @@ def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
     """The alt text: what is drawn, then what it shows. A figure of someone else's keeps its own."""
     if isinstance(figure, Picture):
         figure.alt = " ".join([what, *(f"{finding}.".replace("\n", " ") for finding in findings)])
-
-
-def colour_of(request_id: str) -> str:
-    """A request keeps its colour through the whole course: by its letter, or else by its number."""
-    if request_id[0] in "ABCDEFGH":
-        return COLOURS["ABCDEFGH".index(request_id[0])]
-    digits = re.findall(r"\d+", request_id)
-    return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]
-
-
-def ink_on(colour: str) -> str:
-    """Letters that can be read on one of COLOURS, with a contrast of 4.5 to 1 or more (WCAG 2)."""
-    return "#FFFFFF" if colour == "#0072B2" else "#000000"

@@ -1,15 +1,26 @@
 """What a decode step has to read and to compute, from the model's shapes alone; and what a machine
 can read and compute at most. Their quotient is the roofline's promise; `measure` has the truth.
 
-Source of the model: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
+Source of the roofline: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
+
+`CostModel` is what remains of the truth once it was measured: five numbers that tell a made-up
+clock what a step takes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..core.plan import StepPlan
 from ..memory.kv_cache import bytes_per_token
-from ..model.load import Model
+
+if TYPE_CHECKING:  # importing transformers takes seconds, and a cost model needs no model
+    from ..model.load import Model
 
 
 @dataclass(slots=True, frozen=True)
@@ -77,3 +88,75 @@ class Roof:
 
 A100 = Roof("A100 40 GB", 1.555e12, 312e12, "data sheet: dense bfloat16 on tensor cores, HBM2")
 H200 = Roof("H200", 4.8e12, 989e12, "data sheet: dense bfloat16 on tensor cores, HBM3e")
+
+
+@dataclass(slots=True, frozen=True)
+class CostModel:
+    """What a step takes, as a sum over what is in it; called with a plan, it answers in seconds.
+
+        clock = VirtualClock(step_time=measure.cost_model(model))
+
+    A row's tokens are prompt tokens if it prefills; then they cost what they cost. A row reads the
+    K and V of its whole context once. source: where the figures are from, with their conditions.
+    """
+
+    seconds_per_step: float
+    seconds_per_row: float
+    seconds_per_prompt_token: float
+    seconds_per_kv_byte: float
+    kv_bytes_per_token: int
+    source: str
+
+    def __call__(self, plan: StepPlan) -> float:
+        rows, prompt_tokens, context = _contents(plan)
+        return (
+            self.seconds_per_step
+            + self.seconds_per_row * rows
+            + self.seconds_per_prompt_token * prompt_tokens
+            + self.seconds_per_kv_byte * self.kv_bytes_per_token * context
+        )
+
+    @classmethod
+    def fit(
+        cls,
+        plans: Sequence[StepPlan],
+        seconds: Sequence[float],
+        kv_bytes_per_token: int,
+        source: str,
+    ) -> CostModel:
+        """The one that comes nearest to these steps' times, each error as a share of its time.
+
+        Nothing costs less than nothing: least squares over numbers at 0 or above.
+        """
+        counts = np.array([(1, *_contents(plan)) for plan in plans], dtype=float)
+        counts[:, 3] *= kv_bytes_per_token
+        times = np.array(seconds, dtype=float)
+        costs = _at_least_0(counts / times[:, None], np.ones(len(times)))
+        return cls(*(float(cost) for cost in costs), kv_bytes_per_token, source)
+
+
+def _contents(plan: StepPlan) -> tuple[int, int, int]:
+    """Of a plan: rows, prompt tokens computed (padding among them too), and tokens in the cache
+    that the rows read."""
+    prompt_tokens = context = 0
+    for row in plan.rows:
+        context += row.start + row.num_tokens
+        if row.kind == "prefill":
+            prompt_tokens += row.num_tokens + row.num_padding_tokens
+    return len(plan.rows), prompt_tokens, context
+
+
+def _at_least_0(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """x with no element below 0 for which `matrix @ x` is nearest to the target.
+
+    Its elements are 0, or those of a plain least-squares solution without the columns of the
+    others; with so few of them, every choice of columns can be tried.
+    """
+    best, smallest = np.zeros(matrix.shape[1]), float(target @ target)
+    for chosen in product((False, True), repeat=matrix.shape[1]):
+        x = np.zeros(matrix.shape[1])
+        x[list(chosen)] = np.linalg.lstsq(matrix[:, chosen], target, rcond=None)[0]
+        error = target - matrix @ x
+        if x.min() >= 0 and error @ error < smallest:
+            best, smallest = x, float(error @ error)
+    return best

@@ -1,7 +1,5 @@
 """How agents type: the phrasings of each kind of question, without and with a client's file open.
-
-`questions.query` fills in the fields. Wayfarer has seen these phrasings and no others.
-"""
+`questions.query` fills in the fields. Wayfarer has seen these phrasings and no others."""
 
 
 def _lines(text: str) -> tuple[str, ...]:

@@ -3,20 +3,32 @@
 Drawn from records alone. What a colour says, a word or a hatch says too.
 """
 
-import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.records import RowRecord, StepRecord
-from ..engine.engine import Engine
-from ..plots.picture import colour_of, ink_on
-from .strip import LEGEND, strip
+from ..core.records import StepRecord
+from ..engine.trace import Trace
+from ..plots.colours import colour_of, ink_on
+from ..plots.pages import pages
+from ..plots.svg import strip
 
 LONGEST_TEXT = 90  # characters of an answer shown: its newest
 MOST_CHIPS = 24  # requests named in a line; the rest are counted
-CARD = "font-size: 14px; line-height: 1.5; color: #222; background: #fff; padding: 0.6em"
-CELL = "padding: 1px 8px 1px 0; text-align: left; white-space: nowrap; overflow: hidden"
-NEWEST_SEEN = "display: flex; justify-content: flex-end; overflow: hidden"  # too long: cut at left
-HATCH = "background: repeating-linear-gradient(45deg, #fff 0 5px, #ddd 5px 6px)"
+SHORTEST_STRIP = 60  # steps
+
+
+def count(number: int, what: str) -> str:
+    """ "1 row", "1,200 rows"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def ms(seconds: float) -> str:
+    """Milliseconds, to three digits."""
+    return f"{seconds * 1e3:.3g}"
+
+
+NAMES = {"colour_of": colour_of, "ink_on": ink_on, "count": count, "ms": ms}
+PAGES = pages(__file__, **NAMES, most_chips=MOST_CHIPS)
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,93 +41,30 @@ class Frame:
     finished: tuple[str, ...] = ()
 
 
-def frame_html(engine: Engine, steps: list[StepRecord], frame: Frame, error: str = "") -> str:
+def frame_html(trace: Trace, steps: Sequence[StepRecord], frame: Frame, error: str = "") -> str:
     """The whole card. steps: the run up to this frame. error: what stopped the engine, if any."""
-    rows = {} if frame.record is None else {row.slot: row for row in frame.record.rows}
-    waiting = tuple(frame.texts) if frame.record is None else frame.record.waiting
-    slots = "".join(
-        _slot(slot, rows.get(slot), frame) for slot in range(engine.trace.max_batch_size)
-    )
-    alert = f'<p role="alert"><b>The engine stopped.</b> {html.escape(error)}</p>' if error else ""
-    heads = zip(
-        ("slot", "request", "this step", "tokens", "answer so far"),
-        ("3em", "5em", "8em", "4em", "auto"),
-        strict=True,
-    )
-    head = "".join(f'<th scope="col" style="{CELL}; width: {w}">{name}</th>' for name, w in heads)
-    sizes = {name: f" {count}" for name, count in frame.num_output_tokens.items()}
-    return (
-        f'<div style="{CARD}">{_figures(steps, frame)}{alert}'
-        '<table style="border-collapse: collapse; width: 100%; table-layout: fixed; margin: 0">'
-        f"<thead><tr>{head}</tr></thead><tbody>{slots}</tbody></table>"
-        f'<p style="margin: 0.4em 0 0">{_chips("queue", waiting)}<br>'
-        f"{_chips('finished', frame.finished, sizes)}<br>{_blocks(engine, frame.record)}</p>"
-        f"{_history(steps, engine.trace.max_batch_size)}</div>"
-    )
 
+    def newest(request_id: str) -> str:
+        text = frame.texts.get(request_id, "").replace("\n", " / ")
+        return text if len(text) <= LONGEST_TEXT else "…" + text[-LONGEST_TEXT:]
 
-def _figures(steps: list[StepRecord], frame: Frame) -> str:
-    total = sum(frame.num_output_tokens.values())
-    if frame.record is None:
-        text = f"<b>before the first step</b> · {len(frame.texts)} requests wait"
-    else:
-        record = frame.record
-        computed = sum(row.num_tokens + row.num_padding_tokens for row in record.rows)
-        num_rows = sum(len(step.rows) for step in steps)
-        text = (
-            f"<b>step {len(steps):,}</b> · {_count(len(record.rows), 'row')}, "
-            f"{_count(computed, 'token')} computed, "
-            f"{record.num_output_tokens} new, in {(record.end_time - record.start_time) * 1e3:.1f} "
-            f"ms · so far {_count(total, 'token')} out of {_count(num_rows, 'row')} = "
-            f"{total / num_rows:.0%} useful"
-        )
-    return f'<p style="margin: 0 0 0.4em">{text}</p>'
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _slot(slot: int, row: RowRecord | None, frame: Frame) -> str:
-    if row is None:
-        return f'<tr><td style="{CELL}">{slot}</td><td>–</td><td style="{CELL}">empty</td></tr>'
-    what = {"prefill": f"prefill {row.num_tokens:,}", "decode": "decode 1", "padding": "padding"}
-    text = frame.texts.get(row.request_id, "").replace("\n", " / ")
-    shown = html.escape(text if len(text) <= LONGEST_TEXT else "…" + text[-LONGEST_TEXT:])
-    answer = f'<div style="{NEWEST_SEEN}"><span style="margin-right: auto">{shown}</span></div>'
-    return (
-        f'<tr><td style="{CELL}">{slot}</td><td style="{CELL}">{_chip(row.request_id)}</td>'
-        f'<td style="{CELL}; {HATCH if row.kind == "padding" else ""}">{what[row.kind]}</td>'
-        f'<td style="{CELL}">{frame.num_output_tokens.get(row.request_id, 0)}</td>'
-        f'<td style="{CELL}">{answer}</td></tr>'
-    )
-
-
-def _chip(name: str, more: str = "") -> str:
-    colour = colour_of(name)
-    style = f"background: {colour}; color: {ink_on(colour)}; padding: 0 0.5em; border-radius: 3px"
-    return f'<span style="{style}">{html.escape(name)}</span>{more}'
-
-
-def _chips(label: str, names: tuple[str, ...], more: dict[str, str] | None = None) -> str:
-    chips = " ".join(_chip(name, (more or {}).get(name, "")) for name in names[:MOST_CHIPS])
-    rest = f" and {len(names) - MOST_CHIPS} more" if len(names) > MOST_CHIPS else ""
-    return f"<b>{label}</b> ({len(names)}) {chips or '–'}{rest}"
-
-
-def _blocks(engine: Engine, record: StepRecord | None) -> str:
-    """How full the pool was while the step ran."""
-    total = engine.trace.num_blocks
-    used = 0 if record is None else total - record.num_free_blocks
-    return (
-        f'<label><b>KV blocks</b> <meter min="0" max="{total}" value="{used}" '
-        f'style="width: 12em; vertical-align: middle"></meter> {used:,} of {total:,} in use</label>'
-    )
-
-
-def _history(steps: list[StepRecord], max_batch_size: int) -> str:
+    record = frame.record
+    rows = () if record is None else record.rows
     num_rows = sum(len(step.rows) for step in steps)
     padding = sum(row.kind == "padding" for step in steps for row in step.rows)
     alt = f"Slots by steps, so far: {len(steps)} steps, {num_rows} rows, {padding} of them padding."
-    end = max(60, len(steps))
-    return f'<div style="margin-top: 0.5em">{strip(steps, max_batch_size, end, alt)}{LEGEND}</div>'
+    return PAGES.get_template("frame.html").render(
+        trace=trace,
+        steps=steps,
+        frame=frame,
+        error=error,
+        newest=newest,
+        record=record,
+        rows={row.slot: row for row in rows},
+        waiting=tuple(frame.texts) if record is None else record.waiting,
+        num_used=0 if record is None else trace.num_blocks - record.num_free_blocks,
+        num_computed=sum(row.num_tokens + row.num_padding_tokens for row in rows),
+        num_tokens=sum(frame.num_output_tokens.values()),
+        num_rows=num_rows,
+        strip=strip(steps, trace.max_batch_size, max(SHORTEST_STRIP, len(steps)), alt),
+    )

@@ -5,19 +5,18 @@ Drawn from a report of the kernel lab, so going back costs nothing. Every contro
 
 from __future__ import annotations
 
-import html
+from collections.abc import Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 import ipywidgets
 import numpy as np
 
 from ..kernel_lab.report import Pause, Report
-from .frame import CARD, CELL, HATCH
+from .frame import PAGES
 from .still import WithStill
 
 MOST_CELLS = 64  # of a shared array shown
-HEAD = "background: #eee; font-weight: normal"
-SMALL = "padding: 1px 4px; text-align: right; font-size: 12px; border: 1px solid #bbb"
 
 
 class KernelStepper(WithStill):
@@ -56,72 +55,54 @@ class KernelStepper(WithStill):
 
     def _card(self) -> str:
         pause, report = self.report.pauses[self.position], self.report
-        barriers = len(report.pauses) - 1
-        where = f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end"
         before = report.pauses[self.position - 1] if self.position else None
-        arrays = "".join(_array(name, *held, before) for name, held in pause.shared.items())
-        told = html.escape(_moved(pause, before))
-        return (
-            f'<div role="status" style="{CARD}"><p style="margin: 0 0 0.4em"><b>{where}</b> · '
-            f"{told}</p>{self._lines(pause)}{self._own(pause)}{arrays}"
-            "<p style='margin: 0.4em 0 0; font-size: 12px'>hatched: not written yet · "
-            "bold: changed since the barrier before</p></div>"
+        _, own = pause.threads.get(self.thread.value, (0, {}))
+        barriers = len(report.pauses) - 1
+        return PAGES.get_template("block.html").render(
+            where=f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end",
+            moved=list(_moved(pause, before)),
+            lines=list(self._lines(pause)),
+            thread=self.thread.value,
+            own={name: _short(value) for name, value in own.items()},
+            arrays=[
+                (name, values.size, list(_cells(name, values, written, before)))
+                for name, (values, written) in pause.shared.items()
+            ],
         )
 
-    def _lines(self, pause: Pause) -> str:
+    def _lines(self, pause: Pause) -> Iterator[tuple[str, int, str]]:
         """Which threads wait where, with the source of the line."""
-        rows = []
         by_line = sorted((line, rank) for rank, (line, _) in pause.threads.items())
         for line, group in groupby(by_line, key=lambda pair: pair[0]):
-            ranks = [rank for _, rank in group]
-            source = html.escape(self.report.source.get(line, "").strip())
-            rows.append(
-                f'<tr><td style="{CELL}">{_spans(ranks)}</td><td style="{CELL}">line {line}</td>'
-                f'<td style="{CELL}"><code>{source}</code></td></tr>'
-            )
-        if not rows:
-            return "<p style='margin: 0'>Every thread has returned.</p>"
-        head = "".join(
-            f'<th scope="col" style="{CELL}">{name}</th>'
-            for name in ("threads", "wait in", "which is")
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-    def _own(self, pause: Pause) -> str:
-        _, numbers = pause.threads.get(self.thread.value, (0, {}))
-        shown = ", ".join(f"{name} = {_short(value)}" for name, value in numbers.items())
-        return f"<p><b>thread {self.thread.value}</b>: {html.escape(shown) or '–'}</p>"
+            source = self.report.source.get(line, "").strip()
+            yield _spans([rank for _, rank in group]), line, source
 
 
-def _moved(pause: Pause, before: Pause | None) -> str:
-    """How many accesses each array has seen since the barrier before."""
-    since = {
-        name: n - (before.marks.get(name, 0) if before else 0) for name, n in pause.marks.items()
-    }
-    told = [f"{name} {n:,}" for name, n in since.items() if n]
-    return "accesses since: " + (", ".join(told) or "none")
+def _moved(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
+    """How many accesses each array has seen since the barrier before, if any."""
+    for name, total in pause.marks.items():
+        number = total - (before.marks.get(name, 0) if before else 0)
+        if number:
+            yield name, number
 
 
-def _array(name: str, values: np.ndarray, written: np.ndarray, before: Pause | None) -> str:
+class Cell(NamedTuple):
+    """One number of a shared array; value: None while it is not written."""
+
+    value: str | None
+    changed: bool  # since the barrier before
+
+
+def _cells(
+    name: str, values: np.ndarray, written: np.ndarray, before: Pause | None
+) -> Iterator[Cell]:
     old, was = before.shared.get(name, (None, None)) if before else (None, None)
-    flat, cells = values.reshape(-1), []
-    for i in range(min(flat.size, MOST_CELLS)):
-        if not written.reshape(-1)[i]:
-            cells.append(f'<td style="{SMALL}; {HATCH}" title="not written"> </td>')
-            continue
-        changed = old is None or not was.reshape(-1)[i] or old.reshape(-1)[i] != flat[i]
-        weight = "font-weight: bold" if changed else ""
-        cells.append(f'<td style="{SMALL}; {weight}">{_short(flat[i])}</td>')
-    number = f'<th scope="row" style="{SMALL}; {HEAD}">'
-    rows = "".join(
-        f"<tr>{number}{start}</th>{''.join(cells[start : start + 16])}</tr>"
-        for start in range(0, len(cells), 16)
-    )
-    more = f" (the first {MOST_CELLS} of {flat.size})" if flat.size > MOST_CELLS else ""
-    caption = (
-        f'<caption style="text-align: left"><b>{html.escape(name)}</b>, shared{more}</caption>'
-    )
-    return f'<table style="border-collapse: collapse; margin-top: 0.5em">{caption}{rows}</table>'
+    for i in range(min(values.size, MOST_CELLS)):
+        if written.flat[i]:
+            changed = old is None or not was.flat[i] or old.flat[i] != values.flat[i]
+            yield Cell(_short(values.flat[i]), changed)
+        else:
+            yield Cell(None, False)
 
 
 def _short(value: object) -> str:

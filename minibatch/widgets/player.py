@@ -13,6 +13,7 @@ import ipywidgets
 from ..core.records import StepRecord
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..engine.intake import stop_token_ids
 from ..model.text import TextStream
 from .frame import Frame, frame_html
 from .still import WithStill
@@ -23,6 +24,7 @@ FAR = 1_000_000  # steps; the browser counts on while the end is not known
 
 class EnginePlayer(WithStill):
     """Controls and a picture of `engine` as it serves `requests`, which are added at once.
+    One that is refused raises the engine's ValueError, and none of them stays.
 
     Position 0 is before the first step. Going back changes nothing in the engine; going forward
     past the newest step makes it take one. What a policy of your own raises is shown in the card,
@@ -32,10 +34,10 @@ class EnginePlayer(WithStill):
     def __init__(self, engine: Engine, requests: Iterable[Request]) -> None:
         self.engine = engine
         self.trace = engine.trace
-        self.first_step = len(engine.trace.steps)
-        names = [engine.add(request) for request in requests]
-        hidden = engine.model.eos_token_ids
-        self._streams = {name: TextStream(engine.model.tokenizer, hidden) for name in names}
+        self.trace.names = True  # the card shows who waits
+        self.first_step = engine.trace.num_steps
+        self._streams = _add_all(engine, requests)
+        names = list(self._streams)
         self.frames = [Frame(None, dict.fromkeys(names, ""), dict.fromkeys(names, 0))]
         self.position = 0
         self.error = ""
@@ -119,7 +121,8 @@ class EnginePlayer(WithStill):
 
     def _catch_up(self) -> None:
         """A frame for each step in the trace, also those that were taken elsewhere."""
-        for record in self.trace.steps[self.first_step + len(self.frames) - 1 :]:
+        number = self.trace.num_steps - self.first_step - (len(self.frames) - 1)
+        for record in self.trace.steps[-number:] if number else ():
             self.frames.append(self._frame_after(record))
 
     def _frame_after(self, record: StepRecord) -> Frame:
@@ -136,8 +139,8 @@ class EnginePlayer(WithStill):
         return Frame(record, texts, counts, last.finished + record.finished)
 
     def _show(self) -> None:
-        steps = self.trace.steps[self.first_step : self.first_step + self.position]
-        self.view.value = frame_html(self.engine, steps, self.frames[self.position], self.error)
+        steps = [frame.record for frame in self.frames[1 : self.position + 1]]
+        self.view.value = frame_html(self.trace, steps, self.frames[self.position], self.error)
         at_the_end = self.position == len(self.frames) - 1 and not self.can_go_on
         if at_the_end or self.error:
             self.play.playing = self.play_button.value = False
@@ -146,3 +149,17 @@ class EnginePlayer(WithStill):
         self.play.value = self.go_to_box.value = self.position
         self.back_button.disabled = self.position == 0
         self.step_button.disabled = at_the_end
+
+
+def _add_all(engine: Engine, requests: Iterable[Request]) -> dict[str, TextStream]:
+    """The text of each request, by its id; if the engine refuses one, the others are aborted."""
+    streams: dict[str, TextStream] = {}
+    try:
+        for request in requests:
+            hidden = stop_token_ids(request, engine.model)
+            streams[engine.add(request)] = TextStream(engine.model.tokenizer, hidden)
+    except Exception:
+        for name in streams:
+            engine.abort(name)
+        raise
+    return streams

@@ -1,11 +1,8 @@
 """Made-up traffic on the real policies: move a control, and every step is planned anew.
 
-There is no model in it and no measured time: each step takes `step_time` seconds, however many rows
-it has, and a prompt is computed in one step. What a policy decides is real; how long it takes is an
-idealisation, and the picture says so.
+There is no model in it. What a policy decides is real; how long a step takes is assumed: the same,
+whatever is in it, or what such steps were measured to take on this machine. The picture says which.
 """
-
-import html
 
 import ipywidgets
 import numpy as np
@@ -14,15 +11,16 @@ from ..core.clock import VirtualClock
 from ..core.garbage import no_collecting
 from ..core.request import Request
 from ..engine.engine import Engine
-from ..engine.metrics import Summary
 from ..engine.trace import Trace
-from ..plots.timeline import Span
+from ..plots.spans import Span
+from ..plots.svg import strip
 from ..schedulers import Continuous, Dynamic, Scheduler
+from ..simulator.cost import CostModel
 from ..simulator.pretend import PretendModel
-from .frame import CARD, CELL
+from .frame import PAGES
 from .still import WithStill
-from .strip import LEGEND, strip
 
+BLOCK_SIZE = 16  # of blocks that never run short
 FIGURES = {
     "duration_s": ("time until all are served", "{:.1f} s"),
     "num_steps": ("steps", "{:,}"),
@@ -32,25 +30,30 @@ FIGURES = {
     "ttft_p99_s": ("time to first token, p99", "{:.2f} s"),
     "e2e_mean_s": ("time to last token, mean", "{:.2f} s"),
 }
-AXIS = "display: flex; justify-content: space-between"
 
 
 class Playground(WithStill):
     """Two policies on the same traffic: batches formed in a window, and continuous batching.
 
     num_requests: how many arrive. mean_length: of their answers, in tokens. step_time: what a step
-    is assumed to take, in seconds.
+    is assumed to take, in seconds. cost: what it takes instead when "measured here" is chosen; None
+    is measured then, with Wayfarer, once.
     """
 
     def __init__(
-        self, num_requests: int = 50, mean_length: int = 40, step_time: float = 0.025
+        self,
+        num_requests: int = 50,
+        mean_length: int = 40,
+        step_time: float = 0.025,
+        cost: CostModel | None = None,
     ) -> None:
         self.num_requests = num_requests
         self.mean_length = mean_length
-        self.step_time = step_time
+        self.step_time, self.cost = step_time, cost
         random = np.random.default_rng(0)  # drawn once: a control changes what it says, no more
         self._gaps = random.exponential(size=num_requests)
         self._deviations = random.standard_normal(num_requests)
+        self._traffic: dict[tuple, list[Request]] = {}
 
         self.batch_size = self._control("slots", range(1, 17), 8)
         self.window = self._control("window, s", (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), 0.25)
@@ -65,7 +68,11 @@ class Playground(WithStill):
             ],
             0.86,
         )
-        controls = [self.batch_size, self.window, self.rate, self.spread]
+        self.prompt = self._control("prompt tokens", [(f"{n:,}", n) for n in (1, 100, 1300)], 1)
+        same = f"{step_time * 1e3:g} ms, whatever is in it"
+        self.takes = self._control("a step takes", [(same, False), ("measured here", True)], False)
+        self.takes.layout.width = "22em"
+        controls = [self.batch_size, self.window, self.rate, self.spread, self.prompt, self.takes]
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
@@ -83,13 +90,18 @@ class Playground(WithStill):
 
     def requests(self) -> list[Request]:
         """The traffic that the controls describe: Poisson arrivals, lognormal lengths."""
-        sigma = self.spread.value
+        described = self.spread.value, self.rate.value, self.prompt.value
+        if described not in self._traffic:  # long prompts take a while to be checked
+            self._traffic = {described: self._requests(*described)}
+        return self._traffic[described]
+
+    def _requests(self, sigma: float, rate: float | str, prompt: int) -> list[Request]:
         lengths = self.mean_length * np.exp(sigma * self._deviations - sigma**2 / 2)
-        everyone = self.rate.value == "all at once"
-        arrivals = 0 * self._gaps if everyone else np.cumsum(self._gaps) / self.rate.value
+        everyone = rate == "all at once"
+        arrivals = 0 * self._gaps if everyone else np.cumsum(self._gaps) / rate
         return [
             Request(
-                [0],
+                [0] * prompt,
                 max_tokens=max(1, round(length)),
                 arrival_time=float(arrival),
                 request_id=str(number),
@@ -100,16 +112,21 @@ class Playground(WithStill):
     def traces(self) -> dict[str, Trace]:
         """The traffic under each policy, by the policy's name."""
         size, window = self.batch_size.value, self.window.value
+        requests = self.requests()
         return {
-            f"Dynamic({size}, max_wait={window:g})": self._serve(Dynamic(size, window)),
-            f"Continuous({size})": self._serve(Continuous(size)),
+            f"Dynamic({size}, max_wait={window:g})": self._serve(requests, Dynamic(size, window)),
+            f"Continuous({size})": self._serve(requests, Continuous(size)),
         }
 
-    def _serve(self, policy: Scheduler) -> Trace:
-        requests = self.requests()
-        num_blocks = sum(len(request.prompt) + request.max_tokens for request in requests)
-        clock = VirtualClock(self.step_time)
-        engine = Engine(PretendModel(), policy, num_blocks=num_blocks, clock=clock)
+    def _serve(self, requests: list[Request], policy: Scheduler) -> Trace:
+        num_blocks = sum(len(r.prompt) + r.max_tokens for r in requests) // BLOCK_SIZE
+        engine = Engine(
+            PretendModel(),
+            policy,
+            num_blocks=num_blocks + len(requests),  # for each at most one that is not full
+            block_size=BLOCK_SIZE,
+            clock=VirtualClock(self.cost if self.takes.value else self.step_time),
+        )
         for request in requests:
             engine.add(request)
         while engine.has_work:
@@ -119,39 +136,35 @@ class Playground(WithStill):
     @no_collecting()
     def replan(self) -> None:
         """Plan it all anew and show it."""
+        if self.takes.value and self.cost is None:
+            self._measure()
         traces = self.traces()
         end = max(trace.steps[-1].end_time for trace in traces.values())
-        strips = "".join(_panel(name, trace, end) for name, trace in traces.items())
-        strips += f'<div style="{AXIS}"><span>0 s</span><span>{end:.1f} s</span></div>{LEGEND}'
-        summaries = {name: trace.summary() for name, trace in traces.items()}
-        self.view.value = (
-            f'<div style="{CARD}">{strips}{_table(summaries)}'
-            '<p style="margin: 0.4em 0 0"><b>An idealisation:</b> the policies are the real ones, '
-            f"the traffic is made up, no model runs. Every step takes {self.step_time * 1e3:g} ms, "
-            "however many rows it has, and a prompt takes one step.</p></div>"
+        self.view.value = PAGES.get_template("playground.html").render(
+            panels=[_panel(name, trace, end) for name, trace in traces.items()],
+            end=end,
+            summaries={name: trace.summary() for name, trace in traces.items()},
+            figures=FIGURES,
+            step_time=self.step_time,
+            cost=self.cost if self.takes.value else None,
+            prompt=self.prompt.value,
         )
 
+    def _measure(self) -> None:
+        from ..bench.measure import cost_model  # these import transformers, which takes seconds
+        from ..model.load import load_model
 
-def _panel(name: str, trace: Trace, end: float) -> str:
+        self.view.value = PAGES.get_template("measuring.html").render()
+        self.cost = cost_model(load_model("wayfarer"))
+
+
+def _panel(name: str, trace: Trace, end: float) -> tuple[str, str]:
+    """What was found, and its picture."""
+
     def edges(span: Span) -> tuple[float, float]:
         return trace.steps[span.start].start_time, trace.steps[span.end - 1].end_time
 
     summary = trace.summary()
     useful = f"{summary['slot_utilization']:.0%} of rows yield a token"
     finding = f"{name}: {summary['duration_s']:.1f} s, {useful}"
-    picture = strip(trace.steps, trace.max_batch_size, end, finding, edges, row_height=12)
-    return f'<p style="margin: 0.3em 0 0.1em"><b>{html.escape(finding)}</b></p>{picture}'
-
-
-def _table(summaries: dict[str, Summary]) -> str:
-    head = "".join(f'<th scope="col" style="{CELL}">{html.escape(n)}</th>' for n in summaries)
-    lines = [
-        f'<tr><th scope="row" style="{CELL}; font-weight: normal">{label}</th>'
-        + "".join(f'<td style="{CELL}">{form.format(s[key])}</td>' for s in summaries.values())
-        + "</tr>"
-        for key, (label, form) in FIGURES.items()
-    ]
-    return (
-        '<table style="border-collapse: collapse; margin: 0.5em 0 0"><thead><tr><td></td>'
-        f"{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-    )
+    return finding, strip(trace.steps, trace.max_batch_size, end, finding, edges, row_height=12)

@@ -8,6 +8,7 @@ import torch
 from minibatch.bench import agreement, aims, measuring, report
 from minibatch.bench import command as bench
 from minibatch.bench.contenders import CONTENDERS, NotAvailableError
+from minibatch.bench.stopwatch import Stopwatch
 
 NUM_AGENTS, NUM_ROUNDS = 2, 2
 
@@ -153,9 +154,9 @@ def test_a_contender_that_does_less_work_is_left_out(tiny_model):
             yield lambda: [answer[:-1] for answer in answer_all()]
 
     contender = measuring.Contender("lazy", "lazy", prepare)
-    meter = measuring.ForwardMeter(tiny_model)
+    watch = Stopwatch(tiny_model.device)
     with pytest.raises(NotAvailableError, match="'A' with 19 tokens, not 20"):
-        measuring.serve(tiny_model, requests, contender, meter)
+        measuring.serve(tiny_model, requests, contender, watch)
 
 
 def test_a_wrong_token_is_no_tie_and_fails_the_run(tiny_model):

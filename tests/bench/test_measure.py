@@ -5,7 +5,7 @@ import torch
 from tiny import make_tiny_llama
 
 import minibatch as mb
-from minibatch.bench import measure
+from minibatch.bench import measure, stopwatch
 from minibatch.simulator import cost
 
 
@@ -94,3 +94,58 @@ def test_this_machine_is_measured(monkeypatch):
     assert roof.bytes_per_s > 0
     assert roof.flops_per_s > 0
     assert "measured" in roof.source
+
+
+class KnownCosts(mb.PretendModel):
+    """Its steps take, by a clock of their own, exactly what is in them."""
+
+    kv_shapes = ((2, 4), (2, 4))
+    costs = cost.CostModel(0.004, 0.0003, 0.0002, 5e-9, 2 * 2 * 8 * 4, "made up")
+    now = 0.0
+
+    def runner(self, pool, attention):
+        return self
+
+    def run(self, plan):
+        self.now += self.costs(plan)
+
+
+@pytest.mark.parametrize("max_model_len", [2048, 128])
+def test_a_cost_model_finds_what_the_runner_s_steps_cost(monkeypatch, max_model_len):
+    model = KnownCosts()
+    model.max_model_len = max_model_len
+    monkeypatch.setattr(stopwatch.time, "process_time", lambda: model.now)
+    threads = torch.get_num_threads()
+    found = measure.cost_model(model)
+    for name in ("step", "row", "prompt_token", "kv_byte"):
+        name = f"seconds_per_{name}"
+        assert getattr(found, name) == pytest.approx(getattr(model.costs, name), rel=1e-6)
+    assert found.kv_bytes_per_token == 128
+    assert "measured here" in found.source
+    assert f"prompts of up to {min(max_model_len, 1300):,} tokens" in found.source
+    assert torch.get_num_threads() == threads
+
+
+def test_a_stopwatch_adds_up_parts_and_counts_them(tiny_model, monkeypatch):
+    ticks = iter(range(100))
+    monkeypatch.setattr(stopwatch.time, "perf_counter", lambda: next(ticks))
+    watch = stopwatch.Stopwatch(torch.device("cpu"))
+    for _ in range(3):
+        with watch.part("three"):
+            pass
+    watch.around("one", lambda: None)()
+    assert watch.seconds == {"three": 3, "one": 1}
+    assert watch.counts == {"three": 3, "one": 1}
+    watch.reset()
+    assert watch.seconds == {}
+
+
+def test_time_in_modules_is_counted_while_open(tiny_model):
+    watch = stopwatch.Stopwatch(torch.device("cpu"))
+    ids = torch.tensor([[2, 3]])
+    with watch.inside([tiny_model.hf], "forward"):
+        tiny_model.hf(ids)
+        tiny_model.hf(ids)
+    tiny_model.hf(ids)
+    assert watch.counts == {"forward": 2}
+    assert watch.seconds["forward"] > 0

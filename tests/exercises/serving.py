@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import minibatch as mb
 from minibatch.course.judging.books import Pool
-from minibatch.course.judging.drawing import first_difference
+from minibatch.course.judging.drawing import Drawing, difference
 from minibatch.course.judging.verdict import Wrong
 
 WORD, END = 5, 1
@@ -101,13 +101,12 @@ def serve(
 
 def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:
     """Wrong, with both drawn, at the first step whose rows differ."""
-    difference = first_difference(expected.trace.steps, got.trace.steps)
-    if difference is not None:
-        number, drawing = difference
+    drawing = drawn(expected, got)
+    if drawing is not None:
         raise Wrong(
-            f"Step {number} differs. {sentence}",
-            expected=rows_of(expected, number),
-            got=rows_of(got, number),
+            f"Step {drawing.differs} differs. {sentence}",
+            expected=rows_of(expected, drawing.differs),
+            got=rows_of(got, drawing.differs),
             drawing=drawing,
         )
 
@@ -132,10 +131,9 @@ def rows_of(engine: mb.Engine, number: int) -> str:
     )
 
 
-def drawn(expected: mb.Engine, got: mb.Engine):
+def drawn(expected: mb.Engine, got: mb.Engine) -> Drawing | None:
     """The drawing of the first difference, if there is one, for a sentence of one's own."""
-    difference = first_difference(expected.trace.steps, got.trace.steps)
-    return difference[1] if difference else None
+    return difference(expected.trace.steps, got.trace.steps)
 
 
 def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:

@@ -8,7 +8,12 @@ from byte_tokenizer import VOCAB_SIZE, byte_ids, make_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizer,
+    PreTrainedTokenizerFast,
+)
 
 import minibatch as mb
 from minibatch.model.text import TextStream, decode
@@ -86,6 +91,82 @@ def test_spaces_between_words_are_kept_where_a_space_belongs_to_the_next_word():
 )
 def test_a_token_without_text_costs_no_space_after_it(ids):
     assert "".join(pieces(METASPACE, ids)) == decode(METASPACE, ids)
+
+
+# Other tokenizers --------------------------------------------------------------------------------
+
+
+def byte_fallback_tokenizer() -> PreTrainedTokenizerFast:
+    """As Llama 2's: words, and a token for each byte where there is no word."""
+    words = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁plan", "é"]
+    vocabulary = {word: i for i, word in enumerate(words)}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [], byte_fallback=True, unk_token="<unk>"))
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
+FIRST_BYTE = 3  # id of byte 0, in both
+
+
+class PythonTokenizer(PreTrainedTokenizer):
+    """A token for each byte, and no fast backend."""
+
+    def __init__(self) -> None:
+        self.words = ["<s>", "</s>", "<unk>", *(f"{byte:02x}" for byte in range(256))]
+        super().__init__(bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.words)
+
+    def get_vocab(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
+    def _convert_token_to_id(self, token: str) -> int:
+        return self.words.index(token)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self.words[index]
+
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        return bytes.fromhex("".join(tokens)).decode(errors="replace")
+
+
+BYTEWISE = {"byte fallback": byte_fallback_tokenizer(), "in Python": PythonTokenizer()}
+
+
+@pytest.mark.parametrize("tokenizer", BYTEWISE.values(), ids=BYTEWISE)
+@given(text=st.text(st.characters(exclude_characters=HALF, exclude_categories=["Cs"]), max_size=20))
+def test_any_text_in_bytes_comes_through_whole(tokenizer, text):
+    ids = [FIRST_BYTE + byte for byte in text.encode()]
+    shown = pieces(tokenizer, ids)
+    assert "".join(shown) == decode(tokenizer, ids)
+    assert all(HALF not in piece for piece in shown)
+
+
+def test_a_tokenizer_in_python_hides_stop_tokens_and_flushes_at_the_end():
+    tokenizer = BYTEWISE["in Python"]
+    ids = [FIRST_BYTE + byte for byte in "hié".encode()[:-1]]
+    assert pieces(tokenizer, [*ids, 1], hidden=(1,)) == ["h", "i", "", HALF]
+
+
+def test_a_character_that_a_word_breaks_off_does_not_end_the_stream():
+    """Here `tokenizers.decoders.DecodeStream` raises "Invalid prefix encountered": the broken byte
+    changes what this decoder makes of the letter before it, which has been shown already."""
+    tokenizer = BYTEWISE["byte fallback"]
+    plan, e_acute = tokenizer.convert_tokens_to_ids(["▁plan", "é"])
+    shown = pieces(tokenizer, [FIRST_BYTE + ord("a"), FIRST_BYTE + 0xC3, plan, e_acute])
+    assert shown[0] == "a"
+    assert "".join(shown).endswith(" plané")
 
 
 # The end -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import minibatch as mb
 from minibatch.bench.measure import StepTime, TokenCost
-from minibatch.plots.picture import COLOURS, colour_of, ink_on
+from minibatch.plots.colours import COLOURS, colour_of, ink_on
 from minibatch.simulator.cost import Roof
 
 

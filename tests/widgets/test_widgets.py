@@ -4,10 +4,12 @@ import re
 
 import ipywidgets
 import pytest
+from byte_tokenizer import make_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
+from minibatch.simulator.cost import CostModel
 
 
 @pytest.fixture
@@ -95,6 +97,52 @@ def test_texts_grow_to_what_the_engine_answers():
     assert half == next(c.text for c in engine.trace.completions if c.request_id == "A")
     player.go_to(10**6)
     assert player.frames[-1].texts == {c.request_id: c.text for c in engine.trace.completions}
+
+
+class Saying(mb.PretendModel):
+    """Answers every request with the ids of one text."""
+
+    def __init__(self, text):
+        self.tokenizer, self.vocab_size = make_tokenizer(), 10_000
+        self.ids = self.tokenizer.encode(text, add_special_tokens=False)
+
+    def runner(self, pool, attention):
+        return self
+
+    def run(self, plan):
+        return [[self.ids[row.sequence.num_output_tokens]] for row in plan.rows]
+
+
+def test_a_request_s_own_stop_tokens_are_not_shown():
+    model = Saying("days in Porto.")
+    requests = [
+        mb.Request([5], max_tokens=len(model.ids), stop_token_ids=stops, request_id=name)
+        for name, stops in (("A", ()), ("B", model.ids[-1:]))
+    ]
+    player = mb.widgets.EnginePlayer(mb.Engine(model, mb.Continuous(2), num_blocks=64), requests)
+    player.go_to(10**6)
+    assert player.frames[-1].texts == {"A": "days in Porto.", "B": "days in Porto"}
+    completions = player.trace.completions
+    assert player.frames[-1].texts == {c.request_id: c.text for c in completions}
+
+
+def test_a_refused_request_leaves_none_of_them_live(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
+    requests = [mb.Request([2], max_tokens=n, request_id=str(n)) for n in (3, 4, 10_000)]
+    with pytest.raises(ValueError, match="'10000' needs 1 . 10,000 tokens"):
+        mb.widgets.EnginePlayer(engine, requests)
+    assert not engine.has_work
+    mb.widgets.EnginePlayer(engine, requests[:2]).go_to(10**6)
+
+
+def test_a_player_shows_a_run_of_which_the_trace_keeps_only_the_end(tiny_model):
+    trace = mb.Trace(keep=2)
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather", trace=trace)
+    engine.run([mb.Request([2], max_tokens=5, ignore_eos=True)])
+    player = mb.widgets.EnginePlayer(engine, [mb.Request([2], max_tokens=4, ignore_eos=True)])
+    player.go_to(10**6)
+    assert player.position == 4
+    assert "<b>step 4</b> · 1 row" in player.view.value
 
 
 def test_steps_taken_elsewhere_are_shown_too(player):
@@ -191,7 +239,7 @@ def test_a_playground_says_that_it_is_an_idealisation(playground):
 
 @pytest.mark.parametrize(
     ("control", "value"),
-    [("batch_size", 2), ("window", 2.0), ("rate", "all at once"), ("spread", 0.0)],
+    [("batch_size", 2), ("window", 2.0), ("rate", "all at once"), ("spread", 0.0), ("prompt", 100)],
 )
 def test_every_control_of_a_playground_plans_anew(playground, control, value):
     before = playground.view.value
@@ -211,6 +259,51 @@ def test_a_playground_serves_the_same_tokens_under_both_policies():
     playground = mb.widgets.Playground(num_requests=20)
     totals = {trace.summary()["output_tokens"] for trace in playground.traces().values()}
     assert totals == {sum(request.max_tokens for request in playground.requests())}
+
+
+COST = CostModel(0.005, 0.0002, 0.0002, 4e-10, 6144, "made up for a test")
+
+
+def first_token_after(playground):
+    return [trace.summary()["ttft_mean_s"] for trace in playground.traces().values()]
+
+
+def test_a_prompt_costs_nothing_more_where_every_step_takes_the_same():
+    playground = mb.widgets.Playground(num_requests=12, cost=COST)
+    before = first_token_after(playground)
+    playground.prompt.value = 1300
+    assert first_token_after(playground) == before
+    assert "a prompt of 1,300 tokens takes one step" in playground.view.value
+
+
+def test_a_long_prompt_costs_what_was_measured():
+    playground = mb.widgets.Playground(num_requests=12, cost=COST)
+    playground.takes.label = "measured here"
+    assert "5 ms, and 0.2 ms for each row" in playground.view.value
+    assert "made up for a test" in playground.view.value
+    short = first_token_after(playground)
+    playground.prompt.value = 1300
+    assert all(
+        long > 0.26 + first
+        for long, first in zip(first_token_after(playground), short, strict=True)
+    )
+    assert "and with it 260 ms more" in playground.view.value
+
+
+def test_costs_are_measured_once_when_first_asked_for_and_the_view_says_so(monkeypatch):
+    measured = []
+    monkeypatch.setattr(mb.measure, "cost_model", lambda model: measured.append(model) or COST)
+    playground = mb.widgets.Playground(num_requests=3)
+    assert playground.cost is None
+    shown = []
+    playground.view.observe(lambda change: shown.append(change["new"]), "value")
+    playground.takes.label = "measured here"
+    assert "Wayfarer's steps are measured on this machine" in shown[0]
+    assert "measured to take" in shown[-1]
+    playground.takes.index = 0
+    playground.takes.index = 1
+    assert len(measured) == 1
+    assert measured[0].tokenizer is not None
 
 
 def test_every_control_has_a_name(player, playground):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import asdict
-from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader
 
 from minibatch.course.classroom.results import ClassResult, StudentResult
 from minibatch.course.judging import card
 from minibatch.course.judging.verdict import PASSED, SYMBOLS, Verdict
+from minibatch.plots.pages import pages
 
-_PAGES = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True)
+_PAGES = pages(__file__)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -6,8 +6,8 @@ what was expected beside what came; the learner's own lines of a traceback are f
 
 from __future__ import annotations
 
-import html
 import sys
+import textwrap
 
 from minibatch.course.exercises.source import all_tasks
 from minibatch.course.judging.drawing import LEGEND, Drawing
@@ -21,6 +21,7 @@ from minibatch.course.judging.verdict import (
     TestResult,
     Verdict,
 )
+from minibatch.plots.pages import pages
 
 _INKS = {PASSED: "32", WRONG: "31", NOT_ATTEMPTED: "90", ERROR: "35", TIMED_OUT: "33"}
 _COLOURS = {  # ground of the word's badge, always with black or white letters that can be read
@@ -30,13 +31,13 @@ _COLOURS = {  # ground of the word's badge, always with black or white letters t
     ERROR: ("#7A2E63", "#FFF"),
     TIMED_OUT: ("#E69F00", "#000"),
 }
+_PAGES = pages(__file__)
 
 
 def headline(verdict: Verdict) -> str:
-    """ "4.1 Who runs next: ✗ wrong, 4 of 6 points". A pass is one of the public tests only."""
-    told = "passed: all public tests" if verdict.passed else verdict.outcome
+    """ "4.1 Who runs next: ✗ wrong, 4 of 6 points"."""
     return (
-        f"{verdict.task} {verdict.title}: {SYMBOLS[verdict.outcome]} {told}, "
+        f"{verdict.task} {verdict.title}: {SYMBOLS[verdict.outcome]} {_word(verdict)}, "
         f"{verdict.points:g} of {verdict.max_points:g} points"
     )
 
@@ -59,74 +60,46 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
             drawn = Drawing(**problem.drawing).as_text()
             lines += ["", *(f"   {line}" for line in drawn.splitlines())]
         lines += [f"   {_frame(verdict, frame)}" for frame in problem.frames]
-    if verdict.printed.strip() and not verdict.passed:
+    if printed := _printed(verdict):
         lines += ["", "   Your code printed:"]
-        lines += [f"   | {line}" for line in verdict.printed.strip().splitlines()[:12]]
+        lines += [f"   | {line}" for line in printed.splitlines()[:12]]
     return "\n".join(lines)
 
 
 def as_html(verdict: Verdict) -> str:
     """The card for a notebook or a report."""
     ground, ink = _COLOURS[verdict.outcome]
-    word = "passed: all public tests" if verdict.passed else verdict.outcome
-    badge = f"background:{ground};color:{ink};padding:1px 8px;border-radius:8px"
-    parts = [
-        f"<strong>{_safe(f'{verdict.task} {verdict.title}')}</strong> ",
-        f'<span style="{badge}">{SYMBOLS[verdict.outcome]} {_safe(word)}</span> ',
-        f"{verdict.points:g} of {verdict.max_points:g} points",
-    ]
-    if verdict.outcome == NOT_ATTEMPTED:
-        parts.append(f"<p>{_safe(_where_to_write(verdict))}</p>")
-    else:
-        parts += _what_went_wrong(verdict)
-        tests = "".join(
-            f'<li style="list-style:none">{SYMBOLS[r.outcome]} {_safe(r.statement)} '
-            f"<small>({r.points:g} points, {r.outcome})</small></li>"
-            for r in _shown(verdict)
-        )
-        passed = sum(result.outcome == PASSED for result in _shown(verdict))
-        title = f"{passed} of {len(_shown(verdict))} tests passed"
-        parts.append(_folded(title, f'<ul style="margin:0;padding:0">{tests}</ul>'))
-    frame = f"border:1px solid #888;border-left:8px solid {ground};border-radius:4px"
-    return f'<div style="{frame};padding:8px 12px;max-width:52em">{"".join(parts)}</div>'
+    problem, shown = _told(verdict), _shown(verdict)
+    return _PAGES.get_template("card.html").render(
+        verdict=verdict,
+        ground=ground,
+        ink=ink,
+        symbols=SYMBOLS,
+        word=_word(verdict),
+        where_to_write=_where_to_write(verdict) if verdict.outcome == NOT_ATTEMPTED else "",
+        problem=problem,
+        drawing=Drawing(**problem.drawing) if problem and problem.drawing else None,
+        legend=LEGEND,
+        frames=[_frame(verdict, frame) for frame in problem.frames] if problem else [],
+        printed=_printed(verdict),
+        shown=shown,
+        num_passed=sum(result.outcome == PASSED for result in shown),
+    )
 
 
-def _what_went_wrong(verdict: Verdict) -> list[str]:
-    problem = _told(verdict)
-    parts = []
-    if problem is not None:
-        parts.append(f"<p>{_safe(problem.sentence)}</p>")
-        if problem.expected is not None:
-            rows = (("expected", problem.expected), ("yours", str(problem.got)))
-            left = 'style="text-align:left"'
-            cells = "".join(
-                f'<tr><th scope="row" {left}>{name}</th><td {left}><code>{_safe(value)}</code></td>'
-                "</tr>"
-                for name, value in rows
-            )
-            parts.append(f'<table style="margin:0">{cells}</table>')
-        if problem.drawing:
-            parts.append(f"{Drawing(**problem.drawing).as_svg()}<br><small>{LEGEND}</small>")
-        if problem.frames:
-            lines = "\n".join(_frame(verdict, frame) for frame in problem.frames)
-            parts.append(_folded("Where in your file", f"<pre>{_safe(lines)}</pre>"))
-    if verdict.printed.strip() and not verdict.passed:
-        printed = verdict.printed.strip()[:2000]
-        parts.append(_folded("What your code printed", f"<pre>{_safe(printed)}</pre>"))
-    return parts
+def _word(verdict: Verdict) -> str:
+    """A pass is one of the public tests only."""
+    return "passed: all public tests" if verdict.passed else verdict.outcome
+
+
+def _printed(verdict: Verdict) -> str:
+    """What the learner's code printed, as long as it may be of use."""
+    return "" if verdict.passed else verdict.printed.strip()
 
 
 def _frame(verdict: Verdict, frame: dict) -> str:
     where = f"{verdict.stem}.py, line {frame['line']}, in {frame['in'] or 'the file'}"
     return f"{where}: {frame['code']}"
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{title}</summary>{content}</details>"
-
-
-def _safe(text: str) -> str:
-    return html.escape(text)
 
 
 def _shown(verdict: Verdict) -> list[TestResult]:
@@ -139,8 +112,6 @@ def _told(verdict: Verdict) -> TestResult | None:
 
 
 def _wrapped(sentence: str) -> list[str]:
-    import textwrap
-
     return [f"   {line}" for line in textwrap.wrap(sentence, 92)]
 
 

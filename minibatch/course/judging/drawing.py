@@ -6,17 +6,15 @@ Plain data, so that it can travel in a report. A cell is what a request did in a
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minibatch.core.records import StepRecord
+from minibatch.plots import svg
+from minibatch.plots.spans import first_difference, kinds
 
-PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
-MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
-LEGEND = ", ".join(f"{letter} {meaning}" for letter, meaning in MEANINGS.items())
-_LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING}
-_SHOWN = 12  # steps
+LEGEND = ", ".join(f"{letter} {meaning}" for letter, meaning in svg.MEANINGS.items())
+_SHOWN = 12  # steps, and requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Drawing:
         width = max(len(name) for name in self.names)
         column = self.differs - self.first
         lines = []
-        for title, rows in (("expected", self.expected), ("yours", self.got)):
+        for title, rows in self._grids().items():
             lines.append(f"{title}, steps {self.first} to {self.first + len(rows[0]) - 1}")
             lines += [
                 f"  {name:<{width}}  {' '.join(row)}"
@@ -48,84 +46,29 @@ class Drawing:
 
     def as_svg(self) -> str:
         """For a notebook or a report: the same, drawn, with the letters in the cells."""
-        height = _TOP + _CELL * len(self.names) + 16  # of one grid
-        width = _LEFT + _CELL * len(self.expected[0]) + 10
-        grids = self._grid("expected", self.expected, 0) + self._grid("yours", self.got, height)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {2 * height}" '
-            f'width="{width}" height="{2 * height}" role="img" '
-            f'aria-label="The plans differ first in step {self.differs}." '
-            'font-family="sans-serif" font-size="12" fill="currentColor">'
-            f"{''.join(grids)}</svg>"
-        )
+        alt = f"The plans differ first in step {self.differs}."
+        return svg.grid(self._grids(), self.names, self.first, self.differs, alt)
 
-    def _grid(self, title: str, rows: list[str], y: int) -> list[str]:
-        """One of the two, from `y` on, the step that differs in a dashed frame."""
-        parts = [f'<text x="2" y="{y + 14}" font-weight="bold">{title}</text>']
-        for i in range(len(rows[0])):
-            parts.append(_text(_LEFT + i * _CELL, y + 14, str(self.first + i)))
-        for line, (name, row) in enumerate(zip(self.names, rows, strict=True)):
-            top = y + _TOP + line * _CELL
-            parts.append(f'<text x="2" y="{top + 15}">{html.escape(name)}</text>')
-            for i, letter in enumerate(row):
-                x, side = _LEFT + i * _CELL, _CELL - 2
-                box = f'x="{x}" y="{top}" width="{side}" height="{side}"'
-                parts.append(f'<rect {box} fill="{_FILLS[letter]}" stroke="#666"/>')
-                parts.append(_text(x, top + 15, letter, "#000"))
-        x = _LEFT + (self.differs - self.first) * _CELL - 2
-        box = f'x="{x}" y="{y + 2}" width="{_CELL + 2}" height="{_TOP + _CELL * len(rows)}"'
-        frame = 'fill="none" stroke="#D55E00" stroke-width="3" stroke-dasharray="5 2"'
-        return [*parts, f"<rect {box} {frame}/>"]
+    def _grids(self) -> dict[str, list[str]]:
+        return {"expected": self.expected, "yours": self.got}
 
 
-_CELL, _LEFT, _TOP = 22, 70, 22  # pixels
-_FILLS = {
-    PREFILL: "#56B4E9",
-    DECODE: "#A6DCC8",
-    PADDING: "#D9D9D9",
-    WAITING: "#FFF3C4",
-    AWAY: "#FFFFFF",
-}
-
-
-def _text(x: int, y: int, content: str, ink: str = "currentColor") -> str:
-    """In the middle of the cell that begins at `x`."""
-    where = f'x="{x + _CELL / 2 - 1}" y="{y}" text-anchor="middle" font-size="11"'
-    return f'<text {where} fill="{ink}">{content}</text>'
-
-
-def first_difference(
-    expected: Sequence[StepRecord], got: Sequence[StepRecord]
-) -> tuple[int, Drawing] | None:
-    """Number (from 1) of the first step whose rows differ, order aside, and a drawing around it."""
-    for number in range(1, max(len(expected), len(got)) + 1):
-        steps = [run[number - 1] if number <= len(run) else None for run in (expected, got)]
-        if None in steps or _rows(steps[0]) != _rows(steps[1]):
-            return number, draw(expected, got, number)
-    return None
+def difference(expected: Sequence[StepRecord], got: Sequence[StepRecord]) -> Drawing | None:
+    """Both, drawn around the first step whose rows differ, order aside; None if all agree."""
+    index = first_difference(expected, got)
+    return None if index is None else draw(expected, got, index + 1)
 
 
 def draw(expected: Sequence[StepRecord], got: Sequence[StepRecord], differs: int) -> Drawing:
     """Both, from some steps before `differs` (from 1) to a few after it."""
     first = max(1, differs - _SHOWN + 4)
     last = min(first + _SHOWN - 1, max(len(expected), len(got)))
-    shown = [steps[first - 1 : last] for steps in (expected, got)]
-    seen = {row.request_id for steps in shown for step in steps for row in step.rows}
-    seen |= {name for steps in shown for step in steps for name in step.waiting}
-    names = sorted(seen)[:12]
+    shown = [[kinds(step) for step in steps[first - 1 : last]] for steps in (expected, got)]
+    names = sorted({name for steps in shown for step in steps for name in step})[:_SHOWN]
+    for steps in shown:
+        steps += [{}] * (last - first + 1 - len(steps))  # one run may have ended before the other
     grids = [
-        ["".join(_letter(step, name) for step in steps).ljust(last - first + 1) for name in names]
+        ["".join(svg.LETTERS.get(step.get(name), svg.AWAY) for step in steps) for name in names]
         for steps in shown
     ]
     return Drawing(names, *grids, first, differs)
-
-
-def _rows(step: StepRecord) -> list[tuple[str, int, int]]:
-    return sorted((row.request_id, row.num_tokens, row.num_padding_tokens) for row in step.rows)
-
-
-def _letter(step: StepRecord, name: str) -> str:
-    for row in step.rows:
-        if row.request_id == name:
-            return _LETTERS[row.kind]
-    return WAITING if name in step.waiting else AWAY

@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..bench.measure import StepTime
-from .picture import COLOURS, INK, LABEL, TICK, canvas, describe, dress
+from ...bench.measure import StepTime
+from ..colours import COLOURS, INK
+from ..picture import LABEL, TICK, canvas, describe, dress
 
 CAUSES = (
     ("weights_s", "multiplying with weights", COLOURS[4], ""),

@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ..kernel_lab.report import Report
-from .picture import COLOURS, FAINT, INK, canvas, describe, dress
+from ...kernel_lab.report import Report
+from ..colours import COLOURS, FAINT, INK
+from ..picture import canvas, describe, dress
 
 WIDTH = 100  # characters of source
 CODE = 9.5  # points

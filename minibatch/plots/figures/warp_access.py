@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ..kernel_lab.report import SECTOR, Report, warp_instructions
-from .picture import COLOURS, FAINT, INK, TICK, canvas, describe, dress
+from ...kernel_lab.report import SECTOR, Report, warp_instructions
+from ..colours import COLOURS, FAINT, INK
+from ..picture import TICK, canvas, describe, dress
 
 MOST_SECTORS = 40  # drawn; the rest are counted
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..engine.trace import Trace
-from .picture import FAINT, INK, TICK, canvas, colour_of, describe, dress
+from ...engine.trace import Trace
+from ..colours import FAINT, INK, colour_of
+from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..engine.metrics import Summary
-from .picture import COLOURS, TICK, canvas, describe, dress
+from ...engine.metrics import Summary
+from ..colours import COLOURS
+from ..picture import TICK, canvas, describe, dress
 
 
 def window_tradeoff(

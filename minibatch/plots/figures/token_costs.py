@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..bench.measure import TokenCost
-from .picture import COLOURS, TICK, canvas, describe, dress
+from ...bench.measure import TokenCost
+from ..colours import COLOURS
+from ..picture import TICK, canvas, describe, dress
 
 
 def token_costs(costs: list[TokenCost], *, ax: Axes | None = None) -> Figure:

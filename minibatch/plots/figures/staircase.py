@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..engine.trace import Trace
-from .picture import COLOURS, FAINT, INK, TICK, canvas, describe, dress
+from ...engine.trace import Trace
+from ..colours import COLOURS, FAINT, INK
+from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
 

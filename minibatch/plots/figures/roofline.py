@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..simulator.cost import Roof
-from .picture import COLOURS, INK, TICK, canvas, describe, dress
+from ...simulator.cost import Roof
+from ..colours import COLOURS, INK
+from ..picture import TICK, canvas, describe, dress
 
 MARKERS = "os^Dv"
 LINES = ("-", "--", "-.", ":")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ..core.records import StepRecord
-from ..engine.trace import Trace
-from .picture import INK, TICK, canvas, colour_of, describe, dress, ink_on
+from ...engine.trace import Trace
+from ..colours import INK, colour_of, ink_on
+from ..picture import TICK, canvas, describe, dress
+from ..spans import spans
 
 
 def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None) -> Figure:
@@ -67,33 +67,6 @@ def _finding(name: str, trace: Trace) -> str:
     if empty > 0.005:
         parts.append(f"{empty:.0%} of slots empty")
     return f"{name}: " * bool(name) + ", ".join(parts)
-
-
-@dataclass(slots=True)
-class Span:
-    """A request doing one kind of thing in one slot from step `start` to before step `end`."""
-
-    request_id: str
-    slot: int
-    kind: str
-    start: int
-    end: int
-
-
-def spans(steps: list[StepRecord]) -> Iterator[Span]:
-    """What each slot did, in stretches, in the order they ended."""
-    open_spans: dict[int, Span] = {}
-    for index, step in enumerate(steps):
-        for row in step.rows:
-            span = open_spans.get(row.slot)
-            same = span and span.end == index and span.request_id == row.request_id
-            if same and span.kind == row.kind:
-                span.end = index + 1
-            else:
-                if span:
-                    yield span
-                open_spans[row.slot] = Span(row.request_id, row.slot, row.kind, index, index + 1)
-    yield from open_spans.values()
 
 
 def _draw_slots(axis: Axes, trace: Trace) -> None:

@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ..kernel_lab.report import Report
-from .picture import COLOURS, FAINT, TICK, canvas, describe, dress, ink_on
+from ...kernel_lab.report import Report
+from ..colours import COLOURS, FAINT, ink_on
+from ..picture import TICK, canvas, describe, dress
 
 
 def block_table_walk(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..core.records import StepRecord
-from ..engine.trace import Trace
-from .picture import INK, LABEL, describe
+from ...engine.trace import Trace
+from ..colours import INK
+from ..picture import LABEL, describe
+from ..spans import first_difference
 from .timeline import timeline
 
 
@@ -39,16 +40,3 @@ def plan_difference(
         figure.suptitle(finding, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
     describe(figure, f"{finding}.", [axis.get_title(loc="left") for axis in axes])
     return figure
-
-
-def first_difference(expected: list[StepRecord], yours: list[StepRecord]) -> int | None:
-    """Index of the first step whose rows differ, or that only one has; None if all agree."""
-    for index in range(max(len(expected), len(yours))):
-        steps = [run[index] if index < len(run) else None for run in (expected, yours)]
-        if None in steps or _rows(steps[0]) != _rows(steps[1]):
-            return index
-    return None
-
-
-def _rows(step: StepRecord) -> list[tuple[str, int, int]]:
-    return sorted((row.request_id, row.num_tokens, row.num_padding_tokens) for row in step.rows)

@@ -1,0 +1,58 @@
+"""Who did what, when: what a picture of a run shows, found in its step records.
+
+Pictures differ: matplotlib's figures, the strip under a player, a grader's grid of letters. What
+they say of a run is told here, once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..core.records import StepRecord
+
+
+@dataclass(slots=True)
+class Span:
+    """A request doing one kind of thing in one slot from step `start` to before step `end`."""
+
+    request_id: str
+    slot: int
+    kind: str
+    start: int
+    end: int
+
+
+def spans(steps: Sequence[StepRecord]) -> Iterator[Span]:
+    """What each slot did, in stretches, in the order they ended."""
+    open_spans: dict[int, Span] = {}
+    for index, step in enumerate(steps):
+        for row in step.rows:
+            span = open_spans.get(row.slot)
+            same = span and span.end == index and span.request_id == row.request_id
+            if same and span.kind == row.kind:
+                span.end = index + 1
+            else:
+                if span:
+                    yield span
+                open_spans[row.slot] = Span(row.request_id, row.slot, row.kind, index, index + 1)
+    yield from open_spans.values()
+
+
+def kinds(step: StepRecord) -> dict[str, str]:
+    """What each request did in a step: "prefill", "decode" or "padding", or "waiting" if the trace
+    keeps the names of those who wait. Who was not there is left out."""
+    waiting = dict.fromkeys(step.waiting_names or (), "waiting")
+    return waiting | {row.request_id: row.kind for row in step.rows}
+
+
+def first_difference(expected: Sequence[StepRecord], yours: Sequence[StepRecord]) -> int | None:
+    """Index of the first step whose rows differ, order aside, or that only one run has; None if
+    all agree."""
+    for index in range(max(len(expected), len(yours))):
+        steps = [run[index] if index < len(run) else None for run in (expected, yours)]
+        if None in steps or _rows(steps[0]) != _rows(steps[1]):
+            return index
+    return None
+
+
+def _rows(step: StepRecord) -> list[tuple[str, int, int]]:
+    return sorted((row.request_id, row.num_tokens, row.num_padding_tokens) for row in step.rows)

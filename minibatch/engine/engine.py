@@ -1,10 +1,8 @@
-"""The loop: plan, run, update, record. Everything else here is taking requests in and handing
-answers out.
+"""The loop: plan, run, update, record; around it, requests in and answers out.
 
-Before changing this file: `step` must leave nothing half done when anything in it raises or is
-interrupted. `plan` may have admitted, preempted and taken blocks, which is why it can be called
-again; tokens advance only in `update`. What an exception tore apart further on (`_whole`) is put
-right from the sequences themselves before anything else begins: recovery.py.
+Before changing this file: after an exception or a stop anywhere in `step`, the next one must go on.
+`plan` may have admitted, preempted and taken blocks, and can be called again; tokens advance only
+in `update`; what was torn apart further on (`_whole`) is put right by recovery.py.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from ..core.plan import StepPlan
 from ..core.records import StepRecord
 from ..core.request import Completion, Request, Sequence, TokenEvent
 from ..memory.blocks import BlockPool
-from ..model.text import Listener, TextStream, decode
+from ..model.text import Listener, decode
 from ..schedulers import Scheduler
 from .arrivals import Arrivals
 from .intake import default_num_blocks, take_in
@@ -112,10 +110,7 @@ class Engine:
     @property
     def next_event_time(self) -> float | None:
         """When `step` has something to compute, in seconds on the engine's clock: now, as a rule;
-        later, when everyone is still to arrive or the policy waits; None without work.
-
-        For whoever drives the engine from outside, with `step(wait=False)`.
-        """
+        later, when everyone is still to arrive or the policy waits; None without work."""
         if not self.has_work:
             return None
         later = self._wake_time
@@ -154,7 +149,8 @@ class Engine:
             yield
             return
         if self._is_torn:
-            self._mend()
+            for sequence in settle(self.scheduler, self.pool, self._live, self._arrivals):
+                self._complete(sequence)
         self._is_torn = self._is_busy = True
         try:
             yield
@@ -162,18 +158,11 @@ class Engine:
         finally:
             self._is_busy = False
 
-    def _mend(self) -> None:
-        finished, lost = settle(self.scheduler, self.pool, self._live.values(), self._arrivals)
-        for sequence in lost:
-            self._arrivals.add(sequence)
-        for sequence in finished:
-            self._complete(sequence)
-
     # Requests in, answers out --------------------------------------------------------------------
 
     def add(self, request: Request) -> str:
-        """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
-        be served here or its id is in use by a live request."""
+        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never be
+        served here, or if a live request has its id."""
         if not self.has_work:
             self._start = self.clock.now()
         return self._enqueue([request])[0].request_id
@@ -182,8 +171,8 @@ class Engine:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
         sequence = self._live.get(request_id)
         if sequence is None:
-            some = ", ".join(repr(name) for name in itertools.islice(self._live, 20)) or "none"
-            raise ValueError(f"no live request {request_id!r} to abort; live: {some}")
+            live = ", ".join(map(repr, itertools.islice(self._live, 20))) or "none"
+            raise ValueError(f"no live request {request_id!r} to abort; live: {live}")
         with self._whole():
             self._wake_time = None
             sequence.abort_time = self.clock.now()
@@ -191,10 +180,8 @@ class Engine:
             self._complete(sequence)
 
     def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
-        """Serve these to their ends; returns their completions in the order given.
-
-        Interrupted or failed, it leaves its requests live: `step` goes on with them.
-        """
+        """Serve these to their ends; returns their completions in the order given. Interrupted or
+        failed, it leaves its requests live: `step` goes on with them."""
         self._start = self.clock.now()
         sequences = self._enqueue(requests)
         unfinished = sequences[::-1]
@@ -212,8 +199,7 @@ class Engine:
         interrupted or failed, it leaves them live, as `run` does."""
         self._start = self.clock.now()
         sequences = self._enqueue(requests)
-        texts = [TextStream(self.model.tokenizer, s.stop_token_ids) for s in sequences]
-        listeners = [Listener(s, text) for s, text in zip(sequences, texts, strict=True)]
+        listeners = [Listener(sequence, self.model.tokenizer) for sequence in sequences]
         try:
             while listeners:
                 if not all(listener.sequence.is_finished for listener in listeners):
@@ -222,9 +208,8 @@ class Engine:
                     yield from listener.news()
                 listeners = [listener for listener in listeners if not listener.done]
         except GeneratorExit:
-            for sequence in sequences:
-                if not sequence.is_finished:
-                    self.abort(sequence.request_id)
+            for sequence in (s for s in sequences if not s.is_finished):
+                self.abort(sequence.request_id)
 
     def on_step(self, callback: Callable[[StepRecord], object]) -> Callable[[StepRecord], object]:
         """Call this with the record of every step to come. Also serves as a decorator."""
@@ -238,10 +223,8 @@ class Engine:
         self._callbacks.remove(callback)
 
     def reset(self) -> None:
-        """Abort every request, forget every record, and set the clock back. Callbacks stay.
-
-        Queues and pool are made anew, whatever state a fault has left them in.
-        """
+        """Abort every request, forget every record, set the clock back, and make queues and pool
+        anew, whatever state a fault has left them in. Callbacks stay."""
         try:
             for request_id in list(self._live):
                 self.abort(request_id)

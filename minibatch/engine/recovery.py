@@ -7,39 +7,39 @@ has just fallen between two of these, nowhere. So nothing has to be undone, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
 from ..schedulers import Scheduler
+from .arrivals import Arrivals
 
 
 def settle(
-    scheduler: Scheduler, pool: BlockPool, live: Iterable[Sequence], arrivals: Iterable[Sequence]
-) -> tuple[list[Sequence], list[Sequence]]:
-    """Put queue, running set and pool right. Returns (who has finished, who has to arrive again).
+    scheduler: Scheduler, pool: BlockPool, live: Mapping[str, Sequence], arrivals: Arrivals
+) -> list[Sequence]:
+    """Put queue, running set, arrivals and pool right. Returns who has finished.
 
     live: all that have not been handed out as completed. Whoever waits gives up the blocks that an
-    interrupted `admit` took for it; whoever fell out while it ran waits again, first in line.
+    interrupted `admit` took for it; whoever fell out while it ran waits again, first in line; who
+    was lost on the way to the scheduler arrives again.
     """
-    live = list(live)
     running, waiting, arriving = set(scheduler.running), set(scheduler.waiting), set(arrivals)
-    lost = []
-    for sequence in live:
+    for sequence in live.values():
         if sequence in running:
             continue
         sequence.block_table, sequence.num_computed_tokens = [], 0
         if sequence in waiting or sequence in arriving or sequence.is_finished:
             continue
         if sequence.first_scheduled_time is None:
-            lost.append(sequence)
+            arrivals.add(sequence)
         else:
             scheduler.waiting.appendleft(sequence)
     pool.rebuild(s.block_table for s in (*scheduler.running, *scheduler.waiting))
-    finished = [sequence for sequence in live if sequence.is_finished]
+    finished = [sequence for sequence in live.values() if sequence.is_finished]
     for sequence in finished:
         if sequence in running:
             scheduler.retire([sequence])
         elif sequence in waiting:
             scheduler.waiting.remove(sequence)
-    return finished, lost
+    return finished

@@ -47,9 +47,9 @@ class TextStream:
 class Listener:
     """Follows one sequence as it grows: what is new since it was last asked."""
 
-    def __init__(self, sequence: Sequence, text: TextStream) -> None:
+    def __init__(self, sequence: Sequence, tokenizer: PreTrainedTokenizerBase | None) -> None:
         self.sequence = sequence
-        self.text = text
+        self.text = TextStream(tokenizer, sequence.stop_token_ids)
         self.num_heard = 0
         self.done = False
 

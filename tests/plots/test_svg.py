@@ -55,7 +55,7 @@ def test_a_run_that_goes_on_parts_where_the_other_ends():
 
 
 def test_rows_in_another_order_are_no_difference():
-    turned = [replace(step, rows=step.rows[::-1]) for step in STATIC]
+    turned = [replace(step, row_values=step.row_values[::-1]) for step in STATIC]
     assert turned != STATIC
     assert first_difference(STATIC, turned) is None
 

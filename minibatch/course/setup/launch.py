@@ -90,8 +90,7 @@ def test(arguments: list[str]) -> int:
     suite = wanted[-1] if wanted else SHORT
     rest = [argument for argument in arguments if argument not in wanted]
     marks, examples, says = SUITES[suite]
-    if not rest:
-        print(f"{says}, on two idle cores. Ctrl-C ends it.", flush=True)
+    print(f"{says}, on two idle cores. Ctrl-C ends it.", flush=True)
     os.environ.update(thread_variables())
     options = ["-p", "minibatch.course.judging.plugin", "--submission", str(ROOT / "solutions")]
     options += ["-m", marks, f"--hypothesis-profile={examples}", *workers(rest)]

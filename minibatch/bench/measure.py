@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 
 import torch
 from tqdm.auto import tqdm
@@ -174,6 +175,7 @@ class Stopwatch:
     def around(self, name: str, function: AttentionFunction) -> AttentionFunction:
         """The same function, its time added to a part."""
 
+        @wraps(function)  # with its attributes: they tell the runner how to go about it
         def timed(*arguments: object) -> torch.Tensor:
             with self.part(name):
                 return function(*arguments)

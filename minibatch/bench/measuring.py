@@ -4,8 +4,8 @@ Contenders take turns within a round, and each round begins half-way round from 
 began, so that a machine that warms up or slows down does not always favour the same one. A single
 round (`--quick`) cannot even that out.
 
-Time in the model's forward pass is taken by hooks on `model.hf`, for everyone alike; the rest of
-the time is the contender's own.
+Time in the model's forward pass is taken by hooks on its first module, the embedding, and its last,
+the output layer, for everyone alike; the rest of the time is the contender's own.
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ class ForwardMeter:
 
     def __enter__(self) -> ForwardMeter:
         self._hooks = [
-            self.model.hf.register_forward_pre_hook(self._begin),
-            self.model.hf.register_forward_hook(self._end),
+            self.model.hf.get_input_embeddings().register_forward_pre_hook(self._begin),
+            self.model.hf.get_output_embeddings().register_forward_hook(self._end),
         ]
         return self
 

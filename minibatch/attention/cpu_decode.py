@@ -14,8 +14,8 @@ from .gather_sdpa import attend_row, gather_sdpa_attention
 from .metadata import AttentionMetadata
 from .threads import num_threads, share
 
-FEW_TOKENS = 4  # in a row: up to here, reading the context once for each is faster than gathering
-MANY_KEYS = 2_000  # for all tokens together: from here on, a second thread is worth waking
+FEW_TOKENS = 6  # in a row: up to here, reading the context once for each is faster than gathering
+MANY_KEYS = 4_000  # for all tokens together: from here on, more threads may be worth waking
 
 
 def cpu_attention(
@@ -40,7 +40,7 @@ def cpu_attention(
     places = metadata.token_rows, metadata.positions, metadata.block_tables
     arrays = [tensor.numpy() for tensor in (*tensors, *places, output)]
     tokens, scale = np.array(tokens, dtype=np.int64), np.float32(scale)
-    if num_keys < MANY_KEYS or num_threads() == 1:
+    if num_keys < MANY_KEYS or num_threads() < 4:
         decode(tokens, scale, *arrays)
     else:
         share(lambda i: decode(tokens[i : i + 1], scale, *arrays), len(tokens))

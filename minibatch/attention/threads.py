@@ -5,9 +5,12 @@ done. When another program holds one of the cores, every product waits until tha
 which takes milliseconds; a product of a small model's decode step takes 0.05. So such steps get one
 thread from PyTorch, which on an idle machine costs them little.
 
-Our own loops do not wait for a core: tasks are taken by whoever is there (`share`).
+Our own loops wait for nobody: tasks are taken by whoever is there, and what a helper has begun when
+all the rest is done, the caller does again (`share`; MapReduce's backup tasks, Dean and Ghemawat,
+2004, section 3.6).
 """
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +18,7 @@ from contextvars import ContextVar
 
 import torch
 
-_pool = ThreadPoolExecutor(thread_name_prefix="minibatch")  # starts no thread before it is used
+_pool = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), "minibatch")  # starts no thread yet
 _allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
@@ -38,20 +41,27 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def share(work: Callable[[int], object], num_tasks: int) -> None:
-    """work(0) … work(num_tasks - 1), each once, on as many threads as may work.
+    """work(0) … work(num_tasks - 1), on half as many threads as may; returns when all are done.
 
-    Every thread takes the next task when it is done with one, and the caller works along. A helper
-    that has not got a core by the time all tasks are taken is sent home, not waited for. `work`
-    must release the GIL where it spends its time (numba: `nogil=True`).
+    Half: the caller and its helpers also need the GIL for a moment between tasks, and one who loses
+    its core just then holds up the rest. With two cores and other programs on both, a second thread
+    made attention over 8 x 1,000 tokens three times slower on average; so two means one here.
+
+    `work` must release the GIL where it spends its time (numba: `nogil=True`), and may do a task
+    twice, even at the same time: it writes results that depend on nothing it overwrites, to memory
+    that nobody uses for anything else as long as it refers to it.
     """
-    tasks = iter(range(num_tasks))  # `next` on it is one act under the GIL: no task is given twice
+    tasks, unfinished = iter(range(num_tasks)), set(range(num_tasks))
 
     def take() -> None:
-        for task in tasks:
+        for task in tasks:  # `next` is one act under the GIL: two threads never get the same
             work(task)
+            unfinished.discard(task)
 
-    helpers = [_pool.submit(take) for _ in range(min(num_threads(), num_tasks) - 1)]
+    helpers = [_pool.submit(take) for _ in range(min(num_threads() // 2, num_tasks) - 1)]
     take()
     for helper in helpers:
-        if not helper.cancel():
-            helper.result()
+        helper.cancel()  # one that has got no core until now need not begin
+    for task in list(unfinished):
+        if task in unfinished:
+            work(task)

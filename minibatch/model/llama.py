@@ -17,10 +17,8 @@ from transformers import PreTrainedModel
 from transformers.models.llama import modeling_llama as llama
 
 from ..attention.exponential import exp
-from ..attention.threads import share
 from .registration import ForwardContext
 
-MANY_TOKENS = 128  # in a pass: from here on, loops over tokens are shared between threads
 KINDS = {
     "self_attn": llama.LlamaAttention,
     "mlp": llama.LlamaMLP,
@@ -64,13 +62,13 @@ def forward(
         query = attention.q_proj(normed).view(heads)
         key = attention.k_proj(normed).view(heads)
         value = attention.v_proj(normed).view(heads)
-        over_tokens(rotate, query.numpy(), key.numpy(), cos, sin)
+        rotate(query.numpy(), key.numpy(), cos, sin)
         attended = context.attend_tokens(attention.layer_idx, query, key, value, attention.scaling)
         delta = attention.o_proj(attended.reshape(len(hidden), -1))
 
         normed = add_and_norm(layer.post_attention_layernorm, hidden, delta)
         gate, up = mlp.gate_proj(normed), mlp.up_proj(normed)
-        over_tokens(gate_by_silu, gate.numpy(), up.numpy())
+        gate_by_silu(gate.numpy(), up.numpy())
         delta = mlp.down_proj(gate)
     return hf.get_output_embeddings()(add_and_norm(hf.model.norm, hidden, delta)[last_tokens])
 
@@ -82,27 +80,11 @@ def add_and_norm(
     normed = torch.empty_like(hidden)
     weight = norm.weight.detach().numpy()
     epsilon = np.float32(norm.variance_epsilon)
-
-    def kernel(*arrays: np.ndarray) -> None:
-        add_then_norm(*arrays, weight, epsilon)
-
-    over_tokens(kernel, hidden.numpy(), delta.numpy(), normed.numpy())
+    add_then_norm(hidden.numpy(), delta.numpy(), normed.numpy(), weight, epsilon)
     return normed
 
 
-def over_tokens(kernel, *arrays: np.ndarray) -> None:
-    """kernel(*arrays), whose first dimension is the token; a long pass is cut among threads."""
-    num_tokens = len(arrays[0])
-    if num_tokens < MANY_TOKENS:
-        kernel(*arrays)
-    else:
-        cuts = range(0, num_tokens, MANY_TOKENS)
-        share(lambda i: kernel(*(a[cuts[i] : cuts[i] + MANY_TOKENS] for a in arrays)), len(cuts))
-
-
-loop = numba.njit(
-    fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy", nogil=True, cache=True
-)
+loop = numba.njit(fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy", cache=True)
 
 
 @loop

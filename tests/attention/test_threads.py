@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -21,15 +20,50 @@ def four_threads():
 
 
 @pytest.mark.parametrize("num_tasks", [0, 1, 3, 500])
-def test_every_task_is_done_once(four_threads, num_tasks):
+def test_every_task_is_done(four_threads, num_tasks):
+    done = set()
+    threads.share(done.add, num_tasks)
+    assert done == set(range(num_tasks))
+
+
+def test_one_thread_alone_does_every_task_once_and_in_order(four_threads):
+    torch.set_num_threads(2)  # half of it is one
     done = []
-    threads.share(done.append, num_tasks)
-    assert Counter(done) == Counter(range(num_tasks))
+    threads.share(done.append, 5)
+    assert done == [0, 1, 2, 3, 4]
 
 
-def test_the_caller_and_a_helper_work_at_the_same_time(four_threads):
-    both_here = threading.Barrier(2, timeout=60)
-    threads.share(lambda task: both_here.wait(), 2)  # one thread alone would wait for ever
+def test_a_helper_takes_tasks_while_the_caller_has_one(four_threads, monkeypatch):
+    monkeypatch.setattr(threads, "_pool", ThreadPoolExecutor(1))
+    helped = threading.Event()
+    caller = threading.current_thread()
+
+    def work(task):
+        if threading.current_thread() is not caller:
+            helped.set()
+        assert helped.wait(60)  # without a helper, the caller stays here
+
+    threads.share(work, 2)
+
+
+def test_what_a_helper_does_not_finish_is_done_again(four_threads, monkeypatch):
+    core_is_taken, core_comes_free = threading.Event(), threading.Event()
+    caller = threading.current_thread()
+    done = []
+
+    def work(task):
+        if threading.current_thread() is caller:
+            assert core_is_taken.wait(60)  # until the helper has begun a task
+            done.append(task)
+        else:
+            core_is_taken.set()
+            core_comes_free.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(threads, "_pool", pool)
+        threads.share(work, 6)
+        assert sorted(done) == [0, 1, 2, 3, 4, 5]
+        core_comes_free.set()
 
 
 def test_a_helper_that_gets_no_core_is_not_waited_for(four_threads, monkeypatch):

@@ -46,8 +46,8 @@ def test_the_logits_are_transformers_own(tiny_model, rows, block_size, seed):
     torch.testing.assert_close(own, expected, rtol=1e-4, atol=1e-3)
 
 
-def test_a_pass_long_enough_to_be_shared_between_threads_is_the_same(long_tiny_model):
-    rows = [(0, 3 * llama.MANY_TOKENS + 5, 0), (700, 1, 0), (30, 1, 0)]
+def test_a_long_pass_is_the_same(long_tiny_model):
+    rows = [(0, 400, 0), (700, 1, 0), (30, 1, 0)]
     own, expected = own_and_transformers(long_tiny_model, *plan_of(rows, 16, 1), 1)
     torch.testing.assert_close(own, expected, rtol=1e-4, atol=1e-3)
 

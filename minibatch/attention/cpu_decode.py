@@ -1,20 +1,21 @@
-"""Attention for rows of one token, on a CPU: reads K and V in place, block by block.
+"""Attention for rows of one token, or a few, on a CPU: reads K and V in place, block by block.
 
 Gathering a context of 1,000 tokens into a fresh tensor moves every byte three times; here each is
-read once. numba compiles the loops on first use (a few seconds, then cached on disk).
-
-Only long contexts are worth a second pool of threads beside PyTorch's. Both spin while they wait,
-so when another program takes a core they hold each other up: 6 ms steps have been seen to take 300.
+read once, in the order in which it lies in memory. numba compiles the loops on first use (a few
+seconds, then cached on disk).
 """
 
 import numba
 import numpy as np
 import torch
 
+from .exponential import exp
 from .gather_sdpa import attend_row, gather_sdpa_attention
 from .metadata import AttentionMetadata
+from .threads import num_threads, share
 
-MANY_TOKENS = 4_000  # in all rows' contexts: from here on, several threads
+FEW_TOKENS = 6  # in a row: up to here, reading the context once for each is faster than gathering
+MANY_KEYS = 4_000  # for all tokens together: from here on, more threads may be worth waking
 
 
 def cpu_attention(
@@ -28,70 +29,70 @@ def cpu_attention(
     if query.dtype != torch.float32:
         return gather_sdpa_attention(query, key_cache, value_cache, metadata, scale)
     output = torch.empty(query.shape)
-    for row, (start, end, _) in enumerate(metadata.rows):
-        if end - start > 1:
+    tokens, num_keys = [], 0
+    for row, (start, end, seq_len) in enumerate(metadata.rows):
+        if end - start > FEW_TOKENS:
             attend_row(row, query, key_cache, value_cache, metadata, scale, output)
-    is_long = sum(seq_len for _, _, seq_len in metadata.rows) >= MANY_TOKENS
-    torch_threads = torch.get_num_threads()
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS if is_long else 1)
-    decode(
-        query.contiguous().numpy(),
-        key_cache.numpy(),
-        value_cache.numpy(),
-        metadata.query_start_loc.numpy(),
-        metadata.seq_lens.numpy(),
-        metadata.block_tables.numpy(),
-        np.float32(scale),
-        output.numpy(),
-    )
-    if torch.get_num_threads() != torch_threads:  # where both use OpenMP, numba's start sets it
-        torch.set_num_threads(torch_threads)
+        else:
+            tokens += range(start, end)
+            num_keys += (end - start) * seq_len
+    tensors = query.contiguous(), key_cache, value_cache
+    places = metadata.token_rows, metadata.positions, metadata.block_tables
+    arrays = [tensor.numpy() for tensor in (*tensors, *places, output)]
+    tokens, scale = np.array(tokens, dtype=np.int64), np.float32(scale)
+    if num_keys < MANY_KEYS or num_threads() < 4:
+        decode(tokens, scale, *arrays)
+    else:
+        share(lambda i: decode(tokens[i : i + 1], scale, *arrays), len(tokens))
     return output
 
 
-@numba.njit(parallel=True, fastmath={"reassoc", "contract", "arcp", "nsz"}, cache=True)
-def decode(query, key_cache, value_cache, query_start_loc, seq_lens, block_tables, scale, output):
-    """The rows of one token; longer ones are passed over. query, output: [T, heads, head_dim].
+cpu_attention.is_compiled = True  # so the runner may have numba compile what lies around it too
 
-    A task is one (row, KV head): its K and V are read once for all the query heads that share it.
+
+@numba.njit(
+    fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy", nogil=True, cache=True
+)
+def decode(tokens, scale, query, key_cache, value_cache, token_rows, positions, tables, output):
+    """Attention of the tokens listed, int64 [n]. query, output: [T, heads, head_dim].
+
+    K of a token holds all its KV heads side by side, so the loop over heads is inside the loop over
+    the context: memory is read straight through. One head after the other, with gaps between, took
+    twice as long once the contexts no longer fitted into the processor's cache.
     """
     _, heads, head_dim = query.shape
     block_size, kv_heads = key_cache.shape[1], key_cache.shape[2]
-    group = heads // kv_heads
-    for task in numba.prange(len(seq_lens) * kv_heads):
-        row, kv_head = task // kv_heads, task % kv_heads
-        token, seq_len = query_start_loc[row], seq_lens[row]
-        if query_start_loc[row + 1] - token > 1:
-            continue
-        first_head = kv_head * group
+    group = heads // kv_heads  # query heads that share a KV head
+    for token in tokens:
+        table, num_keys = tables[token_rows[token]], positions[token] + 1
 
-        scores = np.empty((group, seq_len), dtype=np.float32)
-        for start in range(0, seq_len, block_size):
-            block = block_tables[row, start // block_size]
-            for offset in range(min(block_size, seq_len - start)):
-                key = key_cache[block, offset, kv_head]
-                for g in range(group):
-                    score = np.float32(0)
-                    for d in range(head_dim):
-                        score += query[token, first_head + g, d] * key[d]
-                    scores[g, start + offset] = score * scale
+        scores = np.empty((heads, num_keys), dtype=np.float32)
+        for start in range(0, num_keys, block_size):
+            block = table[start // block_size]
+            for offset in range(min(block_size, num_keys - start)):
+                for kv_head in range(kv_heads):
+                    key = key_cache[block, offset, kv_head]
+                    for head in range(kv_head * group, (kv_head + 1) * group):
+                        score = np.float32(0)
+                        for d in range(head_dim):
+                            score += query[token, head, d] * key[d]
+                        scores[head, start + offset] = score * scale
 
-        for g in range(group):
-            highest = scores[g].max()
-            total = np.float32(0)
-            for t in range(seq_len):
-                scores[g, t] = np.exp(scores[g, t] - highest)
-                total += scores[g, t]
-            for t in range(seq_len):
-                scores[g, t] /= total
+        for head in range(heads):
+            weights = scores[head]
+            highest = weights.max()
+            for t in range(num_keys):  # a loop of its own, so that many are done at a time
+                weights[t] = exp(weights[t] - highest)
+            weights /= weights.sum()
 
-        result = np.zeros((group, head_dim), dtype=np.float32)
-        for start in range(0, seq_len, block_size):
-            block = block_tables[row, start // block_size]
-            for offset in range(min(block_size, seq_len - start)):
-                value = value_cache[block, offset, kv_head]
-                for g in range(group):
-                    weight = scores[g, start + offset]
-                    for d in range(head_dim):
-                        result[g, d] += weight * value[d]
-        output[token, first_head : first_head + group] = result
+        result = np.zeros((heads, head_dim), dtype=np.float32)
+        for start in range(0, num_keys, block_size):
+            block = table[start // block_size]
+            for offset in range(min(block_size, num_keys - start)):
+                for kv_head in range(kv_heads):
+                    value = value_cache[block, offset, kv_head]
+                    for head in range(kv_head * group, (kv_head + 1) * group):
+                        weight = scores[head, start + offset]
+                        for d in range(head_dim):
+                            result[head, d] += weight * value[d]
+        output[token] = result

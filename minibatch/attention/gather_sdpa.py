@@ -34,19 +34,35 @@ def attend_row(
     scale: float,
     output: torch.Tensor,
 ) -> None:
-    """One row of the batch, written to its place in `output` [T, heads, head_dim]."""
+    """One row of the batch, written to its place in `output` [T, heads, head_dim].
+
+    Its regions, each by what a token may see:  | new tokens: up to themselves | padding: all |
+    """
     start, end, seq_len = metadata.rows[row]
-    # A whole prompt without padding is plain causal attention; one token sees its whole context.
-    whole_prompt = metadata.num_computed_tokens[row] == 0 and end - start == seq_len
-    mask = None
-    if not whole_prompt and end - start > 1:
-        mask = torch.arange(seq_len, device=query.device) <= metadata.positions[start:end, None]
-    output[start:end] = scaled_dot_product_attention(
-        query[start:end].transpose(0, 1)[None],
-        gather(key_cache, metadata.block_tables[row], seq_len).transpose(0, 1)[None],
-        gather(value_cache, metadata.block_tables[row], seq_len).transpose(0, 1)[None],
-        attn_mask=mask,
-        is_causal=whole_prompt and seq_len > 1,
-        scale=scale,
-        enable_gqa=query.shape[1] != key_cache.shape[2],
-    )[0].transpose(0, 1)
+    num_computed = metadata.num_computed_tokens[row]
+    padding = start + seq_len - num_computed  # where it begins; it repeats the last token
+    key, value = (
+        gather(cache, metadata.block_tables[row], seq_len).transpose(0, 1)[None]
+        for cache in (key_cache, value_cache)
+    )
+
+    def attend(start: int, end: int, mask: torch.Tensor | None, is_causal: bool) -> None:
+        output[start:end] = scaled_dot_product_attention(
+            query[start:end].transpose(0, 1)[None],
+            key,
+            value,
+            attn_mask=mask,
+            is_causal=is_causal,
+            scale=scale,
+            enable_gqa=query.shape[1] != key_cache.shape[2],
+        )[0].transpose(0, 1)
+
+    if start < padding:
+        # A whole prompt needs no mask, and SDPA then skips the half that nobody sees.
+        whole_prompt, mask = num_computed == 0 and seq_len > 1, None
+        if not whole_prompt and padding - start > 1:
+            places = metadata.positions[start:padding, None]
+            mask = torch.arange(seq_len, device=query.device) <= places
+        attend(start, padding, mask, whole_prompt)
+    if padding < end:
+        attend(padding, end, None, False)

@@ -17,14 +17,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import numba
 import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
 from . import kernels, scheduler
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
-from .machine import Machine, look
+from .machine import Machine, look, usable_cpus
 from .measuring import Results, Workload, agents_workload, measure
 from .report import full_report, wrong_answers
 
@@ -79,9 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "about 2 minutes instead of 15",
     )
     parser.add_argument("--model", metavar="NAME", help="hub id or folder; default: Wayfarer")
-    parser.add_argument(
-        "--threads", type=_positive_integer, metavar="N", help="CPU threads, torch and numba"
-    )
+    parser.add_argument("--threads", type=_positive_integer, metavar="N", help="CPU threads")
     parser.add_argument("--agents", type=_positive_integer, metavar="N", help="how many requests")
     parser.add_argument(
         "--rounds", type=_positive_integer, metavar="N", help="times to measure everyone"
@@ -133,11 +130,9 @@ def _chosen(names: str | None) -> list[Contender]:
 def _set_threads(num_threads: int | None) -> None:
     if num_threads is None:
         return
-    most = numba.config.NUMBA_NUM_THREADS
-    if num_threads > most:
-        raise ValueError(f"--threads {num_threads}: numba can use {most} at most on this machine")
+    if num_threads > (most := usable_cpus()):
+        raise ValueError(f"--threads {num_threads}: this process may run on {most} CPUs")
     torch.set_num_threads(num_threads)
-    numba.set_num_threads(num_threads)
 
 
 def _json(model: Model, machine: Machine, workloads: list[Workload], results: Results) -> str:

@@ -29,7 +29,6 @@ class Machine:
     num_usable_cpus: int
     gpu: str | None
     torch_threads: int
-    numba_threads: int
     busy_percent: float
     python: str
     torch: str
@@ -51,7 +50,6 @@ def look() -> Machine:
         num_usable_cpus=usable_cpus(),
         gpu=torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         torch_threads=torch.get_num_threads(),
-        numba_threads=numba.get_num_threads(),
         busy_percent=psutil.cpu_percent(interval=0.5),
         python=platform.python_version(),
         torch=torch.__version__,

@@ -4,8 +4,8 @@ Contenders take turns within a round, and each round begins half-way round from 
 began, so that a machine that warms up or slows down does not always favour the same one. A single
 round (`--quick`) cannot even that out.
 
-Time in the model's forward pass is taken by hooks on `model.hf`, for everyone alike; the rest of
-the time is the contender's own.
+Time in the model's forward pass is taken by hooks on its first module, the embedding, and its last,
+the output layer, for everyone alike; the rest of the time is the contender's own.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def measure(
     bar.total = len(workloads) * len(contenders) * (num_rounds + 1)
     agreements = {w.name: Agreement(model, w.requests) for w in workloads}
     watch = Stopwatch(model.device)
-    with watch.inside([model.hf], "forward"):
+    ends = model.hf.get_input_embeddings(), model.hf.get_output_embeddings()
+    with watch.between(*ends, "forward"):
         for round, workload, contender in turns(workloads, contenders, num_rounds):
             label = f"round {round}" if round else "warm-up"
             bar.set_description(f"{label}, {workload.name}, {contender.title}")

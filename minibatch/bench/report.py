@@ -125,8 +125,7 @@ def machine_section(model: Model, machine: Machine) -> str:
     parameters, dtype = model.hf.num_parameters() / 1e6, str(model.dtype).removeprefix("torch.")
     lines = [
         f"Machine  {machine.cpu}, {machine.num_cores} cores, {machine.num_usable_cpus} usable CPUs",
-        f"         threads: torch {machine.torch_threads}, numba {machine.numba_threads}; "
-        f"GPU: {machine.gpu or 'none'}",
+        f"         threads: {machine.torch_threads}; GPU: {machine.gpu or 'none'}",
         f"System   {machine.os}, Python {machine.python}",
         f"         torch {machine.torch}, transformers {machine.transformers}, "
         f"numba {machine.numba}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import wraps
 
 import torch
 
@@ -49,6 +50,7 @@ class Stopwatch:
     def around(self, name: str, function: Callable) -> Callable:
         """The same function, its time added to a part."""
 
+        @wraps(function)  # with its attributes: they tell the runner how to go about it
         def timed(*arguments: object) -> object:
             with self.part(name):
                 return function(*arguments)
@@ -56,9 +58,9 @@ class Stopwatch:
         return timed
 
     @contextmanager
-    def inside(self, modules: Iterable[torch.nn.Module], name: str) -> Iterator[None]:
-        """While open, the time in these modules' forward passes is added to a part, whoever calls
-        them. None of them may stand in another."""
+    def between(self, first: torch.nn.Module, last: torch.nn.Module, name: str) -> Iterator[None]:
+        """While open, the time from the beginning of one module's forward pass to the end of
+        another's is added to a part, whoever calls them."""
         began = 0.0
 
         def before(*_: object) -> None:
@@ -68,15 +70,20 @@ class Stopwatch:
         def after(*_: object) -> None:
             self.add(name, began)
 
-        handles = []
-        for module in modules:
-            handles.append(module.register_forward_pre_hook(before))
-            handles.append(module.register_forward_hook(after))
+        handles = [first.register_forward_pre_hook(before), last.register_forward_hook(after)]
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
+
+    @contextmanager
+    def inside(self, modules: Iterable[torch.nn.Module], name: str) -> Iterator[None]:
+        """The same for each of these modules. None of them may stand in another."""
+        with ExitStack() as stack:
+            for module in modules:
+                stack.enter_context(self.between(module, module, name))
+            yield
 
 
 def times(act: Callable[[], object], repeats: int, device: torch.device) -> list[float]:

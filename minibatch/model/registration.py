@@ -42,15 +42,26 @@ class ForwardContext:
         query: [1, heads, T, head_dim]; key, value: [1, kv_heads, T, head_dim].
         Returns [1, T, heads, head_dim].
         """
-        layer = module.layer_idx
-        key, value = key[0].transpose(0, 1), value[0].transpose(0, 1)
+        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+        query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
+        return self.attend_tokens(module.layer_idx, query, key, value, scale)[None]
+
+    def attend_tokens(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        scale: float,
+    ) -> torch.Tensor:
+        """The same, with the tokens first: query [T, heads, head_dim]; key, value [T, kv_heads,
+        head_dim]. Returns [T, heads, head_dim]."""
         caches = self.kv_cache.keys[layer], self.kv_cache.values[layer]
         if hasattr(self.attention, "write_kv"):
             self.attention.write_kv(*caches, key, value, self.metadata)
         else:
             self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
-        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-        return self.attention(query[0].transpose(0, 1), *caches, self.metadata, scale)[None]
+        return self.attention(query, *caches, self.metadata, scale)
 
 
 def attention_forward(

@@ -1,14 +1,20 @@
 """A StepPlan in, one forward pass of the model, tokens out for each row that reached its end."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
+
 import torch
 from transformers import PreTrainedModel
 
 from ..attention import AttentionFunction
 from ..attention.metadata import build_metadata
+from ..attention.threads import one_torch_thread
 from ..core.plan import StepPlan
 from ..memory.kv_cache import KVCache
 from .registration import ForwardContext
 from .sampling import sample
+
+SMALL_STEP = 64_000_000  # parameters x tokens, up to which threads would wait more than work
 
 
 class ModelRunner:
@@ -29,6 +35,8 @@ class ModelRunner:
         self.block_size = block_size
         self.attention = attention
         self.kv_cache = KVCache(kv_shapes, num_blocks, block_size, hf.device, hf.dtype)
+        self.own_forward = own_forward(hf, attention)  # None: transformers' own
+        self.num_parameters = hf.num_parameters()
         # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
@@ -54,11 +62,26 @@ class ModelRunner:
             for row, (start, _, _) in zip(plan.rows, metadata.rows, strict=True)
             if row.reaches_end
         ]
-        return self.hf(
-            input_ids=input_ids[None],
-            position_ids=metadata.positions[None],
-            attention_mask=self._no_mask,
-            use_cache=False,
-            logits_to_keep=torch.tensor(last_tokens, dtype=torch.int64, device=self.hf.device),
-            minibatch=ForwardContext(self.kv_cache, metadata, self.attention),
-        ).logits[0]
+        keep = torch.tensor(last_tokens, dtype=torch.int64, device=self.hf.device)
+        context = ForwardContext(self.kv_cache, metadata, self.attention)
+        is_small = len(input_ids) * self.num_parameters <= SMALL_STEP
+        with one_torch_thread() if is_small else nullcontext():
+            if self.own_forward is not None:
+                return self.own_forward(self.hf, input_ids, keep, context)
+            return self.hf(
+                input_ids=input_ids[None],
+                position_ids=metadata.positions[None],
+                attention_mask=self._no_mask,
+                use_cache=False,
+                logits_to_keep=keep,
+                minibatch=context,
+            ).logits[0]
+
+
+def own_forward(hf: PreTrainedModel, attention: AttentionFunction) -> Callable | None:
+    """A faster forward pass of ours, if there is one for this model and numba compiles anyway."""
+    if not getattr(attention, "is_compiled", False):
+        return None
+    from . import llama  # here, because importing numba takes a moment
+
+    return llama.forward if llama.fits(hf) else None

@@ -88,8 +88,7 @@ class Engine:
         `wait=False` it answers None instead, and `next_event_time` says when to ask again.
 
         Raises RuntimeError if there is nothing to do, or if the policy leaves requests waiting
-        without saying until when. After any exception the next step goes on.
-        """
+        without saying until when. After any exception the next step goes on."""
         with self._whole():
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
@@ -97,9 +96,8 @@ class Engine:
             start_time, num_free_blocks = self.clock.now(), self.pool.num_free
             tokens = self.runner.run(plan)
             self.clock.tick(plan)
-            end_time = self.clock.now()
-            finished = scheduler.update(plan, tokens, end_time)
-            times = start_time, end_time
+            times = start_time, self.clock.now()
+            finished = scheduler.update(plan, tokens, times[1])
             record = self.trace.record(plan, tokens, finished, scheduler, times, num_free_blocks)
             for sequence in finished:
                 self._complete(sequence)
@@ -161,8 +159,8 @@ class Engine:
     # Requests in, answers out --------------------------------------------------------------------
 
     def add(self, request: Request) -> str:
-        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never be
-        served here, or if a live request has its id."""
+        """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
+        be served here, or if a live request has its id."""
         if not self.has_work:
             self._start = self.clock.now()
         return self._enqueue([request])[0].request_id

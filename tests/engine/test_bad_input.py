@@ -264,3 +264,20 @@ def test_bare_text_is_no_request(tiny_model):
     with pytest.raises(TypeError, match=r"'hello' is no request; make one: Request\('hello'\)"):
         engine.run(["hello"])
     assert not engine.has_work
+
+
+def test_what_is_never_stored_needs_no_room():
+    """Nothing comes after the last token, so K and V of 4 + 1 tokens fit into one block of 4."""
+    for policy in (mb.Sequential(), mb.Static(2), mb.Continuous(2)):
+        engine = mb.Engine(mb.PretendModel(), policy, num_blocks=1, block_size=4)
+        [completion] = engine.run([mb.Request([0] * 4, max_tokens=1)])
+        assert completion.finish_reason == "length"
+    with pytest.raises(ValueError, match=r"4 \+ 2 tokens = 2 blocks of 4; this engine has 1"):
+        engine.add(mb.Request([0] * 4, max_tokens=2))
+
+
+def test_a_request_that_was_taken_in_cannot_grow(engine):
+    request = mb.Request([1] * 30, max_tokens=11, request_id="just fits")
+    engine.add(request)
+    with pytest.raises(AttributeError):
+        request.max_tokens = 10_000

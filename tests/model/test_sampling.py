@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import minibatch as mb
 from minibatch.core.request import Request, Sequence
+from minibatch.model import sampling as model_sampling
 from minibatch.model.sampling import pick, sample, uniform
 
 LARGEST_DRAW = 1 - 2**-53
@@ -325,3 +326,42 @@ def test_a_sampled_answer_is_not_the_greedy_one(tiny_model, alone):
     """Guards the tests above: the temperature really draws."""
     greedy = answers(tiny_model, mb.Sequential(), sampled_requests())
     assert sum(a != b for a, b in zip(greedy, alone["temperature"], strict=True)) >= 4
+
+
+# What is no number -------------------------------------------------------------------------------
+
+
+def waiting_for_a_token(name):
+    request = mb.Request([5, 6, 7], request_id=name)
+    return mb.Sequence(request=request, request_id=name, token_ids=[5, 6, 7], num_prompt_tokens=3)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_a_logit_that_is_no_number_is_an_error_that_names_the_request(wrong):
+    logits = torch.zeros(2, 8)
+    logits[1, 3] = wrong
+    said = rf"request 'B': after its 3 tokens the model's highest logit is {wrong}"
+    with pytest.raises(FloatingPointError, match=said):
+        model_sampling.sample(logits, [waiting_for_a_token("A"), waiting_for_a_token("B")])
+
+
+def test_a_row_whose_every_token_is_ruled_out_is_an_error():
+    with pytest.raises(FloatingPointError, match="highest logit is -inf"):
+        model_sampling.sample(torch.full((1, 8), -torch.inf), [waiting_for_a_token("A")])
+
+
+def test_a_token_that_the_model_rules_out_is_no_error():
+    logits = torch.full((1, 8), -torch.inf)
+    logits[0, 5] = 0.0
+    assert model_sampling.sample(logits, [waiting_for_a_token("A")]) == [5]
+
+
+def test_after_logits_that_are_no_numbers_the_request_can_be_given_up(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2), clock=mb.VirtualClock())
+    engine.add(mb.Request([5], request_id="A", max_tokens=3))
+    spoil = tiny_model.hf.lm_head.register_forward_hook(lambda *call: call[2] * torch.nan)
+    with pytest.raises(FloatingPointError, match="request 'A'"):
+        engine.step()
+    spoil.remove()
+    engine.abort("A")
+    assert (engine.has_work, engine.pool.num_free) == (False, engine.pool.num_blocks)

@@ -24,9 +24,11 @@ from .stopwatch import Stopwatch, one_thread, times
 BLOCK_SIZE = 16
 MEGABYTE = 1 << 20
 LINEAR = ("Linear", "Conv1D")  # GPT-2's linear layer is a Conv1D
-# What a cost model is fitted to. All rows' contexts are short enough for attention in one thread.
+# What a cost model is fitted to: rows, tokens in the cache of each, tokens that each computes. All
+# rows' contexts are short enough for attention in one thread.
 DECODE_STEPS = ((1, 16), (1, 1000), (4, 250), (4, 900), (8, 64), (8, 400), (16, 16), (16, 200))
-PROMPTS = (16, 150, 1300)
+STEPS = [(rows, context, 1) for rows, context in DECODE_STEPS]
+STEPS += [(1, 0, 16), (1, 0, 200), (1, 600, 200), (1, 0, 1300)]
 
 
 @dataclass(slots=True, frozen=True)
@@ -122,9 +124,10 @@ def cost_model(model: Model) -> CostModel:
     Decode steps of several sizes and contexts, and prompts of several lengths. On a CPU it is the
     CPU time of one thread, which other programs at work hardly disturb.
     """
-    longest = model.max_model_len
-    shapes = [[(min(context, longest - 1), 1)] * size for size, context in DECODE_STEPS]
-    shapes += [[(0, min(length, longest))] for length in PROMPTS]
+    shapes = []
+    for num_rows, context, num_tokens in STEPS:
+        context = min(context, model.max_model_len - 1)
+        shapes.append([(context, min(num_tokens, model.max_model_len - context))] * num_rows)
     pools = [BlockPool(sum(map(_num_blocks, shape)), BLOCK_SIZE) for shape in shapes]
     plans = [
         StepPlan([_row(pool, *row) for row in shape])

@@ -3,7 +3,7 @@ can read and compute at most. Their quotient is the roofline's promise; `measure
 
 Source of the roofline: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
 
-`CostModel` is what remains of the truth once it was measured: five numbers that tell a made-up
+`CostModel` is what remains of the truth once it was measured: a few numbers that tell a made-up
 clock what a step takes.
 """
 
@@ -96,8 +96,10 @@ class CostModel:
 
         clock = VirtualClock(step_time=measure.cost_model(model))
 
-    A row's tokens are prompt tokens if it prefills; then they cost what they cost. A row reads the
-    K and V of its whole context once. source: where the figures are from, with their conditions.
+    Every row reads the K and V of its whole context once. The tokens of one that prefills are
+    prompt tokens, and each attends to itself and to all before it: pairs of tokens, so many that a
+    long prompt costs more than several short ones. source: where the figures are from, with their
+    conditions.
     """
 
     seconds_per_step: float
@@ -106,14 +108,22 @@ class CostModel:
     seconds_per_kv_byte: float
     kv_bytes_per_token: int
     source: str
+    seconds_per_pair: float = 0.0
 
     def __call__(self, plan: StepPlan) -> float:
-        rows, prompt_tokens, context = _contents(plan)
+        return self._seconds(*_contents(plan))
+
+    def prompt(self, num_tokens: int) -> float:
+        """Seconds of a step that computes one whole prompt and nothing else."""
+        return self._seconds(1, num_tokens, num_tokens, num_tokens * (num_tokens + 1) // 2)
+
+    def _seconds(self, rows: int, prompt_tokens: int, context: int, pairs: int) -> float:
         return (
             self.seconds_per_step
             + self.seconds_per_row * rows
             + self.seconds_per_prompt_token * prompt_tokens
             + self.seconds_per_kv_byte * self.kv_bytes_per_token * context
+            + self.seconds_per_pair * pairs
         )
 
     @classmethod
@@ -132,18 +142,22 @@ class CostModel:
         counts[:, 3] *= kv_bytes_per_token
         times = np.array(seconds, dtype=float)
         costs = _at_least_0(counts / times[:, None], np.ones(len(times)))
-        return cls(*(float(cost) for cost in costs), kv_bytes_per_token, source)
+        *others, per_pair = (float(cost) for cost in costs)
+        return cls(*others, kv_bytes_per_token, source, per_pair)
 
 
-def _contents(plan: StepPlan) -> tuple[int, int, int]:
-    """Of a plan: rows, prompt tokens computed (padding among them too), and tokens in the cache
-    that the rows read."""
-    prompt_tokens = context = 0
+def _contents(plan: StepPlan) -> tuple[int, int, int, int]:
+    """Of a plan: rows, prompt tokens computed (padding among them too), tokens in the cache that
+    the rows read, and pairs of a prompt token and one that it attends to."""
+    prompt_tokens = context = pairs = 0
     for row in plan.rows:
-        context += row.start + row.num_tokens
+        seq_len = row.seq_len
+        context += seq_len
         if row.kind == "prefill":
             prompt_tokens += row.num_tokens + row.num_padding_tokens
-    return len(plan.rows), prompt_tokens, context
+            pairs += row.num_tokens * (row.start + 1 + seq_len) // 2
+            pairs += row.num_padding_tokens * seq_len
+    return len(plan.rows), prompt_tokens, context, pairs
 
 
 def _at_least_0(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:

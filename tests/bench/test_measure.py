@@ -100,7 +100,7 @@ class KnownCosts(mb.PretendModel):
     """Its steps take, by a clock of their own, exactly what is in them."""
 
     kv_shapes = ((2, 4), (2, 4))
-    costs = cost.CostModel(0.004, 0.0003, 0.0002, 5e-9, 2 * 2 * 8 * 4, "made up")
+    costs = cost.CostModel(0.004, 0.0003, 0.0002, 5e-9, 2 * 2 * 8 * 4, "made up", 2e-7)
     now = 0.0
 
     def runner(self, pool, attention):
@@ -117,7 +117,7 @@ def test_a_cost_model_finds_what_the_runner_s_steps_cost(monkeypatch, max_model_
     monkeypatch.setattr(stopwatch.time, "process_time", lambda: model.now)
     threads = torch.get_num_threads()
     found = measure.cost_model(model)
-    for name in ("step", "row", "prompt_token", "kv_byte"):
+    for name in ("step", "row", "prompt_token", "kv_byte", "pair"):
         name = f"seconds_per_{name}"
         assert getattr(found, name) == pytest.approx(getattr(model.costs, name), rel=1e-6)
     assert found.kv_bytes_per_token == 128

@@ -287,7 +287,7 @@ def test_a_long_prompt_costs_what_was_measured():
         long > 0.26 + first
         for long, first in zip(first_token_after(playground), short, strict=True)
     )
-    assert "and with it 260 ms more" in playground.view.value
+    assert "A prompt of 1,300 tokens takes one step, alone 268 ms" in playground.view.value
 
 
 def test_costs_are_measured_once_when_first_asked_for_and_the_view_says_so(monkeypatch):

@@ -14,7 +14,7 @@ from types import CodeType
 import numpy as np
 import torch
 
-from ..core.garbage import no_collecting
+from ..core.collector import collector_held_back
 from .arrays import Watched, empty
 from .faults import Notes, Site, Stop, kernel_frame, site_here
 from .races import find_races
@@ -50,7 +50,7 @@ def run(
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
-    with no_collecting():
+    with collector_held_back():
         notes = launch.run(arguments, seconds)
         launch.search(seconds)
     sizes = (notes.grid, notes.threads)

@@ -174,7 +174,7 @@ class Launch:
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
-        marks = {array.name: len(array.log) for array in (*self.globals, *arrays)}
+        marks = {array.name: len(array.accesses) for array in (*self.globals, *arrays)}
         self.pauses.append(Pause(threads, shared, marks))
 
 

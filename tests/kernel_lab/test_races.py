@@ -2,7 +2,6 @@
 no faster than the number of accesses."""
 
 import random
-import sys
 
 import faulty_kernels
 import numpy as np
@@ -10,27 +9,10 @@ import pytest
 from lab_scene import scene
 from numba import cuda
 from quadratic_races import can_swap, races_by_definition
+from work_done import lines
 
 from minibatch import kernel_lab as lab
 from minibatch.kernel_lab import launch, races
-
-
-def steps(function, *arguments):
-    """How many lines of races.py run."""
-    count = 0
-
-    def on_line(frame, event, _):
-        nonlocal count
-        count += event == "line"
-        return on_line
-
-    before = sys.gettrace()
-    sys.settrace(lambda frame, *_: on_line if frame.f_code.co_filename == races.__file__ else None)
-    try:
-        function(*arguments)
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def launched(kernel, grid, threads, *arguments):
@@ -154,7 +136,8 @@ def test_twice_the_accesses_take_twice_the_steps(kernel):
     def searched(rounds):
         done = launched(kernel, 1, 8, np.zeros(9), rounds)
         assert done.notes.faults == []
-        took = sum(steps(races.find_races, array, done.notes) for array in done.globals)
+        array = done.globals[0]
+        took = lines(races.__file__, races.find_races, array, done.notes)
         assert done.notes.faults == []
         return took
 

@@ -6,5 +6,5 @@ Plain Python: nothing here knows of torch, and nothing here imports another room
     plan.py      what a scheduler answers: one row for each sequence
     records.py   one step, as it is remembered
     clock.py     real time, and time that moves only when told
-    garbage.py   Python's collector, held back
+    collector.py Python's garbage collector, held back
 """

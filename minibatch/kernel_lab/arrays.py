@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property
+from functools import cache
 from math import prod
 from operator import index as as_index
 from sys import _getframe
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import Notes, Site, kernel_frame, site_of
+from .faults import Notes, Site, site_here
 
 READS, WRITES, ATOMIC = 0, 1, 2
 
@@ -24,15 +24,10 @@ class Access(NamedTuple):
     epoch: int
     clock: tuple[int, ...]
     phase: int
-    code: object
-    instruction: int
+    site: Site
     place: int
     how: int  # READS, WRITES or ATOMIC
     number: int
-
-    @property
-    def site(self) -> Site:
-        return site_of(self.code, self.instruction)
 
     @property
     def places(self) -> range:
@@ -71,15 +66,10 @@ class Watched:
         self.data = array.reshape(-1).view(np.ndarray)
         written = getattr(array, "written", None)
         self.written = None if written is None else written.reshape(-1)
-        self.log: list[tuple] = []  # plain tuples: quicker to make and to collect
+        self.accesses: list[Access] = []
         self._notes, self._offset = notes, 0
-        self._strides = [prod(array.shape[i + 1 :]) for i in range(array.ndim)]
+        self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
         self._whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
-
-    @cached_property
-    def accesses(self) -> list[Access]:
-        """All of them, once the launch is over."""
-        return list(map(Access._make, self.log))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -129,21 +119,21 @@ class Watched:
     def _place(self, index: object) -> int | Watched | None:
         """Where in the flat data; a sub-array for too few indices; None, and a fault, outside."""
         index = index if type(index) is tuple else (index,)
-        place = self._offset
+        place, axes = self._offset, self._axes
         try:
-            for number, length, stride in zip(
-                index, self.shape, self._strides, strict=len(index) > self.ndim
-            ):
+            for axis, number in enumerate(index):
+                length, stride = axes[axis]
                 if not 0 <= number < length:
                     return self._outside(index)
                 place += as_index(number) * stride
-        except (TypeError, ValueError):  # a slice, a float, too many
+        except (TypeError, IndexError):  # a slice, a float, too many
             said = f"{self.name} takes {self.ndim} whole numbers, not {index}"
             raise IndexError(said) from None
-        if len(index) == self.ndim:
+        used = len(index)
+        if used == len(axes):
             return place
-        part, used = copy(self), len(index)
-        part.shape, part._strides, part._offset = self.shape[used:], self._strides[used:], place
+        part = copy(self)
+        part.shape, part._axes, part._offset = self.shape[used:], axes[used:], place
         return part
 
     def _outside(self, index: tuple) -> None:
@@ -166,9 +156,9 @@ class Watched:
                 said = f"{{who}} reads {self.name}[{index}], which nobody has written"
                 self._notes.fault("unwritten", said, what=self.name)
         if self.space != "local":
-            frame, thread = kernel_frame(_getframe(2)), self._notes.thread
+            thread, site = self._notes.thread, site_here(_getframe(2))
             own = (thread.number, thread.epoch, thread.clock, thread.phase)
-            self.log.append((*own, frame.f_code, frame.f_lasti, place, how, number))
+            self.accesses.append(Access._make((*own, site, place, how, number)))
             self._notes.count()
 
     def _poison(self) -> object:
@@ -182,5 +172,11 @@ def nothing(dtype: np.dtype) -> float:
 
 def wrapped(number: object, dtype: np.dtype) -> int:
     """As a GPU keeps it: a whole number goes round and round the range of its type."""
-    lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    return (int(number) - lowest) % (highest - lowest + 1) + lowest
+    lowest, size = _range_of(dtype)
+    return (int(number) - lowest) % size + lowest
+
+
+@cache
+def _range_of(dtype: np.dtype) -> tuple[int, int]:
+    """The lowest number, and how many there are."""
+    return int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize

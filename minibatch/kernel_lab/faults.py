@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from sys import _getframe
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST_FAULTS = 50
 OWN_FILES = {str(path) for path in Path(__file__).parent.glob("*.py")}
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """A place in the kernel's source: a file, a line, and the columns of one expression in it."""
 
     file: str
@@ -22,11 +20,17 @@ class Site:
     columns: tuple[int, int] = (0, 0)
 
 
-@cache
 def site_of(code: CodeType, instruction: int) -> Site:
     """Where an instruction comes from; `instruction` is a frame's f_lasti."""
-    line, _, start, end = list(code.co_positions())[instruction // 2]
-    return Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))
+    key = (id(code), instruction)  # a code object's own hash reads all of its code
+    if key not in _SITES:
+        line, _, start, end = list(code.co_positions())[instruction // 2]
+        site = Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))
+        _SITES[key] = site, code  # held, so that no other is given its id
+    return _SITES[key][0]
+
+
+_SITES: dict[tuple[int, int], tuple[Site, CodeType]] = {}
 
 
 def kernel_frame(frame: FrameType | None = None) -> FrameType:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import dis
-import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from itertools import product
 from math import prod
@@ -16,13 +14,14 @@ from types import CodeType
 import numpy as np
 import torch
 
-from ..core.garbage import no_collecting
+from ..core.collector import collector_held_back
 from .arrays import Watched, empty
-from .faults import Notes, Stop, kernel_frame, site_here
+from .faults import Notes, Site, Stop, kernel_frame, site_here
 from .races import find_races
 from .report import Pause, Report
 from .substitutes import rebuilt
 from .threads import Block, Thread
+from .time_limit import TooLong, time_limit
 
 MOST_THREADS = 1024  # of a block, as on a GPU
 MOST_SHARED = 48 * 1024  # bytes of a block, unless a launch asks for more
@@ -46,15 +45,14 @@ def run(
         Give outputs as `lab.empty`, and reading what nobody has written is a fault; a bfloat16
         tensor arrives as int16, as for the GPU.
     watch: the block whose barriers the report can step through. shared_bytes: of an array of
-        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends.
+        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends;
+        the search for races may take as many seconds again.
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
-    with no_collecting():
+    with collector_held_back():
         notes = launch.run(arguments, seconds)
-        with suppress(Stop):
-            for array in (*launch.globals, *launch.shared):
-                find_races(array, notes)
+        launch.search(seconds)
     sizes = (notes.grid, notes.threads)
     found = (notes.faults, launch.globals, launch.shared, launch.pauses)
     return Report(launch.kernel, *sizes, *found)
@@ -100,15 +98,33 @@ class Launch:
             with np.errstate(all="ignore"):  # each greenlet has a context of its own
                 body(*given)
 
-        with self._watchdog(seconds), suppress(Stop):
-            for number, block in enumerate(_indices(self.notes.grid)):
-                threads = [
-                    Thread(number * prod(self.notes.threads) + rank, index, block, rank)
-                    for rank, index in enumerate(_indices(self.notes.threads))
-                ]
-                self._block = Block(self.notes, threads, thread, self._pause)
-                self._block.run()
+        try:
+            with time_limit(seconds), suppress(Stop):
+                for number, block in enumerate(_indices(self.notes.grid)):
+                    self._block = Block(
+                        self.notes, self._threads(number, block), thread, self._pause
+                    )
+                    self._block.run()
+        except TooLong as error:
+            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+            self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site_here(frame))
         return self.notes
+
+    def search(self, seconds: float) -> None:
+        """Look for races in all that was noted. Sooner done than the launch, yet under a limit."""
+        code = self.kernel.__code__
+        try:
+            with time_limit(seconds), suppress(Stop):
+                for array in (*self.globals, *self.shared):
+                    find_races(array, self.notes)
+        except TooLong:
+            said = f"the search for races is not done after {seconds:g} s (`seconds` allows more)"
+            self.notes.fault("no end", said, Site(code.co_filename, code.co_firstlineno))
+
+    def _threads(self, number: int, block: tuple[int, int, int]) -> list[Thread]:
+        first = number * prod(self.notes.threads)
+        indices = enumerate(_indices(self.notes.threads))
+        return [Thread(first + rank, index, block, rank) for rank, index in indices]
 
     def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
         """A thread's own; or the block's, for every thread that comes to the same place."""
@@ -158,35 +174,8 @@ class Launch:
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
-        marks = {array.name: len(array.log) for array in (*self.globals, *arrays)}
+        marks = {array.name: len(array.accesses) for array in (*self.globals, *arrays)}
         self.pauses.append(Pause(threads, shared, marks))
-
-    @contextmanager
-    def _watchdog(self, seconds: float) -> Iterator[None]:
-        """Ends a loop that touches nothing and meets nobody, which no count would see."""
-        us, lock = ctypes.c_ulong(threading.get_ident()), threading.Lock()
-
-        def bark() -> None:
-            with lock:
-                if not timer.finished.is_set():  # cancelled
-                    too_long = ctypes.py_object(_TooLong)
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(us, too_long)
-
-        timer = threading.Timer(seconds, bark)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        except _TooLong as error:
-            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-            self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site_here(frame))
-        finally:
-            with lock:
-                timer.cancel()
-
-
-class _TooLong(BaseException):
-    """Raised by the watchdog in the thread that runs the kernel."""
 
 
 def _three(sizes: Size) -> tuple[int, int, int]:

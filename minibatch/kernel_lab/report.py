@@ -11,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+from ..core.collector import collector_held_back
 from .arrays import READS, WRITES, Access, Watched
 from .faults import Fault
 from .threads import WARP
@@ -25,7 +26,7 @@ class Pause:
 
     threads: for each that waits, its line and those of its variables that are numbers.
     shared: each shared array's elements, and which of them have been written.
-    marks: how long each array's log was.
+    marks: how long each array's list of accesses was.
     """
 
     threads: dict[int, tuple[int, dict[str, object]]]
@@ -93,6 +94,7 @@ class Report:
         return dict(enumerate((line.rstrip() for line in lines), first))
 
     @cached_property
+    @collector_held_back()
     def traffic(self) -> list[Traffic]:
         """For each line and array, in the order of the lines."""
         found: dict[tuple, list[list[Access]]] = defaultdict(list)
@@ -107,12 +109,13 @@ class Report:
         """From global memory, in sectors, by all instructions together."""
         return sum(t.bytes_moved for t in self.traffic if t.loads and t.space == "global")
 
-    @cached_property
+    @property
     def least_bytes_read(self) -> int:
         """If every element that was read had been read once, and nothing beside it."""
-        return sum(len(_distinct(array, WRITES)) * array.itemsize for array in self.globals)
+        arrays = zip(self._elements_read, self.globals, strict=True)
+        return sum(number * array.itemsize for number, array in arrays)
 
-    @property
+    @cached_property
     def loads_per_output(self) -> float:
         """Elements read from global memory for each that was written."""
         loads = sum(a.number for array in self.globals for a in array.accesses if a.how != WRITES)
@@ -121,7 +124,12 @@ class Report:
     @property
     def least_loads_per_output(self) -> float:
         """The same, if every element had been read once."""
-        return sum(len(_distinct(a, WRITES)) for a in self.globals) / max(1, self.num_outputs)
+        return sum(self._elements_read) / max(1, self.num_outputs)
+
+    @cached_property
+    def _elements_read(self) -> list[int]:
+        """How many of each global array."""
+        return [len(_distinct(array, WRITES)) for array in self.globals]
 
     @cached_property
     def num_outputs(self) -> int:
@@ -151,16 +159,16 @@ class Report:
         return "\n".join([*lines, *(f"  {traffic}" for traffic in self.traffic)])
 
 
-def warp_instructions(log: list[Access], size: int) -> list[list[Access]]:
+def warp_instructions(accesses: list[Access], size: int) -> list[list[Access]]:
     """The accesses to an array, those together that one instruction of one warp made.
 
     size: threads of a block. The n-th time that a lane comes to a place in the source since the
     warp's threads last met goes together with the other lanes' n-th time. Where lanes leave a loop
     early, that is a guess.
     """
-    times: Counter[tuple] = Counter()
+    times: dict[tuple, int] = defaultdict(int)
     together: dict[tuple, list[Access]] = defaultdict(list)
-    for access in log:
+    for access in accesses:
         block, rank = divmod(access.thread, size)
         own = (access.thread, access.phase, access.site)
         together[block, rank // WARP, access.phase, access.site, times[own]].append(access)

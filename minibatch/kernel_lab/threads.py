@@ -8,7 +8,7 @@ from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Notes, Site, Stop, kernel_frame, site_of
+from .faults import Notes, Stop, kernel_frame, site_here
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
@@ -24,9 +24,9 @@ class Meeting:
     brings: object = None
     resolve: Callable | None = None  # what all have brought -> what each gets
 
-    @property
-    def site(self) -> Site:
-        return site_of(self.frame.f_code, self.frame.f_lasti)
+    def __post_init__(self) -> None:
+        self.site = site_here(self.frame)
+        self.where = (self.what, self.mask, self.site)  # who waits for the same there has met
 
 
 @dataclass(eq=False)
@@ -64,9 +64,7 @@ class Thread:
 
     def joins(self, meeting: Meeting) -> bool:
         """Whether it waits for that, at the same place."""
-        own = None if self.done else self.waits
-        wanted = (meeting.what, meeting.mask, meeting.site)
-        return own is not None and (own.what, own.mask, own.site) == wanted
+        return not self.done and self.waits is not None and self.waits.where == meeting.where
 
 
 class Block:

@@ -8,7 +8,7 @@ import ipywidgets
 import numpy as np
 
 from ..core.clock import VirtualClock
-from ..core.garbage import no_collecting
+from ..core.collector import collector_held_back
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.trace import Trace
@@ -133,7 +133,7 @@ class Playground(WithStill):
             engine.step()
         return engine.trace
 
-    @no_collecting()
+    @collector_held_back()
     def replan(self) -> None:
         """Plan it all anew and show it."""
         if self.takes.value and self.cost is None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 from lab_scene import line_of, scene
 from numba import cuda, float32, int32
+from work_done import calls
 
 from minibatch import kernel_lab as lab
 from minibatch.kernel_lab.emulation import Emulation
@@ -552,3 +553,18 @@ def test_the_report_can_be_read():
     text = str(lab.run(faulty_kernels.right, 2, 8, *scene()))
     assert text.startswith("right: 2 blocks of 8 threads\nno faults\n")
     assert "keys: 72 loads" in text
+
+
+def test_a_report_is_worked_out_once_and_by_few_calls_for_each_access():
+    def add_up(x, out):
+        for i in range(len(x)):
+            out[cuda.threadIdx.x] = out[cuda.threadIdx.x] + x[i]
+
+    def printed(n):
+        report = lab.run(add_up, 1, 8, np.zeros(n), np.zeros(8))
+        return calls(str, report), calls(str, report)
+
+    (few, again), (many, again_of_many) = printed(40), printed(80)
+    assert many <= 2.1 * few
+    assert many <= 7 * 80 * 8 * 3  # accesses
+    assert again == again_of_many

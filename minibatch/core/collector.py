@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collecting() -> Iterator[None]:
+def collector_held_back() -> Iterator[None]:
     """What runs inside is not stopped for walks over all that torch and transformers hold."""
     was_on = gc.isenabled()
     gc.disable()

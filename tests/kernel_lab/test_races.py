@@ -1,0 +1,162 @@
+"""The race finder: it finds what the definition calls a race, and in a number of steps that grows
+no faster than the number of accesses."""
+
+import random
+
+import faulty_kernels
+import numpy as np
+import pytest
+from lab_scene import scene
+from numba import cuda
+from quadratic_races import can_swap, races_by_definition
+from work_done import lines
+
+from minibatch import kernel_lab as lab
+from minibatch.kernel_lab import launch, races
+
+
+def launched(kernel, grid, threads, *arguments):
+    """A launch that nobody has searched for races."""
+    done = launch.Launch(kernel, grid, threads, 10**6, watch=(0, 0, 0))
+    done.run(arguments, seconds=60)
+    return done
+
+
+def in_turn(out, rounds):
+    """Every lane reads and writes one element, one after the other."""
+    for lane in range(rounds):
+        if cuda.threadIdx.x == lane % cuda.blockDim.x:
+            out[0] = out[0] + 1
+        cuda.syncwarp()
+
+
+def all_read(out, rounds):
+    """One writes, then everybody reads, again and again."""
+    for _ in range(rounds):
+        if cuda.threadIdx.x == 0:
+            out[0] = 1
+        cuda.syncwarp()
+        for _ in range(3):
+            cuda.atomic.max(out, 0, 3) if cuda.threadIdx.x % 2 else None
+        cuda.syncwarp()
+        out[1 + cuda.threadIdx.x] = out[0]
+        cuda.syncwarp()
+
+
+ACTORS = (0, 1, 2, 32, 33)  # lanes of two warps; the others only come to the barriers
+
+
+def random_program(rng):
+    """What each (block, thread) does, step by step; `follow` does it."""
+    steps = []
+    busy = rng.choice([0.1, 0.3, 1])
+    for _ in range(rng.randint(4, 24)):
+        what = rng.choices(["touch", "syncwarp", "syncthreads"], [6, 3, 1])[0]
+        part = {}
+        for block in range(2):
+            first_half = [thread for thread in ACTORS if rng.random() < 0.7]
+            for thread in ACTORS:
+                together = [t for t in ACTORS if (t in first_half) == (thread in first_half)]
+                mask = sum(1 << t % 32 for t in together if t // 32 == thread // 32)
+                deed = rng.choices("rwa", [4, 2, 1])[0], rng.randrange(4) + 2 * block
+                if what == "syncwarp" or rng.random() < busy:
+                    part[block, thread] = mask if what == "syncwarp" else deed
+        steps.append((what, part))
+    return steps
+
+
+def follow(program, cells):
+    own = cuda.blockIdx.x, cuda.threadIdx.x
+    for what, part in program:
+        if what == "syncthreads":
+            cuda.syncthreads()
+        elif own not in part:
+            continue
+        elif what == "syncwarp":
+            cuda.syncwarp(part[own])
+        else:
+            how, place = part[own]
+            if how == "w":
+                cells[place] = 1
+            elif how == "r":
+                cells[place]
+            else:
+                cuda.atomic.add(cells, place, 1)
+
+
+def found_in(array, size):
+    """The races as `races_by_definition` gives them, and how many are within and across blocks."""
+    within = races.races_within_blocks(array.accesses, size)
+    across = races.races_across_blocks(array.accesses, size)
+    named = {(r.place, r.first.thread // size, r.first.epoch): r[1:3] for r in within}
+    named |= {(r.place, None, None): r[1:3] for r in across}
+    return named, len(within), len(across)
+
+
+def compare_on_random_programs(seeds):
+    found = []
+    for seed in seeds:
+        program = random_program(random.Random(seed))
+        done = launched(follow, 2, 34, program, np.zeros(6))
+        (cells,) = done.globals
+        named, within, across = found_in(cells, 34)
+        assert len(named) == within + across, seed
+        assert named.keys() == races_by_definition(cells.accesses, 34).keys(), seed
+        for (_, block, _), pair in named.items():
+            assert can_swap(*pair, 34, block is None), seed
+        assert done.notes.faults == []
+        races.find_races(cells, done.notes)
+        assert {fault.kind for fault in done.notes.faults} == ({"race"} if named else set()), seed
+        found.append((within, across))
+    return found
+
+
+def test_on_random_programs_it_finds_what_the_definition_calls_a_race():
+    found = compare_on_random_programs(range(80))
+    assert len({(within > 0, across > 0) for within, across in found}) == 4  # every mixture
+
+
+@pytest.mark.slow
+def test_on_many_more_random_programs():
+    compare_on_random_programs(range(80, 2000))
+
+
+@pytest.mark.parametrize("kernel", faulty_kernels.FAULTS, ids=lambda kernel: kernel.__name__)
+def test_of_a_planted_fault_it_tells_the_first_pair(kernel):
+    done = launched(kernel, 2, 8, *scene())
+    for array in (*done.globals, *done.shared):
+        named, within, _ = found_in(array, 8)
+        expected = races_by_definition(array.accesses, 8)
+        assert named == expected
+        assert list(named)[:within] == [where for where in expected if where[1] is not None]
+
+
+@pytest.mark.parametrize("kernel", [in_turn, all_read])
+def test_twice_the_accesses_take_twice_the_steps(kernel):
+    def searched(rounds):
+        done = launched(kernel, 1, 8, np.zeros(9), rounds)
+        assert done.notes.faults == []
+        array = done.globals[0]
+        took = lines(races.__file__, races.find_races, array, done.notes)
+        assert done.notes.faults == []
+        return took
+
+    few, many = searched(20), searched(40)
+    assert few > 0
+    assert many <= 2.1 * few
+
+
+def test_the_limit_of_time_holds_for_the_search_for_races(monkeypatch):
+    finished = []
+
+    def dawdling(array, notes):
+        for _ in range(30_000_000):
+            pass
+        finished.append(array)
+
+    monkeypatch.setattr(launch, "find_races", dawdling)
+    report = lab.run(in_turn, 1, 2, np.zeros(1), 1, seconds=0.1)
+    assert finished == []
+    (fault,) = (fault for fault in report.faults if fault.kind == "no end")
+    assert "the search for races" in fault.sentence
+    assert (fault.site.file, fault.line) == (__file__, in_turn.__code__.co_firstlineno)

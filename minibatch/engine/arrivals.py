@@ -27,6 +27,10 @@ class Arrivals:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
+    def or_sooner(self, time: float | None) -> float | None:
+        """This time, or when the next one comes, whichever is sooner; None if there is neither."""
+        return min((t for t in (time, self.next_time) if t is not None), default=None)
+
     def take(self, now: float) -> Sequence | None:
         """The next one, if it has arrived by now; it is expected no more."""
         if self.next_time is None or self.next_time > now:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
@@ -56,8 +56,7 @@ class Engine:
         trace: Trace | None = None,
     ) -> None:
         if isinstance(scheduler, type):
-            name = scheduler.__name__
-            raise TypeError(f"{name} is a class; make a policy of it first: {name}()")
+            raise TypeError(f"{(n := scheduler.__name__)} is a class; make a policy of it: {n}()")
         if pool is None:
             if num_blocks is None:
                 num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
@@ -111,11 +110,10 @@ class Engine:
         later, when everyone is still to arrive or the policy waits; None without work."""
         if not self.has_work:
             return None
-        later = self._wake_time
-        if later is None and (self.scheduler.waiting or self.scheduler.running):
-            later = self.clock.now()
-        times = [time for time in (later, self._arrivals.next_time) if time is not None]
-        return min(times, default=None)
+        time = self._wake_time
+        if time is None and (self.scheduler.waiting or self.scheduler.running):
+            time = self.clock.now()
+        return self._arrivals.or_sooner(time)
 
     def _next_plan(self, wait: bool) -> StepPlan | None:
         if not self.has_work:
@@ -128,33 +126,39 @@ class Engine:
             if plan.rows:
                 self.scheduler.check(plan)
                 return plan
-            wake_times = [t for t in (plan.wake_at, self._arrivals.next_time) if t is not None]
-            if not wake_times or min(wake_times) <= now:
+            wake_time = self._arrivals.or_sooner(plan.wake_at)
+            if wake_time is None or wake_time <= now:
                 raise RuntimeError(
                     f"{type(self.scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
                     f"{len(self.scheduler.waiting)} requests wait and "
                     f"{len(self.scheduler.running)} run; plan a row, or set wake_at to a later time"
                 )
-            self._wake_time = min(wake_times)
+            self._wake_time = wake_time
             if not wait:
                 return None
-            self.clock.sleep(max(min(wake_times) - now, SAME_TIME))
+            self.clock.sleep(max(wake_time - now, SAME_TIME))
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """What begins in here goes through, or is put right before anything else begins."""
+        """What begins in here goes through, or is put right: at once, or before the next begins."""
         if self._is_busy:  # a policy calls the engine that is just asking it
             yield
             return
-        if self._is_torn:
-            for sequence in settle(self.scheduler, self.pool, self._live, self._arrivals):
-                self._complete(sequence)
+        self._settle()
         self._is_torn = self._is_busy = True
         try:
             yield
             self._is_torn = False
         finally:
             self._is_busy = False
+            with suppress(Exception):  # a policy may still be at fault; the first error is told
+                self._settle()
+
+    def _settle(self) -> None:
+        if self._is_torn:
+            for sequence in settle(self.scheduler, self.pool, self._live, self._arrivals):
+                self._complete(sequence)
+            self._is_torn = False
 
     # Requests in, answers out --------------------------------------------------------------------
 
@@ -167,8 +171,7 @@ class Engine:
 
     def abort(self, request_id: str) -> None:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
-        sequence = self._live.get(request_id)
-        if sequence is None:
+        if (sequence := self._live.get(request_id)) is None:
             live = ", ".join(map(repr, itertools.islice(self._live, 20))) or "none"
             raise ValueError(f"no live request {request_id!r} to abort; live: {live}")
         with self._whole():
@@ -223,19 +226,18 @@ class Engine:
     def reset(self) -> None:
         """Abort every request, forget every record, set the clock back, and make queues and pool
         anew, whatever state a fault has left them in. Callbacks stay."""
+        scheduler = self.scheduler
         try:
             for request_id in list(self._live):
                 self.abort(request_id)
         finally:
-            self.scheduler.waiting.clear()
-            self.scheduler.running.clear()
+            for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
+                everyone.clear()
             self.pool.rebuild([])
-            self._live.clear()
-            self._arrivals.clear()
             self._is_torn, self._wake_time = False, None
             self.clock.reset()
             self._start, self._names = self.clock.now(), itertools.count()
-            self.trace = self.trace.fresh(self.scheduler.max_batch_size, self.pool.num_blocks)
+            self.trace = self.trace.fresh(scheduler.max_batch_size, self.pool.num_blocks)
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
@@ -243,8 +245,8 @@ class Engine:
 
     def _enqueue(self, requests: Iterable[Request]) -> list[Sequence]:
         """All of them, or none if one is refused."""
-        now, start = self.clock.now(), self._start
-        new = take_in(requests, self._live, now, start, self._names, self.model, self.pool)
+        times = self.clock.now(), self._start
+        new = take_in(requests, self._live, times, self._names, self.model, self.pool)
         with self._whole():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:

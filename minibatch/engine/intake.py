@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 def take_in(
     requests: Iterable[Request],
     live: Mapping[str, Sequence],
-    now: float,
-    start: float,
+    times: tuple[float, float],
     numbers: Iterator[int],
     model: Model,
     pool: BlockPool,
 ) -> list[Sequence]:
     """A sequence for each request, or an error that names what is wrong with one of them.
 
-    live: sequences whose ids are in use. now, start: when a request without an arrival time comes,
-    and what an arrival time counts from, in seconds on the engine's clock. numbers: for the ids of
+    live: sequences whose ids are in use. times: when a request without an arrival time comes, and
+    what an arrival time counts from, in seconds on the engine's clock. numbers: for the ids of
     requests that have none.
     """
     new: dict[str, Sequence] = {}
@@ -44,6 +43,7 @@ def take_in(
             )
         while name is None or name in live or name in new:
             name = f"request-{next(numbers)}"
+        now, start = times
         arrival_time = now if request.arrival_time is None else start + request.arrival_time
         new[name] = to_sequence(request, name, arrival_time, model, pool)
     return list(new.values())

@@ -534,7 +534,8 @@ def test_after_a_fault_in_update_there_is_a_way_out(tiny_model, way_out):
     if way_out == "reset":
         engine.reset()
     else:
-        for name in REQUESTS:
+        ended = {completion.request_id for completion in engine.trace.completions}
+        for name in REQUESTS.keys() - ended:  # the step that failed has ended A
             engine.abort(name)
     engine.check_invariants()
     assert not engine.has_work

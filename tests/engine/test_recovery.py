@@ -176,6 +176,33 @@ def test_after_a_fault_in_any_call_reset_begins_anew(owner, name):
     assert_all_served(engine)
 
 
+def test_a_request_that_ended_in_a_step_that_failed_has_ended():
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    engine.add(mb.Request([1], max_tokens=1, request_id="A"))
+    record, engine.trace.record = engine.trace.record, None
+    with pytest.raises(TypeError):
+        engine.step()
+    engine.trace.record = record
+    assert not engine.has_work
+    assert [c.finish_reason for c in engine.trace.completions] == ["length"]
+    assert engine.pool.num_free == engine.pool.num_blocks
+
+
+def test_a_policy_that_cannot_retire_is_told_each_time_and_can_be_reset():
+    class Broken(mb.Continuous):
+        def retire(self, finished):
+            raise TypeError("half done")
+
+    engine = engine_of(Broken(max_batch_size=2))
+    engine.add(mb.Request([1], max_tokens=1, request_id="A"))
+    for _ in range(2):
+        with pytest.raises(TypeError, match="half done"):
+            engine.step()
+    with pytest.raises(TypeError, match="half done"):
+        engine.reset()
+    assert (engine.has_work, engine.pool.num_free) == (False, engine.pool.num_blocks)
+
+
 def test_a_callback_that_raises_leaves_the_step_taken():
     engine = engine_of(mb.Continuous(max_batch_size=3))
     engine.on_step(lambda record: 1 / 0)

@@ -61,8 +61,7 @@ class Engine:
             if num_blocks is None:
                 num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
             pool = BlockPool(num_blocks, block_size)
-        self.model = model
-        self.scheduler = scheduler
+        self.model, self.scheduler = model, scheduler
         self.clock = clock or WallClock()
         self.pool = pool
         self.runner = model.runner(pool, attention)
@@ -70,8 +69,7 @@ class Engine:
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
-        self._arrivals = Arrivals()
-        self._names = itertools.count()
+        self._arrivals, self._names = Arrivals(), itertools.count()
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
         self._is_busy = self._is_torn = False

@@ -71,7 +71,7 @@ class Playground(WithStill):
         self.prompt = self._control("prompt tokens", [(f"{n:,}", n) for n in (1, 100, 1300)], 1)
         same = f"{step_time * 1e3:g} ms, whatever is in it"
         self.takes = self._control("a step takes", [(same, False), ("measured here", True)], False)
-        self.takes.layout.width = "22em"
+        self.takes.layout.width = "23em"
         controls = [self.batch_size, self.window, self.rate, self.spread, self.prompt, self.takes]
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
@@ -85,7 +85,7 @@ class Playground(WithStill):
             value=value,
             description=description,
             layout=ipywidgets.Layout(width="18em"),
-            style={"description_width": "7em"},
+            style={"description_width": "8em"},
         )
 
     def requests(self) -> list[Request]:

@@ -2,6 +2,7 @@
 for compute capability 8.0 and 9.0."""
 
 import re
+from itertools import product
 
 import pytest
 
@@ -16,7 +17,38 @@ from minibatch.attention.cuda.write_kv import write_kv  # noqa: E402
 
 STORED = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}
 CAPABILITIES = [(8, 0), (9, 0)]
+SHAPES = [(64, 4), (80, 3), (128, 1), (128, 8), (256, 5)]  # head_dim, query heads per KV head
 REGISTERS = 65_536  # of a multiprocessor
+
+
+def covering(chosen, *choices):
+    """All combinations; those that are not chosen are slow. Every choice is in one that is."""
+    for column, each in zip(zip(*chosen, strict=True), choices, strict=True):
+        assert set(column) == set(each)
+    return [
+        pytest.param(*each, marks=[] if each in chosen else pytest.mark.slow, id=name_of(each))
+        for each in product(*choices)
+    ]
+
+
+def name_of(each):
+    return " ".join(map(str, each))
+
+
+SMALL = covering(
+    [("float32", (8, 0)), ("float16", (9, 0)), ("bfloat16", (8, 0))], STORED, CAPABILITIES
+)
+TILED = covering(
+    [  # the heaviest of each: ptxas takes most registers for 8.0, and bfloat16 has most to unpack
+        ("bfloat16", (8, 0), (128, 8), "tiled"),
+        ("bfloat16", (9, 0), (256, 5), "split"),
+        ("float16", (8, 0), (64, 4), "split"),
+        ("float16", (9, 0), (80, 3), "tiled"),
+        ("float32", (8, 0), (256, 5), "tiled"),
+        ("float32", (9, 0), (128, 1), "split"),
+    ],
+    *(STORED, CAPABILITIES, SHAPES, ["tiled", "split"]),
+)
 
 
 def array(kind, ndim):
@@ -61,8 +93,7 @@ def not_addresses(loop):
     return [line for line in loop if re.search(r"\b(div|rem)\.[su]64", line)]
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
-@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize(("stored", "capability"), SMALL)
 def test_the_simple_kernel(stored, capability):
     kind = STORED[stored]
     signature = (array(kind, 3), array(kind, 4), array(kind, 4), *METADATA, array(kind, 3))
@@ -72,11 +103,9 @@ def test_the_simple_kernel(stored, capability):
     assert not_addresses(loop_of(ptx, "fma.rn")) == []
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
-@pytest.mark.parametrize("split", [False, True], ids=["tiled", "split"])
-@pytest.mark.parametrize(("head_dim", "group"), [(64, 4), (80, 3), (128, 1), (128, 8), (256, 5)])
-@pytest.mark.parametrize("stored", STORED)
-def test_the_tiled_kernel(stored, head_dim, group, split, capability):
+@pytest.mark.parametrize(("stored", "capability", "shape", "kernel"), TILED)
+def test_the_tiled_kernel(stored, capability, shape, kernel):
+    (head_dim, group), split = shape, kernel == "split"
     kind = STORED[stored]
     out = array(types.float32, 4) if split else array(kind, 3)
     part = array(types.float32, 3)
@@ -98,8 +127,7 @@ def test_the_tiled_kernel(stored, head_dim, group, split, capability):
     assert ".local" not in ptx  # q, result, keys and values are in registers
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
-@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize(("stored", "capability"), SMALL)
 def test_the_merge(stored, capability):
     kind, part = STORED[stored], array(types.float32, 3)
     signature = (array(types.float32, 4), part, part, array(kind, 3))

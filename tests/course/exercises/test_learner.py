@@ -51,6 +51,7 @@ def test_hints_come_one_after_the_other_and_the_last_stays(exercises):
         hint("4.1", 99)
 
 
+@pytest.mark.full
 def test_the_solution_is_shown_after_passing_or_on_insisting(exercises):
     code = source.all_tasks()["4.1"].solution
     assert code not in solution("4.1").text

@@ -123,7 +123,9 @@ def test_each_policy_has_two_right_answers_of_another_design(task):
     assert sum(answer.task == task for answer in RIGHT) >= 2
 
 
-@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=NEEDS_A_SEAL)])
+@pytest.mark.parametrize(
+    "sealed", [pytest.param(False, marks=pytest.mark.full), pytest.param(True, marks=NEEDS_A_SEAL)]
+)
 def test_the_solutions_earn_every_point(sealed):
     verdicts = judge(TASKS.values(), ROOT / "solutions", Options(sealed=sealed))
     for verdict in verdicts:
@@ -140,6 +142,7 @@ def test_stubs_earn_nothing_and_are_not_attempted(tmp_path):
     assert sum(verdict.points for verdict in verdicts) == 0
 
 
+@pytest.mark.full
 def test_an_empty_submission_passes_nothing(tmp_path):
     verdicts = judge(TASKS.values(), tmp_path)
     assert {verdict.outcome for verdict in verdicts} == {NOT_ATTEMPTED}

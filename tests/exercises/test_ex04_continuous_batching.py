@@ -9,7 +9,6 @@ from serving import (
     serve,
     some_requests,
 )
-from tiny_model import alone, tiny_model
 
 import minibatch as mb
 from minibatch.course.judging.desk_errors import NotAttempted, Raised
@@ -180,6 +179,8 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
 
 @pytest.mark.task("4.1", points=0.5)
 def test_the_tokens_are_those_of_each_request_alone(student):
+    from tiny_model import alone, tiny_model  # here, since importing torch takes seconds
+
     model, requests = (
         tiny_model(),
         asks(

@@ -3,8 +3,9 @@
 transformers computes a layer in some fifty operations on small tensors, and at eight tokens a step
 starting them takes about as long as the matrix products. Here, what lies between two products is
 one loop: residual and norm, rotation, the gate. The weights, and every module that has products or
-tables of its own, are transformers' and are called, so their forward hooks run; those of layers,
-norms, attention and MLP do not. `model.hf` is not changed, and `generate` does not come here.
+tables of its own, are transformers' and are called, so their forward hooks run; layers, norms,
+attention and MLP are not called, so while one of these has a hook (`is_watched`), transformers
+computes the pass. `model.hf` is not changed, and `generate` does not come here.
 
 `fits` says which models this is right for; for others, and for attention that is not our CPU path,
 the runner calls `model.hf` itself.
@@ -40,6 +41,13 @@ def fits(hf: PreTrainedModel) -> bool:
             for name, kind in KINDS.items()
         )
     )
+
+
+def is_watched(hf: PreTrainedModel) -> bool:
+    """Whether somebody listens to a module that `forward` does not call."""
+    modules = [hf, hf.model, hf.model.norm, *hf.model.layers]
+    modules += [getattr(layer, name) for layer in hf.model.layers for name in KINDS]
+    return any(module._forward_hooks or module._forward_pre_hooks for module in modules)
 
 
 def forward(

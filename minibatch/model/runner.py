@@ -1,7 +1,7 @@
 """A StepPlan in, one forward pass of the model, tokens out for each row that reached its end."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
+from types import ModuleType
 
 import torch
 from transformers import PreTrainedModel
@@ -35,7 +35,7 @@ class ModelRunner:
         self.block_size = block_size
         self.attention = attention
         self.kv_cache = KVCache(kv_shapes, num_blocks, block_size, hf.device, hf.dtype)
-        self.own_forward = own_forward(hf, attention)  # None: transformers' own
+        self.llama = our_llama(hf, attention)
         self.num_parameters = hf.num_parameters()
         # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
@@ -66,8 +66,8 @@ class ModelRunner:
         context = ForwardContext(self.kv_cache, metadata, self.attention)
         is_small = len(input_ids) * self.num_parameters <= SMALL_STEP
         with one_torch_thread() if is_small else nullcontext():
-            if self.own_forward is not None:
-                return self.own_forward(self.hf, input_ids, keep, context)
+            if self.llama is not None and not self.llama.is_watched(self.hf):
+                return self.llama.forward(self.hf, input_ids, keep, context)
             return self.hf(
                 input_ids=input_ids[None],
                 position_ids=metadata.positions[None],
@@ -78,10 +78,10 @@ class ModelRunner:
             ).logits[0]
 
 
-def own_forward(hf: PreTrainedModel, attention: AttentionFunction) -> Callable | None:
-    """A faster forward pass of ours, if there is one for this model and numba compiles anyway."""
+def our_llama(hf: PreTrainedModel, attention: AttentionFunction) -> ModuleType | None:
+    """llama.py, if its forward pass is right for this model, and numba compiles anyway."""
     if not getattr(attention, "is_compiled", False):
         return None
     from . import llama  # here, because importing numba takes a moment
 
-    return llama.forward if llama.fits(hf) else None
+    return llama if llama.fits(hf) else None

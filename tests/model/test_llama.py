@@ -27,9 +27,9 @@ def own_and_transformers(model, plan, block_size, num_blocks, seed):
     logits = []
     for is_own in (True, False):
         runner = ModelRunner(model.hf, model.kv_shapes, num_blocks, block_size, cpu_attention)
-        assert runner.own_forward is llama.forward
+        assert runner.llama is llama
         if not is_own:
-            runner.own_forward = None
+            runner.llama = None
         generator = torch.Generator().manual_seed(seed)
         for cache in runner.kv_cache.keys + runner.kv_cache.values:
             cache.normal_(generator=generator)
@@ -88,7 +88,7 @@ def test_an_attention_function_of_ones_own_runs_in_transformers_layers(tiny_mode
 
     for attention in (mine, "reference", "gather"):
         engine = mb.Engine(tiny_model, mb.Sequential(), num_blocks=4, attention=attention)
-        assert engine.runner.own_forward is None
+        assert engine.runner.llama is None
 
 
 def test_hooks_on_whatever_has_weights_still_run(tiny_model):
@@ -103,6 +103,22 @@ def test_hooks_on_whatever_has_weights_still_run(tiny_model):
         for hook in hooks:
             hook.remove()
     assert sorted(map(id, called)) == sorted(map(id, modules))
+
+
+@pytest.mark.parametrize("which", ["layers.1", "layers.0.self_attn", "layers.1.mlp", "norm"])
+def test_a_hook_on_any_module_is_called(tiny_model, which):
+    called = []
+    module = tiny_model.hf.model.get_submodule(which)
+    engine = mb.Engine(tiny_model, mb.Sequential(), num_blocks=4)
+    hook = module.register_forward_hook(lambda *_: called.append(which))
+    try:
+        with_hook = engine.run([mb.Request([5, 6, 7], max_tokens=3)])
+    finally:
+        hook.remove()
+    assert called == [which] * 3
+    [without] = engine.run([mb.Request([5, 6, 7], max_tokens=3)])
+    assert without.token_ids == with_hook[0].token_ids
+    assert len(called) == 3
 
 
 def test_a_small_step_gets_one_thread_and_a_large_one_all(tiny_model, monkeypatch):

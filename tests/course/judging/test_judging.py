@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import minibatch as mb
 from minibatch.course.exercises import source
 from minibatch.course.judging import confinement
+from minibatch.course.judging.books import Pool
 from minibatch.course.judging.desk_errors import (
     DeskError,
     Died,
@@ -23,7 +24,7 @@ from minibatch.course.judging.desk_errors import (
     Raised,
     TimedOut,
 )
-from minibatch.course.judging.remote import LedScheduler, Pool, RemoteScheduler
+from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.values import Array, Strange, pack, unpack
 from minibatch.course.judging.verdict import Wrong
@@ -297,3 +298,34 @@ def test_a_desk_that_lies_is_wrong_and_nothing_else(kind):
 def test_an_answer_that_is_no_value_is_a_desk_that_died(packed):
     with contextlib.suppress(Died):
         Student(ROOT, TASK).unpacked(packed)
+
+
+def test_two_holders_of_a_block_are_a_fault_unless_the_task_lets_them_share():
+    tables = {"A": [0, 2], "B": [0, 1]}
+    with pytest.raises(Wrong, match="Block 0 stands in the tables of A and B"):
+        Pool(4, 4).set_holders(tables)
+    pool = Pool(4, 4)
+    pool.may_share = True
+    pool.set_holders(tables)
+    assert [pool.ref_count(block) for block in range(4)] == [2, 1, 1, 0]
+
+
+def test_a_policy_at_its_desk_knows_who_is_urgent(desk):
+    student = desk(
+        """
+        import minibatch as mb
+        class Urgent(mb.Continuous):
+            def plan(self, now):
+                urgent = sorted(self.waiting, key=lambda s: -s.request.priority)
+                self.waiting.clear()
+                self.waiting.extend(urgent)
+                return super().plan(now)
+        """
+    )
+    scheduler = RemoteScheduler(student, "Urgent", max_batch_size=1)
+    engine = mb.Engine(mb.PretendModel(), scheduler, pool=Pool(16, 4), clock=mb.VirtualClock())
+    for name, priority in (("A", 0), ("B", 7), ("C", -1)):
+        engine.add(mb.Request([0], max_tokens=2, request_id=name, priority=priority))
+    while engine.has_work:
+        engine.step()
+    assert [c.request_id for c in engine.trace.completions] == ["B", "A", "C"]

@@ -15,6 +15,16 @@ in which a GPU runs warps. Its limits:
 - integers wrap only where they are stored or cast; what numba makes float64 of stays float32;
 - a stale value that somebody has written looks as good as a fresh one;
 - lanes that come to a load one after the other are counted as if they came together.
+
+    launch.py       one launch: makes the arrays, runs thread block after thread block
+    substitutes.py  what a kernel finds in place of `cuda`, `math`, types and intrinsics
+    threads.py      a greenlet for each thread, and what threads wait for together
+    arrays.py       arrays that refuse what a GPU would not, and note who touches what
+    races.py        what was noted, searched for accesses that nothing orders
+    faults.py       what can be wrong, and in which line
+    report.py       what was noted, counted: loads, sectors, banks
+    time_limit.py   ends what would not end
+    emulation.py    the same without watching: in a GPU's place, under the engine
 """
 
 from .arrays import empty, partly_written

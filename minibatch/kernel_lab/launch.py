@@ -52,7 +52,7 @@ def run(
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
-        launch.search(seconds)
+        launch.search_for_races(seconds)
     sizes = (notes.grid, notes.threads)
     found = (notes.faults, launch.globals, launch.shared, launch.pauses)
     return Report(launch.kernel, *sizes, *found)
@@ -98,33 +98,38 @@ class Launch:
             with np.errstate(all="ignore"):  # each greenlet has a context of its own
                 body(*given)
 
-        try:
-            with time_limit(seconds), suppress(Stop):
-                for number, block in enumerate(_indices(self.notes.grid)):
-                    self._block = Block(
-                        self.notes, self._threads(number, block), thread, self._pause
-                    )
-                    self._block.run()
-        except TooLong as error:
-            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-            self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site_here(frame))
+        with suppress(Stop):
+            try:
+                with time_limit(seconds):
+                    self._run_blocks(thread)
+            except TooLong as error:
+                *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+                self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site_here(frame))
         return self.notes
 
-    def search(self, seconds: float) -> None:
+    def search_for_races(self, seconds: float) -> None:
         """Look for races in all that was noted. Sooner done than the launch, yet under a limit."""
         code = self.kernel.__code__
-        try:
-            with time_limit(seconds), suppress(Stop):
-                for array in (*self.globals, *self.shared):
-                    find_races(array, self.notes)
-        except TooLong:
-            said = f"the search for races is not done after {seconds:g} s (`seconds` allows more)"
-            self.notes.fault("no end", said, Site(code.co_filename, code.co_firstlineno))
+        with suppress(Stop):
+            try:
+                with time_limit(seconds):
+                    for array in (*self.globals, *self.shared):
+                        find_races(array, self.notes)
+            except TooLong:
+                said = (
+                    f"the search for races is still on after {seconds:g} s; `seconds` allows more"
+                )
+                self.notes.fault("no end", said, Site(code.co_filename, code.co_firstlineno))
 
-    def _threads(self, number: int, block: tuple[int, int, int]) -> list[Thread]:
-        first = number * prod(self.notes.threads)
-        indices = enumerate(_indices(self.notes.threads))
-        return [Thread(first + rank, index, block, rank) for rank, index in indices]
+    def _run_blocks(self, body: Callable) -> None:
+        for number, block in enumerate(_indices(self.notes.grid)):
+            first = number * prod(self.notes.threads)
+            threads = [
+                Thread(first + rank, index, block, rank)
+                for rank, index in enumerate(_indices(self.notes.threads))
+            ]
+            self._block = Block(self.notes, threads, body, self._pause)
+            self._block.run()
 
     def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
         """A thread's own; or the block's, for every thread that comes to the same place."""

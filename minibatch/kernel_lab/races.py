@@ -8,7 +8,6 @@ number of accesses, not with the number of their pairs.
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import count
 from math import prod
 from typing import NamedTuple
 
@@ -51,56 +50,52 @@ def find_races(array: Watched, notes: Notes) -> None:
 
 
 def races_within_blocks(accesses: list[Access], size: int) -> list[Race]:
-    """The first race of each element, between any two barriers of a block of `size` threads.
+    """The first race of each element between any two barriers of a block of `size` threads.
 
-    In the order in which the elements were first touched.
+    Of each thread its last access is kept: who comes after it comes after all that it did before.
+    A write takes the place of all that it came after: who comes after it comes after them, too.
     """
-    elements: dict[int, _Since] = {}
-    numbers, found = count(), []
+    # (place, block, epoch) -> how -> thread -> its last access
+    stretches: dict[tuple, tuple[dict[int, Access], ...]] = defaultdict(lambda: ({}, {}, {}))
+    found: dict[tuple, Race] = {}
     for access in accesses:
-        stretch = (access.thread // size, access.epoch)
         for place in access.places:
-            since = elements.get(place)
-            if since is None or since.stretch != stretch:
-                since = elements[place] = _Since(stretch, next(numbers))
-            first = None if since.has_raced else since.add(access, size)
+            stretch = (place, access.thread // size, access.epoch)
+            last = stretches[stretch]
+            if stretch in found:
+                continue
+            first = _rival(access, last, size)
             if first:
-                found.append((since.number, Race(place, first, access, across=False)))
-    return [race for _, race in sorted(found)]
+                found[stretch] = Race(place, first, access, across=False)
+            if access.how == WRITES:
+                for threads in last:
+                    threads.clear()
+            last[access.how][access.thread] = access
+    return [found[stretch] for stretch in stretches if stretch in found]
 
 
-class _Since:
-    """What was done to an element since a block's last barrier, as far as it matters."""
-
-    def __init__(self, stretch: tuple[int, int], number: int) -> None:
-        self.stretch, self.number, self.has_raced = stretch, number, False
-        self.last: tuple[dict[int, Access], ...] = ({}, {}, {})  # how -> thread -> its last access
-
-    def add(self, access: Access, size: int) -> Access | None:
-        """Returns what the access races with. Whoever is ordered after a thread's last access is
-        ordered after all before it; and who is ordered after a write, after all that it followed.
-        """
-        for how in RIVALS[access.how]:
-            for other in self.last[how].values():
-                if not _has_heard(access, other, size):
-                    self.has_raced = True
-                    return other
-        if access.how == WRITES:
-            for threads in self.last:
-                threads.clear()
-        self.last[access.how][access.thread] = access
-        return None
+def _rival(access: Access, last: tuple[dict[int, Access], ...], size: int) -> Access | None:
+    """One of the last accesses that this one races with."""
+    for how in RIVALS[access.how]:
+        for other in last[how].values():
+            if not _is_after(access, other, size):
+                return other
+    return None
 
 
-def _has_heard(later: Access, earlier: Access, size: int) -> bool:
-    """Whether `syncwarp`s order two accesses by threads of one block. One hears itself."""
+def _is_after(later: Access, earlier: Access, size: int) -> bool:
+    """Whether `syncwarp`s, or one thread's own order, keep two accesses of a block in theirs."""
     rank, other_rank = earlier.thread % size, later.thread % size
     lane = rank % WARP
     return rank // WARP == other_rank // WARP and later.clock[lane] >= earlier.clock[lane]
 
 
 def races_across_blocks(accesses: list[Access], size: int) -> list[Race]:
-    """The first race of each element between two blocks, which run here one after the other."""
+    """The first race of each element between two blocks.
+
+    They run here one after the other: if a block was the first to read an element, say, then nobody
+    before it has.
+    """
     elements: dict[int, dict[int, Access]] = defaultdict(dict)  # how -> the first who did so
     found: dict[int, Race] = {}
     for access in accesses:
@@ -108,8 +103,8 @@ def races_across_blocks(accesses: list[Access], size: int) -> list[Race]:
             firsts = elements[place]
             for how, first in firsts.items():
                 is_other = first.thread // size != access.thread // size
-                if is_other and how in RIVALS[access.how] and place not in found:
-                    found[place] = Race(place, first, access, across=True)
+                if is_other and how in RIVALS[access.how]:
+                    found.setdefault(place, Race(place, first, access, across=True))
             firsts.setdefault(access.how, access)
     return [found[place] for place in elements if place in found]
 

@@ -15,6 +15,7 @@ from numba import cuda, float32, int32
 from work_done import calls
 
 from minibatch import kernel_lab as lab
+from minibatch.kernel_lab import faults
 from minibatch.kernel_lab.emulation import Emulation
 
 
@@ -239,8 +240,8 @@ def endless_without_a_trace(out):
         (endless, "no end", {"most_accesses": 1000}),
         (endless_among_friends, "no end", {"most_accesses": 1001}),
         (endless_among_friends, "no end", {"most_accesses": 1002}),
-        (endless_among_friends, "no end", {"most_accesses": 10**9, "seconds": 0.3}),
-        (endless_without_a_trace, "no end", {"seconds": 0.2}),
+        (endless_among_friends, "no end", {"most_accesses": 10**9, "seconds": 0.1}),
+        (endless_without_a_trace, "no end", {"seconds": 0.05}),
     ],
 )
 def test_a_kernel_cannot_hang_it(kernel, kind, options):
@@ -249,6 +250,12 @@ def test_a_kernel_cannot_hang_it(kernel, kind, options):
     assert all(fault.site.file == __file__ for fault in report.faults)
     assert all(fault.line > kernel.__code__.co_firstlineno for fault in report.faults)
     assert threading.active_count() < 20
+
+
+def test_being_too_slow_may_be_the_last_fault_that_is_told(monkeypatch):
+    monkeypatch.setattr(faults, "MOST_FAULTS", 1)
+    report = lab.run(endless_without_a_trace, 1, 2, lab.empty(1), seconds=0.05)
+    assert [fault.kind for fault in report.faults] == ["no end"]
 
 
 def test_an_error_in_the_kernel_comes_through_and_leaves_no_thread_waiting():
@@ -476,6 +483,7 @@ np.save({path!r} + ".out.npy", arguments[-1])
 """
 
 
+@pytest.mark.slow  # starts a Python in which numba simulates; the result is tested above, too
 def test_numbas_own_simulator_agrees(tmp_path):
     arguments = scene()
     lab.run(faulty_kernels.right, 2, 8, *arguments)

@@ -28,11 +28,11 @@ class Aim:
 
 
 AIMS = (
-    Aim("short prompts", "generate", 4.0),
-    Aim("short prompts", "generate-static", 2.1),
-    Aim("short prompts", "transformers-cb", 1.6),
-    Aim("published prompts", "generate", 1.6),
-    Aim("published prompts", "generate-static", 1.5),
+    Aim("short prompts", "generate", 4.3),
+    Aim("short prompts", "generate-static", 2.0),
+    Aim("short prompts", "transformers-cb", 1.8),
+    Aim("published prompts", "generate", 2.0),
+    Aim("published prompts", "generate-static", 2.2),
     Aim("published prompts", "transformers-cb", 2.2),
 )
 

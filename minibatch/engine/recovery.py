@@ -3,6 +3,9 @@
 What an interrupted call has left behind is found by looking at the sequences, which are right at
 every moment: a sequence stands in the queue, in the running set, among those who arrive, or, if it
 has just fallen between two of these, nowhere. So nothing has to be undone, and nothing logged.
+
+Before changing this file: nobody who waits keeps blocks here. Once somebody may (a fork that shares
+its prompt's), their table must be told from one that an interrupted `admit` has begun.
 """
 
 from __future__ import annotations

@@ -19,14 +19,10 @@ SUITES = {  # option: marks that pytest selects, how many examples hypothesis dr
     SHORT: (
         "not full and not slow",
         "short",
-        "The short suite: about 6 minutes (test --all: everything, about 20)",
+        "The short suite: about 6 minutes on two idle cores (test --all: about 20)",
     ),
-    "--all": ("not slow", "all", "The whole suite: about 20 minutes"),
-    "--slow": (
-        "full or slow or not full",
-        "release",
-        "All there is, with many seeds: over an hour",
-    ),
+    "--all": ("not slow", "all", "The whole suite: about 20 minutes on two idle cores"),
+    "--slow": ("", "release", "All there is, with many seeds: much longer; leave it for the night"),
 }
 
 
@@ -90,7 +86,7 @@ def test(arguments: list[str]) -> int:
     suite = wanted[-1] if wanted else SHORT
     rest = [argument for argument in arguments if argument not in wanted]
     marks, examples, says = SUITES[suite]
-    print(f"{says}, on two idle cores. Ctrl-C ends it.", flush=True)
+    print(f"{says}. Ctrl-C ends it.", flush=True)
     os.environ.update(thread_variables())
     options = ["-p", "minibatch.course.judging.plugin", "--submission", str(ROOT / "solutions")]
     options += ["-m", marks, f"--hypothesis-profile={examples}", *workers(rest)]

@@ -22,7 +22,7 @@ TOKEN = 0  # what it answers, always
 class PretendModel:
     """Stands in for `Model`. Requests are token ids that end at `max_tokens`."""
 
-    tokenizer = None
+    hf = tokenizer = None
     eos_token_ids: frozenset[int] = frozenset()
     vocab_size = 1
     max_model_len = 10_000

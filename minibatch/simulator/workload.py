@@ -19,6 +19,7 @@ import numpy as np
 from ..core.request import Request
 from ..model.load import Model
 from ..wayfarer import RUNNING_EXAMPLE, WEIGHTS
+from .pretend import PretendModel
 
 NAMES = "ABCDEFGH"
 PROMPT_LENGTHS = (800, 1200, 950, 1100, 750, 1050, 900, 1300)  # tokens
@@ -31,12 +32,16 @@ def running_example(model: Model, prompt_scale: float = 1.0) -> list[Request]:
     prompt_scale: share of the published prompt lengths. On Wayfarer, at 1.0 and 0.1, the prompts
     make sense and the answers end by themselves. For other models or lengths the prompts are random
     tokens and the answers are cut at the published length (`ignore_eos`): the same work, no sense.
+    A PretendModel will do, where only the lengths count.
     """
     return agents(model, len(NAMES), prompt_scale)
 
 
 def agents(
-    model: Model, n: int = 50, prompt_scale: float = 1.0, output_scale: float = 1.0
+    model: Model | PretendModel,
+    n: int = 50,
+    prompt_scale: float = 1.0,
+    output_scale: float = 1.0,
 ) -> list[Request]:
     """`n` requests that repeat the running example's lengths: "A" … "H", then "A2", "B2", …
 
@@ -52,7 +57,7 @@ def agents(
     rounds = itertools.chain([""], map(str, itertools.count(2)))
     names = itertools.islice((f"{letter}{i}" for i in rounds for letter in NAMES), n)
     known = {}
-    if output_scale == 1 and Path(model.hf.name_or_path) == WEIGHTS:
+    if output_scale == 1 and Path(getattr(model.hf, "name_or_path", "")) == WEIGHTS:
         known = json.loads(RUNNING_EXAMPLE.read_text(encoding="utf-8")).get(
             str(float(prompt_scale)), {}
         )

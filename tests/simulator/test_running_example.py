@@ -72,6 +72,13 @@ def test_the_fifty_repeat_the_eight_under_names_of_their_own(long_tiny_model):
     assert requests[0].prompt != requests[8].prompt
 
 
+def test_a_pretend_model_serves_the_fifty_at_once():
+    clock = mb.VirtualClock(step_time=0.025)
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(8), clock=clock)
+    engine.run(mb.workload.agents(mb.PretendModel(), 50, SHORT))
+    assert (len(engine.trace.steps), clock.now()) == (710, pytest.approx(17.75))
+
+
 @pytest.mark.parametrize(("n", "prompt_scale"), [(0, 1.0), (-1, 1.0), (8, 0.0), (8, -1.0)])
 def test_a_workload_of_nothing_is_refused(long_tiny_model, n, prompt_scale):
     with pytest.raises(ValueError, match=f"is {n}|is {prompt_scale}"):

@@ -73,6 +73,7 @@ class MyContinuous(mb.Scheduler):
 # Exercise 4.3: A probe in the engine
 # 5 points, 20 minutes, difficulty 3 of 5
 # lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
+# changes minibatch/: core memory schedulers attention model engine
 #
 # This one changes the engine itself: there is nothing to write in this file. Give every record of
 # a step (`StepRecord` in `minibatch/core/records.py`) a field

@@ -4,6 +4,7 @@
     # Exercise 4.1: Who runs next
     # 6 points, 20 minutes, difficulty 3 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
+    # changes minibatch/: core engine       (only a task that edits these folders has this line)
     #
     # What to do, in a few sentences.
     #
@@ -37,6 +38,7 @@ _CARD = re.compile(
     r"# (?P<points>\d+) points?, (?P<minutes>\d+) minutes, difficulty (?P<difficulty>[1-5]) of 5"
 )
 _LESSON = re.compile(r'# lessons/(?P<lesson>\w+\.ipynb), "(?P<section>[^"]+)"')
+_CHANGES = re.compile(r"# changes minibatch/: (?P<rooms>\w+(?: \w+)*)")
 _RULE = re.compile(r"# -{20,}")
 _HINT = "# HINT "
 _BEGIN, _END = "# BEGIN SOLUTION", "# END SOLUTION"
@@ -65,10 +67,11 @@ class Task:
     text: str = ""
     hints: list[str] = field(default_factory=list)
     solution: str = ""
+    may_change: list[str] = field(default_factory=list)  # "minibatch/core", …
 
     @property
     def changes_minibatch(self) -> bool:
-        return not self.solution
+        return bool(self.may_change)
 
     @property
     def file_name(self) -> str:
@@ -142,6 +145,10 @@ def tasks_of(path: Path) -> list[Task]:
         task.text, task.solution = task.text.strip(), task.solution.rstrip("\n")
         if not task.points or not task.lesson:
             raise SourceError(f"{path.name}: exercise {task.id} lacks its points or its lesson")
+        if bool(task.solution) == task.changes_minibatch:
+            raise SourceError(
+                f"{path.name}: exercise {task.id} needs a solution or a line of what it changes"
+            )
         if len(task.hints) < 3:
             raise SourceError(f"{path.name}: exercise {task.id} has {len(task.hints)} hints of 3")
     return tasks
@@ -154,6 +161,8 @@ def _read_card_line(task: Task, line: str, where: str) -> None:
         task.difficulty = int(match["difficulty"])
     elif match := _LESSON.fullmatch(line):
         task.lesson, task.section = match["lesson"], match["section"]
+    elif match := _CHANGES.fullmatch(line):
+        task.may_change = [f"minibatch/{room}" for room in match["rooms"].split()]
     elif line.startswith(_HINT):
         task.hints.append(line.removeprefix(_HINT))
     elif not line.startswith("#"):

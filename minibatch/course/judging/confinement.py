@@ -1,11 +1,13 @@
 """What a desk may no longer do, imposed by the desk on itself before it reads a learner's file.
 
-`limit` bounds memory and file sizes, where the system can: for one's own code. `seal`, on Linux, is
-for code of strangers: no network, no other process, no signal, nothing readable but Python, this
-package and the submission, nothing writable at all. It takes no privileges, and cannot be undone.
+`limit` bounds memory, processor time and files, where the system can. `seal`, on Linux, is for code
+of strangers: no network, no other process, no signal, nothing readable but Python, this package and
+the submission, nothing writable but a folder of its own. It takes no privileges, and cannot be
+undone.
 
-Linux's own interfaces, by ctypes: user namespaces (unshare(2)), Landlock (landlock(7)) for files,
-seccomp(2) for system calls. What a kernel lacks is left out, and said: `seal` returns what holds.
+Linux's own interfaces, by ctypes: Landlock (landlock(7)) for files, seccomp(2) for system calls,
+and, as a second wall where containers allow it, user namespaces (unshare(2)). `seal` returns what
+holds; whoever asked decides whether that will do. NEEDED says what it takes.
 """
 
 import ctypes
@@ -14,7 +16,9 @@ import platform
 import struct
 import subprocess
 import sys
+from collections import namedtuple
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from minibatch.course.setup import ROOT
@@ -22,11 +26,14 @@ from minibatch.course.setup import ROOT
 NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "seccomp"
 
 SEAL = (NAMESPACES, FILES, SYSTEM_CALLS)
+NEEDED = (FILES, SYSTEM_CALLS)  # without these, nothing is shut in
 
 _EPERM, _ENOSYS = 1, 38
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _READ, _READ_FILE_ONLY, _WRITE_FILE = 0b1101, 0b101, 0b10  # execute, read file, read folder
+_LIST = 0b1000
+_OWN = 0b100000110111110  # read, write, list, remove and make files and folders, shorten them
 _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     1: (13, 0, 0),
     2: (14, 0, 0),
@@ -36,29 +43,40 @@ _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     6: (16, 2, 2),
 }
 
-# Not for a desk: other processes, signals, sockets, mounts; and what Landlock leaves alone, the
-# owners, modes, times and attributes of files. Threads are made by `clone`, looked at more closely.
+# Not for a desk: other processes and signals; sockets, mounts, keys; memory that no limit counts
+# (shared segments, files without a name); and what Landlock leaves alone, the owners, modes, times
+# and attributes of files. Three calls are looked at more closely: see _filter.
+_Calls = namedtuple("_Calls", "architecture clone prlimit prctl denied")
 _ARCHITECTURES = {
-    "x86_64": (
+    "x86_64": _Calls(
         0xC000003E,
-        56,
-        (57, 58, 59, 322, 62, 200, 234, 129, 297, 424, 41, 53, 101, 310, 311, 425, 272, 308, 165)
-        + (321, 250, 76, 90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190)
-        + (197, 198, 199, 463, 466, 428, 429, 430, 442, 155, 161),
+        clone=56,
+        prlimit=302,
+        prctl=157,
+        denied=(57, 58, 59, 322, 62, 200, 234, 129, 297, 424, 41, 53, 101, 310, 311, 425, 272, 308)
+        + (165, 321, 250, 76, 90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190)
+        + (197, 198, 199, 463, 466, 428, 429, 430, 442, 155, 161, 203, 142, 144, 314, 141, 251)
+        + (319, 447, 29, 30, 68, 64, 240, 434, 438, 440, 448, 256, 279, 312, 298, 323, 248, 249),
     ),
-    "aarch64": (
+    "aarch64": _Calls(
         0xC00000B7,
-        220,
-        (221, 281, 129, 130, 131, 138, 240, 424, 198, 199, 117, 270, 271, 425, 97, 268, 40)
-        + (280, 219, 45, 52, 53, 452, 54, 55, 88, 5, 6, 7, 14, 15, 16, 463, 466)
-        + (428, 429, 430, 442, 41, 51),
+        clone=220,
+        prlimit=261,
+        prctl=167,
+        denied=(221, 281, 129, 130, 131, 138, 240, 424, 198, 199, 117, 270, 271, 425, 97, 268, 40)
+        + (280, 219, 45, 52, 53, 452, 54, 55, 88, 5, 6, 7, 14, 15, 16, 463, 466, 428, 429, 430)
+        + (442, 41, 51, 122, 118, 119, 274, 140, 30, 279, 447, 194, 196, 186, 190, 180, 434, 438)
+        + (440, 448, 238, 239, 272, 241, 282, 217, 218),
     ),
 }
-_CLONE3, _CLONE_THREAD = 435, 0x10000
+_CLONE3, _CLONE_THREAD, _PR_SET_PDEATHSIG = 435, 0x10000, 1
 
 
-def limit(memory_bytes: int, file_bytes: int = 16 * 2**20) -> None:
-    """Bound this process's memory and the files it writes; nothing on Windows."""
+def limit(memory_bytes: int, seconds: float, file_bytes: int = 16 * 2**20) -> None:
+    """Bound this process's memory, processor time and files for good; nothing on Windows.
+
+    seconds: on the clock, during which all cores may be busy.
+    """
     try:
         import resource
     except ImportError:
@@ -67,19 +85,27 @@ def limit(memory_bytes: int, file_bytes: int = 16 * 2**20) -> None:
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 10),
+        (resource.RLIMIT_NOFILE, 256),
     ):
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
-            resource.setrlimit(kind, (most, hard))
+            resource.setrlimit(kind, (most, most))
         except (ValueError, OSError):
             continue  # macOS does not bound address space
 
 
-def seal(readable: Iterable[str | Path]) -> list[str]:
-    """Shut this process in. readable: files and folders that it may go on reading.
+def seal(
+    readable: Iterable[str | Path] = (),
+    listable: Iterable[str | Path] = (),
+    own: str | Path | None = None,
+) -> list[str]:
+    """Shut this process in; it ends when the one that started it does.
 
-    To be called while it has one thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS hold now.
+    readable: files and folders it may go on reading; listable: folders whose names it may see, not
+    what the files hold; own: a folder in which it may write, too. To be called while it has one
+    thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS hold now.
     """
     if not sys.platform.startswith("linux"):
         return []
@@ -89,20 +115,31 @@ def seal(readable: Iterable[str | Path]) -> list[str]:
     holds = []
     if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC) == 0:
         holds.append(NAMESPACES)
-    if _restrict_files(libc, [*readable, *_PYTHON]):
+    rights = {str(path): _LIST for path in listable}
+    rights |= {str(path): _READ for path in (*readable, *_PYTHON)} | {
+        "/dev/null": _READ | _WRITE_FILE
+    }
+    if _restrict_files(libc, rights | ({str(own): _OWN} if own else {})):
         holds.append(FILES)
+    libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)  # changed credentials (unshare) would undo it
     if _restrict_system_calls(libc):
         holds.append(SYSTEM_CALLS)
     return holds
 
 
-def what_holds() -> list[str]:
+@cache
+def what_holds() -> tuple[str, ...]:
     """Which parts of the seal this computer can impose: tried on a process made for it."""
     program = f"from {__name__} import seal; print(*seal([]), sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
-    return [part for part in SEAL if part in done.stdout.splitlines()]
+    return tuple(part for part in SEAL if part in done.stdout.splitlines())
+
+
+def missing() -> list[str]:
+    """What this computer lacks of NEEDED."""
+    return [part for part in NEEDED if part not in what_holds()]
 
 
 _PYTHON = [  # what an interpreter and its libraries read
@@ -118,7 +155,7 @@ def _no_new_privileges(libc: ctypes.CDLL) -> None:
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which the two others ask for
 
 
-def _restrict_files(libc: ctypes.CDLL, readable: Iterable[str | Path]) -> bool:
+def _restrict_files(libc: ctypes.CDLL, rights: dict[str, int]) -> bool:
     abi = libc.syscall(_CREATE_RULESET, None, 0, 1)
     if abi < 1:
         return False
@@ -128,15 +165,14 @@ def _restrict_files(libc: ctypes.CDLL, readable: Iterable[str | Path]) -> bool:
     rules = libc.syscall(_CREATE_RULESET, attributes, size, 0)
     if rules < 0:
         return False
-    for path in readable:
+    for path, right in rights.items():
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
-        rights = _READ if Path(path).is_dir() else _READ_FILE_ONLY
-        if str(path) == "/dev/null":
-            rights |= _WRITE_FILE
-        rule = struct.pack("=Qi", rights, handle)
+        if not os.path.isdir(path):
+            right &= _READ_FILE_ONLY | _WRITE_FILE
+        rule = struct.pack("=Qi", right & file_rights, handle)
         libc.syscall(_ADD_RULE, rules, 1, rule, 0)
         os.close(handle)
     done = libc.syscall(_RESTRICT_SELF, rules, 0)
@@ -147,40 +183,44 @@ def _restrict_files(libc: ctypes.CDLL, readable: Iterable[str | Path]) -> bool:
 def _restrict_system_calls(libc: ctypes.CDLL) -> bool:
     if platform.machine() not in _ARCHITECTURES or sys.byteorder != "little":
         return False
-    architecture, clone, denied = _ARCHITECTURES[platform.machine()]
-    program = _filter(architecture, clone, denied)
+    program = _filter(_ARCHITECTURES[platform.machine()])
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code)
     header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
     return libc.prctl(22, 2, header, 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 
 
-def _filter(
-    architecture: int, clone: int, denied: tuple[int, ...]
-) -> list[tuple[int, int, int, int]]:
+def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
     """A classic BPF program over seccomp_data: number at 0, architecture at 4, arguments from 16.
 
-    Each instruction: code, jump if true, jump if false (in instructions to skip), constant.
+    Each instruction: code, jump if true, jump if false (in instructions to skip), constant. Let
+    through by their first argument: `clone` for threads, `prlimit` of oneself, `prctl` but for the
+    signal that ends a desk with its judge.
     """
     load, equal, at_least, bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, kill, no, absent = 0x7FFF0000, 0x80000000, 0x50000 | _EPERM, 0x50000 | _ENOSYS
+
+    def argument(number: int, test: int, value: int, then: int, otherwise: int) -> list:
+        return [
+            (equal, 0, 4, number),
+            (load, 0, 0, 16),
+            (test, 1, 0, value),
+            (answer, 0, 0, otherwise),
+            (answer, 0, 0, then),
+        ]
+
     return [
         (load, 0, 0, 4),
-        (equal, 1, 0, architecture),
+        (equal, 1, 0, calls.architecture),
         (answer, 0, 0, kill),
         (load, 0, 0, 0),
         (at_least, 0, 1, 0x40000000),  # x32, the other way to call an x86-64 kernel
         (answer, 0, 0, kill),
         (equal, 0, 1, _CLONE3),
         (answer, 0, 0, absent),  # whose flags a filter cannot see: libraries then take `clone`
-        *(
-            (i, *rest)
-            for number in denied
-            for i, *rest in [(equal, 0, 1, number), (answer, 0, 0, no)]
-        ),
-        (equal, 0, 3, clone),
-        (load, 0, 0, 16),
-        (bits, 1, 0, _CLONE_THREAD),
-        (answer, 0, 0, no),
+        *(step for n in calls.denied for step in [(equal, 0, 1, n), (answer, 0, 0, no)]),
+        *argument(calls.clone, bits, _CLONE_THREAD, then=allow, otherwise=no),
+        *argument(calls.prlimit, equal, 0, then=allow, otherwise=no),
+        *argument(calls.prctl, equal, _PR_SET_PDEATHSIG, then=no, otherwise=allow),
         (answer, 0, 0, allow),
     ]

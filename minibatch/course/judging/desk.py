@@ -1,11 +1,14 @@
 """The learner's side: a process that reads one exercise file and does what the judge asks with it.
 
-    python -m minibatch.course.judging.desk '{"file": …, "readable": […], …}'
+    python -m minibatch.course.judging.desk
 
-Requests come on standard input and answers go to standard output, one line of JSON each; what the
-learner's code prints goes to standard error. The file is read once the limits are in place.
+Its settings, then requests come on standard input and answers go to standard output, one line of
+JSON each; what the learner's code prints goes to standard error. This program, and all it needs,
+comes from the course's own minibatch: whatever a learner wrote is read once the limits are in
+place, an edited minibatch included, which then takes the place of the course's.
 
-Before changing this file: everything a judge learns from here may be a lie. Checks belong there.
+Before changing this file: once the file is read, everything a judge learns from here may be a lie.
+Checks belong there. Only what `do_shut_in` answers is true: nothing of the learner's has run then.
 """
 
 from __future__ import annotations
@@ -36,16 +39,17 @@ OF_A_POLICY = ("policy", "add", "plan", "lead", "update", "abort", "records")
 class Desk:
     """One learner's file, and the policy made from it."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self.path = Path(settings["file"])
-        self.settings = settings
+    def __init__(self) -> None:
         self.module: ModuleType | None = None
         self._policy: PolicyDesk | None = None
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         self._requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
         os.dup2(2, 1)
+        sys.stdout.reconfigure(line_buffering=True)  # a desk may be ended between two lines
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
+        self.settings: dict[str, Any] = json.loads(self._requests.readline())
+        self.path = Path(self.settings["file"])
 
     def serve(self) -> None:
         """Answer until the judge hangs up."""
@@ -79,15 +83,22 @@ class Desk:
 
     # What the judge may ask for ------------------------------------------------------------------
 
-    def do_open(self) -> None:
-        """Put the limits in place, then read the file."""
+    def do_shut_in(self) -> list[str]:
+        """Put the limits in place; returns what of the seal holds, if one was asked for."""
         settings = self.settings
-        confinement.limit(settings["memory_bytes"])
-        if settings["sealed"]:
-            tempfile.tempdir = str(Path.cwd())  # libraries ask; it need not be writable
-            ctypes.util.find_library = lambda name: None  # it runs compilers, which no desk may
-            confinement.seal(settings["readable"])
+        confinement.limit(settings["memory_bytes"], settings["seconds"])
         sys.meta_path.insert(0, Withheld(settings["withheld"]))
+        if not settings["seal"]:
+            return []
+        tempfile.tempdir = str(Path.cwd())
+        ctypes.util.find_library = lambda name: None  # it runs compilers, which no desk may
+        return confinement.seal(**settings["seal"])
+
+    def do_open(self) -> None:
+        """Read the file."""
+        if self.settings["package"]:
+            _leave_the_course_s_own()
+            sys.path.insert(0, self.settings["package"])
         sys.path.insert(0, str(self.path.parent))
         spec = importlib.util.spec_from_file_location(MODULE, self.path)
         self.module = importlib.util.module_from_spec(spec)
@@ -133,6 +144,12 @@ class Desk:
         return reply["value"]
 
 
+def _leave_the_course_s_own() -> None:
+    """What imports minibatch from now on finds the edited one; this program keeps the course's."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "minibatch"]:
+        del sys.modules[name]
+
+
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:2000]
@@ -141,5 +158,4 @@ def _text(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(1000)
-    Desk(json.loads(sys.argv[1])).serve()
+    Desk().serve()

@@ -7,10 +7,19 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one task may take. seconds: of waiting for the learner's code, over all its tests."""
+    """What one task may take, over all its tests but where a line says otherwise.
+
+    seconds: of waiting for the learner's code, and of working out what it asks for.
+    """
 
     seconds: float = 20.0
-    memory_bytes: int = 4 * 2**30
+    memory_bytes: int = 4 * 2**30  # at a time
+    printed_bytes: int = 8 * 2**20
+    line_bytes: int = 8 * 2**20  # one answer
+    answer_bytes: int = 64 * 2**20
+    num_questions: int = 5000
+    num_files: int = 500
+    files_bytes: int = 64 * 2**20
 
 
 @dataclass(slots=True)
@@ -38,6 +47,10 @@ class TimedOut(DeskError):
 
 class NotAttempted(DeskError):
     """The stub's own NotImplementedError, or a file that is not there."""
+
+
+class Unsealed(Exception):
+    """The desk was to be shut in, and this computer cannot: no verdict on the learner."""
 
 
 def told(error: object, limits: Limits) -> DeskError:

@@ -1,10 +1,13 @@
 """The line to a desk: a process, JSON there and back, and what its code prints.
 
-Nothing that the other end says or does raises anything here but the errors of `desk_errors`.
+Nothing that the other end says or does raises anything here but the errors of `desk_errors`, keeps
+the judge waiting for longer than the task's seconds, or fills its memory or its disk: `Limits`
+bounds all that is taken in, and whoever goes beyond is ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -16,10 +19,10 @@ import time
 from pathlib import Path
 
 from minibatch.course.judging.desk_errors import Died, Limits, TimedOut, told
+from minibatch.course.judging.plain_text import all_plain, plain
 
-MAX_LINE_BYTES = 16 * 2**20
-MAX_PRINTED_BYTES = 8 * 2**20
 KEPT_CHARACTERS = 4000
+_WATCH_SECONDS = 0.2
 
 
 class Line:
@@ -34,10 +37,9 @@ class Line:
         seconds_left: float,
     ) -> None:
         self.limits, self.seconds_left = limits, seconds_left
-        self.printed = ""
+        self.work = work
         self._process = subprocess.Popen(
-            [sys.executable, "-s", "-B", "-m", "minibatch.course.judging.desk"]
-            + [json.dumps(settings)],
+            [sys.executable, "-s", "-B", "-P", "-m", "minibatch.course.judging.desk"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -45,21 +47,33 @@ class Line:
             env=variables,
             start_new_session=os.name == "posix",
         )
-        self._answers: queue.Queue[bytes] = queue.Queue()
-        self._flooded = self._is_closed = False
-        for target, stream in (
-            (self._read_answers, self._process.stdout),
-            (self._read_prints, self._process.stderr),
-        ):
-            threading.Thread(target=target, args=(stream, self._answers), daemon=True).start()
+        self._answers: queue.Queue[bytes] = queue.Queue(maxsize=2)
+        self._messages: queue.Queue[bytes] = queue.Queue(maxsize=2)
+        self._printed = b""
+        self._too_much = ""  # what went beyond the limits
+        self._closed = threading.Event()
+        self._printing = threading.Thread(target=self._read_prints, daemon=True)
+        self._printing.start()
+        for work_of in (self._read_answers, self._write, self._watch):
+            threading.Thread(target=work_of, daemon=True).start()
+        self.send(settings)
+
+    @property
+    def printed(self) -> str:
+        """The start of what its code printed."""
+        return plain(self._printed.decode(errors="replace"))[:KEPT_CHARACTERS]
 
     def send(self, message: dict) -> None:
-        """A line to the desk. Raises Died."""
+        """A line to the desk. Raises TimedOut if it reads none of what was sent before."""
+        begin = time.monotonic()
         try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except (OSError, ValueError):
-            raise self._died() from None
+            data = json.dumps(message).encode() + b"\n"
+            self._messages.put(data, timeout=max(0.1, self.seconds_left))
+        except queue.Full:
+            self.close()
+            raise TimedOut("its process asks, and does not listen to the answers") from None
+        finally:
+            self.seconds_left -= time.monotonic() - begin
 
     def receive(self) -> dict:
         """The next line from the desk. Raises Died or TimedOut."""
@@ -76,7 +90,7 @@ class Line:
         try:
             message = json.loads(line)
             if isinstance(message, dict):
-                return message
+                return all_plain(message) if b"\\" in line or not line.isascii() else message
         except (ValueError, RecursionError):
             pass
         raise self._died()
@@ -87,52 +101,102 @@ class Line:
             return []
         try:
             self._process.send_signal(signal.SIGINT)
-            return told(json.loads(self._answers.get(timeout=0.5)).get("error"), self.limits).frames
+            answer = all_plain(json.loads(self._answers.get(timeout=0.5)))
+            return told(answer.get("error"), self.limits).frames
         except (queue.Empty, ValueError, RecursionError, AttributeError):
             return []
 
     def _died(self) -> Died:
-        process, flooded = self._process, self._flooded
         try:
-            status = process.wait(timeout=0.5)
+            status = self._process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
             status = None
         self.close()
-        if flooded:
-            return Died(
-                f"it printed more than {MAX_PRINTED_BYTES // 2**20} MB; leave the prints out"
-            )
+        if self._too_much:
+            return Died(self._too_much)
         if status is None:
             return Died("its process stopped answering as it should")
+        if status == -getattr(signal, "SIGXCPU", 0):
+            return Died("it used up the processor time of this task")
         if status < 0:
             return Died(f"its process crashed ({_signal_name(-status)})")
         return Died(f"its process ended by itself, with exit status {status}")
 
     def close(self) -> None:
         """End the desk and whatever it started in its group."""
-        if not self._is_closed:  # once: its number may be another process's by now
-            self._is_closed = True
+        if not self._closed.is_set():  # once: its number may be another process's by now
+            self._closed.set()
             _end(self._process)
+            self._printing.join(1)  # the last that it printed is still under way
 
-    # Listening -----------------------------------------------------------------------------------
+    # Each in a thread of its own -----------------------------------------------------------------
 
-    @staticmethod
-    def _read_answers(stream: object, answers: queue.Queue) -> None:
-        while line := stream.readline(MAX_LINE_BYTES):
-            answers.put(line)
-        answers.put(b"")  # the end: no JSON
-
-    def _read_prints(self, stream: object, answers: queue.Queue) -> None:
+    def _read_answers(self) -> None:
         size = 0
-        while chunk := stream.read1(65536):
-            if len(self.printed) < KEPT_CHARACTERS:
-                text = chunk.decode(errors="replace")
-                self.printed += text[: KEPT_CHARACTERS - len(self.printed)]
-            size += len(chunk)
-            if size > MAX_PRINTED_BYTES:
-                self._flooded = True
-                answers.put(b"")
+        while line := self._process.stdout.readline(self.limits.line_bytes):
+            size += len(line)
+            if size > self.limits.answer_bytes:
+                self._stop(f"its answers have more than {self.limits.answer_bytes // 2**20} MB")
                 break
+            if not self._hand_over(line):
+                return
+        self._hand_over(b"")  # the end: no JSON
+
+    def _hand_over(self, line: bytes) -> bool:
+        """Put it where `receive` finds it; whether somebody may still ask."""
+        while not self._closed.is_set():
+            try:
+                self._answers.put(line, timeout=_WATCH_SECONDS)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def _read_prints(self) -> None:
+        size, most = 0, self.limits.printed_bytes
+        while chunk := self._process.stderr.read1(65536):
+            self._printed += chunk[: max(0, 4 * KEPT_CHARACTERS - len(self._printed))]
+            size += len(chunk)
+            if size > most:
+                self._stop(f"it printed more than {most // 2**20} MB; leave the prints out")
+                break
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # it is gone: the end of its answers tells
+            while not self._closed.is_set():
+                with contextlib.suppress(queue.Empty):
+                    self._process.stdin.write(self._messages.get(timeout=_WATCH_SECONDS))
+                    self._process.stdin.flush()
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.close()
+
+    def _watch(self) -> None:
+        """Files: no system's own limit counts how many a process writes."""
+        while not self._closed.wait(_WATCH_SECONDS):
+            if _is_more(self.work, self.limits.num_files, self.limits.files_bytes):
+                self._stop(
+                    f"it wrote more than {self.limits.num_files:,} files or "
+                    f"{self.limits.files_bytes // 2**20} MB"
+                )
+
+    def _stop(self, why: str) -> None:
+        self._too_much = self._too_much or why
+        self._process.kill()
+
+
+def _is_more(folder: Path, num_files: int, most_bytes: int) -> bool:
+    """Whether `folder` holds more than that; looks at no more than it has to."""
+    count = size = 0
+    for where, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            count += 1
+            try:
+                size += os.lstat(os.path.join(where, name)).st_size
+            except OSError:
+                continue  # gone meanwhile, or too deep to be told
+            if count > num_files or size > most_bytes:
+                return True
+    return False
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -145,7 +209,6 @@ def _end(process: subprocess.Popen) -> None:
     except (ProcessLookupError, PermissionError):
         process.kill()
     process.wait()
-    process.stdin.close() if not process.stdin.closed else None
 
 
 def _signal_name(number: int) -> str:

@@ -6,13 +6,12 @@ A grader is a test with a mark that says which task it judges and what it is wor
     def test_a_free_slot_never_waits(student): ...
 
 and one fixture, `student`: the task's file on a desk. This process imports no learner's code, so
-its report can be trusted. pytest loads this by the entry point in pyproject.toml or from
+what it tells can be trusted. pytest loads this by the entry point in pyproject.toml or from
 tests/conftest.py, whichever comes first.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -28,6 +27,7 @@ from minibatch.course.judging.desk_errors import (
     NotAttempted,
     Raised,
     TimedOut,
+    Unsealed,
 )
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import (
@@ -35,9 +35,9 @@ from minibatch.course.judging.verdict import (
     NOT_ATTEMPTED,
     PASSED,
     TIMED_OUT,
+    UNSEALED,
     WRONG,
     TestResult,
-    Verdict,
     Wrong,
 )
 
@@ -64,8 +64,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--task", action="append", metavar="ID", help="judge only this task, e.g. 4.1")
     group.addoption("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, as well")
-    group.addoption("--sealed", action="store_true", help="shut the desks in (code of strangers)")
-    group.addoption("--report", type=Path, metavar="FILE", help="write the verdicts there, as JSON")
+    group.addoption(
+        "--sealed",
+        action="store_true",
+        default=None,
+        help="shut the desks in or judge nothing; default: as far as this computer can",
+    )
+    group.addoption(
+        "--unsealed", action="store_false", dest="sealed", help="leave them open: your own code"
+    )
     group.addoption("--seed", type=int, help="of the random cases; printed where one fails")
     group.addoption("--seconds", type=float, default=20.0, help="for each task; default: 20")
     group.addoption(
@@ -84,11 +91,12 @@ class Judging:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.results: dict[str, list[TestResult]] = {}
         self.desks: dict[str, Student] = {}
         self.timed_out: list[str] = []
+        self.hidden: set[str] = set()  # tasks of which a hidden test has begun
         self._tasks: dict[str, Task] | None = None
-        self.printed: dict[str, str] = {}
+        self._printed: dict[str, str] = {}  # before the first hidden test
+        self._tell = getattr(config, "tell_verdict", lambda task_id, results, printed: None)
 
     @property
     def tasks(self) -> dict[str, Task]:
@@ -97,7 +105,8 @@ class Judging:
         return self._tasks
 
     def desk(self, task_id: str, withheld: dict[str, str]) -> Student:
-        """The task's desk; the one of the task before is closed."""
+        """The task's desk; the one before is closed. A hidden test finds a desk that has heard
+        nothing yet, and what is printed there stays there."""
         if task_id not in self.desks:
             self.close()
             self.desks[task_id] = Student(
@@ -111,16 +120,19 @@ class Judging:
 
     def close(self) -> None:
         for task_id, desk in self.desks.items():
-            self.printed[task_id] = desk.printed
             desk.close()
+            self._printed.setdefault(task_id, desk.printed)
 
-    def verdicts(self) -> list[Verdict]:
-        found = []
-        for task_id, results in self.results.items():
-            task = self.tasks[task_id]
-            printed = self.printed.get(task_id, "")
-            found.append(Verdict(task_id, task.title, task.stem, results, printed))
-        return found
+    def note(self, task_id: str, result: TestResult) -> None:
+        """Pass a result on as soon as it is known."""
+        if result.outcome == TIMED_OUT and task_id not in self.timed_out:
+            self.timed_out.append(task_id)
+        self._tell(task_id, [asdict(result)], "")
+
+    def end(self) -> None:
+        self.close()
+        for task_id, printed in self._printed.items():
+            self._tell(task_id, [], printed)
 
 
 @pytest.fixture
@@ -135,6 +147,9 @@ def student(request: pytest.FixtureRequest) -> Student:
         endless = ", ".join(judging.timed_out[:most])
         raise TimedOut(f"not judged: {most} tasks before it never ended ({endless})")
     withheld = getattr(request.module, "WITHHELD", {}).get(marker.args[0], {})
+    if _is_hidden(request.node) and marker.args[0] not in judging.hidden:
+        judging.hidden.add(marker.args[0])
+        judging.close()
     return judging.desk(marker.args[0], withheld)
 
 
@@ -149,13 +164,14 @@ def rng(request: pytest.FixtureRequest) -> random.Random:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the tasks that were asked for."""
+    """Keep the tests of the tasks that were asked for, a teacher's own after all others."""
     wanted = config.getoption("task")
-    if not wanted:
-        return
-    chosen = [item for item in items if _task_id(item) in wanted]
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = chosen
+    if wanted:
+        chosen = [item for item in items if _task_id(item) in wanted]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+    if config.getoption("hidden") is not None:
+        items.sort(key=_is_hidden)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -166,11 +182,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
     failed = call.excinfo is not None and call.when in ("setup", "call")
     if task_id is None or not (failed or call.when == "call"):
         return
-    judging = item.config.stash[_KEY]
-    result = _result(item, call, task_id)
-    if result.outcome == TIMED_OUT and task_id not in judging.timed_out:
-        judging.timed_out.append(task_id)
-    judging.results.setdefault(task_id, []).append(result)
+    result = _result(item, call)
+    item.config.stash[_KEY].note(task_id, result)
     if failed and not isinstance(call.excinfo.value, Wrong | DeskError | AssertionError):
         return  # a fault of the grader's own: pytest's long report
     if failed:
@@ -178,15 +191,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
         report.longrepr = f"Exercise {task_id}, {result.outcome}: {result.sentence}"
 
 
-def _result(item: pytest.Item, call: pytest.CallInfo, task_id: str) -> TestResult:
+def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
     marker = item.get_closest_marker("task")
-    hidden_folder = item.config.getoption("hidden")
     result = TestResult(
         name=item.name,
         statement=item.name.partition("[")[0].removeprefix("test_").replace("_", " "),
         points=marker.kwargs.get("points", 1),
         outcome=PASSED,
-        hidden=hidden_folder is not None and item.path.is_relative_to(hidden_folder.resolve()),
+        hidden=_is_hidden(item),
     )
     if call.excinfo is None:
         return result
@@ -194,6 +206,8 @@ def _result(item: pytest.Item, call: pytest.CallInfo, task_id: str) -> TestResul
     kinds = [kind for kind in _OUTCOMES if isinstance(error, kind)]
     result.outcome = _OUTCOMES[kinds[0]] if kinds else ERROR
     result.sentence = str(error) if kinds else f"the grader itself failed: {error!r:.300}"
+    if isinstance(error, Unsealed):
+        result.name, result.sentence = UNSEALED, str(error)
     if isinstance(error, DeskError):
         result.frames = error.frames
     if isinstance(error, Wrong):
@@ -210,13 +224,13 @@ def _task_id(item: pytest.Item) -> str | None:
     return marker.args[0] if marker else None
 
 
+def _is_hidden(item: pytest.Item) -> bool:
+    folder = item.config.getoption("hidden")
+    return folder is not None and item.path.is_relative_to(folder.resolve())
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Close the desks, and write the report."""
+    """Close the desks, and tell what was printed there."""
     judging = session.config.stash.get(_KEY, None)
-    if judging is None:
-        return
-    judging.close()
-    path = session.config.getoption("report")
-    if path is not None:
-        data = [verdict.to_dict() for verdict in judging.verdicts()]
-        path.write_text(json.dumps(data), encoding="utf-8")
+    if judging is not None:
+        judging.end()

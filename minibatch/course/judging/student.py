@@ -10,28 +10,40 @@ says or does can raise anything else.
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
-from minibatch.course.judging.desk_errors import Died, Limits, NotAttempted, TimedOut, told
+from minibatch.course.judging.confinement import NEEDED
+from minibatch.course.judging.desk_errors import (
+    Died,
+    Limits,
+    NotAttempted,
+    TimedOut,
+    Unsealed,
+    told,
+)
+from minibatch.course.judging.edits import copy_package, edited
 from minibatch.course.judging.line import Line
 from minibatch.course.judging.surroundings import (
-    apply_patch,
-    copy_package,
     copy_submission,
-    restore_package,
+    module_file,
+    remove,
     variables,
+    without,
 )
 from minibatch.course.judging.values import pack, unpack
+from minibatch.course.judging.withheld import replacement
 from minibatch.course.setup import ROOT
 
 
 class Student:
     """One task of one submission.
 
-    folder: the submission, with files called as in exercises/. sealed: shut the desk in, as code of
-    strangers wants it. withheld: modules that the desk gets placeholders for, with their class.
+    folder: the submission, with files called as in exercises/. sealed: shut the desk in, or judge
+    nothing; None shuts it in as far as this computer can. withheld: modules that hold the answer,
+    and what of them the desk gets a placeholder for (withheld.py).
     """
 
     def __init__(
@@ -39,17 +51,18 @@ class Student:
         folder: Path,
         task: Task,
         *,
-        sealed: bool = False,
+        sealed: bool | None = None,
         limits: Limits | None = None,
-        withheld: dict[str, str] | None = None,
+        withheld: dict[str, str | list[str]] | None = None,
     ) -> None:
         self.folder, self.task, self.sealed = folder.resolve(), task, sealed
         self.limits, self.withheld = limits or Limits(), withheld or {}
         self._printed = ""  # by the desk that was closed last
         self._seconds_used = 0.0
         self._line: Line | None = None
-        self._temporary: tempfile.TemporaryDirectory | None = None
+        self._room: Path | None = None
         self._models: list[object] = []
+        self._num_questions = 0
 
     # What graders use ----------------------------------------------------------------------------
 
@@ -90,9 +103,9 @@ class Student:
             self._printed = self._line.printed
             self._seconds_used = self.limits.seconds - self._line.seconds_left
             self._line = None
-        if self._temporary is not None:
-            self._temporary.cleanup()
-            self._temporary = None
+        if self._room is not None:
+            remove(self._room)
+            self._room = None
 
     # The process ---------------------------------------------------------------------------------
 
@@ -102,48 +115,53 @@ class Student:
         path = self.folder / self.task.file_name
         if not path.is_file():
             raise NotAttempted(f"there is no {self.task.file_name}")
-        self._temporary = tempfile.TemporaryDirectory(
-            prefix="minibatch-desk-", ignore_cleanup_errors=True
-        )
-        room = Path(self._temporary.name).resolve()
-        package_root = self._package(room)
-        work = room / "work"
+        self._room = Path(tempfile.mkdtemp(prefix="minibatch-desk-")).resolve()
+        work, package = self._room / "work", self._package(self._room)
         work.mkdir()
-        if self.sealed:  # it may read its submission, but not where the teacher keeps it
-            copy = room / "submission"
-            copy_submission(self.folder, copy)
-            path = copy / path.name
+        if self.sealed is not False:  # it may read its submission, not where the teacher keeps it
+            copy_submission(self.folder, self._room / "submission")
+            path = self._room / "submission" / path.name
+        files = {name: module_file(name) for name in self.withheld}
         settings = {
             "file": str(path),
             "memory_bytes": self.limits.memory_bytes,
-            "sealed": self.sealed,
-            "readable": [str(package_root), str(path.parent), str(work)],
-            "withheld": self.withheld,
+            "seconds": self.limits.seconds,
+            "package": str(package) if package else "",
+            "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
+            "seal": self._seal(path.parent, package, work, set(files.values())),
         }
-        self._line = Line(
-            settings,
-            work,
-            variables(package_root, work),
-            self.limits,
-            self.limits.seconds - self._seconds_used,
-        )
+        seconds_left = self.limits.seconds - self._seconds_used
+        self._line = Line(settings, work, variables(work), self.limits, seconds_left)
+        holds = self._ask("shut_in", {})
+        missing = [part for part in NEEDED if part not in holds]
+        if self.sealed and missing:
+            raise Unsealed(
+                f"this computer cannot shut submissions in: no {' and no '.join(missing)}"
+            )
         self._ask("open", {})
 
-    def _package(self, room: Path) -> Path:
-        """The folder to import minibatch from: the checkout itself, or a copy that was changed."""
-        patch = self.folder / PATCH
-        patched = self.task.changes_minibatch and patch.is_file()
-        if self.task.changes_minibatch and not patched and self.folder != exercises_folder():
-            raise NotAttempted(f"there is no {PATCH}")
-        if not patched and not self.sealed:
-            return ROOT
+    def _seal(self, submission: Path, package: Path | None, work: Path, hidden: set[Path]) -> dict:
+        """What `confinement.seal` is told; {} if nothing is to be sealed."""
+        if self.sealed is False:
+            return {}
+        readable, listable = without(ROOT / "minibatch", hidden)
+        readable += [submission, *([package] if package else [])]
+        return {
+            "readable": list(map(str, readable)),
+            "listable": list(map(str, listable)),
+            "own": str(work),
+        }
+
+    def _package(self, room: Path) -> Path | None:
+        """The folder to import an edited minibatch from; None is the course's own, as it is now."""
+        if not self.task.changes_minibatch or self.folder == exercises_folder():
+            return None
         copy = room / "package"
-        withheld = {Path(*name.split(".")).with_suffix(".py") for name in self.withheld}
-        copy_package(copy, withheld)
-        if patched and not apply_patch(patch, copy):
-            restore_package(copy)  # the checkout has edits of its own: start from the last commit
-            if not apply_patch(patch, copy):
-                raise Died(f"{PATCH} does not apply to this minibatch")
+        copy_package(copy)
+        if not edited(self.folder, copy, self.task.may_change):
+            raise NotAttempted(
+                f"there is no {PATCH} that edits {' or '.join(self.task.may_change)}"
+            )
         return copy
 
     def _ask(self, what: str, details: dict) -> object:
@@ -163,11 +181,17 @@ class Student:
 
     def _answer(self, question: object) -> dict:
         """Do what the desk asks in the middle of an answer: a forward pass of a stand-in model."""
+        self._num_questions += 1
+        if self._num_questions > self.limits.num_questions:
+            raise Died(f"it asked the model more than {self.limits.num_questions:,} times")
+        begin = time.monotonic()
         try:
             model = self._models[question["model"]]
             return {"value": model(question)}
         except Exception as error:  # wrong shapes, wrong kinds: the learner's to hear
             return {"error": f"{type(error).__name__}: {error}"[:1000]}
+        finally:
+            self._line.seconds_left -= time.monotonic() - begin
 
     def _pack(self, value: object) -> object:
         if isinstance(value, Callable):

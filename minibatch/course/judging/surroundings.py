@@ -1,26 +1,30 @@
-"""What a desk finds around it: its environment, a copy of minibatch, a copy of the submission."""
+"""What a desk finds around it: its environment, what of minibatch it may read, the submission."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 from minibatch.course.setup import ROOT
 
+MOST_FILE_BYTES = 2**20  # a person's file has some kilobytes
+_PYTHON_FILE = re.compile(r"[A-Za-z_]\w*\.py")
 
-def variables(package_root: Path, home: Path) -> dict[str, str]:
+
+def variables(home: Path) -> dict[str, str]:
     """The desk's environment: nothing of ours but what a Python needs to start."""
     kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
+    own = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR", "NUMBA_CACHE_DIR")
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},
-        "PYTHONPATH": str(package_root),
+        **dict.fromkeys(own, str(home)),
+        "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONIOENCODING": "utf-8",
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "TORCHINDUCTOR_CACHE_DIR": str(home),  # torch makes this folder if it has to, and cannot
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
+        "MPLBACKEND": "agg",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "NUMBA_NUM_THREADS": "1",
@@ -30,42 +34,43 @@ def variables(package_root: Path, home: Path) -> dict[str, str]:
     }
 
 
-def copy_package(copy: Path, withheld: set[Path]) -> None:
-    """minibatch/ as it is now, without the weights."""
-    for path in (ROOT / "minibatch").rglob("*.py"):
-        name = path.relative_to(ROOT)
-        if "__pycache__" not in name.parts and name not in withheld:
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy / name)
+def module_file(name: str) -> Path:
+    """Where a module of minibatch is written."""
+    return ROOT.joinpath(*name.split(".")).with_suffix(".py")
 
 
-def restore_package(copy: Path) -> None:
-    """Its files as of the last commit, where there is one."""
-    for path in copy.rglob("*.py"):
-        name = path.relative_to(copy).as_posix()
-        shown = subprocess.run(
-            ["git", "-C", str(ROOT), "show", f"HEAD:{name}"], capture_output=True
-        )
-        if shown.returncode == 0:
-            path.write_bytes(shown.stdout)
+def without(folder: Path, hidden: set[Path]) -> tuple[list[Path], list[Path]]:
+    """What to read of a folder so that the hidden modules are not read, compiled ones included:
+    files and folders, and folders of which only the names are to be seen."""
+    if not any(path.is_relative_to(folder) for path in hidden):
+        is_hidden = folder.name == "__pycache__" and any(p.parent == folder.parent for p in hidden)
+        if not is_hidden:
+            return [folder], []
+    readable: list[Path] = []
+    listable = [folder]
+    for path in folder.iterdir():
+        source = path.parent.parent if folder.name == "__pycache__" else path.parent
+        if path.is_dir():
+            more, names = without(path, hidden)
+            readable += more
+            listable += names
+        elif source / f"{path.name.partition('.')[0]}.py" not in hidden:
+            readable.append(path)
+    return readable, listable
 
 
-def copy_submission(folder: Path, copy: Path, most_bytes: int = 2**20) -> None:
-    """The exercise files alone: no links, nothing larger than a person writes."""
+def copy_submission(folder: Path, copy: Path) -> None:
+    """Its Python files alone: no links, nothing larger than a person writes."""
     copy.mkdir()
     for path in sorted(folder.glob("*.py")):
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= most_bytes:
+        is_wanted = _PYTHON_FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+        if is_wanted and path.stat().st_size <= MOST_FILE_BYTES:
             shutil.copyfile(path, copy / path.name)
 
 
-def apply_patch(patch: Path, package_root: Path) -> bool:
-    """Apply a submission's edits to a copy of minibatch, all or none; what lies beyond is left out.
-
-    Returns whether they fit.
-    """
-    command = ["git", "apply", "--whitespace=nowarn", "--include=minibatch/*", str(patch)]
-    variables = {**os.environ, "GIT_CEILING_DIRECTORIES": str(package_root.parent)}
-    done = subprocess.run(
-        command, cwd=package_root, env=variables, capture_output=True, text=True, timeout=60
-    )
-    return done.returncode == 0
+def remove(folder: Path) -> None:
+    """A folder in which a stranger may have written, folders within folders a thousand deep."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:
+        subprocess.run(["rm", "-rf", str(folder)], check=False)

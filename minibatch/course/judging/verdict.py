@@ -9,6 +9,9 @@ ERROR, TIMED_OUT = "error", "timed out"
 SYMBOLS = {PASSED: "✓", WRONG: "✗", NOT_ATTEMPTED: "○", ERROR: "!", TIMED_OUT: "⧖"}
 
 
+UNSEALED = "unsealed"  # in place of a test's name: nothing was judged, since nothing held
+
+
 class Wrong(AssertionError):
     """The answer is not right. `sentence` names the likely misconception, to the learner.
 

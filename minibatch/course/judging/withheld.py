@@ -1,34 +1,59 @@
-"""Modules that hold the answer to the task at hand, replaced by ones that say so."""
+"""Modules that hold the answer to the task at hand, replaced before the learner's file is read.
+
+The judge makes the replacements and the desk imports them: of a policy's module nothing is left but
+a class that says so, and of a module that is needed otherwise, methods are cut out.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.util
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+_PLACEHOLDER = """\
+class {name}:
+    def __init__(self, *args, **kwargs):
+        raise TypeError(_SENTENCE)
+
+    def __init_subclass__(cls, **kwargs):
+        raise TypeError(_SENTENCE)
+
+
+_SENTENCE = "mb.{name} is what this exercise asks for; write your own, on mb.Scheduler"
+"""
+_CUT = "raise NotImplementedError('that method of mb.{} is what you are writing')"
+
+
+def replacement(path: Path, answer: str | list[str]) -> str:
+    """The source of a stand-in for the module at `path`.
+
+    answer: the class that it defines, or methods of its classes, ["Scheduler.update", …].
+    """
+    if isinstance(answer, str):
+        return _PLACEHOLDER.format(name=answer)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for owner in tree.body:
+        for method in getattr(owner, "body", []):
+            name = f"{getattr(owner, 'name', '')}.{getattr(method, 'name', '')}"
+            if name in answer:
+                method.body = ast.parse(_CUT.format(owner.name)).body
+    return ast.unparse(tree)
+
 
 class Withheld(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Modules that hold the answer to the task at hand, replaced by ones that say so."""
+    """Imports modules from the sources it was given: {"minibatch.schedulers.static": "class …"}."""
 
-    def __init__(self, withheld: dict[str, str]) -> None:
-        self.withheld = withheld  # module -> the class it defines
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
-        if name in self.withheld:
+        if name in self.sources:
             return importlib.util.spec_from_loader(name, self)
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        setattr(
-            module, self.withheld[module.__name__], _placeholder(self.withheld[module.__name__])
-        )
-
-
-def _placeholder(name: str) -> type:
-    sentence = f"mb.{name} is what this exercise asks for; write your own, on mb.Scheduler"
-
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise TypeError(sentence)
-
-    return type(name, (), {"__init_subclass__": classmethod(refuse), "__init__": refuse})
+        name = module.__name__
+        exec(compile(self.sources[name], f"<{name}, without the answer>", "exec"), vars(module))

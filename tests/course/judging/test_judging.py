@@ -4,8 +4,11 @@ import contextlib
 import json
 import os
 import random
+import resource
+import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from hypothesis import strategies as st
 import minibatch as mb
 from minibatch.course.exercises import source
 from minibatch.course.judging import confinement
+from minibatch.course.judging import student as student_module
 from minibatch.course.judging.books import Pool
 from minibatch.course.judging.desk_errors import (
     DeskError,
@@ -23,6 +27,7 @@ from minibatch.course.judging.desk_errors import (
     NotAttempted,
     Raised,
     TimedOut,
+    Unsealed,
 )
 from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
 from minibatch.course.judging.student import Student
@@ -33,7 +38,7 @@ from minibatch.course.setup import ROOT
 TASK = source.Task("3.1", "When is a batch ready", "ex03_dynamic_batching", solution="x")
 
 SEALED = pytest.mark.skipif(
-    set(confinement.what_holds()) != set(confinement.SEAL),
+    bool(confinement.missing()),
     reason="this computer cannot seal a desk (Linux with Landlock and seccomp can)",
 )
 
@@ -185,7 +190,6 @@ ATTACKS = {
     "lists the tests": f"__import__('os').listdir({str(ROOT / 'tests')!r})",
     "reads a password file": "open('/etc/passwd').read()",
     "reads the judge's memory": "open(f'/proc/{os.getppid()}/mem', 'rb').read(1)",
-    "writes beside itself": "open('x', 'w')",
     "writes in the temporary folder": "open('/tmp/minibatch-trace', 'w')",
     "changes a mode": f"os.chmod({str(ROOT / 'README.md')!r}, 0o777)",
     "changes a time": f"os.utime({str(ROOT / 'README.md')!r})",
@@ -200,16 +204,28 @@ ATTACKS = {
     "kills the judge": "os.kill(os.getppid(), 9)",
     "traces the judge": "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) + 1 or q",
     "mounts": "ctypes.CDLL(None).mount(b'/', b'/', b'none', 4096, None) + 1 or q",
+    "takes the judge's memory": "resource.prlimit(os.getppid(), resource.RLIMIT_AS, (1, 1))",
+    "raises its own limits": "resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))",
+    "ties the judge to one core": "os.sched_setaffinity(os.getppid(), {0})",
+    "puts itself first": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+    "has memory that nobody counts": "os.memfd_create('x')",
+    "shares memory": "ctypes.CDLL(None).shmget(0, 4096, 0o1600) + 1 or q",
+    "outlives its judge": "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) + 1 or q",
+    "writes in the submission": "open(__file__, 'a')",
+    "changes what others import": "open(__import__('minibatch').__file__, 'a')",
+    "looks into the judge's room": "os.listdir(pathlib.Path(__file__).parents[2])",
 }
 
 
 @SEALED
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_sealed_desk_refuses(desk, name, tmp_path):
-    """Every attack raises (the last two call C, which answers −1: `q` is then a NameError)."""
+    """Every attack raises (some call C, which answers −1: `q` is then a NameError)."""
     before = (ROOT / "README.md").stat()
-    code = "import ctypes, os, socket, subprocess\ndef f():\n    " + ATTACKS[name]
-    with pytest.raises(Raised, match="PermissionError|OSError|FileNotFoundError|NameError"):
+    code = (
+        "import ctypes, os, pathlib, resource, socket, subprocess\ndef f():\n    " + ATTACKS[name]
+    )
+    with pytest.raises(Raised, match="PermissionError|OSError|ValueError|NameError"):
         desk(code, sealed=True).call("f")
     after = (ROOT / "README.md").stat()
     assert (before.st_mode, before.st_mtime, before.st_size) == (
@@ -218,6 +234,65 @@ def test_a_sealed_desk_refuses(desk, name, tmp_path):
         after.st_size,
     )
     assert not Path("/tmp/minibatch-trace").exists()
+
+
+@SEALED
+def test_a_sealed_desk_ends_with_its_judge(tmp_path):
+    """Killed in the midst of an endless loop, a judge leaves no process behind."""
+    (tmp_path / TASK.file_name).write_text(
+        "import os\nprint(os.getpid(), flush=True)\nwhile True: pass\n"
+    )
+    program = (
+        "import sys, pathlib, threading, time\n"
+        "from minibatch.course.judging.student import Student\n"
+        "from minibatch.course.exercises.source import Task\n"
+        f"task = Task(*{(TASK.id, TASK.title, TASK.stem)})\n"
+        f"student = Student(pathlib.Path({str(tmp_path)!r}), task)\n"
+        "def tell():\n"
+        "    while not student.printed.strip(): time.sleep(0.05)\n"
+        "    print(student.printed, flush=True)\n"
+        "threading.Thread(target=tell, daemon=True).start()\n"
+        "student.ask('call', name='f', args=[], kwargs={})"
+    )
+    judge = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE)
+    desk = int(judge.stdout.readline())
+    judge.kill()
+    judge.wait()
+    for _ in range(100):
+        if not Path(f"/proc/{desk}").exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError("the desk goes on without its judge")
+
+
+@SEALED
+def test_where_nothing_holds_nothing_is_judged(desk, monkeypatch):
+    monkeypatch.setattr(student_module, "NEEDED", ("a moat",))
+    with pytest.raises(Unsealed, match="cannot shut submissions in: no a moat"):
+        desk("def f(): return 1", sealed=True).call("f")
+    assert desk("def f(): return 1", sealed=None).call("f") == 1
+
+
+@SEALED
+def test_what_an_exercise_file_may_do_it_may_do_sealed(desk):
+    """So that what `check` says at home is what the class says."""
+    code = """
+    from pathlib import Path
+    import matplotlib.pyplot as plt
+    import minibatch as mb
+
+    Path("notes.txt").write_text("mine")
+    model = mb.load_model()
+    fig, ax = plt.subplots()
+    ax.set_title("what it says")
+    fig.savefig("figure.png")
+
+    def f():
+        engine = mb.Engine(model, mb.Continuous(2))
+        (done,) = engine.run([mb.Request(model.chat("Hello."), max_tokens=3)])
+        return len(done.token_ids), Path("notes.txt").read_text()
+    """
+    assert desk(code, sealed=True, seconds=120, memory_gb=6).call("f") == (3, "mine")
 
 
 @SEALED
@@ -235,6 +310,65 @@ def test_a_sealed_desk_still_has_torch_threads_and_minibatch(desk):
         return seen, float(torch.ones(3).sum()), mb.Static.__name__
     """
     assert desk(code, sealed=True, seconds=30, memory_gb=4).call("f") == ([1], 3.0, "Static")
+
+
+# What it may take ---------------------------------------------------------------------------------
+
+TOO_MUCH = {
+    "files": ("for n in range(10**6): open(f'{n}', 'w')", "more than 500 files"),
+    "bytes": ("for n in range(99): open(f'{n}', 'wb').write(bytes(2**23))", "or 64 MB"),
+    "folders": (
+        "for n in range(10**6):\n        os.mkdir('x')\n        os.chdir('x')",
+        "more than 500 files",
+    ),
+    "questions": ("while True: os.write(OUT, ASK)\n", "does not listen"),
+    "an endless line": ("while True: os.write(OUT, b'x' * 2**16)", ""),
+    "processor time": (
+        "for _ in range(9): threading.Thread(target=spin).start()\n    spin()",
+        "",
+    ),
+}
+
+
+@SEALED
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_who_takes_too_much_is_ended_in_time(desk, name):
+    body, says = TOO_MUCH[name]
+    code = 'import os, threading\nOUT, ASK = 3, b\'{"ask": {"model": 0}}\\n\'\n'
+    code += "def spin():\n    while True: pass\n"
+    student = desk(f"{code}def f():\n    {body}\n", sealed=True, seconds=4)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.monotonic()
+    with pytest.raises(DeskError) as raised:
+        student.call("f")
+    room = student._room
+    student.close()
+    assert says in str(raised.value)
+    assert time.monotonic() - begin < 12
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200 * 1024  # KiB
+    assert room is None or not room.exists()
+
+
+def test_what_is_printed_last_is_read(desk):
+    student = desk("def f():\n    print('a few words')\n    import os; os._exit(1)")
+    with pytest.raises(Died):
+        student.call("f")
+    assert student.printed == "a few words\n"
+
+
+UNFIT = ["half a character \ud800", "\x1b[2J\x1b]0;title\x07", "turned \u202e round", "a\x00b"]
+
+
+@pytest.mark.parametrize("text", UNFIT)
+def test_text_of_strangers_is_made_plain(desk, text):
+    student = desk(f"def f():\n    print({text!a})\n    raise ValueError({text!a})")
+    with pytest.raises(Raised) as raised:
+        student.call("f")
+    student.close()
+    for shown in (str(raised.value), student.printed):
+        assert "\\" in shown
+        assert all(c == "\n" or c.isprintable() for c in shown)
+        shown.encode()
 
 
 # A desk that lies --------------------------------------------------------------------------------

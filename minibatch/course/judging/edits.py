@@ -1,0 +1,108 @@
+"""A submission's edits in minibatch, put into a copy of it: what the task allows, and no more.
+
+They come as a patch, or, from who has no git, as the files themselves under minibatch/. Nothing of
+them is run here. A patch counts in those folders that the task names; what else it holds is left
+out, so that nobody hands in a judge of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from minibatch.course.exercises.source import PATCH
+from minibatch.course.judging.desk_errors import Died
+from minibatch.course.setup import ROOT
+
+WEIGHTS = Path("minibatch", "wayfarer", "weights")
+
+
+def copy_package(copy: Path) -> None:
+    """minibatch/ as it is now; the weights stay where they are."""
+    for path in (ROOT / "minibatch").rglob("*"):
+        name = path.relative_to(ROOT)
+        if path.is_file() and "__pycache__" not in name.parts and not name.is_relative_to(WEIGHTS):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy / name)
+    if os.name == "posix":
+        (copy / WEIGHTS).symlink_to(ROOT / WEIGHTS)
+
+
+def edited(submission: Path, copy: Path, may_change: list[str]) -> bool:
+    """Put the submission's edits into the copy; whether there are any that count.
+
+    Raises Died for a patch that does not fit.
+    """
+    patch = submission / PATCH
+    if patch.is_file():
+        return _patched(patch, copy, may_change)
+    changed = False
+    for path in sorted(file for room in may_change for file in (submission / room).rglob("*.py")):
+        target = copy / path.relative_to(submission)
+        new = path.read_bytes()
+        if path.is_symlink() or (target.is_file() and target.read_bytes() == new):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(new)
+        changed = True
+    return changed
+
+
+def left_out(patch: Path, may_change: list[str]) -> list[str]:
+    """The files that a patch changes and that do not count."""
+    return [name for name in _names(patch) if not _counts(name, may_change)]
+
+
+def _patched(patch: Path, copy: Path, may_change: list[str]) -> bool:
+    if not any(_counts(name, may_change) for name in _names(patch)):
+        return False
+    wanted = [f"--include={room}/*.py" for room in may_change]
+    if not _apply(patch, copy, *wanted):
+        _as_committed(copy)  # the checkout has edits of its own: start from the last commit
+        if not _apply(patch, copy, *wanted):
+            raise Died(f"{PATCH} does not apply to this minibatch")
+    for path in copy.rglob("*"):
+        if path.is_symlink() and path != copy / WEIGHTS:
+            path.unlink()
+    return True
+
+
+def _counts(name: str, may_change: list[str]) -> bool:
+    return name.endswith(".py") and name.startswith(tuple(f"{room}/" for room in may_change))
+
+
+def _names(patch: Path) -> list[str]:
+    done = _git(patch, ROOT, "--numstat", "-z")
+    return [line.split("\t")[-1] for line in done.stdout.split("\0") if line]
+
+
+def _apply(patch: Path, copy: Path, *options: str) -> bool:
+    return _git(patch, copy, "--whitespace=nowarn", *options).returncode == 0
+
+
+def _git(patch: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """git apply, whatever the two computers' settings: with a/ and b/ before the names, or not."""
+    is_bare = re.search(rb"^(---|\+\+\+) minibatch/", patch.read_bytes(), re.MULTILINE)
+    return subprocess.run(
+        ["git", "apply", "-p0" if is_bare else "-p1", *options, str(patch)],
+        cwd=folder,
+        env={**os.environ, "GIT_DIR": os.devnull},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+    )
+
+
+def _as_committed(copy: Path) -> None:
+    """The copy's files as of the last commit, where there is one."""
+    for path in copy.rglob("*.py"):
+        name = path.relative_to(copy).as_posix()
+        shown = subprocess.run(
+            ["git", "-C", str(ROOT), "show", f"HEAD:{name}"], capture_output=True
+        )
+        if shown.returncode == 0:
+            path.write_bytes(shown.stdout)

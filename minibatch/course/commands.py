@@ -41,7 +41,14 @@ def grade(arguments: list[str]) -> int:
     )
     parser.add_argument("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, too")
     parser.add_argument(
-        "--sealed", action="store_true", help="shut the judged code in, as --class does (Linux)"
+        "--sealed",
+        action="store_true",
+        help="shut the judged code in or judge nothing, as --class does; default: where possible",
+    )
+    parser.add_argument(
+        "--unsealed",
+        action="store_true",
+        help="a class, or an autograder: judge even where submissions cannot be shut in",
     )
     parser.add_argument("--seconds", type=float, default=20.0, help="for each task; default: 20")
     parser.add_argument("--seed", type=int, help="of the random cases, to repeat a run")
@@ -57,7 +64,7 @@ def grade(arguments: list[str]) -> int:
 def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     how = Options(
         hidden=options.hidden,
-        sealed=options.sealed,
+        sealed=options.sealed or None,
         seconds=options.seconds,
         seed=options.seed,
     )
@@ -68,16 +75,23 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         from minibatch.course.classroom.gradescope import export_gradescope
 
         path = options.out.with_suffix(".zip") if options.out.suffix != ".zip" else options.out
-        export_gradescope(path)
+        export_gradescope(path, unsealed=options.unsealed)
         print(f"Wrote {path}: upload it as the assignment's autograder.")
         return 0
     tasks = select(options.name)
     if options.class_folder:
         from minibatch.course.classroom import grade_class
 
-        result = grade_class(options.class_folder, options.out, how, jobs=options.jobs, tasks=tasks)
+        result = grade_class(
+            options.class_folder,
+            options.out,
+            how,
+            jobs=options.jobs,
+            tasks=tasks,
+            unsealed=options.unsealed,
+        )
         print(result.summary())
-        return 0
+        return 1 if result.num_open else 0
     if options.submission is None and not options.sealed and options.hidden is None:
         shown = learner.check(options.name)
         verdicts, text = shown.verdicts, shown.text

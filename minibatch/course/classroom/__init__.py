@@ -1,6 +1,7 @@
 """Many submissions at once: collected, judged side by side, and reported.
 
-submissions.py   one folder or zip for each student, copied out of harm's way
+submissions.py   one folder or archive for each student
+unpack.py        opens one of them, out of harm's way
 results.py       a row for each student
 grade_class.py   judges them in parallel; a student who cannot be judged is a row, not an end
 reports.py       grades.csv, a page for each student, a page for the class

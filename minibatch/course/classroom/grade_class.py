@@ -1,12 +1,13 @@
-"""Judges a class: every submission sealed, side by side, each in a copy of its own."""
+"""Judges a class: every submission shut in, side by side, each in a copy of its own."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,20 @@ from tqdm.auto import tqdm
 
 from minibatch.course.classroom.reports import write_reports
 from minibatch.course.classroom.results import ClassResult, StudentResult
-from minibatch.course.classroom.submissions import Submission, SubmissionError, submissions
-from minibatch.course.exercises.source import Task, all_tasks
+from minibatch.course.classroom.submissions import (
+    Submission,
+    SubmissionError,
+    said_name,
+    submissions,
+)
+from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks
 from minibatch.course.judging import confinement
-from minibatch.course.judging.judge import JudgeError, Options, judge
+from minibatch.course.judging.edits import left_out
+from minibatch.course.judging.judge import GRADERS, JudgeError, Options, judge
+from minibatch.course.judging.surroundings import remove
 
 MOST_TIMEOUTS = 3
+ROWS = "rows"  # the folder, beside the reports, with what is known of each student
 
 
 def grade_class(
@@ -28,51 +37,122 @@ def grade_class(
     options: Options | None = None,
     jobs: int | None = None,
     tasks: Iterable[Task] | None = None,
+    unsealed: bool = False,
 ) -> ClassResult:
     """Judge every submission in `folder`, and write the reports to `out`.
 
-    jobs: submissions judged at a time; None is one for each core. Raises ValueError if there is no
-    submission. Whatever a submission does ends in its own row.
+    jobs: submissions judged at a time; None is one for each core. unsealed: go on although this
+    computer cannot shut them in. Raises ValueError if there is no submission, or if it cannot, and
+    may not go on. Whatever a submission does ends in its own row, which is written as soon as it is
+    known: a run that was stopped goes on where it was.
     """
     found = submissions(folder)
     if not found:
         raise ValueError(f"{folder} holds no submission: a folder or a zip for each student")
+    if (lacks := what_is_missing()) and not unsealed:
+        raise ValueError(lacks)
     tasks = list(tasks or all_tasks().values())
-    options = replace(options or Options(), sealed=True, max_timeouts=MOST_TIMEOUTS)
-
-    def one(submission: Submission) -> StudentResult:
-        return _grade(submission, tasks, options)
-
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        students = list(tqdm(pool.map(one, found), total=len(found), unit="student"))
-    _tell_apart(students)
-    result = ClassResult(students, tasks, out, confinement.what_holds())
+    options = replace(
+        options or Options(), sealed=None if unsealed else True, max_timeouts=MOST_TIMEOUTS
+    )
+    (out / ROWS).mkdir(parents=True, exist_ok=True)
+    version = _version(tasks, options)
+    rows: dict[Submission, StudentResult] = {}
+    pool = ThreadPoolExecutor(jobs or os.cpu_count() or 1)
+    try:
+        waiting = {pool.submit(_row, s, tasks, options, out, version): s for s in found}
+        for done in tqdm(as_completed(waiting), total=len(found), unit="student"):
+            rows[waiting[done]] = done.result()
+    except KeyboardInterrupt:
+        print("Stopped; the students under way are left out.")
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    students = [rows[submission] for submission in found if submission in rows]
+    result = ClassResult(students, tasks, out, lacks, num_open=len(found) - len(students))
     write_reports(result)
     return result
 
 
-def _grade(submission: Submission, tasks: list[Task], options: Options) -> StudentResult:
-    result = StudentResult(submission.name, submission.safe_name)
+def what_is_missing() -> str:
+    """Why submissions cannot be shut in on this computer, and what to do; "" if they can."""
+    lacks = " and ".join(confinement.missing())
+    if not lacks:
+        return ""
+    return (
+        f"This computer cannot shut submissions in (it lacks {lacks}), so what they do, they do as "
+        "you: read the solutions, the network, your files. Grade on Linux 5.13 or newer, or in a "
+        "container there (TEACHING.md says how); --unsealed grades all the same."
+    )
+
+
+def _row(
+    submission: Submission, tasks: list[Task], options: Options, out: Path, version: str
+) -> StudentResult:
+    """One student's row: as judged before, if nothing has changed since."""
+    copy = Path(tempfile.mkdtemp(prefix="minibatch-class-"))
+    file = out / ROWS / f"{submission.safe_name}.json"
     try:
-        with tempfile.TemporaryDirectory(prefix="minibatch-class-") as copy:
-            submission.copy_to(Path(copy))
-            result.verdicts = judge(tasks, Path(copy), options)
-        late = [v.task for v in result.verdicts for r in v.results if "not judged: " in r.sentence]
-        if late:
-            result.note = f"stopped after {MOST_TIMEOUTS} tasks that never ended"
-    except SubmissionError as error:
-        result.note = str(error)
-    except JudgeError as error:
-        result.note = f"could not be judged: {str(error).splitlines()[0]}"
+        try:
+            submission.copy_to(copy)
+        except SubmissionError as error:
+            return StudentResult(submission.name, submission.safe_name, note=str(error))
+        version = f"{version} {_digest(sorted(p for p in copy.rglob('*') if p.is_file()))}"
+        if (known := _known(file, version)) is not None:
+            return replace(known, name=submission.name, safe_name=submission.safe_name)
+        result = _judged(submission, copy, tasks, options)
+        text = json.dumps({"version": version, "row": result.to_dict()}, indent=1)
+        fresh = file.with_suffix(".new")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+        return result
     except Exception as error:  # of ours, but it must not cost the others theirs
-        result.note = f"could not be judged: {type(error).__name__}: {error}"
+        note = f"could not be judged: {type(error).__name__}: {error}"
+        return StudentResult(submission.name, submission.safe_name, note=note)
+    finally:
+        remove(copy)
+
+
+def _judged(
+    submission: Submission, copy: Path, tasks: list[Task], options: Options
+) -> StudentResult:
+    result = StudentResult(submission.name, submission.safe_name)
+    notes = [f"hands in as {name}"] if (name := said_name(copy)) else []
+    try:
+        result.verdicts = judge(tasks, copy, options)
+        if any("not judged: " in r.sentence for v in result.verdicts for r in v.results):
+            notes.append(f"stopped after {MOST_TIMEOUTS} tasks that never ended")
+    except JudgeError as error:
+        notes.append(f"could not be judged: {str(error).splitlines()[0]}")
+    ours = [p.name for p in copy.glob("*.py") if _digest([p]) == _digest([SOLUTIONS / p.name])]
+    if ours:
+        notes.append(f"the course's own solution: {', '.join(sorted(ours))}")
+    rooms = [room for task in tasks for room in task.may_change]
+    if rooms and (copy / PATCH).is_file() and (names := left_out(copy / PATCH, rooms)):
+        notes.append(f"left out of {PATCH}: {', '.join(names[:5])}")
+    result.note = "; ".join(notes)
     return result
 
 
-def _tell_apart(students: list[StudentResult]) -> None:
-    """Two whose names give the same file name get a number each."""
-    seen: Counter[str] = Counter()
-    for student in students:
-        seen[student.safe_name.lower()] += 1
-        if (number := seen[student.safe_name.lower()]) > 1:
-            student.safe_name += f"-{number}"
+def _known(file: Path, version: str) -> StudentResult | None:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        return StudentResult.from_dict(data["row"]) if data["version"] == version else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _version(tasks: list[Task], options: Options) -> str:
+    """What a verdict depends on besides the submission: the tasks, their graders, the limits."""
+    files = [*GRADERS.glob("*.py"), *Path(confinement.__file__).parent.glob("*.py")]
+    files += options.hidden.rglob("*.py") if options.hidden else []
+    said = f"{[task.id for task in tasks]} {options.seconds} {options.seed}"
+    return hashlib.sha256((said + _digest(sorted(files))).encode()).hexdigest()
+
+
+def _digest(files: list[Path]) -> str:
+    total = hashlib.sha256()
+    for path in files:
+        if path.is_file():
+            total.update(path.name.encode(errors="replace") + b"\0")
+            total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()

@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from minibatch.course.classroom.grade_class import what_is_missing
 from minibatch.course.classroom.submissions import Submission, SubmissionError
 from minibatch.course.exercises.source import all_tasks
 from minibatch.course.judging.judge import JudgeError, Options, judge
@@ -44,7 +45,7 @@ cat > "$results" <<'END'
 END
 cd "$root/source/minibatch-course" || exit 0
 python="${AUTOGRADER_PYTHON:-.venv/bin/python}"
-"$python" -m minibatch.course.classroom.gradescope "$root/submission" "$results"
+"$python" -m minibatch.course.classroom.gradescope "$root/submission" "$results" UNSEALED
 exit 0
 """
 
@@ -53,12 +54,16 @@ _FILES += ("tests/conftest.py", "tests/support/tiny.py", "tests/exercises/*.py",
 _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 
 
-def export_gradescope(path: Path, root: Path = ROOT) -> None:
-    """Write the autograder's zip: the two scripts, and what of the course judging needs."""
+def export_gradescope(path: Path, root: Path = ROOT, unsealed: bool = False) -> None:
+    """Write the autograder's zip: the two scripts, and what of the course judging needs.
+
+    unsealed: judge there even if submissions cannot be shut in.
+    """
     files = sorted({file for pattern in _FILES for file in root.glob(pattern) if file.is_file()})
     path.parent.mkdir(parents=True, exist_ok=True)
+    run = RUN.replace(" UNSEALED", " --unsealed" if unsealed else "")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
+        for name, text in (("setup.sh", SETUP), ("run_autograder", run)):
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o755 << 16
             archive.writestr(entry, text)
@@ -72,14 +77,20 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m minibatch.course.classroom.gradescope")
     parser.add_argument("submission", type=Path)
     parser.add_argument("results", type=Path)
+    parser.add_argument("--unsealed", action="store_true")
     options = parser.parse_args(arguments)
+    lacks = what_is_missing()
     try:
+        if lacks and not options.unsealed:
+            raise JudgeError(lacks)
         with tempfile.TemporaryDirectory(prefix="minibatch-gradescope-") as copy:
-            Submission("submission", options.submission).copy_to(Path(copy))
-            how = Options(sealed=True, max_timeouts=3)
+            Submission("submission", "submission", options.submission).copy_to(Path(copy))
+            how = Options(sealed=None if lacks else True, max_timeouts=3)
             results = results_of(judge(all_tasks().values(), Path(copy), how))
     except (SubmissionError, JudgeError) as error:
         results = {"score": 0, "output": f"Nothing could be judged: {error}", "tests": []}
+        lacks = ""
+    results["output"] = f"{results['output']} {lacks}".strip()
     options.results.write_text(json.dumps(results, indent=1), encoding="utf-8")
     return 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import asdict
 
 from minibatch.course.classroom.results import ClassResult, StudentResult
 from minibatch.course.judging import card
@@ -21,21 +20,21 @@ def write_reports(result: ClassResult) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _write_table(result)
     data = [
-        {"student": s.name, "note": s.note, "verdicts": [asdict(v) for v in s.verdicts]}
+        {"student": s.name, "note": s.note, "verdicts": [v.to_dict() for v in s.verdicts]}
         for s in result.students
     ]
     (result.out / "grades.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
     for student in result.students:
         page = _PAGES.get_template("student.html").render(
             student=student,
-            most=_most(student, result),
+            most=student.most(result.tasks),
             cards=[card.as_html(verdict) for verdict in student.verdicts],
             hidden=hidden_line(student),
         )
         (folder / f"{student.safe_name}.html").write_text(page, encoding="utf-8")
     page = _PAGES.get_template("class.html").render(
         result=result,
-        most=sum(task.points for task in result.tasks),
+        most=max((s.most(result.tasks) for s in result.students), default=0),
         symbols=SYMBOLS,
         verdicts={s.safe_name: {v.task: v for v in s.verdicts} for s in result.students},
         passed={
@@ -63,14 +62,8 @@ def _write_table(result: ClassResult) -> None:
             points = [f"{verdicts[i].points:g}" if i in verdicts else "0" for i in ids]
             outcomes = [_outcome(verdicts.get(i)) for i in ids]
             row = [student.name, *points, f"{student.points:g}"]
-            row += [f"{_most(student, result):g}", *outcomes]
+            row += [f"{student.most(result.tasks):g}", *outcomes]
             table.writerow([_cell(value) for value in [*row, student.note]])
-
-
-def _most(student: StudentResult, result: ClassResult) -> float:
-    """Points there were, hidden tests' too."""
-    judged = sum(verdict.max_points for verdict in student.verdicts)
-    return judged or sum(task.points for task in result.tasks)
 
 
 def _outcome(verdict: Verdict | None) -> str:

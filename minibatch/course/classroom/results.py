@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from minibatch.course.exercises.source import Task
-from minibatch.course.judging import confinement
 from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, Verdict
 
 
 @dataclass(slots=True)
 class StudentResult:
-    """One row. note: why there are no verdicts, or why they stop, "" if all went as it should."""
+    """One row. note: why there are no verdicts, or what to know of them; "" if all is as usual."""
 
     name: str
     safe_name: str
@@ -24,6 +23,18 @@ class StudentResult:
     def points(self) -> float:
         return sum(verdict.points for verdict in self.verdicts)
 
+    def most(self, tasks: list[Task]) -> float:
+        """Points there were, hidden tests' too."""
+        return sum(v.max_points for v in self.verdicts) or sum(task.points for task in tasks)
+
+    def to_dict(self) -> dict:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict) -> StudentResult:
+        verdicts = [Verdict.from_dict(verdict) for verdict in data["verdicts"]]
+        return cls(**{**data, "verdicts": verdicts})
+
 
 @dataclass(slots=True)
 class ClassResult:
@@ -32,13 +43,8 @@ class ClassResult:
     students: list[StudentResult]
     tasks: list[Task]
     out: Path
-    holds: list[str]  # parts of the seal that this computer can put on a desk
-
-    @property
-    def missing(self) -> str:
-        """What this computer could not shut, in a sentence; "" if all held."""
-        missing = [part for part in confinement.SEAL if part not in self.holds]
-        return f"{_UNSEALED} Missing: {', '.join(missing)}." if missing else ""
+    missing: str = ""  # what this computer could not shut, in a sentence
+    num_open: int = 0  # students not judged, since the run was stopped
 
     def misconception(self, task: Task) -> str:
         """The sentence that most students were told first about a task; "" if none was."""
@@ -52,17 +58,13 @@ class ClassResult:
 
     def summary(self) -> str:
         """For the terminal: a line each, then where the reports are."""
-        most = sum(task.points for task in self.tasks)
         width = max((len(s.safe_name) for s in self.students), default=0)
         lines = [
-            f"{student.safe_name:<{width}}  {student.points:5g} of {most}  {student.note}".rstrip()
+            f"{student.safe_name:<{width}}  {student.points:5g} of {student.most(self.tasks):g}  "
+            f"{student.note}".rstrip()
             for student in self.students
         ]
         lines.append(f"\nReports: {self.out / 'class.html'}, {self.out / 'grades.csv'}")
+        if self.num_open:
+            lines.append(f"Stopped with {self.num_open} to go; the same command goes on with them.")
         return "\n".join([*lines, self.missing] if self.missing else lines)
-
-
-_UNSEALED = (
-    "This computer cannot shut submissions in completely: their time and output were limited, but "
-    "grade strangers' code on Linux (kernel 5.13 or newer), or in a container."
-)

@@ -1,23 +1,28 @@
-"""One folder or zip for each student, brought into a folder of files that can be judged.
+"""One folder or archive for each student, brought into a folder of files that can be judged.
 
-What is handed in is hostile by assumption: only exercise files and a patch are taken out of it, by
-name, and nothing of it is run, followed or unpacked anywhere else.
+What is handed in is hostile by assumption, its name too; it is opened in a process of its own
+(unpack.py). Everything that lies in the class's folder is somebody's, and gets a row.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
-import stat
-import zipfile
-from collections.abc import Iterator
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from minibatch.course.exercises.source import PATCH
+from minibatch.course.classroom.unpack import NAME, SECONDS
+from minibatch.course.judging.plain_text import plain
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.process import environment_variables
 
-MOST_BYTES = 2**20  # of one file; an exercise file is some kilobytes
-MOST_ENTRIES = 2000  # looked at in one submission
-_WANTED = re.compile(r"ex\d\d_\w+\.py")
+_ENDINGS = re.compile(r"(\.tar)?\.\w{1,5}$")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class SubmissionError(Exception):
@@ -26,93 +31,70 @@ class SubmissionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """name: the student's, as the folder or zip is called. path: that folder or zip."""
+    """name: the student's, as the folder or archive is called. safe_name: for the name of a file,
+    no other student's. path: that folder or archive."""
 
     name: str
+    safe_name: str
     path: Path
 
-    @property
-    def safe_name(self) -> str:
-        """For the name of a file: letters, digits, dots, dashes, at most 80 of them."""
-        return re.sub(r"[^\w.-]+", "_", self.name, flags=re.ASCII).strip("._")[:80] or "unnamed"
-
     def copy_to(self, folder: Path) -> list[str]:
-        """Copy its exercise files and patch into `folder`; returns their names.
-
-        A file may lie in a folder of the submission; of two of one name the uppermost counts.
-        Raises SubmissionError if there is none, or if the zip cannot be read.
-        """
+        """Copy into `folder` what can be judged; returns the names. Raises SubmissionError."""
+        command = [sys.executable, "-s", "-P", "-m", "minibatch.course.classroom.unpack"]
         try:
-            found = list(self._files())
-        except (
-            zipfile.BadZipFile,
-            OSError,
-            ValueError,
-            NotImplementedError,
-            RuntimeError,
-        ) as error:
-            raise SubmissionError(f"it cannot be read: {error}") from None
-        found.sort(key=lambda item: (item[0].count("/"), item[0]))
-        names = []
-        for place, content in found:
-            name = PurePosixPath(place).name
-            if name not in names:
-                (folder / name).write_bytes(content)
-                names.append(name)
-        if not names:
-            raise SubmissionError("it holds no exercise file (ex01_….py)")
-        return names
-
-    def _files(self) -> Iterator[tuple[str, bytes]]:
-        """Where each wanted file lies in it, and what it holds."""
-        if self.path.is_dir():
-            yield from _in_folder(self.path)
-        else:
-            yield from _in_zip(self.path)
+            done = subprocess.run(
+                [*command, self.path, folder],
+                env=environment_variables() | {"PYTHONPATH": str(ROOT)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=3 * SECONDS,
+            )
+            answer = json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            raise SubmissionError("it cannot be read: it takes too long") from None
+        except ValueError:
+            raise SubmissionError("it cannot be read: it takes too much time or memory") from None
+        if "error" in answer:
+            raise SubmissionError(answer["error"])
+        return answer["names"]
 
 
 def submissions(folder: Path) -> list[Submission]:
-    """Every folder and zip in `folder`, in the order of their names. Links are left out."""
-    found = []
-    for path in sorted(folder.iterdir()):
-        hidden = path.name.startswith(".") or path.is_symlink()
-        if not hidden and (path.is_dir() or path.suffix.lower() == ".zip"):
-            found.append(Submission(path.stem if path.is_file() else path.name, path))
+    """Everything in `folder` that is not hidden, in the order of names.
+
+    Two students' names differ even where Anna/, Anna.zip and anna-2.tar.gz lie side by side.
+    """
+    paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    stems = {path: path.name if path.is_dir() else _ENDINGS.sub("", path.name) for path in paths}
+    times = Counter(stem.casefold() for stem in stems.values())
+    found: list[Submission] = []
+    taken: set[str] = set()
+    for path in paths:
+        name = stems[path] if times[stems[path].casefold()] == 1 else path.name
+        safe = safe_name(name)
+        number = 2
+        while safe.casefold() in taken:
+            safe, number = f"{safe_name(name)}-{number}", number + 1
+        taken.add(safe.casefold())
+        found.append(Submission(shown(name), safe, path))
     return found
 
 
-def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
-    waiting, seen = [folder], 0
-    while waiting:
-        for path in sorted(waiting.pop().iterdir()):
-            seen += 1
-            if seen > MOST_ENTRIES:
-                raise SubmissionError(f"it has more than {MOST_ENTRIES:,} files and folders")
-            kind = path.lstat().st_mode
-            if stat.S_ISDIR(kind):
-                waiting.append(path)
-            elif stat.S_ISREG(kind) and _is_wanted(path.name):
-                if path.stat().st_size > MOST_BYTES:
-                    raise SubmissionError(f"{path.name} is larger than {MOST_BYTES:,} bytes")
-                yield path.relative_to(folder).as_posix(), path.read_bytes()
+def shown(name: str) -> str:
+    """A file's name as it can be written anywhere, whatever bytes it is made of."""
+    return plain(os.fsencode(name).decode(errors="replace")).replace("\n", " ")
 
 
-def _in_zip(path: Path) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(path) as archive:
-        entries = archive.infolist()
-        if len(entries) > MOST_ENTRIES:
-            raise SubmissionError(f"it has more than {MOST_ENTRIES:,} files and folders")
-        for entry in entries:
-            name = PurePosixPath(entry.filename.replace("\\", "/")).name
-            is_link = stat.S_ISLNK(entry.external_attr >> 16)
-            if entry.is_dir() or is_link or not _is_wanted(name):
-                continue
-            with archive.open(entry) as file:  # what the entry says of its size may be a lie
-                content = file.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
-                raise SubmissionError(f"{name} is larger than {MOST_BYTES:,} bytes")
-            yield entry.filename.replace("\\", "/"), content
+def safe_name(name: str) -> str:
+    """For the name of a file: letters, digits, dots, dashes, at most 80 of them."""
+    name = unicodedata.normalize("NFC", os.fsencode(name).decode(errors="replace"))
+    safe = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "unnamed"
+    return f"_{safe}" if _RESERVED.match(safe) else safe
 
 
-def _is_wanted(name: str) -> bool:
-    return name == PATCH or bool(_WANTED.fullmatch(name))
+def said_name(folder: Path) -> str:
+    """Who hands in, as they say themselves in what was copied; "" if they do not."""
+    try:
+        return plain((folder / NAME).read_text(encoding="utf-8", errors="replace").strip())[:80]
+    except OSError:
+        return ""

@@ -93,8 +93,8 @@ def _word(verdict: Verdict) -> str:
 
 
 def _printed(verdict: Verdict) -> str:
-    """What the learner's code printed, as long as it may be of use."""
-    return "" if verdict.passed else verdict.printed.strip()
+    """What the learner's code printed."""
+    return verdict.printed.strip()
 
 
 def _frame(verdict: Verdict, frame: dict) -> str:

@@ -95,10 +95,12 @@ class Desk:
         return confinement.seal(**settings["seal"])
 
     def do_open(self) -> None:
-        """Read the file."""
+        """Read the file, if the task has one."""
         if self.settings["package"]:
             _leave_the_course_s_own()
             sys.path.insert(0, self.settings["package"])
+        if not self.path.is_file():
+            return
         sys.path.insert(0, str(self.path.parent))
         spec = importlib.util.spec_from_file_location(MODULE, self.path)
         self.module = importlib.util.module_from_spec(spec)

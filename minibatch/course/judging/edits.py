@@ -15,6 +15,7 @@ from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH
 from minibatch.course.judging.desk_errors import Died
+from minibatch.course.judging.plain_text import plain
 from minibatch.course.setup import ROOT
 
 WEIGHTS = Path("minibatch", "wayfarer", "weights")
@@ -34,7 +35,7 @@ def copy_package(copy: Path) -> None:
 def edited(submission: Path, copy: Path, may_change: list[str]) -> bool:
     """Put the submission's edits into the copy; whether there are any that count.
 
-    Raises Died for a patch that does not fit.
+    Raises Died for a patch that cannot be read, or does not fit.
     """
     patch = submission / PATCH
     if patch.is_file():
@@ -53,7 +54,10 @@ def edited(submission: Path, copy: Path, may_change: list[str]) -> bool:
 
 def left_out(patch: Path, may_change: list[str]) -> list[str]:
     """The files that a patch changes and that do not count."""
-    return [name for name in _names(patch) if not _counts(name, may_change)]
+    try:
+        return [name for name in _names(patch) if not _counts(name, may_change)]
+    except Died:
+        return []
 
 
 def _patched(patch: Path, copy: Path, may_change: list[str]) -> bool:
@@ -76,6 +80,8 @@ def _counts(name: str, may_change: list[str]) -> bool:
 
 def _names(patch: Path) -> list[str]:
     done = _git(patch, ROOT, "--numstat", "-z")
+    if done.returncode != 0:
+        raise Died(f"{PATCH} cannot be read: {plain(done.stderr).splitlines()[0][:200]}")
     return [line.split("\t")[-1] for line in done.stdout.split("\0") if line]
 
 

@@ -4,17 +4,27 @@ import csv
 import io
 import json
 import os
+import re
+import resource
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from minibatch.course.classroom import grade_class
+from minibatch.course.classroom import grade_class, gradescope
 from minibatch.course.classroom.gradescope import export_gradescope
-from minibatch.course.classroom.submissions import Submission, SubmissionError, submissions
+from minibatch.course.classroom.submissions import (
+    Submission,
+    SubmissionError,
+    safe_name,
+    shown,
+    submissions,
+)
 from minibatch.course.exercises import source
 from minibatch.course.judging import confinement
 from minibatch.course.judging.judge import Options
@@ -22,13 +32,14 @@ from minibatch.course.judging.verdict import ERROR, NOT_ATTEMPTED, PASSED, TIMED
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.process import environment_variables
 
+grading = sys.modules["minibatch.course.classroom.grade_class"]
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 
 FILE = "ex03_dynamic_batching.py"
 SOLVED = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")
 STUB = source.stub(SOLVED)
 TRACE = Path(tempfile.gettempdir(), "minibatch-trace")
-SEALED = set(confinement.what_holds()) == set(confinement.SEAL)
+SEALED = not confinement.missing()
 
 
 def ready(body, before=""):
@@ -74,7 +85,7 @@ CLASS = {
     "wim": (ready("return Always()", "class Always:\n    def __eq__(self, other): return True\n"
                   "    def __bool__(self): return True"), WRONG, 0),
     "xena": (ready("return mb.Dynamic", "import pytest\npytest.fail = lambda *a: None"), WRONG, 0),
-    "yann": (ready("open('report.json', 'w').write('[]')"), ERROR, 0),
+    "yann": (ready("open('report.json', 'w').write('[]')"), WRONG, 0),
     "zoe": (ready("shutil.rmtree('/tmp')", "import shutil"), ERROR, 0),
 }  # fmt: skip
 UNREADABLE = {"broken zip": "cannot be read", "empty": "no exercise file", "huge": "larger than"}
@@ -103,6 +114,13 @@ def graded(tmp_path_factory):
     after = state_of(ROOT / "solutions"), state_of(ROOT / "tests" / "exercises")
     assert before == after
     return result
+
+
+def unprefixed(patch):
+    """As git writes it for who has set diff.noprefix."""
+    return re.sub(r"(?m)^(diff --git |--- |\+\+\+ )[ab]/(\S+)( b/)?", r"\1\2\3", patch).replace(
+        " b/minibatch", " minibatch"
+    )
 
 
 def state_of(folder):
@@ -185,12 +203,15 @@ def test_an_empty_class_is_refused(tmp_path):
         grade_class(tmp_path, tmp_path / "out")
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "", "<b>", "x" * 300, "é", "con\n"])
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "", "<b>", "x" * 300, "é", "con\n", "con", "李雷", "\udcff"]
+)
 def test_a_name_is_made_safe_for_a_file(name):
-    safe = Submission(name, Path("x")).safe_name
+    safe = safe_name(name)
     assert safe
     assert len(safe) <= 80
-    assert all(c.isascii() and (c.isalnum() or c in "._-") for c in safe)
+    assert all(c.isalnum() or c in "._-" for c in safe)
+    assert safe.lower() not in ("con", "")
 
 
 def test_links_pipes_and_bombs_in_a_submission_are_not_followed(tmp_path):
@@ -201,14 +222,176 @@ def test_links_pipes_and_bombs_in_a_submission_are_not_followed(tmp_path):
     if hasattr(os, "mkfifo"):
         os.mkfifo(folder / "ex02_pipe.py")
     with pytest.raises(SubmissionError, match="no exercise file"):
-        Submission("s", folder).copy_to(copy)
+        Submission("s", "s", folder).copy_to(copy)
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(FILE, b"#" * 2**26)
     (tmp_path / "bomb.zip").write_bytes(bomb.getvalue())
     with pytest.raises(SubmissionError, match="larger than"):
-        Submission("bomb", tmp_path / "bomb.zip").copy_to(copy)
+        Submission("bomb", "bomb", tmp_path / "bomb.zip").copy_to(copy)
     assert list(copy.iterdir()) == []
+
+
+def names_in(tmp_path, *parts):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for part in parts:
+        (folder / part).mkdir() if "." not in part else (folder / part).write_bytes(b"")
+    return [(s.name, s.safe_name) for s in submissions(folder)]
+
+
+def test_no_two_students_share_a_row_or_a_page(tmp_path):
+    found = names_in(tmp_path, "Anna", "Anna.zip", "anna-2", "Anna_zip", "???", "!!!")
+    assert len({name for name, _ in found}) == 6
+    assert len({safe.casefold() for _, safe in found}) == 6
+    assert ("Anna.zip", "Anna.zip") in found
+
+
+def test_a_name_of_any_bytes_can_be_written(tmp_path):
+    (tmp_path / "class").mkdir()
+    os.mkdir(os.fsencode(tmp_path / "class") + b"/caf\xe9\x1b[2J")
+    (found,) = submissions(tmp_path / "class")
+    found.name.encode()
+    assert found.name.isprintable()
+    assert shown("na\nme\u202e") == "na me\\u202e"
+
+
+def test_what_lies_in_the_class_s_folder_has_a_row_whatever_it_is(tmp_path):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / FILE).write_text(SOLVED)
+    (folder / "nb.ipynb").write_text("{}")
+    (folder / "old.7z").write_bytes(b"7z")
+    (folder / "link").symlink_to(ROOT / "solutions")
+    with tarfile.open(folder / "tina.tar.gz", "w:gz") as archive:
+        archive.add(ROOT / "solutions" / FILE, f"tina/{FILE}")
+    result = grade_class(folder, tmp_path / "out", jobs=1, tasks=source.select("3.1"))
+    notes = {student.name: student.note for student in result.students}
+    assert "by itself" in notes[Path(FILE).stem]
+    assert "by itself" in notes["nb"]
+    assert ".7z file is not read" in notes["old"]
+    assert "a link" in notes["link"]
+    assert "the course's own solution" in notes["tina"]
+    assert [s.points for s in result.students if s.name == "tina"] == [2]
+
+
+def test_a_copy_of_the_whole_course_is_nobody_s_work(tmp_path):
+    folder = tmp_path / "class" / "lazy"
+    for part in ("exercises", "solutions", "minibatch"):
+        keep = shutil.ignore_patterns("__pycache__", "weights")
+        shutil.copytree(ROOT / part, folder / "course" / part, ignore=keep)
+    tasks = source.select("3.1") + source.select("4.3")
+    result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=tasks)
+    (lazy,) = result.students
+    assert lazy.points == 0
+    assert {verdict.outcome for verdict in lazy.verdicts} == {NOT_ATTEMPTED}
+
+
+PATCHED = (ROOT / "solutions" / source.PATCH).read_text(encoding="utf-8")
+EVIL = """
+diff --git a/minibatch/course/judging/confinement.py b/minibatch/course/judging/confinement.py
+--- a/minibatch/course/judging/confinement.py
++++ b/minibatch/course/judging/confinement.py
+@@ -1,1 +1,2 @@
++raise SystemExit("a judge of my own")
+ LINE
+diff --git a/minibatch/core/link.py b/minibatch/core/link.py
+new file mode 120000
+--- /dev/null
++++ b/minibatch/core/link.py
+@@ -0,0 +1 @@
++/etc/passwd
+\\ No newline at end of file
+"""
+
+
+@pytest.mark.parametrize("edit", [lambda text: text, unprefixed], ids=["git", "noprefix"])
+def test_a_patch_counts_in_the_engine_s_rooms_alone(tmp_path, edit):
+    first = Path(confinement.__file__).read_text(encoding="utf-8").splitlines()[0]
+    folder = tmp_path / "class" / "eve"
+    folder.mkdir(parents=True)
+    for stem in source.stems():
+        text = (ROOT / "solutions" / f"{stem}.py").read_text(encoding="utf-8")
+        (folder / f"{stem}.py").write_text(source.stub(text), encoding="utf-8")
+    (folder / source.PATCH).write_text(edit(PATCHED + EVIL.replace("LINE", first)))
+    result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=source.select("4.3"))
+    (eve,) = result.students
+    assert (eve.points, "judging/confinement.py" in eve.note) == (5, True), eve
+
+
+def test_engine_files_themselves_will_do_where_there_is_no_git(tmp_path):
+    """What `handin` packs from a ZIP download; a new file of one's own is among them."""
+    folder = tmp_path / "class" / "zippy"
+    shutil.copytree(ROOT / "minibatch" / "core", folder / "minibatch" / "core")
+    shutil.copytree(ROOT / "minibatch" / "engine", folder / "minibatch" / "engine")
+    subprocess.run(
+        ["git", "apply", "-p1", ROOT / "solutions" / source.PATCH],
+        cwd=folder, check=True, env=os.environ | {"GIT_DIR": os.devnull},
+    )  # fmt: skip
+    records = folder / "minibatch" / "core" / "records.py"
+    (records.parent / "mine.py").write_text("BYTES = int\n")
+    text = records.read_text(encoding="utf-8").replace("kv_bytes_read: int", "kv_bytes_read: BYTES")
+    records.write_text(text.replace("\nfrom ", "\nfrom .mine import BYTES\nfrom ", 1))
+    (folder / FILE).write_text(STUB)
+    result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=source.select("4.3"))
+    assert result.students[0].points == 5, result.students[0].verdicts[0].first_problem.sentence
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
+    for name in "abcd":
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / FILE).write_text(SOLVED)
+    judged = []
+
+    def stopped_at_the_third(tasks, folder, options):
+        judged.append(folder)
+        if len(judged) == 3:
+            raise KeyboardInterrupt
+        return grading_judge(tasks, folder, options)
+
+    grading_judge = grading.judge
+    monkeypatch.setattr(grading, "judge", stopped_at_the_third)
+    how = {"jobs": 1, "tasks": source.select("3.1")}
+    first = grade_class(tmp_path / "class", tmp_path / "out", **how)
+    assert 0 < first.num_open < 4
+    assert "go on" in first.summary() or "goes on" in first.summary()
+    second = grade_class(tmp_path / "class", tmp_path / "out", **how)
+    assert [s.points for s in second.students] == [2, 2, 2, 2]
+    num_judged = len(judged)
+    (tmp_path / "class" / "b" / FILE).write_text(STUB)
+    third = grade_class(tmp_path / "class", tmp_path / "out", **how)
+    assert [s.points for s in third.students] == [2, 0, 2, 2]
+    assert len(judged) == num_judged + 1
+
+
+def test_a_computer_that_cannot_shut_anybody_in_refuses(tmp_path, monkeypatch):
+    (tmp_path / "class" / "a").mkdir(parents=True)
+    (tmp_path / "class" / "a" / FILE).write_text(SOLVED)
+    monkeypatch.setattr(confinement, "NEEDED", ("a moat",))
+    with pytest.raises(ValueError, match="cannot shut submissions in .it lacks a moat"):
+        grade_class(tmp_path / "class", tmp_path / "out")
+    result = grade_class(
+        tmp_path / "class", tmp_path / "out", tasks=source.select("3.1"), unsealed=True
+    )
+    assert result.students[0].points == 2
+    assert "a moat" in (tmp_path / "out" / "class.html").read_text(encoding="utf-8")
+    assert gradescope.main([str(tmp_path / "class" / "a"), str(tmp_path / "results.json")]) == 0
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert "lacks a moat" in results["output"]
+    assert results["score"] == 0
+
+
+def test_an_archive_of_a_thousand_files_costs_the_class_nothing(tmp_path):
+    (tmp_path / "class").mkdir()
+    with zipfile.ZipFile(tmp_path / "class" / "big.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for n in range(1500):
+            archive.writestr(f"{n}/helper_{n}.py", b"#" * 2**20)
+        archive.writestr(f"deep/{FILE}", SOLVED)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    (found,) = submissions(tmp_path / "class")
+    with pytest.raises(SubmissionError, match="bytes together"):
+        found.copy_to(tmp_path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 50 * 1024
 
 
 HIDDEN = """
@@ -218,7 +401,7 @@ from minibatch.course.judging.verdict import Wrong
 
 @pytest.mark.task("3.1", points=3)
 def test_a_secret_case(student):
-    if student.call("is_ready", [0.0], 9.0, 4, 1.0) is not True:
+    if student.call("is_ready", [0.0], 9.0, 4, 1.0625) is not True:
         raise Wrong("the secret sentence")
 """
 
@@ -228,7 +411,10 @@ def test_hidden_tests_count_and_stay_hidden(tmp_path):
     (tmp_path / "hidden" / "test_mine.py").write_text(HIDDEN)
     for name in ("dora", "ada"):
         (tmp_path / "class" / name).mkdir(parents=True)
-        (tmp_path / "class" / name / FILE).write_text(CLASS[name][0], encoding="utf-8")
+        text = (
+            CLASS[name][0] + "\nwas = is_ready\ndef is_ready(*a):\n    print(a)\n    return was(*a)"
+        )
+        (tmp_path / "class" / name / FILE).write_text(text, encoding="utf-8")
     result = grade_class(
         tmp_path / "class",
         tmp_path / "out",
@@ -243,6 +429,9 @@ def test_hidden_tests_count_and_stay_hidden(tmp_path):
     assert "passed: all public tests" in pages[0]
     for page in pages:
         assert "secret" not in page
+        assert "1.0625" not in page
+        assert "What your code printed" in page
+    assert "of 5" in result.summary()
 
 
 def run_autograder(root, *, python=sys.executable):

@@ -1,0 +1,179 @@
+"""Takes out of one submission what can be judged: exercise files, a patch, edited engine files.
+
+    python -m minibatch.course.classroom.unpack FOLDER-OR-ARCHIVE INTO
+
+It is a process of its own, limited and shut in as far as this computer can, since an archive is as
+hostile as what is in it. Files are chosen by name and copied; nothing is run, no link is followed.
+The answer is a line of JSON: {"names": […]} or {"error": "…"}.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+from minibatch.course.exercises.source import PATCH, SOLUTIONS, all_tasks
+from minibatch.course.judging import confinement
+from minibatch.course.judging.plain_text import plain
+
+MOST_BYTES = 2**20  # of one file; an exercise file is some kilobytes
+_ENOUGH = MOST_BYTES + 1
+MOST_IN_ALL = 16 * 2**20
+MOST_ENTRIES = 5000  # looked at in one submission
+MEMORY_BYTES, SECONDS = 2**30, 20.0
+NAME = "name.txt"  # who hands in, in their own words
+_EXERCISE = re.compile(r"ex\d\d_\w+\.py")
+_HELPER = re.compile(r"[A-Za-z_]\w*\.py")
+_OURS = {"solutions", "tests", "lessons", "__MACOSX"}  # parts of the course: nobody's own work
+
+# A path within a submission, and how to read the file there.
+Entries = Iterator[tuple[str, Callable[[], bytes]]]
+
+
+class Unreadable(Exception):
+    """Nothing can be judged here; the message says why."""
+
+
+def unpack(path: Path, into: Path) -> list[str]:
+    """Copy what can be judged; returns the names. Raises Unreadable."""
+    try:
+        names = _copied(_entries(path), into)
+    except Unreadable:
+        raise
+    except MemoryError:
+        raise Unreadable("it cannot be read: it takes too much memory") from None
+    except Exception as error:  # archives break in many ways
+        raise Unreadable(f"it cannot be read: {error}"[:300]) from None
+    if not any(_EXERCISE.fullmatch(name) or name == PATCH for name in names):
+        raise Unreadable("it holds no exercise file (ex01_….py)")
+    return names
+
+
+def _copied(entries: Entries, into: Path) -> list[str]:
+    """Of several exercise files of one name the uppermost counts; helpers are those beside it."""
+    rooms = {room for task in all_tasks().values() for room in task.may_change}
+    found: dict[str, tuple[int, bytes]] = {}
+    beside: dict[str, list[tuple[str, bytes]]] = {}
+    home = None
+    num_bytes = 0
+    for place, read in entries:
+        path = PurePosixPath(place.replace("\\", "/"))
+        target = _target(path, rooms)
+        if target is None:
+            continue
+        depth = len(path.parts) - len(PurePosixPath(target).parts)
+        if target in found and found[target][0] <= depth:
+            continue
+        content = read()
+        num_bytes += len(content)
+        if len(content) > MOST_BYTES:
+            raise Unreadable(f"{path.name} is larger than {MOST_BYTES:,} bytes")
+        if num_bytes > MOST_IN_ALL:
+            raise Unreadable(f"its files have more than {MOST_IN_ALL:,} bytes together")
+        if _EXERCISE.fullmatch(target) or "/" in target or not target.endswith(".py"):
+            found[target] = depth, content
+        else:
+            beside.setdefault(str(path.parent), []).append((target, content))
+        if _EXERCISE.fullmatch(target) and (home is None or depth < home[0]):
+            home = depth, str(path.parent)
+    for name, content in beside.get(home[1], []) if home else []:
+        found.setdefault(name, (0, content))
+    for name, (_, content) in found.items():
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        (into / name).write_bytes(content)
+    return sorted(found)
+
+
+def _target(path: PurePosixPath, rooms: set[str]) -> str | None:
+    """What this file of a submission is called among those to judge; None if it is not wanted."""
+    folders = path.parts[:-1]
+    if any(part in _OURS or part.startswith(".") for part in path.parts if part != ".."):
+        return None
+    if "minibatch" in folders and path.suffix == ".py":
+        inside = path.parts[folders.index("minibatch") :]
+        in_rooms = "/".join(inside[:2]) in rooms and all(map(_is_name, inside))
+        return "/".join(inside) if in_rooms else None
+    is_wanted = path.name in (PATCH, NAME) or _HELPER.fullmatch(path.name)
+    return path.name if is_wanted else None
+
+
+def _is_name(part: str) -> bool:
+    return bool(re.fullmatch(r"\w+(\.py)?", part))
+
+
+def _entries(path: Path) -> Entries:
+    if path.is_symlink():
+        raise Unreadable("it is a link")
+    if path.is_dir():
+        return _in_folder(path)
+    if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
+        return _in_zip(path)
+    if re.search(r"\.(tar|tgz|tbz2?|txz|tar\.\w+)$", path.name.lower()):
+        return _in_tar(path)
+    if path.suffix.lower() in (".py", ".ipynb", ".patch"):
+        raise Unreadable("it is a file by itself; there must be a folder or a zip for each student")
+    raise Unreadable(
+        f"a {path.suffix or 'nameless kind of'} file is not read here; hand in a folder, a zip or "
+        "a tar.gz (`python -m minibatch handin` makes a zip)"
+    )
+
+
+def _in_folder(folder: Path) -> Entries:
+    waiting, seen = [folder], 0
+    while waiting:
+        for path in sorted(waiting.pop(0).iterdir()):
+            seen += 1
+            if seen > MOST_ENTRIES:
+                raise Unreadable(f"it has more than {MOST_ENTRIES:,} files and folders")
+            kind = path.lstat().st_mode
+            if stat.S_ISDIR(kind) and not path.name.startswith("."):
+                waiting.append(path)
+            elif stat.S_ISREG(kind):
+                yield path.relative_to(folder).as_posix(), lambda path=path: _start(path)
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_ENOUGH)
+
+
+def _in_zip(path: Path) -> Entries:
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        if len(entries) > MOST_ENTRIES:
+            raise Unreadable(f"it has more than {MOST_ENTRIES:,} files and folders")
+        for entry in entries:
+            if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
+                continue
+            # what the entry says of its size may be a lie
+            yield entry.filename, lambda entry=entry: archive.open(entry).read(_ENOUGH)
+
+
+def _in_tar(path: Path) -> Entries:
+    with tarfile.open(path, "r|*") as archive:
+        for seen, entry in enumerate(archive):
+            if seen >= MOST_ENTRIES:
+                raise Unreadable(f"it has more than {MOST_ENTRIES:,} files and folders")
+            if entry.isreg():
+                yield entry.name, lambda entry=entry: archive.extractfile(entry).read(_ENOUGH)
+
+
+def main(path: str, into: str) -> None:
+    """Tell what came of it."""
+    confinement.limit(MEMORY_BYTES, SECONDS, MOST_BYTES)
+    confinement.seal([path, SOLUTIONS], own=into)  # the tasks are read there
+    try:
+        answer = {"names": unpack(Path(path), Path(into))}
+    except Unreadable as error:
+        answer = {"error": plain(str(error))}
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

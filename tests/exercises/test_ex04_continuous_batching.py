@@ -16,7 +16,11 @@ from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 
 _CONTINUOUS = {"minibatch.schedulers.continuous": "Continuous"}
-WITHHELD = {"4.1": _CONTINUOUS, "4.2": _CONTINUOUS}
+_UPDATE = ["Scheduler.update", "Scheduler.retire", "Scheduler.release"]
+WITHHELD = {
+    "4.1": _CONTINUOUS,
+    "4.2": {**_CONTINUOUS, "minibatch.schedulers.base": _UPDATE},
+}
 
 FIVE = asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4), ("D", 3, 3), ("E", 6, 5))
 THREE = FIVE[:3]

@@ -50,7 +50,13 @@ exit 0
 """
 
 _FILES = ("minibatch/**/*.py", "minibatch/**/*.html", "minibatch/**/*.json", "minibatch/**/*.toml")
-_FILES += ("tests/conftest.py", "tests/support/tiny.py", "tests/exercises/*.py", "solutions/*")
+_FILES += (
+    "minibatch/wayfarer/weights/*",
+    "tests/conftest.py",
+    "tests/support/tiny.py",
+    "tests/exercises/*.py",
+    "solutions/*",
+)
 _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 
 

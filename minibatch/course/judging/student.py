@@ -17,6 +17,7 @@ from pathlib import Path
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
 from minibatch.course.judging.confinement import NEEDED
 from minibatch.course.judging.desk_errors import (
+    DeskError,
     Died,
     Limits,
     NotAttempted,
@@ -86,7 +87,11 @@ class Student:
     def ask(self, what: str, **details: object) -> object:
         """One request to the desk, and its answer, unchecked. Opens the desk if need be."""
         if self._line is None:
-            self._start()
+            try:
+                self._start()
+            except (DeskError, Unsealed):
+                self.close()
+                raise
         return self._ask(what, details)
 
     def unpacked(self, packed: object) -> object:

@@ -16,6 +16,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Literal
 
+from .other_names import REQUEST, translates
+
 FinishReason = Literal["stop", "length", "abort"]
 
 
@@ -26,7 +28,7 @@ class Request:
 
     prompt: a string (encoded by the model's tokenizer) or a list of token ids.
     max_tokens: most tokens to generate, a stop token included.
-    temperature: 0 is greedy. top_k: 0 is off. top_p: share of probability kept, 1 is all.
+    temperature: 0 is greedy. top_k: 0 (or -1) is off. top_p: share of probability kept, 1 is all.
     seed: makes sampling repeatable; None draws one when the request is added.
     stop_token_ids: end after any of these, besides the model's own end token.
     ignore_eos: do not end at the model's end token (benchmarks fix lengths this way).
@@ -59,7 +61,7 @@ class Request:
             raise ValueError("prompt is empty; give at least one token")
         settle("stop_token_ids", tuple(_token_ids("stop_token_ids", self.stop_token_ids)))
         settle("max_tokens", _integer("max_tokens", self.max_tokens, at_least=1))
-        settle("top_k", _integer("top_k", self.top_k, at_least=0))
+        settle("top_k", max(0, _integer("top_k", self.top_k, at_least=-1)))
         settle("priority", _integer("priority", self.priority))
         if self.seed is not None:
             settle("seed", _integer("seed", self.seed, at_least=0))
@@ -73,6 +75,9 @@ class Request:
             _check_number(
                 "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0
             )
+
+
+Request.__init__ = translates(REQUEST)(Request.__init__)
 
 
 @dataclass(slots=True, eq=False)

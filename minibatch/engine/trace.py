@@ -19,6 +19,7 @@ from ..core.records import StepRecord
 from ..core.request import Completion, Sequence
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
+from .kinds import check_finished
 from .metrics import Latencies, Summary, Totals, summary_of
 
 
@@ -76,6 +77,7 @@ class Trace:
 
         num_free_blocks: while it ran.
         """
+        check_finished(scheduler, finished)
         running = set(scheduler.running)
         here = running.union([row.sequence for row in plan.rows])
         preempted = [s for s in self._slots if s not in here and not s.is_finished]

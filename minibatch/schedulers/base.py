@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from ..core.clock import Clock
+from ..core.other_names import POLICY, translates
 from ..core.plan import StepPlan
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
@@ -28,6 +29,7 @@ class Scheduler(ABC):
     max_batch_size: most sequences in one forward pass, at least 1.
     """
 
+    @translates(POLICY)
     def __init__(self, max_batch_size: int = 8) -> None:
         if max_batch_size < 1:
             raise ValueError(f"max_batch_size is {max_batch_size}; it must be 1 or more")
@@ -36,6 +38,11 @@ class Scheduler(ABC):
         self.running: list[Sequence] = []
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls):
+            cls.__init__ = translates(POLICY)(cls.__init__)
 
     def bind(self, pool: BlockPool, clock: Clock) -> None:
         """Called once, by the engine. Raises RuntimeError if another engine has it already."""

@@ -7,9 +7,11 @@ folder has in the way of code is not run either.
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 
 import torch
-from huggingface_hub import constants, model_info
+from huggingface_hub import constants, model_info, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 from transformers import (
     AutoConfig,
@@ -29,21 +31,20 @@ OWN_MODEL = 'load_model("wayfarer") loads the course\'s own model, offline.'
 
 @dataclass(slots=True, frozen=True)
 class Place:
-    """Where to read from. why_no_hub: why only what has been downloaded is looked at, if so."""
+    """Where to read from. is_here: on this machine, so that the hub need not be asked."""
 
     name: str
-    is_folder: bool
-    why_no_hub: str = ""
+    is_here: bool
 
     def how(self) -> dict[str, bool]:
         """What all readers of transformers are told."""
-        return {"trust_remote_code": False, "local_files_only": bool(self.why_no_hub)}
+        return {"trust_remote_code": False, "local_files_only": self.is_here}
 
 
 def find(name: str) -> Place:
     """A folder, or else the hub; raises OSError, saying what to do, where there is no model."""
     if name == "wayfarer":
-        return Place(str(WEIGHTS), is_folder=True)
+        return Place(str(WEIGHTS), is_here=True)
     path = Path(name).expanduser() if name.startswith("~") else Path(name)
     if path.suffix == ".gguf" or (path.is_dir() and _only_gguf(path)):
         raise cannot(name, "GGUF is not read; give the model that it was made from, in safetensors")
@@ -51,10 +52,13 @@ def find(name: str) -> Place:
         raise cannot(name, f"this is a file; give its folder, {str(path.parent)!r}")
     if path.is_dir():
         check_folder(path)
-        return Place(str(path), is_folder=True)
+        return Place(str(path), is_here=True)
     if name.startswith((".", "~", "/")) or path.is_absolute() or name.count("/") > 1:
         raise cannot(name, f"there is no folder {path.absolute()}")
-    return Place(name, is_folder=False, why_no_hub=why_no_hub(name))
+    why = why_no_hub(name)
+    if why and not isinstance(try_to_load_from_cache(name, "config.json"), str):
+        raise cannot(name, f"it is no folder here, was not downloaded before, and {why}")
+    return Place(name, is_here=bool(why))
 
 
 def check_folder(path: Path) -> None:
@@ -81,22 +85,33 @@ def why_no_hub(name: str) -> str:
     """Asks the hub once, and briefly: transformers would ask again and again, for half a minute."""
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set, so the hub was not asked"
-    own = os.environ.get("HF_HUB_ETAG_TIMEOUT")
-    timeout = float(own) if own else LONGEST_WAIT
+    timeout = float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or LONGEST_WAIT)
+    answers = Queue()
+    Thread(target=lambda: answers.put(_ask_hub(name, timeout)), daemon=True).start()
     try:
-        model_info(name, timeout=timeout)
-    except HFValidationError:
-        raise cannot(name, "there is no such folder, and a hub id is written owner/name") from None
-    except RepositoryNotFoundError as error:
+        error = answers.get(timeout=timeout)  # looking up the hub's address may take longer
+    except Empty:
+        return f"the Hugging Face hub gave no answer within {timeout:g} s (is there a network?)"
+    if isinstance(error, HFValidationError):
+        raise cannot(name, "there is no such folder, and a hub id is written owner/name") from error
+    if isinstance(error, RepositoryNotFoundError):
         raise cannot(
             name,
             "there is no such folder, and the Hugging Face hub has no such model, or not for you; "
             "if it is private or gated, ask there for access and log in with `hf auth login`",
         ) from error
-    except Exception as error:  # which ones depends on the HTTP library in use
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        return f"the Hugging Face hub gave no answer within {timeout:g} s ({what})"
+    if error is not None:
+        return f"the Hugging Face hub cannot be asked ({error!r}; is there a network?)"
     return ""
+
+
+def _ask_hub(name: str, timeout: float) -> Exception | None:
+    """None if it has the model. Which errors there are depends on the HTTP library in use."""
+    try:
+        model_info(name, timeout=timeout)
+    except Exception as error:
+        return error
+    return None
 
 
 def read_weights(place: Place, dtype: torch.dtype) -> PreTrainedModel:
@@ -113,7 +128,7 @@ def read_weights(place: Place, dtype: torch.dtype) -> PreTrainedModel:
             **place.how(),
         )
     except OSError as error:
-        raise cannot(place.name, _why(place, error)) from error
+        raise cannot(place.name, " ".join(str(error).split())) from error
     except ValueError as error:
         if "Unrecognized configuration class" not in str(error):
             raise
@@ -130,12 +145,6 @@ def read_tokenizer(place: Place) -> Tokenizer | None:
         return AutoTokenizer.from_pretrained(place.name, **place.how())
     except (OSError, ValueError):
         return None
-
-
-def _why(place: Place, error: OSError) -> str:
-    if place.why_no_hub:
-        return f"it is no folder here and was not downloaded before, and {place.why_no_hub}"
-    return " ".join(str(error).split())
 
 
 def cannot(name: str, why: str) -> OSError:

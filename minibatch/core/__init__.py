@@ -7,5 +7,6 @@ Plain Python: nothing here knows of torch, and nothing here imports another room
     records.py       one step, as it is remembered
     clock.py         real time, and time that moves only when told
     collector.py     Python's garbage collector, held back
+    checks.py        numbers that users give
     other_names.py   what other engines call it
 """

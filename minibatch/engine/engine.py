@@ -44,6 +44,8 @@ class Engine:
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
     trace: what is remembered of the steps; None is all but the names of those who wait.
+    Its parts are its attributes: model, scheduler, pool, clock, trace, and runner, which computes a
+    plan: `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
     """
 
     @translates(ENGINE)
@@ -62,9 +64,8 @@ class Engine:
         check_parts(model, scheduler)
         if pool is None:
             pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
-        self.model, self.scheduler = model, scheduler
+        self.model, self.scheduler, self.pool = model, scheduler, pool
         self.clock = clock or WallClock()
-        self.pool = pool
         self.runner = model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler.max_batch_size, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
@@ -73,13 +74,13 @@ class Engine:
         self._arrivals, self._names = Arrivals(), itertools.count()
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
-        self._is_busy = self._is_torn = False
-        self._turn = Turn()  # of the thread that is at work
+        self._is_busy, self._is_torn, self._turn = False, False, Turn()
 
     # One step ------------------------------------------------------------------------------------
 
     @property
     def has_work(self) -> bool:
+        """Whether a request is still to arrive, waits or runs."""
         return bool(self._live)
 
     def step(self, wait: bool = True) -> StepRecord | None:

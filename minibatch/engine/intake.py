@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ..core.checks import integer
 from ..core.request import Request, Sequence
 from ..memory.blocks import BlockPool
 from .kinds import as_requests, check_request
@@ -118,8 +119,7 @@ def make_pool(
     model: Model, max_batch_size: int, num_blocks: int | None, block_size: int
 ) -> BlockPool:
     """None: for a full batch of longest sequences, or as many as half of the free memory holds."""
-    if block_size < 1:
-        raise ValueError(f"block_size is {block_size}; it must be 1 or more")
+    block_size = integer("block_size", block_size, at_least=1)
     if num_blocks is None:
         enough = max_batch_size * math.ceil(model.max_model_len / block_size)
         num_blocks = min(enough, model.num_affordable_blocks(block_size))

@@ -28,6 +28,7 @@ class Trace:
 
     keep: how many of the newest steps, and of the newest completions; None is all. The summary is
     that of the whole run either way. names: whether records say who waited (`StepRecord.waiting`).
+    max_batch_size, num_blocks: those of the engine it is of, in rows and KV blocks.
     """
 
     def __init__(self, keep: int | None = None, names: bool = False) -> None:
@@ -53,10 +54,13 @@ class Trace:
 
     @property
     def steps(self) -> list[StepRecord]:
+        """A record of each step that is kept, oldest first. Times in them are seconds on the
+        engine's clock."""
         return self._steps if self.keep is None else list(self._steps)
 
     @property
     def completions(self) -> list[Completion]:
+        """Each request that has ended, given up or not, in the order in which they ended."""
         return self._completions if self.keep is None else list(self._completions)
 
     @property
@@ -134,7 +138,8 @@ class Trace:
             heapq.heappush(self._free_slots, self._slots.pop(sequence))
 
     def summary(self) -> Summary:
-        """Throughput, latencies and utilisation, by the names in `metrics`."""
+        """Throughput, latencies and utilisation, by the names in `metrics`: seconds (`_s`), tokens
+        per second (`_per_s`), shares from 0 to 1, and counts; None where there is nothing yet."""
         return summary_of(self._totals, self._latencies, self.max_batch_size, self.num_blocks)
 
     def to_jsonl(self, path: str | os.PathLike) -> None:

@@ -63,6 +63,7 @@ class Model:
     """A transformers model, checked and ready to be batched.
 
     hf: the transformers model itself; `hf.generate` goes on working. tokenizer: may be None.
+    device, dtype: of its weights, and of K and V. vocab_size: token ids are 0 to vocab_size - 1.
     max_model_len: longest prompt + answer, tokens. eos_token_ids: what ends an answer.
     kv_shapes: (kv_heads, head_dim) per layer, read off the tensors its attention was seen to get.
     """

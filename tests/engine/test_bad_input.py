@@ -210,6 +210,8 @@ def test_a_scheduler_of_another_engine_is_refused_and_goes_on_serving_there(engi
         ({"num_blocks": -4}, "num_blocks is -4"),
         ({"block_size": 0}, "block_size is 0; it must be 1 or more"),
         ({"block_size": -1}, "block_size is -1"),
+        ({"num_blocks": "64"}, "num_blocks is '64'; it must be an integer"),
+        ({"block_size": 2.5}, r"block_size is 2\.5; it must be an integer"),
         ({"attention": "fast"}, "attention is 'fast' on cpu"),
     ],
 )
@@ -217,7 +219,7 @@ def test_an_engine_that_cannot_be_is_refused_and_leaves_its_scheduler_free(
     tiny_model, arguments, says
 ):
     scheduler = mb.Continuous(2)
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises((TypeError, ValueError), match=says):
         mb.Engine(tiny_model, scheduler, **arguments)
     [completion] = mb.Engine(tiny_model, scheduler).run([mb.Request([5], max_tokens=2)])
     assert len(completion.token_ids) == 2

@@ -247,7 +247,7 @@ def test_a_second_thread_is_refused_and_nothing_is_lost(second):
     acts = {
         "step": engine.step,
         "add": lambda: engine.add(request("A")),
-        "abort": lambda: engine.abort("B"),
+        "abort": lambda: engine.abort(engine.scheduler.running[0].request_id),
         "reset": engine.reset,
     }
     compute, refusals = engine.model.run, []

@@ -240,16 +240,6 @@ def test_a_seed_that_cannot_be_drawn_from_is_refused(tiny_model):
     assert not engine.has_work
 
 
-def test_a_folder_without_a_model_is_refused_by_name(tmp_path):
-    with pytest.raises(OSError, match=re.escape(f"the folder {tmp_path} holds no model")):
-        mb.load_model(tmp_path)
-
-
-def test_an_unknown_hub_id_without_network_is_refused_and_names_the_default():
-    with pytest.raises(OSError, match=r"cannot load 'nobody/nothing'.*load_model\(.wayfarer.\)"):
-        mb.load_model("nobody/nothing")
-
-
 @pytest.mark.parametrize("way", ["add", "run", "stream"])
 def test_a_text_that_becomes_no_tokens_is_refused(engine, monkeypatch, way):
     monkeypatch.setattr(engine.model, "encode", lambda text: [])  # a tokenizer that strips blanks

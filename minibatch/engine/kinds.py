@@ -35,10 +35,17 @@ def check_parts(model: Model, scheduler: Scheduler) -> None:
         if hasattr(model, "generate"):  # one of transformers'
             way = "mb.load_model(it)"
         raise TypeError(f"{_name(model)} is no model; give {way}")
-    if not (hasattr(scheduler, "plan") and hasattr(scheduler, "max_batch_size")):
+    name = type(scheduler).__name__
+    if not hasattr(scheduler, "plan"):
         meant = str(scheduler).capitalize()
         way = meant if meant in POLICIES else "Continuous"
         raise TypeError(f"{_name(scheduler)} is no policy; give one: mb.{way}()")
+    if not hasattr(scheduler, "bind"):
+        raise TypeError(f"{name} is no Scheduler; derive it: class {name}(mb.Scheduler)")
+    if not hasattr(scheduler, "max_batch_size"):
+        raise TypeError(
+            f"{name} has no max_batch_size; call super().__init__(max_batch_size) in its __init__"
+        )
 
 
 def as_requests(requests: Iterable[Request]) -> Iterable[Request]:

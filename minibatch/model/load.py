@@ -74,6 +74,11 @@ class Model:
         tokenizer: Tokenizer | None = None,
         max_model_len: int | None = None,
     ) -> None:
+        if not isinstance(hf, PreTrainedModel):
+            raise TypeError(
+                f"a {type(hf).__name__} is no model of transformers; mb.load_model takes a hub id "
+                "or a folder"
+            )
         check_config(hf)
         self.hf = hf.eval()
         self.tokenizer = tokenizer

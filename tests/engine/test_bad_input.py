@@ -250,6 +250,16 @@ def test_a_text_that_becomes_no_tokens_is_refused(engine, monkeypatch, way):
 MODEL, POLICY = mb.PretendModel(), mb.Continuous(2)
 
 
+class Underived:
+    def plan(self, now):
+        return mb.StepPlan()
+
+
+class Unprepared(mb.Continuous):
+    def __init__(self):
+        self.share = 0.5
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -261,6 +271,8 @@ MODEL, POLICY = mb.PretendModel(), mb.Continuous(2)
         ((MODEL, "continuous"), r"'continuous' is no policy; give one: mb\.Continuous\(\)"),
         ((MODEL, "round robin"), r"'round robin' is no policy; give one: mb\.Continuous\("),
         ((MODEL, None), r"None is no policy; give one: mb\.Continuous\("),
+        ((MODEL, Underived()), r"Underived is no Scheduler; .* class Underived\(mb\.Scheduler\)"),
+        ((MODEL, Unprepared()), r"Unprepared has no max_batch_size; call super\(\)\.__init__"),
         ((POLICY, MODEL), r"model and policy are swapped; give Engine\(model, policy\)"),
         (("wayfarer", POLICY), r"'wayfarer' is no model; give mb\.load_model\('wayfarer'\)"),
         ((None, POLICY), r"None is no model; give one: mb\.load_model\(\)"),

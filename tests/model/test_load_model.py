@@ -289,6 +289,11 @@ def test_a_tokenizer_given_goes_before_the_folder_s(folder):
     assert mb.load_model(folder, tokenizer=tokenizer, device="cpu").tokenizer is tokenizer
 
 
+def test_a_model_is_made_of_one_of_transformers():
+    with pytest.raises(TypeError, match=r"a str is no model of transformers; mb\.load_model takes"):
+        mb.Model("wayfarer")
+
+
 @pytest.mark.parametrize("thing", [7, mb.PretendModel(), make_tokenizer()])
 def test_what_is_neither_a_name_nor_a_model_is_refused(thing):
     kind = type(thing).__name__

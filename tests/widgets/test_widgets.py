@@ -156,6 +156,12 @@ def test_a_request_s_own_stop_tokens_are_not_shown():
     assert player.frames[-1].texts == {c.request_id: c.text for c in completions}
 
 
+def test_a_player_of_what_is_no_request_says_what_to_give(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
+    with pytest.raises(TypeError, match=r"'hotels' is no request; make one: Request\('hotels'\)"):
+        mb.widgets.EnginePlayer(engine, ["hotels"])
+
+
 def test_a_refused_request_leaves_none_of_them_live(tiny_model):
     engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
     requests = [mb.Request([2], max_tokens=n, request_id=str(n)) for n in (3, 4, 10_000)]

@@ -4,7 +4,6 @@ Only safetensors are read: a `.bin` is a pickle, and opening one may run what it
 folder has in the way of code is not run either.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -12,7 +11,7 @@ from threading import Thread
 
 import torch
 from huggingface_hub import constants, model_info, try_to_load_from_cache
-from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -82,27 +81,31 @@ def _only_gguf(path: Path) -> bool:
 
 
 def why_no_hub(name: str) -> str:
-    """Asks the hub once, and briefly: transformers would ask again and again, for half a minute."""
+    """Asks the hub once, and briefly: transformers would ask again and again, for half a minute.
+    "" if there is nothing against asking it further."""
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set, so the hub was not asked"
-    timeout = float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or LONGEST_WAIT)
+    own = constants.HF_HUB_ETAG_TIMEOUT
+    timeout = LONGEST_WAIT if own == constants.DEFAULT_ETAG_TIMEOUT else own
     answers = Queue()
     Thread(target=lambda: answers.put(_ask_hub(name, timeout)), daemon=True).start()
     try:
         error = answers.get(timeout=timeout)  # looking up the hub's address may take longer
     except Empty:
-        return f"the Hugging Face hub gave no answer within {timeout:g} s (is there a network?)"
+        return (
+            f"the Hugging Face hub gave no answer within {timeout:g} s (is there a network? "
+            "HF_HUB_ETAG_TIMEOUT sets how long it is waited for)"
+        )
     if isinstance(error, HFValidationError):
         raise cannot(name, "there is no such folder, and a hub id is written owner/name") from error
     if isinstance(error, RepositoryNotFoundError):
-        raise cannot(
-            name,
-            "there is no such folder, and the Hugging Face hub has no such model, or not for you; "
-            "if it is private or gated, ask there for access and log in with `hf auth login`",
-        ) from error
-    if error is not None:
-        return f"the Hugging Face hub cannot be asked ({error!r}; is there a network?)"
-    return ""
+        return (
+            "the Hugging Face hub has no such model, or not for you; if it is private or gated, "
+            "ask there for access and log in with `hf auth login`"
+        )
+    if error is None or isinstance(error, HfHubHTTPError):  # it answers; transformers will see
+        return ""
+    return f"the Hugging Face hub cannot be asked ({error!r}; is there a network?)"
 
 
 def _ask_hub(name: str, timeout: float) -> Exception | None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 from byte_tokenizer import VOCAB_SIZE, make_tokenizer
 from huggingface_hub import constants
-from huggingface_hub.errors import RepositoryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 from huggingface_hub.utils import validate_repo_id
 from oracle import assert_same_tokens
 from tiny import make_tiny_llama
@@ -221,7 +221,7 @@ def test_a_model_that_writes_no_text_is_refused(tmp_path):
     "answers", [False, pytest.param(True, marks=pytest.mark.full)], ids=["closed", "silent"]
 )
 def test_a_hub_that_does_not_answer_is_asked_once(answers):
-    """transformers alone would ask six times, over 23 seconds."""
+    """transformers alone asks six times, over 23 seconds."""
     script = """if True:
         import time
         from minibatch.model import load
@@ -254,23 +254,33 @@ def test_without_the_hub_a_model_that_was_downloaded_is_served(folder, monkeypat
     assert source.find("some-owner/some-model") == source.Place("some-owner/some-model", True)
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "says"),
-    [
-        ("nobody/nothing", RepositoryNotFoundError, "has no such model, or not for you; .* log in"),
-        ("two words", None, "there is no such folder, and a hub id is written owner/name"),
-    ],
-)
-def test_the_hub_s_own_answer_is_passed_on(monkeypatch, name, error, says):
-    def model_info(name, timeout):
-        if error is None:
-            validate_repo_id(name)
-        raise error("no", response=Mock())
+@pytest.fixture
+def hub(monkeypatch):
+    """A hub that answers with an error of your choice."""
 
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(source, "model_info", model_info)
-    with pytest.raises(OSError, match=f"cannot load '{name}': .*{says}"):
-        mb.load_model(name)
+    def answer(error):
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(source, "model_info", Mock(side_effect=error))
+
+    return answer
+
+
+def test_a_model_that_the_hub_does_not_have_may_need_a_login(hub):
+    hub(RepositoryNotFoundError("404", response=Mock()))
+    with pytest.raises(OSError, match="the Hugging Face hub has no such model, .* `hf auth login`"):
+        mb.load_model("nobody/nothing")
+
+
+def test_a_name_that_is_no_hub_id_is_told_how_one_is_written(hub):
+    hub(lambda name, timeout: validate_repo_id(name))
+    with pytest.raises(OSError, match="'two words': .* no such folder, and a hub id is written"):
+        mb.load_model("two words")
+
+
+def test_a_hub_that_answers_is_left_to_transformers(hub):
+    for answer in (None, HfHubHTTPError("405", response=Mock())):
+        hub(answer)
+        assert source.find("some-owner/some-model") == source.Place("some-owner/some-model", False)
 
 
 # A model that one has ----------------------------------------------------------------------------

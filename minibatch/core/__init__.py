@@ -2,9 +2,11 @@
 
 Plain Python: nothing here knows of torch, and nothing here imports another room.
 
-    request.py   what was asked, how far it has come, what comes back
-    plan.py      what a scheduler answers: one row for each sequence
-    records.py   one step, as it is remembered
-    clock.py     real time, and time that moves only when told
-    collector.py Python's garbage collector, held back
+    request.py       what was asked, how far it has come, what comes back
+    plan.py          what a scheduler answers: one row for each sequence
+    records.py       one step, as it is remembered
+    clock.py         real time, and time that moves only when told
+    collector.py     Python's garbage collector, held back
+    checks.py        numbers that users give
+    other_names.py   what other engines call it
 """

@@ -16,12 +16,15 @@ class WallClock:
         self.reset()
 
     def reset(self) -> None:
+        """Begin again at 0."""
         self._start = time.perf_counter()
 
     def now(self) -> float:
+        """Seconds since it was made or reset."""
         return time.perf_counter() - self._start
 
     def sleep(self, seconds: float) -> None:
+        """Let so many seconds pass."""
         time.sleep(max(0.0, seconds))
 
     def tick(self, plan: StepPlan) -> None:
@@ -43,17 +46,21 @@ class VirtualClock:
         self.reset()
 
     def reset(self) -> None:
+        """Begin again at 0."""
         self._base = 0.0  # time when the steps below began to be counted
         self._steps = 0  # equal ones
 
     def now(self) -> float:
+        """Seconds since it was made or reset."""
         return self._base + (self._steps * self.step_time if self._steps else 0.0)
 
     def sleep(self, seconds: float) -> None:
+        """Let so many seconds pass."""
         if seconds > 0:
             self._base, self._steps = self.now() + seconds, 0
 
     def tick(self, plan: StepPlan) -> None:
+        """The engine has computed a plan: it took `step_time`."""
         if callable(self.step_time):
             self._base += _check_seconds("step_time(plan)", self.step_time(plan))
         else:

@@ -12,7 +12,8 @@ Kind = Literal["prefill", "decode", "padding"]
 class Row:
     """One sequence's share of one forward pass.
 
-    num_tokens: tokens to catch up, from `sequence.num_computed_tokens` on.
+    num_tokens: tokens to catch up, from `sequence.num_computed_tokens` on; start keeps where that
+        was, since the sequence itself moves on.
     num_padding_tokens: tokens computed for nothing, because the policy wants equal rows. Each
     repeats the row's last token over the row's own context; its K and V go to a scratch block.
 
@@ -23,7 +24,7 @@ class Row:
     sequence: Sequence
     num_tokens: int
     num_padding_tokens: int = 0
-    start: int = field(init=False)  # where it begins; the sequence itself moves on
+    start: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.start = self.sequence.num_computed_tokens

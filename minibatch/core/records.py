@@ -7,19 +7,25 @@ from .plan import Kind
 
 
 class RowRecord(NamedTuple):
-    """One row of one step. kind: "padding" when nothing in it was for its request any more."""
+    """One row of one step, of the request `request_id`.
+
+    slot: its place in the batch, from 0. kind: "prefill", "decode", or "padding" when nothing in it
+    was for its request any more. num_tokens, num_padding_tokens: computed for it, and for nothing.
+    token_ids: what it produced; nothing, unless it reached the end of its sequence.
+    """
 
     request_id: str
     slot: int
     kind: Kind
     num_tokens: int
     num_padding_tokens: int
-    token_ids: tuple[int, ...]  # what it produced: nothing, unless it reached the end
+    token_ids: tuple[int, ...]
 
 
 @dataclass(slots=True, frozen=True)
 class StepRecord:
-    """One step of the engine. Times in seconds on its clock; the lists hold request ids.
+    """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
+    clock; admitted, finished and preempted hold request ids.
 
     row_values: what `rows` makes its RowRecords of. They are kept as plain tuples because Python's
     garbage collector leaves those alone; a long run's RowRecords would cost it half of the time.
@@ -40,6 +46,7 @@ class StepRecord:
 
     @property
     def rows(self) -> tuple[RowRecord, ...]:
+        """One for each sequence that took part, in the order planned."""
         return tuple(map(RowRecord._make, self.row_values))
 
     @property
@@ -55,4 +62,5 @@ class StepRecord:
 
     @property
     def num_output_tokens(self) -> int:
+        """New tokens of all rows together."""
         return sum([len(token_ids) for *_, token_ids in self.row_values])

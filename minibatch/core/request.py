@@ -9,12 +9,12 @@ after preemption are the same act over different distances. There is no phase fl
                                           ^ num_computed_tokens
 """
 
-import math
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
 from typing import Literal
+
+from .checks import check_number, integer, token_ids
+from .other_names import REQUEST, translates
 
 FinishReason = Literal["stop", "length", "abort"]
 
@@ -26,12 +26,13 @@ class Request:
 
     prompt: a string (encoded by the model's tokenizer) or a list of token ids.
     max_tokens: most tokens to generate, a stop token included.
-    temperature: 0 is greedy. top_k: 0 is off. top_p: share of probability kept, 1 is all.
+    temperature: 0 is greedy. top_k: 0 (or -1) is off. top_p: share of probability kept, 1 is all.
     seed: makes sampling repeatable; None draws one when the request is added.
     stop_token_ids: end after any of these, besides the model's own end token.
     ignore_eos: do not end at the model's end token (benchmarks fix lengths this way).
     arrival_time: seconds after `run` or `stream` begins, or after the first `add` to an engine
         without work; None is now.
+    request_id: what it is called in answers and records; None is named when it is added.
     priority: kept for policies that rank requests; the four shipped here serve in order of arrival.
     Raises TypeError or ValueError, naming the value, for anything out of range.
     """
@@ -54,25 +55,28 @@ class Request:
             object.__setattr__(self, name, value)
 
         if not isinstance(self.prompt, str):
-            settle("prompt", _token_ids("prompt", self.prompt))
+            settle("prompt", token_ids("prompt", self.prompt))
         if len(self.prompt) == 0:
             raise ValueError("prompt is empty; give at least one token")
-        settle("stop_token_ids", tuple(_token_ids("stop_token_ids", self.stop_token_ids)))
-        settle("max_tokens", _integer("max_tokens", self.max_tokens, at_least=1))
-        settle("top_k", _integer("top_k", self.top_k, at_least=0))
-        settle("priority", _integer("priority", self.priority))
+        settle("stop_token_ids", tuple(token_ids("stop_token_ids", self.stop_token_ids)))
+        settle("max_tokens", integer("max_tokens", self.max_tokens, at_least=1))
+        settle("top_k", max(0, integer("top_k", self.top_k, at_least=-1)))
+        settle("priority", integer("priority", self.priority))
         if self.seed is not None:
-            settle("seed", _integer("seed", self.seed, at_least=0))
+            settle("seed", integer("seed", self.seed, at_least=0))
             if self.seed >= 2**64:
                 raise ValueError(f"seed is {self.seed}; it must be below 2**64")
-        _check_number("temperature", self.temperature, "be 0 (greedy) or more", lambda x: x >= 0)
-        _check_number("top_p", self.top_p, "lie in (0, 1]", lambda x: 0 < x <= 1)
+        check_number("temperature", self.temperature, "be 0 (greedy) or more", lambda x: x >= 0)
+        check_number("top_p", self.top_p, "lie in (0, 1]", lambda x: 0 < x <= 1)
         if self.request_id == "" or not isinstance(self.request_id, str | None):
             raise ValueError(f"request_id is {self.request_id!r}; give some text, or None")
         if self.arrival_time is not None:
-            _check_number(
+            check_number(
                 "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0
             )
+
+
+Request.__init__ = translates(REQUEST)(Request.__init__)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,10 +84,14 @@ class Sequence:
     """A request on its way through the engine. Only `advance` adds tokens; only preempting takes
     computed ones back.
 
-    token_ids: prompt, then output; whether it has finished is read off them, so that no moment
-    exists at which the two disagree. block_table: ids of the KV blocks it holds, in order.
-    token_times: when each output token came. abort_time: when it was given up, if it was. Times are
-    the engine clock's, in seconds.
+    request: what was asked, under the name request_id. token_ids: prompt (num_prompt_tokens), then
+    output; whether it has finished is read off them, so that no moment exists at which the two
+    disagree. stop_token_ids: what ends it. seed: of its sampling. num_computed_tokens: those whose
+    K and V are stored. block_table: ids of the KV blocks that have them, in order.
+    num_preemptions: how often it had to give way.
+    arrival_time, first_scheduled_time: when it came, and was first admitted. token_times: when each
+    output token came. abort_time: when it was given up, if it was. Times are the engine clock's, in
+    seconds.
     """
 
     request: Request
@@ -102,10 +110,12 @@ class Sequence:
 
     @property
     def num_tokens(self) -> int:
+        """Prompt and output together."""
         return len(self.token_ids)
 
     @property
     def num_output_tokens(self) -> int:
+        """How far its answer has come."""
         return len(self.token_ids) - self.num_prompt_tokens
 
     @property
@@ -131,10 +141,12 @@ class Sequence:
 
     @property
     def is_finished(self) -> bool:
+        """Whether it has ended, or was given up."""
         return self.finish_reason is not None
 
     @property
     def finish_time(self) -> float | None:
+        """When its last token came, or it was given up; None as long as it goes on."""
         if not self.is_finished:
             return None
         return self.token_times[-1] if self.abort_time is None else self.abort_time
@@ -187,7 +199,13 @@ class Sequence:
 
 @dataclass(slots=True, frozen=True)
 class Completion:
-    """A finished request. Times are the engine clock's, in seconds; None: it never happened."""
+    """What has become of the request `request_id`.
+
+    prompt_token_ids, token_ids: lists of token ids, of the prompt and of the answer, a stop token
+    at its end included. text: the answer without it. finish_reason: "stop" (a stop token), "length"
+    (max_tokens) or "abort". arrival_time, first_scheduled_time, first_token_time, finish_time, and
+    token_times, one for each of token_ids: seconds on the engine's clock; None: it never happened.
+    """
 
     request_id: str
     prompt_token_ids: list[int]
@@ -220,32 +238,12 @@ class Completion:
 
 @dataclass(slots=True, frozen=True)
 class TokenEvent:
-    """One token of one request, as `Engine.stream` yields it. `text` may lag behind `token_id`:
-    a token can end in the middle of a UTF-8 character, and half a character is never shown.
-    A request that is aborted ends with an event without a token (None)."""
+    """One token of the request `request_id`, as `Engine.stream` yields it. `text` may lag behind
+    `token_id`: a token can end in the middle of a UTF-8 character, and half a character is never
+    shown. finish_reason: None until the last one. A request that is aborted ends with an event
+    without a token (None)."""
 
     request_id: str
     token_id: int | None
     text: str
     finish_reason: FinishReason | None
-
-
-def _integer(name: str, value: object, at_least: int | None = None) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is {value!r}; it must be an integer")
-    number = operator.index(value)
-    if at_least is not None and number < at_least:
-        raise ValueError(f"{name} is {number}; it must be {at_least} or more")
-    return number
-
-
-def _token_ids(name: str, ids: Iterable[int]) -> list[int]:
-    if isinstance(ids, str | bytes) or not (hasattr(ids, "tolist") or isinstance(ids, Iterable)):
-        raise TypeError(f"{name} is a {type(ids).__name__}; give a list of token ids")
-    ids = ids.tolist() if hasattr(ids, "tolist") else ids
-    return [_integer(f"{name}[{i}]", token_id, at_least=0) for i, token_id in enumerate(ids)]
-
-
-def _check_number(name: str, value: float, wanted: str, fits: Callable[[float], bool]) -> None:
-    if not isinstance(value, Real) or not math.isfinite(value) or not fits(value):
-        raise ValueError(f"{name} is {value!r}; it must {wanted}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tqdm.auto import tqdm
 
 from ..core.clock import SAME_TIME, Clock, WallClock
+from ..core.other_names import ENGINE, translates
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
 from ..core.request import Completion, Request, Sequence, TokenEvent
@@ -22,10 +23,12 @@ from ..memory.blocks import BlockPool
 from ..model.text import Listener, decode
 from ..schedulers import Scheduler
 from .arrivals import Arrivals
-from .intake import default_num_blocks, take_in
+from .intake import live_one, make_pool, take_in
 from .invariants import check_invariants
+from .kinds import check_parts, check_plan, no_rows
 from .recovery import settle
 from .trace import Trace
+from .turn import Turn
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend model needs neither
     from ..attention import AttentionFunction
@@ -41,8 +44,11 @@ class Engine:
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
     trace: what is remembered of the steps; None is all but the names of those who wait.
+    Its parts are its attributes: model, scheduler, pool, clock, trace, and runner, which computes a
+    plan: `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
     """
 
+    @translates(ENGINE)
     def __init__(
         self,
         model: Model,
@@ -55,15 +61,11 @@ class Engine:
         clock: Clock | None = None,
         trace: Trace | None = None,
     ) -> None:
-        if isinstance(scheduler, type):
-            raise TypeError(f"{(n := scheduler.__name__)} is a class; make a policy of it: {n}()")
+        check_parts(model, scheduler)
         if pool is None:
-            if num_blocks is None:
-                num_blocks = default_num_blocks(model, scheduler.max_batch_size, block_size)
-            pool = BlockPool(num_blocks, block_size)
-        self.model, self.scheduler = model, scheduler
+            pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
+        self.model, self.scheduler, self.pool = model, scheduler, pool
         self.clock = clock or WallClock()
-        self.pool = pool
         self.runner = model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler.max_batch_size, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
@@ -72,12 +74,13 @@ class Engine:
         self._arrivals, self._names = Arrivals(), itertools.count()
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
-        self._is_busy = self._is_torn = False
+        self._is_busy, self._is_torn, self._turn = False, False, Turn()
 
     # One step ------------------------------------------------------------------------------------
 
     @property
     def has_work(self) -> bool:
+        """Whether a request is still to arrive, waits or runs."""
         return bool(self._live)
 
     def step(self, wait: bool = True) -> StepRecord | None:
@@ -121,16 +124,13 @@ class Engine:
             while (sequence := self._arrivals.take(now)) is not None:
                 self.scheduler.add(sequence)
             plan = self.scheduler.plan(now)
+            check_plan(self.scheduler, plan)
             if plan.rows:
                 self.scheduler.check(plan)
                 return plan
             wake_time = self._arrivals.or_sooner(plan.wake_at)
             if wake_time is None or wake_time <= now:
-                raise RuntimeError(
-                    f"{type(self.scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
-                    f"{len(self.scheduler.waiting)} requests wait and "
-                    f"{len(self.scheduler.running)} run; plan a row, or set wake_at to a later time"
-                )
+                raise no_rows(self.scheduler, now)
             self._wake_time = wake_time
             if not wait:
                 return None
@@ -139,18 +139,19 @@ class Engine:
     @contextmanager
     def _whole(self) -> Iterator[None]:
         """What begins in here goes through, or is put right: at once, or before the next begins."""
-        if self._is_busy:  # a policy calls the engine that is just asking it
-            yield
-            return
-        self._settle()
-        self._is_torn = self._is_busy = True
-        try:
-            yield
-            self._is_torn = False
-        finally:
-            self._is_busy = False
-            with suppress(Exception):  # a policy may still be at fault; the first error is told
-                self._settle()
+        with self._turn:
+            if self._is_busy:  # a policy calls the engine that is just asking it
+                yield
+                return
+            self._settle()
+            self._is_torn = self._is_busy = True
+            try:
+                yield
+                self._is_torn = False
+            finally:
+                self._is_busy = False
+                with suppress(Exception):  # a policy may still be at fault; the first error is told
+                    self._settle()
 
     def _settle(self) -> None:
         if self._is_torn:
@@ -169,9 +170,7 @@ class Engine:
 
     def abort(self, request_id: str) -> None:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
-        if (sequence := self._live.get(request_id)) is None:
-            live = ", ".join(map(repr, itertools.islice(self._live, 20))) or "none"
-            raise ValueError(f"no live request {request_id!r} to abort; live: {live}")
+        sequence = live_one(request_id, self._live)
         with self._whole():
             self._wake_time = None
             sequence.abort_time = self.clock.now()
@@ -225,17 +224,18 @@ class Engine:
         """Abort every request, forget every record, set the clock back, and make queues and pool
         anew, whatever state a fault has left them in. Callbacks stay."""
         scheduler = self.scheduler
-        try:
-            for request_id in list(self._live):
-                self.abort(request_id)
-        finally:
-            for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
-                everyone.clear()
-            self.pool.rebuild([])
-            self._is_torn, self._wake_time = False, None
-            self.clock.reset()
-            self._start, self._names = self.clock.now(), itertools.count()
-            self.trace = self.trace.fresh(scheduler.max_batch_size, self.pool.num_blocks)
+        with self._turn:
+            try:
+                for request_id in list(self._live):
+                    self.abort(request_id)
+            finally:
+                for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
+                    everyone.clear()
+                self.pool.rebuild([])
+                self._is_torn, self._wake_time = False, None
+                self.clock.reset()
+                self._start, self._names = self.clock.now(), itertools.count()
+                self.trace = self.trace.fresh(scheduler.max_batch_size, self.pool.num_blocks)
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""

@@ -5,13 +5,16 @@ What could never be computed is refused here, before it waits for ever.
 
 from __future__ import annotations
 
+import itertools
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ..core.checks import integer
 from ..core.request import Request, Sequence
 from ..memory.blocks import BlockPool
+from .kinds import as_requests, check_request
 
 if TYPE_CHECKING:
     from ..model.load import Model
@@ -32,9 +35,8 @@ def take_in(
     requests that have none.
     """
     new: dict[str, Sequence] = {}
-    for request in [requests] if isinstance(requests, Request) else requests:
-        if not isinstance(request, Request):
-            raise TypeError(f"{request!r} is no request; make one: Request({request!r})")
+    for request in as_requests(requests):
+        check_request(request)
         name = request.request_id
         if name in live or name in new:
             raise ValueError(
@@ -105,9 +107,20 @@ def check_fits(
         )
 
 
-def default_num_blocks(model: Model, max_batch_size: int, block_size: int) -> int:
-    """Blocks for a full batch of longest sequences, or as many as half of the free memory holds."""
-    if block_size < 1:
-        raise ValueError(f"block_size is {block_size}; it must be 1 or more")
-    enough = max_batch_size * math.ceil(model.max_model_len / block_size)
-    return min(enough, model.num_affordable_blocks(block_size))
+def live_one(request_id: str, live: Mapping[str, Sequence]) -> Sequence:
+    """The one of this id. Raises ValueError, naming some that live, if there is none."""
+    if request_id not in live:
+        names = ", ".join(map(repr, itertools.islice(live, 20))) or "none"
+        raise ValueError(f"no live request {request_id!r} to abort; live: {names}")
+    return live[request_id]
+
+
+def make_pool(
+    model: Model, max_batch_size: int, num_blocks: int | None, block_size: int
+) -> BlockPool:
+    """None: for a full batch of longest sequences, or as many as half of the free memory holds."""
+    block_size = integer("block_size", block_size, at_least=1)
+    if num_blocks is None:
+        enough = max_batch_size * math.ceil(model.max_model_len / block_size)
+        num_blocks = min(enough, model.num_affordable_blocks(block_size))
+    return BlockPool(num_blocks, block_size)

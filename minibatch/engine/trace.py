@@ -19,6 +19,7 @@ from ..core.records import StepRecord
 from ..core.request import Completion, Sequence
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
+from .kinds import check_finished
 from .metrics import Latencies, Summary, Totals, summary_of
 
 
@@ -27,6 +28,7 @@ class Trace:
 
     keep: how many of the newest steps, and of the newest completions; None is all. The summary is
     that of the whole run either way. names: whether records say who waited (`StepRecord.waiting`).
+    max_batch_size, num_blocks: those of the engine it is of, in rows and KV blocks.
     """
 
     def __init__(self, keep: int | None = None, names: bool = False) -> None:
@@ -52,10 +54,13 @@ class Trace:
 
     @property
     def steps(self) -> list[StepRecord]:
+        """A record of each step that is kept, oldest first. Times in them are seconds on the
+        engine's clock."""
         return self._steps if self.keep is None else list(self._steps)
 
     @property
     def completions(self) -> list[Completion]:
+        """Each request that has ended, given up or not, in the order in which they ended."""
         return self._completions if self.keep is None else list(self._completions)
 
     @property
@@ -76,6 +81,7 @@ class Trace:
 
         num_free_blocks: while it ran.
         """
+        check_finished(scheduler, finished)
         running = set(scheduler.running)
         here = running.union([row.sequence for row in plan.rows])
         preempted = [s for s in self._slots if s not in here and not s.is_finished]
@@ -132,7 +138,8 @@ class Trace:
             heapq.heappush(self._free_slots, self._slots.pop(sequence))
 
     def summary(self) -> Summary:
-        """Throughput, latencies and utilisation, by the names in `metrics`."""
+        """Throughput, latencies and utilisation, by the names in `metrics`: seconds (`_s`), tokens
+        per second (`_per_s`), shares from 0 to 1, and counts; None where there is nothing yet."""
         return summary_of(self._totals, self._latencies, self.max_batch_size, self.num_blocks)
 
     def to_jsonl(self, path: str | os.PathLike) -> None:

@@ -13,19 +13,19 @@ the sequences that hold it, so the books can always be written anew from the tab
 from collections import Counter, deque
 from collections.abc import Iterable
 
+from ..core.checks import integer
+
 
 class BlockPool:
     """Hands out block ids 0 .. num_blocks - 1.
 
     num_blocks, block_size: both at least 1; block_size in tokens. (Kwon et al., 2023, section 4)
+    What it hands out and takes back are lists of block ids, integers.
     """
 
     def __init__(self, num_blocks: int, block_size: int) -> None:
-        for name, value in (("num_blocks", num_blocks), ("block_size", block_size)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; it must be 1 or more")
-        self.num_blocks = num_blocks
-        self.block_size = block_size
+        self.num_blocks = num_blocks = integer("num_blocks", num_blocks, at_least=1)
+        self.block_size = integer("block_size", block_size, at_least=1)
         self._is_bound = False
         self._ref_counts = [0] * num_blocks
         self._free = deque(range(num_blocks))
@@ -38,6 +38,7 @@ class BlockPool:
 
     @property
     def num_free(self) -> int:
+        """How many blocks nobody holds."""
         return len(self._free)
 
     def ref_count(self, block_id: int) -> int:

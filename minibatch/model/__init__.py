@@ -1,6 +1,7 @@
 """All that touches transformers: a model loaded, checked, run over a plan, and its tokens as text.
 
     load.py            load_model, and what an engine needs to know of a model
+    source.py          where its files are: a folder, the hub; or why there is none
     compatibility.py   what we would compute wrongly is refused, by name and reason
     registration.py    how transformers' models come to call our attention
     runner.py          one forward pass for all rows, laid end to end

@@ -7,7 +7,7 @@ tensors it gets, and whether logits agree with the model's own eager attention.
 from dataclasses import dataclass, field
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PretrainedConfig, PreTrainedModel
 
 from ..attention.reference import reference_attention
 from ..core.plan import Row, StepPlan
@@ -43,9 +43,24 @@ class Probe:
         return query.new_zeros(1, num_tokens, heads, value.shape[-1])
 
 
+def check_decoder_only(config: PretrainedConfig, name: str = "") -> None:
+    """Refuse a model of two halves; a configuration alone tells."""
+    if config.is_encoder_decoder:
+        raise UnsupportedModelError(
+            f"{name or config.model_type} is an encoder–decoder model; the engine serves models "
+            "that only decode, such as Llama or Qwen"
+        )
+
+
 def check_config(hf: PreTrainedModel) -> None:
     """Refuse what the class and the configuration already tell."""
     name, config = type(hf).__name__, hf.config.get_text_config()
+    check_decoder_only(hf.config, name)
+    if hf.get_output_embeddings() is None:
+        raise UnsupportedModelError(
+            f"{name} has no output layer, so it answers with no token; load it by "
+            "AutoModelForCausalLM"
+        )
     if not getattr(hf, "_supports_attention_backend", False):
         raise UnsupportedModelError(
             f"{name} does not send its attention through transformers' AttentionInterface, so no "

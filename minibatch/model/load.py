@@ -5,72 +5,65 @@ compute wrongly is refused here, by name and reason (see `compatibility`).
 """
 
 import os
-from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, logging
+from transformers import PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from ..attention import AttentionFunction, choose
+from ..core.other_names import LOADING, translates
 from ..memory.blocks import BlockPool
 from ..memory.kv_cache import bytes_per_token, free_bytes
-from ..wayfarer import WEIGHTS
 from .compatibility import check_agreement, check_config, context_length, probe
 from .registration import NAME
 from .runner import ModelRunner
+from .source import find, read_tokenizer, read_weights
 
 DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
 
 
+@translates(LOADING)
 def load_model(
-    name: str | os.PathLike | None = None,
+    name: str | os.PathLike | PreTrainedModel | None = None,
     *,
+    tokenizer: Tokenizer | None = None,
     device: str | torch.device | None = None,
-    dtype: str | torch.dtype = "float32",
+    dtype: str | torch.dtype | None = None,
     max_model_len: int | None = None,
 ) -> "Model":
     """A model ready for the engine, with its tokenizer.
 
-    name: a hub id or a folder, or "wayfarer"; None is $MINIBATCH_MODEL, or else Wayfarer.
-    device: None is the GPU if there is one, else the CPU. dtype: "float32", "bfloat16", "float16".
-    max_model_len: longest prompt + answer in tokens; None is the model's own limit.
+    name: a hub id or a folder, or "wayfarer"; None is $MINIBATCH_MODEL, or else Wayfarer. Or a
+    model of transformers that you have: it is used, not copied. tokenizer: None is the one that
+    lies beside the weights, and none for a model of yours. max_model_len: longest prompt + answer
+    in tokens; None is the model's own limit. device: None is the GPU if there is one, else the CPU.
+    dtype: "float32", "bfloat16", "float16"; None is float32. A model of yours stays where and what
+    it is unless you give these two.
     Raises OSError if there is no such model, UnsupportedModelError if it cannot be served rightly.
     """
-    name = str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer")
-    name = str(WEIGHTS) if name == "wayfarer" else name
-    if name == str(WEIGHTS):  # loads at once; a bar would only flicker
-        logging.disable_progress_bar()
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if isinstance(dtype, str):
         if dtype not in DTYPES:
             raise ValueError(f"dtype is {dtype!r}; choose one of {', '.join(DTYPES)}")
         dtype = DTYPES[dtype]
-    if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
-        raise OSError(f"the folder {name} holds no model: config.json is missing")
-    safely = {"trust_remote_code": False}
-    try:
-        hf = AutoModelForCausalLM.from_pretrained(
-            name, dtype=dtype, attn_implementation="eager", use_safetensors=True, **safely
+    if isinstance(name, PreTrainedModel):
+        hf = name.to(device=device, dtype=dtype)
+        return Model(hf, tokenizer, max_model_len=max_model_len)
+    if not isinstance(name, str | os.PathLike | None):
+        raise TypeError(
+            f"a {type(name).__name__} is no model; load_model takes a hub id, a folder, or a model "
+            "of transformers"
         )
-    except OSError as error:
-        raise OSError(
-            f"cannot load {name!r}: no folder of that name with safetensors weights, and not to be "
-            "had from the Hugging Face hub (no such id, no network, or HF_HUB_OFFLINE is set). "
-            'load_model("wayfarer") loads the course\'s own model, offline.'
-        ) from error
-    finally:
-        logging.enable_progress_bar()
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name, **safely)
-    except (OSError, ValueError):
-        tokenizer = None  # weights alone can still be served, by token ids
-    return Model(hf.to(device), tokenizer, max_model_len=max_model_len)
+    place = find(str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer"))
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    hf = read_weights(place, dtype or torch.float32).to(device)
+    return Model(hf, tokenizer or read_tokenizer(place), max_model_len=max_model_len)
 
 
 class Model:
     """A transformers model, checked and ready to be batched.
 
     hf: the transformers model itself; `hf.generate` goes on working. tokenizer: may be None.
+    device, dtype: of its weights, and of K and V. vocab_size: token ids are 0 to vocab_size - 1.
     max_model_len: longest prompt + answer, tokens. eos_token_ids: what ends an answer.
     kv_shapes: (kv_heads, head_dim) per layer, read off the tensors its attention was seen to get.
     """
@@ -81,6 +74,12 @@ class Model:
         tokenizer: Tokenizer | None = None,
         max_model_len: int | None = None,
     ) -> None:
+        if not isinstance(hf, PreTrainedModel):
+            raise TypeError(
+                f"a {type(hf).__name__} is no model of transformers; mb.load_model takes a hub id "
+                "or a folder"
+            )
+        check_config(hf)
         self.hf = hf.eval()
         self.tokenizer = tokenizer
         self.device = hf.device
@@ -89,7 +88,6 @@ class Model:
         eos = hf.generation_config.eos_token_id
         self.eos_token_ids = frozenset([eos] if isinstance(eos, int) else eos or [])
 
-        check_config(hf)
         hf.set_attn_implementation(NAME)
         self.kv_shapes, window = probe(hf)
         self.max_model_len = context_length(hf, window, max_model_len)

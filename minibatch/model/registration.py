@@ -61,7 +61,22 @@ class ForwardContext:
             self.attention.write_kv(*caches, key, value, self.metadata)
         else:
             self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
-        return self.attention(query, *caches, self.metadata, scale)
+        output = self.attention(query, *caches, self.metadata, scale)
+        if getattr(output, "shape", None) != query.shape:
+            raise wrong_output(self.attention, output, query)
+        return output
+
+
+def wrong_output(attention: AttentionFunction, output: object, query: torch.Tensor) -> TypeError:
+    """What to tell whoever wrote this attention."""
+    name = getattr(attention, "__name__", type(attention).__name__)
+    gave = "None" if output is None else f"a {type(output).__name__}"
+    if isinstance(output, torch.Tensor):
+        gave = f"a tensor of shape {list(output.shape)}"
+    return TypeError(
+        f"{name} returned {gave}; attention has to return a tensor of the query's shape, "
+        f"{list(query.shape)}: tokens, heads, head dimension"
+    )
 
 
 def attention_forward(

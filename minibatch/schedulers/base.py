@@ -16,26 +16,34 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
 
+from ..core.checks import integer
 from ..core.clock import Clock
+from ..core.other_names import POLICY, translates
 from ..core.plan import StepPlan
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
 
 
 class Scheduler(ABC):
-    """Decides who runs. `pool` and `clock` are there once the engine has called `bind`.
+    """Decides who runs. A policy of your own derives from this and writes `plan`.
 
-    max_batch_size: most sequences in one forward pass, at least 1.
+    max_batch_size: most sequences in one forward pass, at least 1. waiting: the queue, a deque of
+    Sequence, its head next. running: a list of Sequence, in the order of admission. pool, clock:
+    the engine's KV blocks and its time in seconds, there once it has called `bind`.
     """
 
+    @translates(POLICY)
     def __init__(self, max_batch_size: int = 8) -> None:
-        if max_batch_size < 1:
-            raise ValueError(f"max_batch_size is {max_batch_size}; it must be 1 or more")
-        self.max_batch_size = max_batch_size
+        self.max_batch_size = integer("max_batch_size", max_batch_size, at_least=1)
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls):
+            cls.__init__ = translates(POLICY)(cls.__init__)
 
     def bind(self, pool: BlockPool, clock: Clock) -> None:
         """Called once, by the engine. Raises RuntimeError if another engine has it already."""
@@ -48,12 +56,15 @@ class Scheduler(ABC):
 
     @abstractmethod
     def plan(self, now: float) -> StepPlan:
-        """The rows of the next forward pass."""
+        """The rows of the next forward pass, one for each sequence that takes part; or no rows, and
+        when to ask again. now: seconds on the engine's clock. May be called again before `update`.
+        """
 
     def update(self, plan: StepPlan, tokens: list[list[int]], now: float) -> list[Sequence]:
         """Take in what the forward pass computed; returns the sequences that finished.
 
-        tokens: a list for each row of the plan, empty if the row did not reach its sequence's end.
+        tokens: a list of token ids for each row of the plan, empty if the row did not reach its
+        sequence's end. now: seconds on the engine's clock.
         """
         finished = []
         for row, new in zip(plan.rows, tokens, strict=True):
@@ -83,6 +94,7 @@ class Scheduler(ABC):
                     )
 
     def add(self, sequence: Sequence) -> None:
+        """Take in a sequence that has arrived, at the end of the queue."""
         self.waiting.append(sequence)
 
     def abort(self, sequence: Sequence) -> None:

@@ -21,6 +21,7 @@ class Static(Scheduler):
         return StepPlan(self.padded_rows())
 
     def form_batch(self, now: float) -> None:
+        """Admit from the queue's head until the batch, the pool, or the queue is at its end."""
         while self.waiting and len(self.running) < self.max_batch_size:
             longest = self.waiting[0].max_num_tokens
             if not self.can_grow(self.waiting[0], longest):

@@ -14,6 +14,7 @@ from ..core.records import StepRecord
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.intake import stop_token_ids
+from ..engine.kinds import as_requests, check_request
 from ..model.text import TextStream
 from .frame import Frame, frame_html
 from .still import WithStill
@@ -155,7 +156,8 @@ def _add_all(engine: Engine, requests: Iterable[Request]) -> dict[str, TextStrea
     """The text of each request, by its id; if the engine refuses one, the others are aborted."""
     streams: dict[str, TextStream] = {}
     try:
-        for request in requests:
+        for request in as_requests(requests):
+            check_request(request)
             hidden = stop_token_ids(request, engine.model)
             streams[engine.add(request)] = TextStream(engine.model.tokenizer, hidden)
     except Exception:

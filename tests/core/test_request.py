@@ -55,7 +55,7 @@ def test_everything_but_the_prompt_is_given_by_name():
         ({"top_p": 1.5}, ValueError, r"top_p is 1\.5"),
         ({"top_p": -0.1}, ValueError, r"top_p is -0\.1"),
         ({"top_p": math.nan}, ValueError, "top_p is nan"),
-        ({"top_k": -1}, ValueError, "top_k is -1"),
+        ({"top_k": -2}, ValueError, "top_k is -2"),
         ({"top_k": 1.0}, TypeError, r"top_k is 1\.0"),
         ({"seed": -1}, ValueError, "seed is -1"),
         ({"seed": 0.5}, TypeError, r"seed is 0\.5"),
@@ -71,6 +71,10 @@ def test_everything_but_the_prompt_is_given_by_name():
 def test_a_request_out_of_range_is_refused_with_the_value(arguments, error, says):
     with pytest.raises(error, match=says):
         mb.Request(**{"prompt": [1]} | arguments)
+
+
+def test_top_k_may_be_switched_off_as_elsewhere():
+    assert mb.Request([1], top_k=-1).top_k == mb.Request([1], top_k=0).top_k == 0
 
 
 def test_tokens_are_counted_from_the_end_of_the_prompt():

@@ -10,6 +10,7 @@ import pytest
 from oracle import assert_same_tokens
 
 import minibatch as mb
+from minibatch.attention import reference_attention
 
 NUM_BLOCKS, BLOCK_SIZE = 10, 4
 
@@ -106,7 +107,7 @@ class Unharmed:
         ({"temperature": -1.0}, ValueError, "temperature is -1.0"),
         ({"top_p": 0.0}, ValueError, "top_p is 0.0; it must lie in (0, 1]"),
         ({"top_p": 1.1}, ValueError, "top_p is 1.1; it must lie in (0, 1]"),
-        ({"top_k": -1}, ValueError, "top_k is -1; it must be 0 or more"),
+        ({"top_k": -2}, ValueError, "top_k is -2; it must be -1 or more"),
         ({"arrival_time": math.nan}, ValueError, "arrival_time is nan"),
         ({"arrival_time": -0.5}, ValueError, "arrival_time is -0.5"),
         ({"request_id": "running"}, ValueError, "request 'running' is live already"),
@@ -209,6 +210,8 @@ def test_a_scheduler_of_another_engine_is_refused_and_goes_on_serving_there(engi
         ({"num_blocks": -4}, "num_blocks is -4"),
         ({"block_size": 0}, "block_size is 0; it must be 1 or more"),
         ({"block_size": -1}, "block_size is -1"),
+        ({"num_blocks": "64"}, "num_blocks is '64'; it must be an integer"),
+        ({"block_size": 2.5}, r"block_size is 2\.5; it must be an integer"),
         ({"attention": "fast"}, "attention is 'fast' on cpu"),
     ],
 )
@@ -216,7 +219,7 @@ def test_an_engine_that_cannot_be_is_refused_and_leaves_its_scheduler_free(
     tiny_model, arguments, says
 ):
     scheduler = mb.Continuous(2)
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises((TypeError, ValueError), match=says):
         mb.Engine(tiny_model, scheduler, **arguments)
     [completion] = mb.Engine(tiny_model, scheduler).run([mb.Request([5], max_tokens=2)])
     assert len(completion.token_ids) == 2
@@ -237,16 +240,6 @@ def test_a_seed_that_cannot_be_drawn_from_is_refused(tiny_model):
     assert not engine.has_work
 
 
-def test_a_folder_without_a_model_is_refused_by_name(tmp_path):
-    with pytest.raises(OSError, match=re.escape(f"the folder {tmp_path} holds no model")):
-        mb.load_model(tmp_path)
-
-
-def test_an_unknown_hub_id_without_network_is_refused_and_names_the_default():
-    with pytest.raises(OSError, match=r"cannot load 'nobody/nothing'.*load_model\(.wayfarer.\)"):
-        mb.load_model("nobody/nothing")
-
-
 @pytest.mark.parametrize("way", ["add", "run", "stream"])
 def test_a_text_that_becomes_no_tokens_is_refused(engine, monkeypatch, way):
     monkeypatch.setattr(engine.model, "encode", lambda text: [])  # a tokenizer that strips blanks
@@ -254,16 +247,104 @@ def test_a_text_that_becomes_no_tokens_is_refused(engine, monkeypatch, way):
         give(engine, way, {"prompt": " ", "max_tokens": 2})
 
 
-def test_a_policy_s_class_is_no_policy(tiny_model):
-    with pytest.raises(TypeError, match=r"Continuous is a class; .* Continuous\(\)"):
-        mb.Engine(tiny_model, mb.Continuous)
+MODEL, POLICY = mb.PretendModel(), mb.Continuous(2)
 
 
-def test_bare_text_is_no_request(tiny_model):
-    engine = mb.Engine(tiny_model, mb.Continuous(2))
-    with pytest.raises(TypeError, match=r"'hello' is no request; make one: Request\('hello'\)"):
-        engine.run(["hello"])
+class Underived:
+    def plan(self, now):
+        return mb.StepPlan()
+
+
+class Unprepared(mb.Continuous):
+    def __init__(self):
+        self.share = 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((MODEL, mb.Continuous), r"Continuous is a class; make a policy of it: Continuous\(\)"),
+        (
+            (mb.PretendModel, POLICY),
+            r"PretendModel is a class; make a model of it: PretendModel\(\)",
+        ),
+        ((MODEL, "continuous"), r"'continuous' is no policy; give one: mb\.Continuous\(\)"),
+        ((MODEL, "round robin"), r"'round robin' is no policy; give one: mb\.Continuous\("),
+        ((MODEL, None), r"None is no policy; give one: mb\.Continuous\("),
+        ((MODEL, Underived()), r"Underived is no Scheduler; .* class Underived\(mb\.Scheduler\)"),
+        ((MODEL, Unprepared()), r"Unprepared has no max_batch_size; call super\(\)\.__init__"),
+        ((POLICY, MODEL), r"model and policy are swapped; give Engine\(model, policy\)"),
+        (("wayfarer", POLICY), r"'wayfarer' is no model; give mb\.load_model\('wayfarer'\)"),
+        ((None, POLICY), r"None is no model; give one: mb\.load_model\(\)"),
+    ],
+)
+def test_an_engine_of_wrong_parts_says_what_it_is_made_of(arguments, says):
+    with pytest.raises(TypeError, match=says):
+        mb.Engine(*arguments)
+    assert POLICY.pool is None
+
+
+def test_a_transformers_model_is_told_how_it_becomes_one_of_ours(tiny_model):
+    with pytest.raises(TypeError, match=r"a LlamaForCausalLM is no model; .* mb\.load_model\(it\)"):
+        mb.Engine(tiny_model.hf, mb.Continuous(2))
+
+
+@pytest.mark.parametrize(
+    ("way", "given", "says"),
+    [
+        ("run", "hello", r"'hello' is no list of requests; make one: \[Request\('hello'\)\]"),
+        ("stream", "hello", r"'hello' is no list of requests; make one: \[Request\('hello'\)\]"),
+        ("run", ["hello"], r"'hello' is no request; make one: Request\('hello'\)"),
+        ("add", "hello", r"'hello' is no request; make one: Request\('hello'\)"),
+        ("run", [1, 2], r"1 is no request; make one: Request\(prompt\)"),
+        ("run", None, r"None is no list of requests; make one: \[Request\(prompt\)\]"),
+        (
+            "run",
+            {"prompt": "hello"},
+            r"a dict is no list of requests; make one: \[Req",
+        ),
+        ("add", [5, 6], r"\[5, 6\] is no request; make one: Request\(\[5, 6\]\)"),
+        (
+            "add",
+            [mb.Request([5])],
+            "a list is no request; add takes one at a time, run takes",
+        ),
+        ("add", mb.Request, r"Request is a class; make a request of it: Request\(prompt\)"),
+    ],
+)
+def test_what_is_no_request_is_refused_with_what_to_give(way, given, says):
+    engine = mb.Engine(MODEL, mb.Continuous(2))
+    with pytest.raises(TypeError, match=says):
+        list(getattr(engine, way)(given))
     assert not engine.has_work
+
+
+def test_one_request_need_not_stand_in_a_list(tiny_model):
+    request = mb.Request([5], max_tokens=2)
+    [completion] = mb.Engine(tiny_model, mb.Continuous(2)).run(request)
+    assert_same_tokens(tiny_model, request, completion.token_ids)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda query: None, r"returned None; .* tensor of the query's shape, \[3, 4, 8\]"),
+        (lambda query: query[:1], r"returned a tensor of shape \[1, 4, 8\]; .* \[3, 4, 8\]"),
+        (lambda query: query.tolist(), r"returned a list; .* \[3, 4, 8\]"),
+    ],
+)
+def test_attention_of_another_shape_is_refused_by_the_function_s_name(tiny_model, make, says):
+    def my_attention(query, key_cache, value_cache, metadata, scale):
+        return make(query)
+
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention=my_attention)
+    request = mb.Request([5, 6, 7], max_tokens=2)
+    with pytest.raises(TypeError, match=f"^my_attention {says}"):
+        engine.run([request])
+    engine.runner.attention = reference_attention
+    while engine.has_work:
+        engine.step()
+    assert_same_tokens(tiny_model, request, engine.trace.completions[0].token_ids)
 
 
 def test_what_is_never_stored_needs_no_room():

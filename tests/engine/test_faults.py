@@ -1,5 +1,6 @@
 """A fault loses nothing: exceptions, the stop button, aborts, resets, and policies gone wrong."""
 
+import policies
 import pytest
 from oracle import assert_same_tokens, generate
 
@@ -8,14 +9,7 @@ from minibatch.attention.gather_sdpa import gather_sdpa_attention
 
 REQUESTS = {"A": (9, 5), "B": (4, 8), "C": (13, 3), "D": (2, 6)}  # prompt and answer, tokens
 
-POLICIES = {
-    "sequential": lambda: mb.Sequential(),
-    "static": lambda: mb.Static(max_batch_size=3),
-    "dynamic": lambda: mb.Dynamic(max_batch_size=3, max_wait=0.05),
-    "continuous": lambda: mb.Continuous(max_batch_size=3),
-    "chunked": lambda: mb.Continuous(max_batch_size=3, max_batch_tokens=4),
-}
-every_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+every_policy = policies.every_policy(max_batch_size=3, max_batch_tokens=4)
 every_fault = pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt])
 
 

@@ -1,6 +1,7 @@
 """After an exception anywhere in the loop, the next step goes on, or `reset` begins anew."""
 
 import sys
+import threading
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,6 +184,104 @@ def test_after_a_fault_in_any_call_reset_begins_anew(owner, name):
     assert not engine.has_work
     assert engine.pool.num_free == engine.pool.num_blocks
     engine.run(request(name) for name in REQUESTS)
+    assert_all_served(engine)
+
+
+def sequences_of(plan):
+    return [row.sequence for row in plan.rows]
+
+
+WRONG_ANSWERS = [  # method, what it makes of the right answer, and what the engine says to that
+    ("plan", lambda plan: None, "plan returned None; it has to return a StepPlan: .*`return`"),
+    ("plan", lambda plan: plan.rows, r"plan returned a list; .* a StepPlan: .*StepPlan\(rows\)"),
+    ("plan", lambda plan: mb.StepPlan(plan.rows[0]), r"plan .* rows are a Row; .* a list of Row"),
+    ("plan", lambda plan: mb.StepPlan(None), r"plan .* rows are None; .* a list of Row"),
+    (
+        "plan",
+        lambda plan: mb.StepPlan(sequences_of(plan)),
+        r"plan .* rows\[0\] is a Sequence; .* Row",
+    ),
+    ("plan", lambda plan: mb.StepPlan([*plan.rows, 7]), r"plan .* rows\[\d\] is 7; .* Row\("),
+    ("plan", lambda plan: mb.StepPlan(wake_at="soon"), "plan .* wake_at is 'soon'; .* seconds"),
+    ("update", lambda finished: None, "update returned None; .* list of the sequences .*`return`"),
+    ("update", lambda finished: 3, "update returned 3; .* list of the sequences"),
+    ("update", lambda finished: ["A"], r"update returned a list with 'A' in it; .* sequences"),
+]
+
+
+@pytest.mark.parametrize(("method", "wrong", "says"), WRONG_ANSWERS)
+def test_a_wrong_answer_of_a_policy_is_told_and_loses_nothing(method, wrong, says):
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    for name in REQUESTS:
+        engine.add(request(name))
+    right, calls = getattr(engine.scheduler, method), []
+
+    def answer(*arguments):
+        calls.append(method)
+        return wrong(right(*arguments)) if len(calls) == 2 else right(*arguments)
+
+    setattr(engine.scheduler, method, answer)
+    with pytest.raises(TypeError, match=rf"^Continuous\.{says}"):
+        serve(engine)
+    serve(engine)
+    assert_all_served(engine)
+
+
+def test_a_sequence_that_goes_on_is_not_taken_for_a_finished_one():
+    class Hasty(mb.Continuous):
+        def update(self, plan, tokens, now):
+            super().update(plan, tokens, now)
+            return sequences_of(plan)
+
+    engine = engine_of(Hasty(max_batch_size=1))
+    engine.add(request("A"))
+    with pytest.raises(ValueError, match=r"^Hasty\.update returned 'A' as finished; 1 of its 4"):
+        engine.step()
+    assert engine.has_work
+
+
+@pytest.mark.parametrize("second", ["step", "add", "abort", "reset"])
+def test_a_second_thread_is_refused_and_nothing_is_lost(second):
+    """The other one comes while the model computes."""
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    acts = {
+        "step": engine.step,
+        "add": lambda: engine.add(request("A")),
+        "abort": lambda: engine.abort(engine.scheduler.running[0].request_id),
+        "reset": engine.reset,
+    }
+    compute, refusals = engine.model.run, []
+
+    def run_and_be_called(plan):
+        def call():
+            with pytest.raises(RuntimeError, match="another thread; one thread at a time"):
+                acts[second]()
+            refusals.append(second)
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        return compute(plan)
+
+    for name in ("B", "C") if second == "add" else REQUESTS:
+        engine.add(request(name))
+    engine.runner.run = run_and_be_called
+    serve(engine)
+    assert len(refusals) == engine.trace.num_steps
+    engine.runner.run = compute
+    if second == "add":
+        engine.run([request("A")])
+    assert_all_served(engine)
+
+
+def test_one_thread_after_the_other_may_drive_an_engine():
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    for name in REQUESTS:
+        engine.add(request(name))
+    while engine.has_work:
+        thread = threading.Thread(target=engine.step)
+        thread.start()
+        thread.join()
     assert_all_served(engine)
 
 

@@ -5,6 +5,7 @@ The bank of requests is answered once by transformers; every test serves some of
 
 import random
 
+import policies
 import pytest
 from oracle import assert_same_sample, assert_same_tokens, generate, sample
 
@@ -13,14 +14,7 @@ import minibatch as mb
 MAX_LEN = 256  # the tiny model's context
 SIZES = [(1, 9), (17, 12), (5, 1), (33, 7), (2, 20), (16, 16), (8, 5), (24, 3), (3, 14), (48, 10)]
 
-POLICIES = {
-    "sequential": lambda: mb.Sequential(),
-    "static": lambda: mb.Static(max_batch_size=4),
-    "dynamic": lambda: mb.Dynamic(max_batch_size=4, max_wait=0.05),
-    "continuous": lambda: mb.Continuous(max_batch_size=4),
-    "chunked": lambda: mb.Continuous(max_batch_size=4, max_batch_tokens=5),
-}
-every_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+every_policy = policies.every_policy(max_batch_size=4, max_batch_tokens=5)
 every_attention = pytest.mark.parametrize("attention", ["reference", "gather", "cpu"])
 
 

@@ -173,18 +173,6 @@ def test_lanes_with_different_masks_never_meet():
     assert "for its mask 0xffffffff, and threads 16-31 in syncthreads, line" in fault.sentence
 
 
-def test_one_dynamic_shared_array_of_a_size():
-    def two(out):
-        one = cuda.shared.array(0, float32)
-        other = cuda.shared.array(0, int32)
-        one[0] = other[0] = out[0] = 1
-
-    with pytest.raises(ValueError, match="takes its size from `shared_bytes`"):
-        lab.run(two, 1, 1, lab.empty(1))
-    with pytest.raises(ValueError, match="there can be one"):
-        lab.run(two, 1, 1, lab.empty(1), shared_bytes=64)
-
-
 def test_atomics_race_with_nobody_but_plain_accesses():
     def count(out):
         cuda.atomic.add(out, 0, 1)
@@ -368,14 +356,25 @@ def test_whole_numbers_wrap_where_they_are_stored():
     assert out.tolist() == [np.array((2**31 - 1) ** 2 + 200).astype(np.int8), 2]
 
 
-def test_more_shared_memory_than_there_is():
-    def greedy(out):
-        one = cuda.shared.array(8_000, float32)
-        other = cuda.shared.array(5_000, float32)
+@pytest.mark.parametrize(
+    ("sizes", "shared_bytes", "error", "says"),
+    [
+        ((0, 5), 0, ValueError, "takes its size from `shared_bytes`"),
+        ((0, 0), 64, ValueError, "there can be one"),
+        ((8_000, 5_000), 0, MemoryError, "49,152 bytes"),
+    ],
+    ids=["without a size", "two that share the rest", "more than there is"],
+)
+def test_shared_memory_that_cannot_be_had(sizes, shared_bytes, error, says):
+    first, second = sizes
+
+    def two(out):
+        one = cuda.shared.array(first, float32)
+        other = cuda.shared.array(second, float32)
         one[0] = other[0] = out[0] = 1.0
 
-    with pytest.raises(MemoryError, match="49,152 bytes"):
-        lab.run(greedy, 1, 1, lab.empty(1))
+    with pytest.raises(error, match=says):
+        lab.run(two, 1, 1, lab.empty(1), shared_bytes=shared_bytes)
 
 
 def test_float32_is_rounded_at_every_operation():

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import socket
+import subprocess
+import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
 from byte_tokenizer import VOCAB_SIZE, make_tokenizer
+from huggingface_hub import constants
+from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+from huggingface_hub.utils import validate_repo_id
 from oracle import assert_same_tokens
 from tiny import make_tiny_llama
-from transformers import LlamaForCausalLM
+from transformers import LlamaForCausalLM, T5Config, ViTConfig
 
 import minibatch as mb
+from minibatch.model import source
 from minibatch.wayfarer import WEIGHTS
 
 CONTEXT = 64
@@ -143,8 +152,8 @@ def test_the_course_s_own_model_can_be_asked_for_by_name(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["no-such-owner/no-such-model", "no-such-model", "/no/such/folder", "./nor this one"],
-    ids=["hub id", "short hub id", "absolute path", "relative path"],
+    ["no-such-owner/no-such-model", "no-such-model", "/no/such/folder"],
+    ids=["hub id", "short hub id", "path"],
 )
 def test_an_unknown_model_without_network_is_an_error_that_names_the_default(name):
     assert os.environ["HF_HUB_OFFLINE"] == "1"
@@ -162,8 +171,145 @@ def test_a_folder_without_a_configuration_holds_no_model(tmp_path):
 
 def test_a_configuration_without_weights_holds_no_model(tmp_path):
     make_llama().config.save_pretrained(tmp_path)
-    with pytest.raises(OSError, match="safetensors"):
+    with pytest.raises(OSError, match=r"holds a configuration but no weights, \*\.safetensors"):
         mb.load_model(tmp_path)
+
+
+def test_a_gguf_is_told_where_its_like_is_to_be_had(tmp_path):
+    path = tmp_path / "model.gguf"
+    path.touch()
+    for name in (path, tmp_path):
+        with pytest.raises(OSError, match="GGUF is not read; .* in safetensors"):
+            mb.load_model(name)
+
+
+def test_a_file_is_told_to_be_given_by_its_folder(folder):
+    with pytest.raises(OSError, match=f"this is a file; give its folder, '{folder}'"):
+        mb.load_model(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", ["/no/such/folder", "./nor this one", "~/nor that", "a/b/c"])
+def test_what_can_only_be_a_folder_is_not_looked_for_on_the_hub(name):
+    path = re.escape(str(Path(name).expanduser().absolute()))
+    with pytest.raises(OSError, match=f"cannot load '{name}': there is no folder {path}\\."):
+        mb.load_model(name)
+
+
+def test_a_folder_may_lie_under_one_s_own(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder.parent))
+    assert mb.load_model(f"~/{folder.name}", device="cpu").max_model_len == CONTEXT
+
+
+def test_an_encoder_decoder_is_refused_before_its_weights_are_read(tmp_path):
+    T5Config(d_model=8, num_layers=1, num_heads=1, d_ff=8).save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(mb.UnsupportedModelError, match="t5 is an encoder–decoder model; .* Llama"):
+        mb.load_model(tmp_path)
+
+
+def test_a_model_that_writes_no_text_is_refused(tmp_path):
+    ViTConfig().save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(mb.UnsupportedModelError, match="is a vit model; .* causal language models"):
+        mb.load_model(tmp_path)
+
+
+# The hub -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answers", [False, pytest.param(True, marks=pytest.mark.full)], ids=["closed", "silent"]
+)
+def test_a_hub_that_does_not_answer_is_asked_once(answers):
+    """transformers alone asks six times, over 23 seconds."""
+    script = """if True:
+        import time
+        from minibatch.model import load
+        begin = time.perf_counter()
+        try:
+            load.load_model("nobody/nothing")
+        except OSError as error:
+            print(error, f"After {time.perf_counter() - begin:.1f} s.")
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server:  # takes calls, says nothing
+        where = f"http://127.0.0.1:{server.getsockname()[1]}"
+        if not answers:
+            server.close()
+        environment = os.environ | {"HF_ENDPOINT": where, "HF_HUB_OFFLINE": "0"}
+        environment |= {"TRANSFORMERS_OFFLINE": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+        )
+    assert re.search(
+        r"^cannot load 'nobody/nothing': it is no folder here, was not downloaded before, and the "
+        r"Hugging Face hub (gave no answer|cannot be asked) .*is there a network.*load_model\(.way",
+        done.stdout,
+    )
+    assert float(re.search(r"After (\S+) s", done.stdout)[1]) <= 3
+    assert "Retrying" not in done.stderr
+
+
+def test_without_the_hub_a_model_that_was_downloaded_is_served(folder, monkeypatch):
+    monkeypatch.setattr(source, "try_to_load_from_cache", lambda name, file: str(folder / file))
+    assert source.find("some-owner/some-model") == source.Place("some-owner/some-model", True)
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """A hub that answers with an error of your choice."""
+
+    def answer(error):
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(source, "model_info", Mock(side_effect=error))
+
+    return answer
+
+
+def test_a_model_that_the_hub_does_not_have_may_need_a_login(hub):
+    hub(RepositoryNotFoundError("404", response=Mock()))
+    with pytest.raises(OSError, match="the Hugging Face hub has no such model, .* `hf auth login`"):
+        mb.load_model("nobody/nothing")
+
+
+def test_a_name_that_is_no_hub_id_is_told_how_one_is_written(hub):
+    hub(lambda name, timeout: validate_repo_id(name))
+    with pytest.raises(OSError, match="'two words': .* no such folder, and a hub id is written"):
+        mb.load_model("two words")
+
+
+def test_a_hub_that_answers_is_left_to_transformers(hub):
+    for answer in (None, HfHubHTTPError("405", response=Mock())):
+        hub(answer)
+        assert source.find("some-owner/some-model") == source.Place("some-owner/some-model", False)
+
+
+# A model that one has ----------------------------------------------------------------------------
+
+
+def test_a_model_of_transformers_is_taken_as_it_is():
+    hf, tokenizer = make_llama().to(torch.bfloat16), make_tokenizer()
+    model = mb.load_model(hf, tokenizer=tokenizer, max_model_len=40)
+    assert (model.hf, model.tokenizer, model.dtype) == (hf, tokenizer, torch.bfloat16)
+    assert (model.device.type, model.max_model_len) == ("cpu", 40)
+    assert mb.load_model(hf, dtype="float32").dtype == torch.float32
+
+
+def test_a_tokenizer_given_goes_before_the_folder_s(folder):
+    tokenizer = make_tokenizer(chat_template=None)
+    assert mb.load_model(folder, tokenizer=tokenizer, device="cpu").tokenizer is tokenizer
+
+
+def test_a_model_is_made_of_one_of_transformers():
+    with pytest.raises(TypeError, match=r"a str is no model of transformers; mb\.load_model takes"):
+        mb.Model("wayfarer")
+
+
+@pytest.mark.parametrize("thing", [7, mb.PretendModel(), make_tokenizer()])
+def test_what_is_neither_a_name_nor_a_model_is_refused(thing):
+    kind = type(thing).__name__
+    says = f"a {kind} is no model; load_model takes a hub id, a folder, or a model of transformers"
+    with pytest.raises(TypeError, match=says):
+        mb.load_model(thing)
 
 
 class Touch:
@@ -180,7 +326,7 @@ def test_pickled_weights_are_refused_and_not_opened(tmp_path):
     make_llama().config.save_pretrained(tmp_path)
     proof = tmp_path / "the pickle was run"
     torch.save({"model.norm.weight": Touch(proof)}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(OSError, match="safetensors"):
+    with pytest.raises(OSError, match=r"weights as \.bin, .* only safetensors .* convert"):
         mb.load_model(tmp_path)
     assert not proof.exists()
 

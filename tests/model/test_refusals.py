@@ -167,7 +167,12 @@ REFUSED: dict[str, tuple[Callable[[], PreTrainedModel], str, str]] = {
     "t5": (
         lambda: make("T5ForConditionalGeneration", d_model=32, num_layers=2, num_heads=4, d_ff=64),
         "T5ForConditionalGeneration",
-        NO_DISPATCH,
+        "an encoder–decoder model",
+    ),
+    "llama without its output layer": (
+        lambda: make("LlamaModel", "LlamaConfig", hidden_size=32, num_hidden_layers=2),
+        "LlamaModel",
+        "no output layer",
     ),
     "bert that looks both ways": (
         lambda: make(

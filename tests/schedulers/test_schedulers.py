@@ -3,6 +3,7 @@
 Rows are written (name, tokens, padding tokens). Blocks hold 4 tokens.
 """
 
+import policies
 import pytest
 from by_hand import ByHand, shape
 from hypothesis import given
@@ -10,14 +11,7 @@ from hypothesis import strategies as st
 
 import minibatch as mb
 
-EVERY_POLICY = {
-    "sequential": lambda: mb.Sequential(),
-    "static": lambda: mb.Static(max_batch_size=2),
-    "dynamic": lambda: mb.Dynamic(max_batch_size=2, max_wait=0.0),
-    "continuous": lambda: mb.Continuous(max_batch_size=2),
-    "chunked": lambda: mb.Continuous(max_batch_size=2, max_batch_tokens=2),
-}
-every_policy = pytest.mark.parametrize("make", EVERY_POLICY.values(), ids=EVERY_POLICY)
+every_policy = policies.every_policy(max_batch_size=2, max_batch_tokens=2, max_wait=0.0)
 
 
 # Every policy ---------------------------------------------------------------------------------
@@ -129,20 +123,79 @@ def test_being_scheduled_is_timed_once(make):
     assert sequence.first_scheduled_time == 1.0
 
 
+# Step by step ---------------------------------------------------------------------------------
+
+STEP_BY_STEP = {  # policy; each request's prompt and answer, in tokens; the rows of each step
+    "sequential runs one request to its end before the next": (
+        lambda: mb.Sequential(),
+        {"A": (3, 2), "B": (5, 3)},
+        [
+            [("A", 3, 0)],
+            [("A", 1, 0)],
+            [("B", 5, 0)],
+            [("B", 1, 0)],
+            [("B", 1, 0)],
+        ],
+    ),
+    "static pads prompts to the longest, and finished slots to the end": (
+        lambda: mb.Static(max_batch_size=3),
+        {"A": (2, 1), "B": (5, 4), "C": (3, 2)},
+        [
+            [("A", 2, 3), ("B", 5, 0), ("C", 3, 2)],
+            [("A", 0, 1), ("B", 1, 0), ("C", 1, 0)],
+            [("A", 0, 1), ("B", 1, 0), ("C", 0, 1)],
+            [("A", 0, 1), ("B", 1, 0), ("C", 0, 1)],
+        ],
+    ),
+    "static admits no one until the batch has ended": (
+        lambda: mb.Static(max_batch_size=2),
+        {"A": (2, 1), "B": (2, 3), "C": (4, 1)},
+        [
+            [("A", 2, 0), ("B", 2, 0)],
+            [("A", 0, 1), ("B", 1, 0)],
+            [("A", 0, 1), ("B", 1, 0)],
+            [("C", 4, 0)],
+        ],
+    ),
+    "continuous fills a slot in the step after it came free": (
+        lambda: mb.Continuous(max_batch_size=2),
+        {"A": (2, 1), "B": (3, 4), "C": (4, 2), "D": (5, 1)},
+        [
+            [("A", 2, 0), ("B", 3, 0)],
+            [("B", 1, 0), ("C", 4, 0)],
+            [("B", 1, 0), ("C", 1, 0)],
+            [("B", 1, 0), ("D", 5, 0)],
+            [],
+        ],
+    ),
+    "continuous computes a long prompt in chunks under its token limit": (
+        lambda: mb.Continuous(max_batch_size=2, max_batch_tokens=4),
+        {"A": (10, 2), "B": (5, 2)},
+        [
+            [("A", 4, 0)],
+            [("A", 4, 0)],
+            [("A", 2, 0), ("B", 2, 0)],
+            [("A", 1, 0), ("B", 3, 0)],
+            [("B", 1, 0)],
+            [],
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "requests", "steps"),
+    STEP_BY_STEP.values(),
+    ids=[name.replace(" ", "-") for name in STEP_BY_STEP],
+)
+def test_step_by_step(make, requests, steps):
+    hand = ByHand(make())
+    for name, (prompt, answer) in requests.items():
+        hand.add(name, prompt, answer)
+    assert hand.steps(len(steps)) == steps
+
+
 # Sequential -----------------------------------------------------------------------------------
-
-
-def test_sequential_runs_one_request_to_its_end_before_the_next():
-    hand = ByHand(mb.Sequential())
-    hand.add("A", num_prompt_tokens=3, max_tokens=2)
-    hand.add("B", num_prompt_tokens=5, max_tokens=3)
-    assert hand.steps(5) == [
-        [("A", 3, 0)],
-        [("A", 1, 0)],
-        [("B", 5, 0)],
-        [("B", 1, 0)],
-        [("B", 1, 0)],
-    ]
 
 
 def test_sequential_reserves_the_longest_answer_at_once():
@@ -153,32 +206,6 @@ def test_sequential_reserves_the_longest_answer_at_once():
 
 
 # Static ---------------------------------------------------------------------------------------
-
-
-def test_static_pads_prompts_to_the_longest_and_finished_slots_to_the_end():
-    hand = ByHand(mb.Static(max_batch_size=3))
-    hand.add("A", num_prompt_tokens=2, max_tokens=1)
-    hand.add("B", num_prompt_tokens=5, max_tokens=4)
-    hand.add("C", num_prompt_tokens=3, max_tokens=2)
-    assert hand.steps(4) == [
-        [("A", 2, 3), ("B", 5, 0), ("C", 3, 2)],
-        [("A", 0, 1), ("B", 1, 0), ("C", 1, 0)],
-        [("A", 0, 1), ("B", 1, 0), ("C", 0, 1)],
-        [("A", 0, 1), ("B", 1, 0), ("C", 0, 1)],
-    ]
-
-
-def test_static_admits_no_one_until_the_batch_has_ended():
-    hand = ByHand(mb.Static(max_batch_size=2))
-    hand.add("A", num_prompt_tokens=2, max_tokens=1)
-    hand.add("B", num_prompt_tokens=2, max_tokens=3)
-    hand.add("C", num_prompt_tokens=4, max_tokens=1)
-    assert hand.steps(4) == [
-        [("A", 2, 0), ("B", 2, 0)],
-        [("A", 0, 1), ("B", 1, 0)],
-        [("A", 0, 1), ("B", 1, 0)],
-        [("C", 4, 0)],
-    ]
 
 
 def test_static_starts_with_who_is_there_and_lets_latecomers_wait():
@@ -293,21 +320,6 @@ def test_a_window_without_end_is_refused(max_wait):
 # Continuous -----------------------------------------------------------------------------------
 
 
-def test_continuous_fills_a_slot_in_the_step_after_it_came_free():
-    hand = ByHand(mb.Continuous(max_batch_size=2))
-    hand.add("A", num_prompt_tokens=2, max_tokens=1)
-    hand.add("B", num_prompt_tokens=3, max_tokens=4)
-    hand.add("C", num_prompt_tokens=4, max_tokens=2)
-    hand.add("D", num_prompt_tokens=5, max_tokens=1)
-    assert hand.steps(5) == [
-        [("A", 2, 0), ("B", 3, 0)],
-        [("B", 1, 0), ("C", 4, 0)],
-        [("B", 1, 0), ("C", 1, 0)],
-        [("B", 1, 0), ("D", 5, 0)],
-        [],
-    ]
-
-
 def test_continuous_takes_a_block_only_when_a_token_needs_it():
     hand = ByHand(mb.Continuous(max_batch_size=1))
     sequence = hand.add("A", num_prompt_tokens=3, max_tokens=7)
@@ -318,20 +330,6 @@ def test_continuous_takes_a_block_only_when_a_token_needs_it():
         hand.step()
     # tokens in the cache after each step: 3 4 5 6 7 8 9
     assert blocks == [1, 1, 2, 2, 2, 2, 3]
-
-
-def test_continuous_chunks_a_long_prompt_under_its_token_limit():
-    hand = ByHand(mb.Continuous(max_batch_size=2, max_batch_tokens=4))
-    hand.add("A", num_prompt_tokens=10, max_tokens=2)
-    hand.add("B", num_prompt_tokens=5, max_tokens=2)
-    assert hand.steps(6) == [
-        [("A", 4, 0)],
-        [("A", 4, 0)],
-        [("A", 2, 0), ("B", 2, 0)],
-        [("A", 1, 0), ("B", 3, 0)],
-        [("B", 1, 0)],
-        [],
-    ]
 
 
 def test_a_prompt_computed_in_chunks_has_all_its_blocks_from_the_start():

@@ -1,6 +1,7 @@
 """The player steps a real engine and replays its trace; the playground plans on real policies."""
 
 import re
+from pathlib import Path
 
 import ipywidgets
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import strategies as st
 
 import minibatch as mb
 from minibatch.simulator.cost import CostModel
+from minibatch.widgets import frame
+
+TEMPLATES = Path(frame.__file__).with_name("templates")
 
 
 @pytest.fixture
@@ -36,6 +40,32 @@ def test_nothing_is_computed_before_the_first_step(player):
     assert "before the first step" in player.view.value
     assert "3 requests wait" in player.view.value
     assert player.back_button.disabled
+
+
+def meter_of(player):
+    """How many blocks the meter says are in use, of how many, and which share of it is drawn."""
+    found = re.search(
+        r'role="meter".*valuemax="(\d+)" aria-valuenow="(\d+)".*<span style="[^"]*width: ([\d.]+)%',
+        player.view.value,
+    )
+    total, used, share = map(float, found.groups())
+    return used, total, share
+
+
+def test_the_meter_of_blocks_is_drawn_as_full_as_the_pool_is(player):
+    pool = player.engine.pool
+    assert meter_of(player) == (0, pool.num_blocks, 0)
+    player.step_button.click()
+    used, total, share = meter_of(player)
+    assert used == total - player.trace.steps[-1].num_free_blocks > 0
+    assert share == pytest.approx(100 * used / total, rel=1e-3)
+    assert f"{used:.0f} of {total:.0f} in use" in player.view.value
+
+
+@pytest.mark.parametrize("page", sorted(TEMPLATES.glob("*.html")), ids=lambda page: page.name)
+def test_every_colour_of_a_card_is_the_theme_s(page):
+    text = re.sub(r"var\(--jp-[\w-]+, #\w+\)", "", page.read_text(encoding="utf-8"))
+    assert re.findall(r"#[0-9a-fA-F]{3,6}\b", text) == []
 
 
 def test_the_step_button_makes_the_engine_take_one_step(player):
@@ -124,6 +154,12 @@ def test_a_request_s_own_stop_tokens_are_not_shown():
     assert player.frames[-1].texts == {"A": "days in Porto.", "B": "days in Porto"}
     completions = player.trace.completions
     assert player.frames[-1].texts == {c.request_id: c.text for c in completions}
+
+
+def test_a_player_of_what_is_no_request_says_what_to_give(tiny_model):
+    engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
+    with pytest.raises(TypeError, match=r"'hotels' is no request; make one: Request\('hotels'\)"):
+        mb.widgets.EnginePlayer(engine, ["hotels"])
 
 
 def test_a_refused_request_leaves_none_of_them_live(tiny_model):

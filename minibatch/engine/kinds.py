@@ -1,0 +1,139 @@
+"""What the engine is handed: its parts, requests, a policy's answers. What is no such thing is a
+TypeError that says what was given, and what to give.
+
+What counts is what a thing has, not its class: after an edit that autoreload has taken in, two
+classes of one name live side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from numbers import Real
+from types import UnionType
+from typing import TYPE_CHECKING
+
+from ..core.plan import StepPlan
+from ..core.request import Request, Sequence
+from ..schedulers import Scheduler
+
+if TYPE_CHECKING:
+    from ..model.load import Model
+
+POLICIES = ("Sequential", "Static", "Dynamic", "Continuous")
+FORGOTTEN = "; is a `return` missing?"
+LONGEST_SHOWN = 60  # characters of what was given
+
+
+def check_parts(model: Model, scheduler: Scheduler) -> None:
+    """What an engine is made of."""
+    _check_no_class(model, "model")
+    _check_no_class(scheduler, "policy")
+    if hasattr(model, "plan") and hasattr(scheduler, "runner"):
+        raise TypeError("model and policy are swapped; give Engine(model, policy)")
+    if not hasattr(model, "runner"):
+        way = f"mb.load_model({model!r})" if isinstance(model, str) else "one: mb.load_model()"
+        if hasattr(model, "generate"):  # one of transformers'
+            way = "mb.load_model(it)"
+        raise TypeError(f"{_name(model)} is no model; give {way}")
+    name = type(scheduler).__name__
+    if not hasattr(scheduler, "plan"):
+        meant = str(scheduler).capitalize()
+        way = meant if meant in POLICIES else "Continuous"
+        raise TypeError(f"{_name(scheduler)} is no policy; give one: mb.{way}()")
+    if not hasattr(scheduler, "bind"):
+        raise TypeError(f"{name} is no Scheduler; derive it: class {name}(mb.Scheduler)")
+    if not hasattr(scheduler, "max_batch_size"):
+        raise TypeError(
+            f"{name} has no max_batch_size; call super().__init__(max_batch_size) in its __init__"
+        )
+
+
+def as_requests(requests: Iterable[Request]) -> Iterable[Request]:
+    """Those given; one alone need not stand in a list."""
+    if _is_request(requests):
+        return [requests]
+    if isinstance(requests, str | bytes | dict) or not isinstance(requests, Iterable):
+        make = f"[Request({_prompt(requests)})]"
+        raise TypeError(f"{_name(requests)} is no list of requests; make one: {make}")
+    return requests
+
+
+def check_request(request: Request) -> None:
+    """One of those."""
+    _check_no_class(request, "request", "prompt")
+    if _is_request(request):
+        return
+    if isinstance(request, list | tuple) and any(map(_is_request, request)):
+        raise TypeError("a list is no request; add takes one at a time, run takes a list")
+    raise TypeError(f"{_name(request)} is no request; make one: Request({_prompt(request)})")
+
+
+def check_plan(scheduler: Scheduler, plan: StepPlan) -> None:
+    """What `plan` answered, in a time that hardly grows with its rows."""
+    who = f"{type(scheduler).__name__}.plan returned"
+    if not (hasattr(plan, "rows") and hasattr(plan, "wake_at")):
+        hint = FORGOTTEN if plan is None else ""
+        raise TypeError(f"{who} {_name(plan)}; it has to return a StepPlan: StepPlan(rows){hint}")
+    if not isinstance(plan.rows, Collection):
+        raise TypeError(f"{who} a StepPlan whose rows are {_name(plan.rows)}; give a list of Row")
+    if not all(hasattr(kind, "reaches_end") for kind in set(map(type, plan.rows))):
+        i, wrong = next((i, r) for i, r in enumerate(plan.rows) if not hasattr(r, "reaches_end"))
+        raise TypeError(
+            f"{who} a StepPlan whose rows[{i}] is {_name(wrong)}; each has to be a Row: "
+            "Row(sequence, num_tokens)"
+        )
+    if plan.wake_at is not None and not isinstance(plan.wake_at, Real):
+        raise TypeError(
+            f"{who} a StepPlan whose wake_at is {_name(plan.wake_at)}; give seconds on the "
+            "engine's clock, or None"
+        )
+
+
+def check_finished(scheduler: Scheduler, finished: Collection[Sequence]) -> None:
+    """What `update` answered. Whoever is in it has ended, and leaves the engine."""
+    who = f"{type(scheduler).__name__}.update returned"
+    wanted = "it has to return the list of the sequences that finished, [] if none did"
+    if not isinstance(finished, Collection):
+        hint = FORGOTTEN if finished is None else ""
+        raise TypeError(f"{who} {_name(finished)}; {wanted}{hint}")
+    for sequence in finished:
+        if not hasattr(sequence, "is_finished"):
+            raise TypeError(f"{who} a list with {_name(sequence)} in it; {wanted}")
+        if not sequence.is_finished:
+            raise ValueError(
+                f"{who} {sequence.request_id!r} as finished; {sequence.num_output_tokens} of its "
+                f"{sequence.request.max_tokens} tokens are there, and none of them ends it"
+            )
+
+
+def no_rows(scheduler: Scheduler, now: float) -> RuntimeError:
+    """The policy planned nothing, and would not be asked again."""
+    return RuntimeError(
+        f"{type(scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
+        f"{len(scheduler.waiting)} requests wait and {len(scheduler.running)} run; plan a row, or "
+        "set wake_at to a later time"
+    )
+
+
+def _is_request(thing: object) -> bool:
+    return not isinstance(thing, type) and hasattr(thing, "prompt") and hasattr(thing, "max_tokens")
+
+
+def _check_no_class(thing: object, what: str, arguments: str = "") -> None:
+    if isinstance(thing, type):
+        name = thing.__name__
+        raise TypeError(f"{name} is a class; make a {what} of it: {name}({arguments})")
+
+
+def _name(thing: object) -> str:
+    """A short plain value as it is; of anything else its class: "a Sequence"."""
+    return _short(thing, str | int | float | list | None) or f"a {type(thing).__name__}"
+
+
+def _prompt(thing: object) -> str:
+    return _short(thing, str | list) or "prompt"
+
+
+def _short(thing: object, kinds: UnionType) -> str:
+    text = repr(thing) if isinstance(thing, kinds) else ""
+    return text if len(text) <= LONGEST_SHOWN else ""

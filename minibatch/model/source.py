@@ -1,0 +1,155 @@
+"""Where a model's files are: in a folder, or on the Hugging Face hub; or why there is no model.
+
+Only safetensors are read: a `.bin` is a pickle, and opening one may run what it says. Whatever a
+folder has in the way of code is not run either.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+
+import torch
+from huggingface_hub import constants, model_info, try_to_load_from_cache
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    logging,
+)
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from ..wayfarer import WEIGHTS
+from .compatibility import UnsupportedModelError, check_decoder_only
+
+LONGEST_WAIT = 2.5  # seconds for the hub's first answer, unless HF_HUB_ETAG_TIMEOUT says otherwise
+OWN_MODEL = 'load_model("wayfarer") loads the course\'s own model, offline.'
+
+
+@dataclass(slots=True, frozen=True)
+class Place:
+    """Where to read from. is_here: on this machine, so that the hub need not be asked."""
+
+    name: str
+    is_here: bool
+
+    def how(self) -> dict[str, bool]:
+        """What all readers of transformers are told."""
+        return {"trust_remote_code": False, "local_files_only": self.is_here}
+
+
+def find(name: str) -> Place:
+    """A folder, or else the hub; raises OSError, saying what to do, where there is no model."""
+    if name == "wayfarer":
+        return Place(str(WEIGHTS), is_here=True)
+    path = Path(name).expanduser() if name.startswith("~") else Path(name)
+    if path.suffix == ".gguf" or (path.is_dir() and _only_gguf(path)):
+        raise cannot(name, "GGUF is not read; give the model that it was made from, in safetensors")
+    if path.is_file():
+        raise cannot(name, f"this is a file; give its folder, {str(path.parent)!r}")
+    if path.is_dir():
+        check_folder(path)
+        return Place(str(path), is_here=True)
+    if name.startswith((".", "~", "/")) or path.is_absolute() or name.count("/") > 1:
+        raise cannot(name, f"there is no folder {path.absolute()}")
+    why = why_no_hub(name)
+    if why and not isinstance(try_to_load_from_cache(name, "config.json"), str):
+        raise cannot(name, f"it is no folder here, was not downloaded before, and {why}")
+    return Place(name, is_here=bool(why))
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder that lacks something, by the name of what it lacks."""
+    if not (path / "config.json").is_file():
+        raise OSError(f"the folder {path} holds no model: config.json is missing")
+    if any(path.glob("*.safetensors")):
+        return
+    if any(path.glob("*.bin")):
+        raise OSError(
+            f"the folder {path} has its weights as .bin, which may run code when opened; only "
+            "safetensors are read. If you trust them, convert them: AutoModelForCausalLM"
+            f".from_pretrained({str(path)!r}).save_pretrained(another_folder), and its tokenizer "
+            "likewise"
+        )
+    raise OSError(f"the folder {path} holds a configuration but no weights, *.safetensors")
+
+
+def _only_gguf(path: Path) -> bool:
+    return any(path.glob("*.gguf")) and not any(path.glob("*.safetensors"))
+
+
+def why_no_hub(name: str) -> str:
+    """Asks the hub once, and briefly: transformers would ask again and again, for half a minute.
+    "" if there is nothing against asking it further."""
+    if constants.HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE is set, so the hub was not asked"
+    own = constants.HF_HUB_ETAG_TIMEOUT
+    timeout = LONGEST_WAIT if own == constants.DEFAULT_ETAG_TIMEOUT else own
+    answers = Queue()
+    Thread(target=lambda: answers.put(_ask_hub(name, timeout)), daemon=True).start()
+    try:
+        error = answers.get(timeout=timeout)  # looking up the hub's address may take longer
+    except Empty:
+        return (
+            f"the Hugging Face hub gave no answer within {timeout:g} s (is there a network? "
+            "HF_HUB_ETAG_TIMEOUT sets how long it is waited for)"
+        )
+    if isinstance(error, HFValidationError):
+        raise cannot(name, "there is no such folder, and a hub id is written owner/name") from error
+    if isinstance(error, RepositoryNotFoundError):
+        return (
+            "the Hugging Face hub has no such model, or not for you; if it is private or gated, "
+            "ask there for access and log in with `hf auth login`"
+        )
+    if error is None or isinstance(error, HfHubHTTPError):  # it answers; transformers will see
+        return ""
+    return f"the Hugging Face hub cannot be asked ({error!r}; is there a network?)"
+
+
+def _ask_hub(name: str, timeout: float) -> Exception | None:
+    """None if it has the model. Which errors there are depends on the HTTP library in use."""
+    try:
+        model_info(name, timeout=timeout)
+    except Exception as error:
+        return error
+    return None
+
+
+def read_weights(place: Place, dtype: torch.dtype) -> PreTrainedModel:
+    """The model, on the CPU."""
+    if place.name == str(WEIGHTS):  # loads at once; a bar would only flicker
+        logging.disable_progress_bar()
+    try:
+        check_decoder_only(config := AutoConfig.from_pretrained(place.name, **place.how()))
+        return AutoModelForCausalLM.from_pretrained(
+            place.name,
+            dtype=dtype,
+            attn_implementation="eager",
+            use_safetensors=True,
+            **place.how(),
+        )
+    except OSError as error:
+        raise cannot(place.name, " ".join(str(error).split())) from error
+    except ValueError as error:
+        if "Unrecognized configuration class" not in str(error):
+            raise
+        raise UnsupportedModelError(
+            f"{place.name} is a {config.model_type} model; the engine serves causal language models"
+        ) from error
+    finally:
+        logging.enable_progress_bar()
+
+
+def read_tokenizer(place: Place) -> Tokenizer | None:
+    """None if there is none: weights alone can still be served, by token ids."""
+    try:
+        return AutoTokenizer.from_pretrained(place.name, **place.how())
+    except (OSError, ValueError):
+        return None
+
+
+def cannot(name: str, why: str) -> OSError:
+    """With what always helps."""
+    return OSError(f"cannot load {name!r}: {why}. {OWN_MODEL}")

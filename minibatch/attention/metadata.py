@@ -18,7 +18,7 @@ import torch
 from ..core.plan import StepPlan
 
 
-@dataclass(slots=True)
+@dataclass
 class AttentionMetadata:
     """Shapes: T tokens, R rows. Tensors are on the model's device.
 

@@ -8,7 +8,7 @@ from .request import Sequence
 Kind = Literal["prefill", "decode", "padding"]
 
 
-@dataclass(slots=True)
+@dataclass
 class Row:
     """One sequence's share of one forward pass.
 
@@ -48,7 +48,7 @@ class Row:
         return self.num_tokens > 0 and self.seq_len == self.sequence.num_tokens
 
 
-@dataclass(slots=True)
+@dataclass
 class StepPlan:
     """The rows of one step. A plan without rows means "not yet": `wake_at` says when to ask again
     (engine clock, seconds), None means when the next request arrives."""

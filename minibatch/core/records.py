@@ -22,7 +22,7 @@ class RowRecord(NamedTuple):
     token_ids: tuple[int, ...]
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class StepRecord:
     """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
     clock; admitted, finished and preempted hold request ids.

@@ -19,7 +19,7 @@ from .other_names import REQUEST, translates
 FinishReason = Literal["stop", "length", "abort"]
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Request:
     """One prompt and how to continue it. Nothing of it changes any more: an engine that has found
     room for it may rely on that (`dataclasses.replace` makes another).
@@ -79,7 +79,7 @@ class Request:
 Request.__init__ = translates(REQUEST)(Request.__init__)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Sequence:
     """A request on its way through the engine. Only `advance` adds tokens; only preempting takes
     computed ones back.
@@ -197,7 +197,7 @@ class Sequence:
         return tokens[:left]
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Completion:
     """What has become of the request `request_id`.
 
@@ -236,7 +236,7 @@ class Completion:
         return self.finish_time - self.arrival_time
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class TokenEvent:
     """One token of the request `request_id`, as `Engine.stream` yields it. `text` may lag behind
     `token_id`: a token can end in the middle of a UTF-8 character, and half a character is never

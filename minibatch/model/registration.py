@@ -20,7 +20,7 @@ from ..memory.kv_cache import KVCache
 NAME = "minibatch"
 
 
-@dataclass(slots=True)
+@dataclass
 class ForwardContext:
     """What one forward pass over a plan carries down to every layer's attention."""
 

@@ -28,7 +28,7 @@ LONGEST_WAIT = 2.5  # seconds for the hub's first answer, unless HF_HUB_ETAG_TIM
 OWN_MODEL = 'load_model("wayfarer") loads the course\'s own model, offline.'
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Place:
     """Where to read from. is_here: on this machine, so that the hub need not be asked."""
 

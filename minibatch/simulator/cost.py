@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # importing transformers takes seconds, and a cost model need
     from ..model.load import Model
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class StepCost:
     """Bytes that one decode step must read, and floating-point operations it must do."""
 
@@ -62,7 +62,7 @@ def num_weights(model: Model) -> int:
     return total - (table.weight.numel() if only_looked_up else 0)
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Roof:
     """What a machine can do at most. source: where the figures are from, with their conditions."""
 
@@ -90,7 +90,7 @@ A100 = Roof("A100 40 GB", 1.555e12, 312e12, "data sheet: dense bfloat16 on tenso
 H200 = Roof("H200", 4.8e12, 989e12, "data sheet: dense bfloat16 on tensor cores, HBM3e")
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class CostModel:
     """What a step takes, as a sum over what is in it; called with a plan, it answers in seconds.
 

@@ -1,0 +1,86 @@
+"""An edit in minibatch/ is live in a running lesson: autoreload, in an IPython of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from minibatch.course.setup import ROOT
+
+pytestmark = pytest.mark.full
+
+SESSION = r"""
+import os, pathlib, subprocess, sys, time
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+patch, num_edits = sys.argv[1], 0
+
+
+def cell(code, after=""):
+    done = shell.run_cell(code)
+    error = done.error_before_exec or done.error_in_exec
+    assert error is None, f"{after}: {type(error).__name__}: {error}"
+
+
+def is_saved(path):
+    "Later than it was, as the clock of a file system sees it."
+    global num_edits
+    num_edits += 1
+    os.utime(path, (time.time() + 10 * num_edits,) * 2)
+
+
+cell("%load_ext autoreload\n%autoreload 2\nimport minibatch as mb")
+cell('''
+class Mine(mb.Continuous):
+    def plan(self, now):
+        return super().plan(now)
+
+def engine():
+    return mb.Engine(mb.PretendModel(), Mine(4), clock=mb.VirtualClock(1))
+
+few = mb.workload.agents(mb.PretendModel(), n=3, prompt_scale=0.1)
+held = engine()
+for request in mb.workload.agents(mb.PretendModel(), n=8, prompt_scale=0.1):
+    held.add(request)
+held.step()
+''')
+for room in ("core", "memory", "schedulers", "attention", "model", "engine"):
+    for path in sorted(pathlib.Path("minibatch", room).glob("*.py")):
+        with path.open("a") as file:
+            file.write(f"\nEDIT = {num_edits}\n")
+        is_saved(path)
+        cell("engine().run(few); held.step(); held.check_invariants()", path)
+cell("import sys; assert all(hasattr(sys.modules[f'minibatch.{name}'], 'EDIT') "
+     "for name in ('core.plan', 'core.records', 'schedulers.base', 'engine.engine'))")
+
+path = pathlib.Path("minibatch/schedulers/continuous.py")
+old, new = "def plan(self, now: float)", "def plan(self, now: float, greeting=0)"
+path.write_text(path.read_text().replace(old, new, 1))
+is_saved(path)
+cell("import inspect; assert 'greeting' in inspect.signature(mb.Continuous.plan).parameters")
+
+subprocess.run(["git", "apply", "-p1", patch], env=os.environ | {"GIT_DIR": os.devnull}, check=True)
+for path in map(pathlib.Path, ("core/records.py", "engine/engine.py", "engine/trace.py")):
+    is_saved("minibatch" / path)
+cell("new = engine(); new.run(few); read = [step.kv_bytes_read for step in new.trace.steps]", "4.3")
+cell("assert read[0] > 0 and held.step().kv_bytes_read > 0", "4.3, an engine from before")
+print("all edits were live")
+"""
+
+
+def test_edits_of_every_file_and_exercise_4_3_are_live(tmp_path):
+    keep = shutil.ignore_patterns("__pycache__", "weights")
+    shutil.copytree(ROOT / "minibatch", tmp_path / "minibatch", ignore=keep)
+    (tmp_path / "session.py").write_text(SESSION, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "session.py", str(ROOT / "solutions" / "minibatch.patch")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "IPYTHONDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert "all edits were live" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]

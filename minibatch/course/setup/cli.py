@@ -83,11 +83,16 @@ COMMANDS = {
         "minibatch.course.setup.doctor:main",
         Needs.WHAT_IS_THERE,
     ),
+    "update": Command(
+        "bring the newest lessons; your work and its outputs stay",
+        "minibatch.course.setup.update:main",
+        Needs.NOTHING,
+    ),
     "diff": Command(
         "show your edits in minibatch/", "minibatch.course.setup.edits:diff_main", Needs.NOTHING
     ),
     "restore": Command(
-        "undo your edits in minibatch/, keeping a copy",
+        "undo your edits in minibatch/, or mend conflict marks, keeping a copy",
         "minibatch.course.setup.edits:restore_main",
         Needs.NOTHING,
     ),

@@ -20,14 +20,11 @@ from pathlib import Path
 
 from minibatch.course.setup import ROOT, findings, machine
 from minibatch.course.setup.bounds import unmet
+from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _UNPACKED_PER_WHEEL_BYTE = 3
-
-
-class SetupError(Exception):
-    """Set-up cannot go on; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,15 +85,15 @@ COMMANDS = {
     ),
     "update": Command(
         "bring the newest lessons; your work and its outputs stay",
-        "minibatch.course.setup.update:main",
+        "minibatch.course.changes.update:main",
         Needs.NOTHING,
     ),
     "diff": Command(
-        "show your edits in minibatch/", "minibatch.course.setup.edits:diff_main", Needs.NOTHING
+        "show your edits in minibatch/", "minibatch.course.changes.edits:diff_main", Needs.NOTHING
     ),
     "restore": Command(
         "undo your edits in minibatch/, or mend conflict marks, keeping a copy",
-        "minibatch.course.setup.edits:restore_main",
+        "minibatch.course.changes.edits:restore_main",
         Needs.NOTHING,
     ),
 }

@@ -28,7 +28,7 @@ _PATCH = [
     *("--full-index", "--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers"),
     *("--ignore-submodules", "--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}"),
 ]
-_FILTER = "minibatch/course/setup/lesson_file.py"
+_FILTER = "minibatch/course/changes/lesson_file.py"
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_SSL_CAINFO"}
 
 

@@ -1,7 +1,6 @@
 """From a fresh clone to an environment: bounds, .venv and its stamp, refusals, commands, edits."""
 
 import ast
-import io
 import json
 import os
 import shutil
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version as PackagingVersion
 
-from minibatch.course.setup import ROOT, cli, edits, environment, findings, launch, machine, process
+from minibatch.course.setup import ROOT, cli, environment, findings, launch, machine, process
 from minibatch.course.setup.bounds import (
     Requirement,
     Version,
@@ -599,7 +598,8 @@ def test_importing_the_package_imports_nothing_heavy():
 
 def test_set_up_imports_the_standard_library_only():
     program = (
-        "import sys; from minibatch.course.setup import cli, doctor, edits, launch; "
+        "import sys; from minibatch.course.setup import cli, doctor, launch; "
+        "from minibatch.course.changes import edits, update; "
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     # -S: not even site-packages can be seen, as on a fresh machine.
@@ -607,76 +607,6 @@ def test_set_up_imports_the_standard_library_only():
         [sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) - {"minibatch"} <= sys.stdlib_module_names | {"__main__"}
-
-
-# A learner's edits
-
-
-@pytest.fixture
-def repository(checkout):
-    """A checkout under git with two committed files, one of which a learner has edited."""
-    package = checkout / "minibatch"
-    package.mkdir()
-    (package / "engine.py").write_text("theirs\n")
-    (package / "blocks.py").write_text("theirs\n")
-    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "As it was"]):
-        subprocess.run(["git", "-C", checkout, *command], check=True)
-    (package / "engine.py").write_text("mine\n")
-    return checkout
-
-
-def test_diff_shows_what_was_edited_and_names_what_was_added(repository, capfd):
-    (repository / "minibatch" / "own.py").touch()
-    assert edits.diff_main([], repository) == 0
-    out = capfd.readouterr().out
-    assert "-theirs" in out
-    assert "+mine" in out
-    assert "minibatch/own.py" in out
-
-
-def test_restore_without_yes_changes_nothing_when_it_cannot_ask(repository, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-    assert edits.restore_main([], repository) == 1
-    assert (repository / "minibatch" / "engine.py").read_text() == "mine\n"
-
-
-def test_restore_undoes_edits_and_deletions_and_keeps_a_copy(repository):
-    package = repository / "minibatch"
-    (package / "blocks.py").unlink()
-    (package / "own.py").write_text("my own\n")
-    assert edits.restore_main(["--yes"], repository) == 0
-    assert (package / "engine.py").read_text() == "theirs\n"
-    assert (package / "blocks.py").read_text() == "theirs\n"
-    assert (package / "own.py").read_text() == "my own\n"
-    (copy,) = (repository / "backups").iterdir()
-    assert (copy / "minibatch" / "engine.py").read_text() == "mine\n"
-
-
-def test_two_restores_in_one_second_keep_two_copies(repository):
-    for text in ("one\n", "two\n"):
-        (repository / "minibatch" / "engine.py").write_text(text)
-        edits.restore_main(["--yes"], repository)
-    copies = sorted((repository / "backups").rglob("engine.py"))
-    assert [copy.read_text() for copy in copies] == ["one\n", "two\n"]
-
-
-def test_restore_undoes_only_the_files_that_are_named(repository):
-    (repository / "minibatch" / "blocks.py").write_text("mine\n")
-    edits.restore_main(["--yes", "minibatch/blocks.py"], repository)
-    assert (repository / "minibatch" / "blocks.py").read_text() == "theirs\n"
-    assert (repository / "minibatch" / "engine.py").read_text() == "mine\n"
-
-
-@pytest.mark.parametrize("path", ["requirements.txt", "minibatch/../lessons", ".."])
-def test_paths_outside_the_package_are_refused(repository, path):
-    with pytest.raises(SetupError, match="not in minibatch/"):
-        edits.find_edits(repository, [path])
-
-
-def test_a_download_without_git_is_told_so(checkout):
-    with pytest.raises(SetupError, match="not a git checkout"):
-        edits.find_edits(checkout, ["minibatch"])
 
 
 # The real thing, once

@@ -3,16 +3,14 @@
 git itself calls such a pull a success: "Applying autostash resulted in conflicts", status 0.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minibatch.course.changes.settle import settle
 from minibatch.course.setup.backups import new_backup
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git, git_bytes, in_the_middle_of, is_repository, unmerged
-from minibatch.course.setup.settle import marked_line, settle, sides
-
-_LEARNERS = ("minibatch/**/*.py", "lessons/*.ipynb", "exercises/*.py")
+from minibatch.course.setup.marks import marked_files, sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +23,13 @@ class Conflict:
     course: bytes | None
 
 
-def marked(root: Path) -> Iterator[tuple[str, int]]:
-    """The files with conflict marks, and the line of the first; needs no git."""
-    for pattern in _LEARNERS:
-        for file in sorted(root.glob(pattern)):
-            text = file.read_text(encoding="utf-8", errors="replace")
-            line = marked_line(text) if "<<<<<<< " in text else None
-            if line is not None:
-                yield file.relative_to(root).as_posix(), line
-
-
 def find(root: Path) -> list[Conflict]:
     """What there is to mend in a clone, whether git still knows of the conflict or not."""
     if not is_repository(root):
         return []
     muddled = unmerged(root)
     found = [Conflict(path, s.get(1), s.get(3), s.get(2)) for path, s in muddled.items()]
-    for path, _ in marked(root):
+    for path, _ in marked_files(root):
         if path not in muddled:
             upper, lower = sides((root / path).read_text(encoding="utf-8", errors="replace"))
             try:

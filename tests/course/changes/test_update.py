@@ -8,9 +8,11 @@ import zipfile
 
 import pytest
 
-from minibatch.course.setup import ROOT, conflicts, edits, git, update
+from minibatch.course.changes import edits, update
+from minibatch.course.changes.lesson_file import METADATA, bare, read, written
+from minibatch.course.setup import ROOT, git
 from minibatch.course.setup.findings import SetupError
-from minibatch.course.setup.lesson_file import METADATA, bare, read, written
+from minibatch.course.setup.marks import marked_files
 
 LESSON = "lessons/04_small.ipynb"
 EXERCISE = "exercises/ex04_small.py"
@@ -66,7 +68,7 @@ def upstream(tmp_path, monkeypatch):
     """The course's own repository."""
     monkeypatch.setenv("HOME", str(tmp_path))
     root = tmp_path / "upstream"
-    for folder in ("lessons", "exercises", "minibatch/course/setup", "solutions"):
+    for folder in ("lessons", "exercises", "minibatch/course/changes", "solutions"):
         (root / folder).mkdir(parents=True)
     run_git(tmp_path, "init", "-q", "-b", "main", str(root))
     (root / "requirements.txt").write_text("")
@@ -256,7 +258,7 @@ def muddle(upstream, clone):
 def test_restore_mends_conflict_marks(muddle, forgotten, capsys):
     if forgotten:
         run_git(muddle, "add", "-A")
-    assert {path for path, line in conflicts.marked(muddle)} == {LESSON, EXERCISE}
+    assert {path for path, line in marked_files(muddle)} == {LESSON, EXERCISE}
     assert edits.restore_main(["--yes"], muddle) == 0
     assert {("mine", "ran"), ("4",), ("3", "ran 3")} <= set(cells_of(muddle))
     assert (muddle / EXERCISE).read_text() == SOLVED

@@ -16,10 +16,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from minibatch.course.changes import lesson_file
 from minibatch.course.exercises import source
-from minibatch.course.setup import lesson_file
-
-_MARK = "<<<<<<< ", "=======", ">>>>>>> "
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +72,6 @@ def merge(base: str, mine: str, new: str) -> str | None:
         except FileNotFoundError:
             return None
     return done.stdout.decode("utf-8") if done.returncode == 0 else None
-
-
-def marked_line(text: str) -> int | None:
-    """The line of the first of git's conflict marks; None if there is none."""
-    lines = text.splitlines()
-    begins = [n for n, line in enumerate(lines, 1) if line.startswith(_MARK[0])]
-    ends = [n for n, line in enumerate(lines, 1) if line.startswith(_MARK[2])]
-    return begins[0] if begins and ends and begins[0] < ends[-1] else None
-
-
-def sides(text: str) -> tuple[str, str]:
-    """The two files that git wove into one with conflict marks: the upper and the lower one."""
-    upper, lower, side = [], [], "both"
-    for line in text.splitlines(keepends=True):
-        if line.startswith(_MARK[0]):
-            side = "upper"
-        elif side == "upper" and line.startswith("||||||| "):
-            side = "base"
-        elif side in ("upper", "base") and line.rstrip() == _MARK[1]:
-            side = "lower"
-        elif side == "lower" and line.startswith(_MARK[2]):
-            side = "both"
-        else:
-            if side in ("both", "upper"):
-                upper.append(line)
-            if side in ("both", "lower"):
-                lower.append(line)
-    return "".join(upper), "".join(lower)
 
 
 def _text(content: bytes | None) -> str | None:

@@ -11,7 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.setup import ROOT, conflicts
+from minibatch.course.changes import conflicts
+from minibatch.course.setup import ROOT
 from minibatch.course.setup.backups import BACKUPS, new_backup
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git, is_repository, names

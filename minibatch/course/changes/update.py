@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from minibatch.course.changes.settle import same, settle
+from minibatch.course.changes.versions import Files, committed, read_version, stubs
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.backups import new_backup
 from minibatch.course.setup.findings import SetupError
@@ -22,8 +24,6 @@ from minibatch.course.setup.git import (
     set_filter,
     unmerged,
 )
-from minibatch.course.setup.settle import same, settle
-from minibatch.course.setup.versions import Files, committed, read_version, stubs
 
 _MOST_TOLD = 12
 

@@ -16,8 +16,8 @@ OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 14)  # the newest that torch 2.13 and numba 0.68 have wheels for
 
 GB = 10**9
-CPU_INSTALL_BYTES = 3 * GB
-CUDA_INSTALL_BYTES = 10 * GB  # Linux: torch brings NVIDIA's libraries unless it is a CPU build
+CPU_INSTALL_BYTES = 2 * GB  # with what pip keeps beside it for a while
+CUDA_INSTALL_BYTES = 8 * GB  # torch brings NVIDIA's libraries unless it is a CPU build
 COMFORTABLE_MEMORY_BYTES = 2 * GB
 
 _GET_PYTHON = "Install one from https://www.python.org/downloads/ and start with it."

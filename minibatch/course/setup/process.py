@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from minibatch.course.setup import ROOT
@@ -42,3 +43,30 @@ def environment_variables() -> dict[str, str]:
     ours = str(ROOT)
     variables["PYTHONPATH"] = os.pathsep.join([ours, *(path for path in others if path != ours)])
     return variables
+
+
+def watch(
+    command: Sequence[str | Path], log: Path, sign_of_life: Callable[[], str], cwd: Path
+) -> int:
+    """Run it, with what it says in `log`; every ten seconds print the time it takes and a sign."""
+    began = time.monotonic()
+    with log.open("ab") as said:
+        said.write(f"\n$ {' '.join(map(str, command))}\n".encode())
+        said.flush()
+        child = subprocess.Popen(
+            list(map(str, command)),
+            cwd=cwd,
+            env=environment_variables(),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+        while True:
+            try:
+                return child.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                minutes, seconds = divmod(round(time.monotonic() - began), 60)
+                print(f"      {minutes}:{seconds:02}  {sign_of_life()}", flush=True)
+            except KeyboardInterrupt:  # it reached pip too, which ends by itself
+                child.wait()
+                raise

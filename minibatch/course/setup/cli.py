@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 from minibatch.course.setup import ROOT, environment
+from minibatch.course.setup.course_files import refuse_broken_sources
 from minibatch.course.setup.environment import Options
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git, is_repository
@@ -195,6 +196,8 @@ def _dispatch(name: str, arguments: list[str]) -> int:
         raise SetupError(f"{ROOT} is not a checkout of the course. Clone it and run this in there.")
     if command.needs is Needs.NOTHING:
         return _function(command)(arguments)
+    if name == "grade":
+        refuse_broken_sources(ROOT)
 
     options, rest, wants_help = Options(), arguments, False
     if command.needs is Needs.ENVIRONMENT:

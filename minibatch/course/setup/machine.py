@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +20,7 @@ GB = 10**9
 CPU_INSTALL_BYTES = 2 * GB  # with what pip keeps beside it for a while
 CUDA_INSTALL_BYTES = 8 * GB  # torch brings NVIDIA's libraries unless it is a CPU build
 COMFORTABLE_MEMORY_BYTES = 2 * GB
+JUPYTER_PORT = 8888
 
 _GET_PYTHON = "Install one from https://www.python.org/downloads/ and start with it."
 
@@ -119,6 +121,25 @@ def processors() -> Finding:
             "If lessons crawl: end the other programs, or start with OMP_NUM_THREADS=1.",
         )
     return fine("CPU", f"{cores} cores, {busy:.1f} of them busy in the last minute")
+
+
+def port(number: int = JUPYTER_PORT) -> Finding:
+    """Whether JupyterLab's usual address is free, and a program can be reached on this computer."""
+    with socket.socket() as asked:
+        asked.settimeout(2)
+        taken = asked.connect_ex(("127.0.0.1", number)) == 0
+    try:
+        with socket.create_server(("127.0.0.1", 0)):
+            pass
+    except OSError as error:
+        return failure(
+            "port",
+            f"no program can be reached on this computer (127.0.0.1): {error.strerror}",
+            "JupyterLab needs that: allow it in the firewall or the container.",
+        )
+    if taken:
+        return fine("port", f"{number} is taken, by another JupyterLab perhaps; lab takes the next")
+    return fine("port", f"{number} is free")
 
 
 def gpu_name() -> str | None:

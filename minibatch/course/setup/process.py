@@ -10,6 +10,8 @@ from pathlib import Path
 
 from minibatch.course.setup import ROOT
 
+SIGN_EVERY_S = 10.0
+
 
 def run(command: Sequence[str | Path], cwd: Path | None = None) -> int:
     """Run it on this terminal and return its exit status, 128 + n if signal n ended it.
@@ -48,7 +50,7 @@ def environment_variables() -> dict[str, str]:
 def watch(
     command: Sequence[str | Path], log: Path, sign_of_life: Callable[[], str], cwd: Path
 ) -> int:
-    """Run it, with what it says in `log`; every ten seconds print the time it takes and a sign."""
+    """Run it, with what it says in `log`; every SIGN_EVERY_S print the time it takes and a sign."""
     began = time.monotonic()
     with log.open("ab") as said:
         said.write(f"\n$ {' '.join(map(str, command))}\n".encode())
@@ -63,7 +65,7 @@ def watch(
         )
         while True:
             try:
-                return child.wait(timeout=10)
+                return child.wait(timeout=SIGN_EVERY_S)
             except subprocess.TimeoutExpired:
                 minutes, seconds = divmod(round(time.monotonic() - began), 60)
                 print(f"      {minutes}:{seconds:02}  {sign_of_life()}", flush=True)

@@ -1,7 +1,9 @@
 """From a fresh clone to an environment: bounds, .venv and its stamp, refusals, commands, edits."""
 
 import ast
+import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from minibatch.course.setup.bounds import (
     unmet,
 )
 from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.one_address import OneAddress
 
 # Versions and bounds
 
@@ -186,6 +189,11 @@ def python_m_minibatch(*arguments, python=sys.executable):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+def test_the_version_is_told_with_commit_and_folder(capsys):
+    assert cli.main(["--version"]) == 0
+    assert re.match(r"minibatch \d+\.\d+\.\d+ .*in /", capsys.readouterr().out)
+
+
 def test_an_unknown_command_is_an_error_that_guesses(capsys):
     assert cli.main(["docter"]) == 2
     assert 'no command "docter". Did you mean "doctor"?' in capsys.readouterr().err
@@ -246,7 +254,40 @@ def test_jupyterlab_has_the_checkout_as_root_and_opens_the_first_lesson(tmp_path
         (tmp_path / "lessons" / name).touch()
     options = launch.lab_options(tmp_path)
     assert f"--ServerApp.root_dir={tmp_path}" in options
-    assert "--LabApp.default_url=/lab/tree/lessons/00_setup.ipynb" in options
+    assert "--LabApp.default_url=/lab/workspaces/minibatch/tree/lessons/00_setup.ipynb" in options
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        (["--ip", "0.0.0.0"], "--ServerApp.ip"),
+        (["--ip=0.0.0.0"], "--ServerApp.ip"),
+        (["--notebook-dir=/tmp"], "--ServerApp.root_dir"),
+        (["--ServerApp.root_dir=/tmp"], "--ServerApp.root_dir"),
+        (["--LabApp.default_url=/lab"], "--LabApp.default_url"),
+        (["--LabApp.news_url=x"], "--LabApp.news_url"),
+    ],
+)
+def test_an_option_of_the_learners_takes_the_place_of_ours(tmp_path, given, ours):
+    options = launch.lab_options(tmp_path)
+    left = launch.without_those_given(options, given)
+    assert [option for option in options if option not in left] == [
+        option for option in options if option.startswith(ours)
+    ]
+    assert launch.without_those_given(options, ["--no-browser"]) == options
+
+
+def test_jupyterlab_says_one_address():
+    said = "\n\n  To access the server, open this file in a browser:\n    file:///a.html\n"
+    said += "Or copy:\n    http://localhost:8888/lab?token=1\n    http://127.0.0.1:8888/lab?token=1"
+    record = logging.LogRecord("ServerApp", 50, "", 0, said, (), None)
+    assert OneAddress().filter(record)
+    assert record.getMessage().startswith(
+        "JupyterLab is open at http://localhost:8888/lab?token=1\n"
+    )
+    other = logging.LogRecord("ServerApp", 50, "", 0, "The port 8888 is %s", ("taken",), None)
+    assert OneAddress().filter(other)
+    assert other.getMessage() == "The port 8888 is taken"
 
 
 def test_jupyterlab_opens_the_readme_while_there_is_no_lesson(tmp_path):
@@ -295,6 +336,7 @@ def test_the_learners_own_jupyter_folders_stay_in_front(times, monkeypatch):
 def test_lab_starts_jupyterlab_with_our_settings(monkeypatch):
     started = []
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    monkeypatch.setattr(launch, "set_filter", lambda root: None)
     monkeypatch.setattr(
         launch, "run", lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0
     )

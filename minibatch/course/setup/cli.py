@@ -83,6 +83,11 @@ COMMANDS = {
         "minibatch.course.setup.launch:ready",
         usage="The other commands do this by themselves, where it is needed.",
     ),
+    "wheels": Command(
+        "fill a folder to install from without a network, for any Python and system",
+        "minibatch.course.setup.wheelhouse:main",
+        Needs.NOTHING,
+    ),
     "doctor": Command(
         "look at this computer and the installation; say what to do",
         "minibatch.course.setup.doctor:main",
@@ -169,7 +174,7 @@ def setup_parser(name: str) -> argparse.ArgumentParser:
         "--wheels",
         type=Path,
         metavar="DIR",
-        help="install from the wheels in DIR, without a network (README: how to fill it)",
+        help="install from the wheels in DIR, without a network; `wheels DIR` fills it",
     )
     options.add_argument(
         "--cpu", action="store_true", help="PyTorch for the CPU; this is what comes unasked"

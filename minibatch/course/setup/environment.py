@@ -69,7 +69,7 @@ def finish(options: Options, root: Path = ROOT) -> Path:
     if not os.access(root, os.W_OK):
         raise SetupError(
             f"{root} cannot be written to, so no .venv can be made in it. Copy the folder to where "
-            "you can write, or start with a Python that has everything (doctor names it)."
+            "you can write, or start with the Python of an environment that has the packages."
         )
     if state is State.MOVED and parts == venv.parts and venv.works():
         print("This folder was moved or renamed: putting its new place into .venv.")
@@ -103,7 +103,7 @@ def finish(options: Options, root: Path = ROOT) -> Path:
 
 def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> None:
     locks = [venv.root / "locks" / name for name in parts.locks]
-    torch, index = _torch_of_its_own_index(parts)
+    torch, index = torch_of_its_own_index(parts, sys.platform)
     if wheels is not None:
         command = [venv.python, "-I", _WHEELHOUSE, wheels.resolve(), torch, *locks]
         if run(command) != 0:
@@ -147,14 +147,14 @@ def _pip(venv: VirtualEnvironment, arguments: Sequence[str | Path], besides: str
         )
 
 
-def _torch_of_its_own_index(parts: Parts) -> tuple[str, str]:
+def torch_of_its_own_index(parts: Parts, platform: str) -> tuple[str, str]:
     """The PyTorch that PyPI does not have for this system, and where it is; else nothing.
 
     By a version that no other build has: PyPI's own for Linux would bring gigabytes of CUDA along.
     """
-    if sys.platform == "linux" and parts.builds == "cpu":
+    if platform == "linux" and parts.builds == "cpu":
         return f"torch=={TORCH}+cpu", CPU_INDEX
-    if sys.platform == "win32" and parts.builds == "cuda":
+    if platform == "win32" and parts.builds == "cuda":
         return f"torch=={TORCH}+cu130", CUDA_INDEX
     return "", ""
 

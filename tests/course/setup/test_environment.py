@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.course.setup import ROOT, environment, findings, machine, process
+from minibatch.course.setup import ROOT, environment, findings, machine, process, wheelhouse
 from minibatch.course.setup.environment import Options
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.virtual_environment import Parts, State, VirtualEnvironment
@@ -328,6 +328,35 @@ def test_a_wheel_that_does_not_fit_is_named_with_the_reason(tmp_path):
     assert len(said) == 4
 
 
+@pytest.mark.parametrize(
+    ("system", "python", "has", "lacks", "torch"),
+    [
+        ("windows", "3.12", "colorama==", "pexpect==", []),
+        ("linux", "3.13", "pexpect==", "colorama==", [f"torch=={environment.TORCH}+cpu"]),
+        ("macos", "3.11.4", "appnope==", "colorama==", []),
+    ],
+)
+def test_a_folder_is_filled_for_another_computer(monkeypatch, system, python, has, lacks, torch):
+    """What applies is judged by the other one's markers; pip would judge by this one's."""
+    asked, commands = [], []
+
+    def pretend(command):
+        if "-r" in command:
+            asked.append(Path(command[-1]).read_text())
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(wheelhouse.subprocess, "run", pretend)
+    assert wheelhouse.main(["wheels", "--for", system, "--python", python]) == 0
+    (text,) = asked
+    assert f"\n{has}" in text
+    assert lacks not in text
+    assert all("--hash=sha256:" in line and ";" not in line for line in text.splitlines())
+    contourpy = next(line for line in text.splitlines() if line.startswith("contourpy"))
+    assert contourpy.startswith("contourpy==1.3") is python.startswith("3.11")
+    assert [command[-1] for command in commands[1:]] == torch
+
+
 # The real thing, once
 
 
@@ -357,7 +386,7 @@ def test_a_real_venv_is_made_and_found_from_the_folder_above(tmp_path, monkeypat
     lock = (ROOT / "locks" / "cpu.txt").read_text(encoding="utf-8")
     setuptools = lock[lock.index("setuptools==") :].split("\nsix==")[0]
     (root / "locks" / "cpu.txt").write_text(setuptools + "\n")
-    monkeypatch.setattr(environment, "_torch_of_its_own_index", lambda parts: ("", ""))
+    monkeypatch.setattr(environment, "torch_of_its_own_index", lambda *any: ("", ""))
     monkeypatch.setattr(machine, "gpu_name", lambda: None)
     python = environment.finish(Options(), root)
     assert environment.find(Options(), root) == python

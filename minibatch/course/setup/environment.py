@@ -108,7 +108,8 @@ def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> Non
         command = [venv.python, "-I", _WHEELHOUSE, wheels.resolve(), torch, *locks]
         if run(command) != 0:
             raise SetupError(
-                f"{wheels} lacks what stands above. lessons/TEACHING.md: how to fill it."
+                f"{wheels} lacks what stands above. Where there is a network, this fills it: "
+                f"python -m minibatch wheels DIR --python {sys.version.split()[0]}"
             )
     place = ["--no-index", "--find-links", wheels.resolve()] if wheels is not None else []
     print("[2/4] Installing the packages.", flush=True)

@@ -143,5 +143,6 @@ if __name__ == "__main__":
     if torch:
         wanted["torch"] = torch.partition("==")[2]
     found = problems(Path(folder), wanted)
-    print(*(f"  {problem}" for problem in found), sep="\n" if found else "")
+    for problem in found:
+        print(f"  {problem}")
     sys.exit(bool(found))

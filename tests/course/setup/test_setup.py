@@ -366,6 +366,14 @@ def test_pythonhome_does_not_reach_the_venv(monkeypatch):
     assert "PYTHONHOME" not in process.environment_variables()
 
 
+def test_the_readme_has_no_address_to_fill_in_and_one_story_of_sizes():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "THIS_REPOSITORY" not in text
+    assert "clone" in text
+    for size in (environment.CPU_SIZES, "3 GB to download and about 8 GB on the disk"):
+        assert " ".join(text.split()).count(size) == 1
+
+
 # Old Pythons, and what an import costs
 
 

@@ -90,7 +90,8 @@ def finish(options: Options, root: Path = ROOT) -> Path:
         raise SetupError("Nothing was downloaded or changed.")
 
     if venv.is_running or venv.works():
-        print(f"[1/4] .venv is there, but {state}.", flush=True)
+        why = "adding what was asked for" if state is State.FINISHED else state
+        print(f"[1/4] .venv is there; {why}.", flush=True)
     else:
         print("[1/4] Making .venv.", flush=True)
         venv.make()
@@ -113,6 +114,9 @@ def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> Non
             )
     place = ["--no-index", "--find-links", wheels.resolve()] if wheels is not None else []
     print("[2/4] Installing the packages.", flush=True)
+    if sys.platform == "linux" and parts.builds == "cuda" and "+cpu" in venv.torch():
+        # pip holds 2.13.0+cpu for a 2.13.0, and would keep it.
+        _pip(venv, ["-y", "torch"], action="uninstall")
     named = [part for lock in locks for part in ("-r", lock)]
     _pip(venv, ["--require-hashes", "--no-deps", *place, *named])
     print("[3/4] Installing PyTorch." if torch else "[3/4] PyTorch came with them.", flush=True)
@@ -129,9 +133,14 @@ def _install_package(venv: VirtualEnvironment) -> None:
     _pip(venv, ["--no-index", "--no-build-isolation", "--no-deps", "-e", venv.root])
 
 
-def _pip(venv: VirtualEnvironment, arguments: Sequence[str | Path], besides: str = "") -> None:
+def _pip(
+    venv: VirtualEnvironment,
+    arguments: Sequence[str | Path],
+    besides: str = "",
+    action: str = "install",
+) -> None:
     # -I: pip must not take what PYTHONPATH or the current folder offers for installed.
-    pip = [venv.python, "-I", "-m", "pip", "install", "--disable-pip-version-check"]
+    pip = [venv.python, "-I", "-m", "pip", action, "--disable-pip-version-check"]
 
     def sign_of_life() -> str:
         return f"{venv.size_bytes() / machine.GB:.2f} GB in .venv"

@@ -141,6 +141,10 @@ class VirtualEnvironment:
             }
         )
 
+    def torch(self) -> str:
+        """The PyTorch in it, as its metadata is called, such as torch-2.13.0+cpu.dist-info."""
+        return next((path.name for path in self.folder.rglob("torch-*.dist-info")), "")
+
     def size_bytes(self) -> int:
         """What it takes on the disk already."""
         return sum(path.lstat().st_size for path in self.folder.rglob("*"))

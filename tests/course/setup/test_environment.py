@@ -263,6 +263,16 @@ def test_what_was_asked_for_once_stays_until_the_other_is_asked_for(checkout, in
     assert VirtualEnvironment(checkout).parts.builds == "cpu"
 
 
+def test_the_cpu_build_that_pip_would_keep_is_taken_out_for_cuda(checkout, installs):
+    environment.finish(Options(), checkout)
+    site = VirtualEnvironment(checkout).folder / "lib/python3/site-packages"
+    (site / f"torch-{environment.TORCH}+cpu.dist-info").mkdir(parents=True)
+    installs.clear()
+    environment.finish(Options(cuda=True), checkout)
+    assert "uninstall" in installs[0]
+    assert str(checkout / "locks" / "cuda.txt") in installs[1]
+
+
 def test_it_outlives_an_install_that_was_cut_short(checkout, installs, breaks):
     breaks(PACKAGES)
     with pytest.raises(SetupError):

@@ -137,7 +137,7 @@ def hand_in(arguments: list[str]) -> int:
 
     def write() -> int:
         packed = pack(options.file, student_name(options.name))
-        print(f"Wrote {packed.path}: {', '.join(packed.names)}.")
+        print(f"Wrote {packed.path}: {packed.contents()}.")
         return 0
 
     return _told(parser, write)

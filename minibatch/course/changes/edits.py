@@ -1,7 +1,7 @@
 """Shows and undoes a learner's edits in minibatch/, by git: the course asks learners to make them.
 
-"Edits" are what differs from the last commit. Files a learner added are theirs: named, never
-touched.
+"Edits" are what differs from the course's last commit, committed by the learner or not. Files a
+learner added are theirs: named, never touched.
 """
 
 import argparse
@@ -15,15 +15,15 @@ from minibatch.course.changes import conflicts
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.backups import BACKUPS, new_backup
 from minibatch.course.setup.findings import SetupError
-from minibatch.course.setup.git import git, is_repository, names
+from minibatch.course.setup.git import course_commit, git, is_repository, names
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """The paths under minibatch/ that differ from the last commit, relative to the root."""
+    """The paths under minibatch/ that differ from the course's, relative to the root."""
 
-    changed: list[str]  # committed files that were edited or deleted
-    added: list[str]  # files that the last commit does not have
+    changed: list[str]  # the course's files that were edited or deleted
+    added: list[str]  # files that the course does not have
 
 
 def diff_main(arguments: list[str], root: Path = ROOT) -> int:
@@ -43,7 +43,18 @@ def diff_main(arguments: list[str], root: Path = ROOT) -> int:
         style = ["--stat"] if options.stat else []
         safe = f"safe.directory={root.as_posix()}"
         subprocess.run(
-            ["git", "-C", root, "-c", safe, "diff", *style, "HEAD", "--", *edits.changed]
+            [
+                "git",
+                "-C",
+                root,
+                "-c",
+                safe,
+                "diff",
+                *style,
+                course_commit(root),
+                "--",
+                *edits.changed,
+            ]
         )
     _name_added(edits)
     return 0
@@ -85,7 +96,7 @@ def restore(root: Path, edits: Edits) -> Path:
         if (root / path).is_file():  # a deleted file leaves nothing to keep
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / path, copy / path)
-    git(root, "checkout", "HEAD", "--", *edits.changed)
+    git(root, "checkout", course_commit(root), "--", *edits.changed)
     return copy
 
 
@@ -109,9 +120,9 @@ def find_edits(root: Path, paths: list[str]) -> Edits:
             f"{root} is not a git checkout (a ZIP download, perhaps), so nothing here remembers "
             "how the files were. Compare with a fresh download, or clone the course with git."
         )
-    compare = ["diff", "--no-renames", "-z", "--name-only"]
-    changed = git(root, *compare, "--diff-filter=a", "HEAD", "--", *paths)
-    staged = git(root, *compare, "--diff-filter=A", "HEAD", "--", *paths)
+    compare, base = ["diff", "--no-renames", "-z", "--name-only"], course_commit(root)
+    changed = git(root, *compare, "--diff-filter=a", base, "--", *paths)
+    staged = git(root, *compare, "--diff-filter=A", base, "--", *paths)
     untracked = git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
     return Edits(names(changed), sorted(names(staged) + names(untracked)))
 

@@ -179,6 +179,6 @@ def _tell(changes: Changes, copy: Path | None) -> None:
         print(*told[:_MOST_TOLD], *more, sep="\n")
     elif copy:
         print(f"What you had before is in {copy}.")
-    if any(path.startswith("lessons/") for path in changes.write):
+    if any(path.endswith(".ipynb") for path in changes.write):
         print("A lesson that is open in JupyterLab: File, Reload Notebook from Disk.")
     print("Up to date.")

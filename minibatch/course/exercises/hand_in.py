@@ -34,6 +34,12 @@ class Packed:
     path: Path
     names: list[str]
 
+    def contents(self) -> str:
+        """The names, but for the many files of the engine's rooms."""
+        told = [name for name in self.names if "/" not in name]
+        rooms = len(self.names) - len(told)
+        return ", ".join(told + [f"minibatch/ as it is here ({rooms} files)"] * bool(rooms))
+
 
 def pack(path: Path | None = None, name: str = "", root: Path = ROOT) -> Packed:
     """Pack it into `path`; default: a file with the student's name, here or where one can write.

@@ -76,3 +76,13 @@ def test_paths_outside_the_package_are_refused(repository, path):
 def test_a_download_without_git_is_told_so(tmp_path):
     with pytest.raises(SetupError, match="not a git checkout"):
         edits.find_edits(tmp_path, ["minibatch"])
+
+
+def test_edits_that_were_committed_are_edits_all_the_same(repository, tmp_path_factory, capsys):
+    mine = tmp_path_factory.mktemp("clone") / "mine"
+    subprocess.run(["git", "clone", "-q", str(repository), str(mine)], check=True)
+    (mine / "minibatch" / "engine.py").write_text("mine\n")
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "-C", str(mine), *identity, "commit", "-qam", "Mine"], check=True)
+    assert edits.restore_main(["--yes"], mine) == 0
+    assert (mine / "minibatch" / "engine.py").read_text() == "theirs\n"

@@ -61,6 +61,7 @@ def test_a_download_hands_in_the_engines_rooms_as_they_are(download):
     packed = pack(root=download)
     assert set(packed.names) == {"ex01_a.py", "helper.py", "minibatch/engine/engine.py"}
     assert contents(packed)["minibatch/engine/engine.py"] == "engine = 1\n"
+    assert packed.contents() == "ex01_a.py, helper.py, minibatch/ as it is here (1 files)"
 
 
 def test_without_edits_a_clone_hands_in_no_patch(clone):

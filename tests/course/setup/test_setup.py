@@ -393,6 +393,19 @@ def test_an_old_python_is_turned_away_in_a_sentence(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_a_broken_file_that_every_command_reads_is_named_in_a_sentence(tmp_path):
+    without = shutil.ignore_patterns("wayfarer", "__pycache__", "*.html")
+    shutil.copytree(ROOT / "minibatch", tmp_path / "minibatch", ignore=without)
+    broken = tmp_path / "minibatch" / "memory" / "available.py"
+    broken.write_text("a = 1\ndef b(:\n")
+    command = [sys.executable, "-m", "minibatch", "doctor"]
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=variables)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{broken}, line 2: ")
+    assert "Traceback" not in done.stderr
+
+
 def test_importing_the_package_imports_nothing_heavy():
     program = (
         "import sys; before = set(sys.modules); import minibatch; "

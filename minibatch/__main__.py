@@ -25,7 +25,7 @@ if __name__ == "__main__":
     except SyntaxError as error:  # in minibatch/ itself, which learners edit
         status = (
             "{}, line {}: {}\nMend that; or put the file back as the course has it: "
-            "`python -m minibatch restore` (a copy is kept), `git checkout HEAD -- FILE`, or a fresh "
-            "download."
+            "`python -m minibatch restore` (a copy is kept), `git checkout HEAD -- FILE`, or from "
+            "a fresh download."
         ).format(error.filename, error.lineno, error.msg)
     sys.exit(status)

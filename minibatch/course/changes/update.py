@@ -155,6 +155,7 @@ def _set_aside(root: Path, changes: Changes, new: Files) -> Path | None:
     _write(copy, changes.mine)
     theirs = {p: new[p] for p in changes.aside if changes.write[p] == changes.mine[p] and p in new}
     _write(copy / "of-the-course", theirs)
+    print(f"Copied what you have to {copy}.", flush=True)
     return copy
 
 
@@ -173,12 +174,10 @@ def _tell(changes: Changes, copy: Path | None) -> None:
     if changes.kept:
         print("Kept, with what you did in them:", *changes.kept, sep="\n  ")
     if changes.aside:
-        print(f"Not all of yours fits the new version; all of it is in {copy}:")
+        print(f"Not all of yours fits the new version; what does not is in {copy}:")
         told = [f"  {path}: {why}" for path, why in changes.aside.items()]
         more = [f"  and {len(told) - _MOST_TOLD} more files"] if len(told) > _MOST_TOLD else []
         print(*told[:_MOST_TOLD], *more, sep="\n")
-    elif copy:
-        print(f"What you had before is in {copy}.")
     if any(path.endswith(".ipynb") for path in changes.write):
         print("A lesson that is open in JupyterLab: File, Reload Notebook from Disk.")
     print("Up to date.")

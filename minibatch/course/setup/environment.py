@@ -140,10 +140,11 @@ def _pip(
     action: str = "install",
 ) -> None:
     # -I: pip must not take what PYTHONPATH or the current folder offers for installed.
-    pip = [venv.python, "-I", "-m", "pip", action, "--disable-pip-version-check"]
+    pip = [venv.python, "-I", "-u", "-m", "pip", action, "--disable-pip-version-check"]
 
     def sign_of_life() -> str:
-        return f"{venv.size_bytes() / machine.GB:.2f} GB in .venv"
+        last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-1].strip()
+        return f"{venv.size_bytes() / machine.GB:.2f} GB in .venv; {last[:50]}"
 
     status = watch([*pip, *arguments], venv.log, sign_of_life, cwd=venv.root)
     if status != 0:

@@ -114,7 +114,10 @@ def _pull(root: Path) -> int:
             "This branch follows none of the course's: git branch --set-upstream-to=origin/main"
         ) from None
     print("Asking for what is new.", flush=True)
-    git(root, "fetch", "--quiet")
+    try:
+        git(root, "fetch", "--quiet")
+    except SetupError as error:
+        raise SetupError(f"{error}\nNothing was changed. It takes a network.") from None
     base, target = course_commit(root), git(root, "rev-parse", "@{upstream}").strip()
     head, muddled = git(root, "rev-parse", "HEAD").strip(), unmerged(root)
     set_filter(root)

@@ -50,7 +50,7 @@ exit 0
 
 _FILES = ("minibatch/**/*.py", "minibatch/**/*.html", "minibatch/**/*.json", "minibatch/**/*.toml")
 _FILES += ("tests/conftest.py", "tests/support/tiny.py", "tests/exercises/*.py", "solutions/*")
-_FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
+_FILES += ("pyproject.toml", "requirements.txt", "locks/*.txt", "README.md", "LICENSE")
 
 
 def export_gradescope(path: Path, root: Path = ROOT) -> None:

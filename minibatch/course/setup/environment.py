@@ -63,7 +63,11 @@ def find(options: Options, root: Path = ROOT) -> Path | None:
 def finish(options: Options, root: Path = ROOT) -> Path:
     """Make or finish .venv and return its Python. Raises SetupError, early if it can."""
     venv = VirtualEnvironment(root)
-    parts, state = options.parts(venv.parts), venv.state()
+    parts = options.parts(venv.parts)
+    for name in parts.locks:
+        if not (root / "locks" / name).is_file():
+            raise SetupError(f"locks/{name} is missing: {root} is not all of the course.")
+    state = venv.state()
     if parts.builds == "cuda" and sys.platform == "darwin":
         raise SetupError("--cuda: there is no CUDA on macOS. Leave it out.")
     if not os.access(root, os.W_OK):

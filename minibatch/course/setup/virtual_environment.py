@@ -152,8 +152,10 @@ class VirtualEnvironment:
     def _fingerprint(self, parts: Parts) -> str:
         """Of the locks' lines. A comment, or how lines end, makes no other environment."""
         digest = hashlib.sha256()
-        for name in parts.locks:
-            for line in (self.root / "locks" / name).read_text(encoding="utf-8").splitlines():
+        files = [self.root / "locks" / name for name in parts.locks]
+        for file in files:
+            text = file.read_text(encoding="utf-8") if file.is_file() else ""
+            for line in text.splitlines():
                 if line.strip() and not line.lstrip().startswith("#"):
                     digest.update(line.strip().encode() + b"\n")
         return digest.hexdigest()

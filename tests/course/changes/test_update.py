@@ -238,6 +238,14 @@ def test_nothing_new_is_said_and_changes_nothing(clone, capsys):
     assert not (clone / "backups").exists()
 
 
+def test_without_a_network_nothing_is_changed_and_that_is_said(upstream, clone):
+    (clone / LESSON).write_text(lesson(*RAN))
+    upstream.rename(upstream.with_name("gone"))
+    with pytest.raises(SetupError, match="git fetch failed.*(?s:.*)Nothing was changed"):
+        update.main([], clone)
+    assert (clone / LESSON).read_text() == lesson(*RAN)
+
+
 @pytest.fixture
 def muddle(upstream, clone):
     """A clone as `git pull --autostash --rebase` leaves it, with status 0."""

@@ -214,6 +214,13 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_made(
     assert installs == []
 
 
+def test_a_course_without_its_locks_is_told_so(checkout, installs):
+    (checkout / "locks" / "cpu.txt").unlink()
+    with pytest.raises(SetupError, match=r"locks/cpu\.txt is missing"):
+        environment.finish(Options(), checkout)
+    assert installs == []
+
+
 def test_a_failed_look_stops_set_up_before_anything_is_made(
     checkout, installs, monkeypatch, capsys
 ):

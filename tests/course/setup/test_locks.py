@@ -1,11 +1,13 @@
 """locks/ is what requirements.txt gives, whole, hashed, and the same versions everywhere."""
 
 import re
+import zipfile
 from importlib import metadata
 
 import pytest
 from packaging.requirements import Requirement
 
+from minibatch.course.classroom.gradescope import export_gradescope
 from minibatch.course.setup import ROOT, environment
 from minibatch.course.setup.bounds import satisfies
 
@@ -69,3 +71,10 @@ def test_what_the_locked_packages_need_is_locked():
             if wanted and need.name.lower().replace("_", "-").replace(".", "-") not in names:
                 missing.add(f"{need.name}, of {name}")
     assert missing == set()
+
+
+def test_the_locks_go_with_what_sets_itself_up_elsewhere(tmp_path):
+    export_gradescope(tmp_path / "autograder.zip")
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
+        names = set(archive.namelist())
+    assert {f"minibatch-course/locks/{file.name}" for file in LOCKS.iterdir()} <= names

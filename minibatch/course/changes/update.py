@@ -125,7 +125,8 @@ def _pull(root: Path) -> int:
         print("Nothing new: you have the newest version.")
         return 0
     old, new = committed(root, base), committed(root, target)
-    old |= {path: stages.get(1, b"") for path, stages in muddled.items()}
+    old = {path: content for path, content in old.items() if path not in muddled}
+    old |= {path: stages[1] for path, stages in muddled.items() if 1 in stages}
     mine = {path: stages[3] for path, stages in muddled.items() if 3 in stages}
     changes = compare(root, old, new, mine)
     copy = _set_aside(root, changes, new)

@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def student_name(given: str | None) -> str:
     if given is None and kept is not None and kept.is_file():
         return kept.read_text(encoding="utf-8").strip()
     if given is None and sys.stdin is not None and sys.stdin.isatty():
-        given = input("Your name, as your teacher knows it: ")
+        with suppress(EOFError):
+            given = input("Your name, as your teacher knows it: ")
     given = " ".join((given or "").split())
     if given and kept is not None:
         kept.write_text(given + "\n", encoding="utf-8")

@@ -282,6 +282,17 @@ def test_an_update_after_such_a_pull_mends_it_too(muddle):
     assert run_git(muddle, "ls-files", "--unmerged") == ""
 
 
+def test_a_lesson_that_both_have_added_is_settled_too(upstream, clone):
+    new = "lessons/05_new.ipynb"
+    (clone / new).write_text(lesson(cell("0a1b2c3d", "mine", ["ran"])))
+    run_git(clone, "add", new)
+    publish(upstream, **{new: lesson(cell("five", "5"))})
+    run_git(clone, "pull", "-q", "--autostash", "--rebase")
+    assert update.main([], clone) == 0
+    sources = ["".join(cell["source"]) for cell in read((clone / new).read_text())["cells"]]
+    assert sources == ["mine", "5"]
+
+
 def test_restore_asks_before_it_mends(muddle, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     before = (muddle / LESSON).read_text()

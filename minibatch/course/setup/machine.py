@@ -16,6 +16,8 @@ from minibatch.memory.available import available_bytes
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 14)  # the newest that torch 2.13 and numba 0.68 have wheels for
 
+OLDEST_MACOS = 14  # of torch 2.13's wheels
+
 GB = 10**9
 CPU_INSTALL_BYTES = 2 * GB  # with what pip keeps beside it for a while
 CUDA_INSTALL_BYTES = 8 * GB  # torch brings NVIDIA's libraries unless it is a CPU build
@@ -39,6 +41,12 @@ def system() -> Finding:
             "system",
             f"{seen}; PyTorch is no longer published for Intel Macs",
             "On Apple silicon, start with an arm64 Python; otherwise use Colab or another machine.",
+        )
+    if name == "Darwin" and int(platform.mac_ver()[0].partition(".")[0] or 99) < OLDEST_MACOS:
+        return failure(
+            "system",
+            f"{seen}; PyTorch is published for macOS {OLDEST_MACOS} and newer",
+            "Update macOS; otherwise use Colab or another machine.",
         )
     if name == "Windows" and processor.upper() == "ARM64":
         return failure(

@@ -156,6 +156,17 @@ def test_a_computer_without_wheels_is_refused_by_name(monkeypatch, system, proce
     assert named in found.seen
 
 
+@pytest.mark.parametrize(
+    ("release", "status"),
+    [("13.6", findings.Status.FAILURE), ("14.0", findings.Status.OK), ("26.1", findings.Status.OK)],
+)
+def test_a_mac_that_is_too_old_for_pytorch_is_refused(monkeypatch, release, status):
+    monkeypatch.setattr(machine.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(machine.platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(machine.platform, "mac_ver", lambda: (release, ("", "", ""), "arm64"))
+    assert machine.system().status is status
+
+
 def test_alpine_linux_is_refused(monkeypatch):
     monkeypatch.setattr(machine.platform, "system", lambda: "Linux")
     monkeypatch.setattr(machine.sysconfig, "get_config_var", lambda name: "x86_64-pc-linux-musl")

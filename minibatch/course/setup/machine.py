@@ -19,7 +19,7 @@ NEWEST_PYTHON = (3, 14)  # the newest that torch 2.13 and numba 0.68 have wheels
 OLDEST_MACOS = 14  # of torch 2.13's wheels
 
 GB = 10**9
-CPU_INSTALL_BYTES = 2 * GB  # with what pip keeps beside it for a while
+CPU_INSTALL_BYTES = 1_700_000_000  # .venv, as set-up makes it on Linux
 CUDA_INSTALL_BYTES = 8 * GB  # torch brings NVIDIA's libraries unless it is a CPU build
 COMFORTABLE_MEMORY_BYTES = 2 * GB
 JUPYTER_PORT = 8888

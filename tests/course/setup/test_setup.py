@@ -141,7 +141,7 @@ def test_a_full_disk_is_refused_with_the_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
     found = machine.disk(tmp_path, machine.CPU_INSTALL_BYTES)
     assert found.status is findings.Status.FAILURE
-    assert found.seen == f"1.2 GB free at {tmp_path}, 2.0 GB needed: 0.8 GB missing"
+    assert found.seen == f"1.2 GB free at {tmp_path}, 1.7 GB needed: 0.5 GB missing"
 
 
 @pytest.mark.parametrize(
@@ -383,6 +383,9 @@ def test_the_readme_has_no_address_to_fill_in_and_one_story_of_sizes():
     assert "clone" in text
     for size in (environment.CPU_SIZES, "3 GB to download and about 8 GB on the disk"):
         assert " ".join(text.split()).count(size) == 1
+    needed = (machine.CPU_INSTALL_BYTES, machine.CUDA_INSTALL_BYTES)
+    for size, told in zip(needed, (environment.CPU_SIZES, environment.CUDA_SIZES), strict=True):
+        assert f"{size / machine.GB:g} GB on the disk" in told
 
 
 # Old Pythons, and what an import costs

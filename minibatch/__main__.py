@@ -18,6 +18,14 @@ if sys.version_info < (3, 11):
     )
 
 if __name__ == "__main__":
-    from minibatch.course.setup.cli import main
+    try:
+        from minibatch.course.setup.cli import main
 
-    sys.exit(main(sys.argv[1:]))
+        status = main(sys.argv[1:])
+    except SyntaxError as error:  # in minibatch/ itself, which learners edit
+        status = (
+            "{}, line {}: {}\nMend that; or put the file back as the course has it: "
+            "`python -m minibatch restore` (a copy is kept), `git checkout HEAD -- FILE`, or from "
+            "a fresh download."
+        ).format(error.filename, error.lineno, error.msg)
+    sys.exit(status)

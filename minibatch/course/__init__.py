@@ -9,6 +9,7 @@ Exercises, and what looks after the lessons' pages:
     judging/            who judges and who is judged: two processes
     classroom/          many submissions at once, reports, Gradescope
     notebooks/          what looks after the lessons' pages
+    changes/            a learner's edits, and the newest course: diff, restore, update
     setup/              from a fresh clone to a running lesson, in bare Python
 """
 

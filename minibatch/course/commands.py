@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minibatch.course import learner
-from minibatch.course.exercises import learner_file
+from minibatch.course.exercises.hand_in import pack, student_name
 from minibatch.course.exercises.source import select
 from minibatch.course.judging import card
 from minibatch.course.judging.judge import JudgeError, Options, judge
@@ -140,20 +140,21 @@ def status(arguments: list[str]) -> int:
 
 
 def hand_in(arguments: list[str]) -> int:
-    """`handin [FILE.zip]`: what a teacher wants to have."""
+    """`handin [FILE.zip] [--name NAME]`: what a teacher wants to have."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch handin",
         description="Pack your exercises, and your edits in minibatch/, into a zip to hand in.",
     )
-    parser.add_argument("file", nargs="?", type=Path, default=Path("handin.zip"))
+    parser.add_argument("file", nargs="?", type=Path, help="default: handin-YOUR_NAME.zip, here")
+    parser.add_argument("--name", help="yours, as your teacher knows it; it is remembered")
     options = parser.parse_args(arguments)
 
-    def pack() -> int:
-        names = learner_file.hand_in(options.file)
-        print(f"Wrote {options.file}: {', '.join(names)}.")
+    def write() -> int:
+        packed = pack(options.file, student_name(options.name))
+        print(f"Wrote {packed.path}: {packed.contents()}.")
         return 0
 
-    return _told(parser, pack)
+    return _told(parser, write)
 
 
 def _parser(name: str, description: str) -> argparse.ArgumentParser:

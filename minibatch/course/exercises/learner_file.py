@@ -1,20 +1,16 @@
-"""A learner's own exercise file: read as it is saved now, put back to the stub, handed in."""
+"""A learner's own exercise file: read as it is saved now, put back to the stub."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 import shutil
-import subprocess
-import zipfile
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 from minibatch.course.exercises import source
-from minibatch.course.exercises.source import PATCH, Task
-from minibatch.course.setup import ROOT
-from minibatch.course.setup.edits import BACKUPS
+from minibatch.course.exercises.source import Task
+from minibatch.course.setup.backups import new_backup
 
 
 def your(name: str, instead: Callable) -> Callable:
@@ -93,33 +89,10 @@ def reset(tasks: list[Task], whole_file: bool) -> Path | None:
         text = new = "".join(lines)
     if path.is_file() and path.read_text(encoding="utf-8") == new:
         return None
-    dated = datetime.now().strftime("%Y-%m-%d-%H%M%S-%f")
-    folder = path.parent.parent / BACKUPS / dated / "exercises"
-    folder.mkdir(parents=True)
+    folder = new_backup(path.parent.parent) / "exercises"
+    folder.mkdir()
     if path.is_file():
         shutil.copy2(path, folder / path.name)
     path.parent.mkdir(exist_ok=True)
     path.write_text(new, encoding="utf-8", newline="\n")
     return folder.parent
-
-
-def hand_in(path: Path) -> list[str]:
-    """A zip of what a teacher grades: the exercise files, and the edits in minibatch/ as a patch.
-
-    Returns the names in it. Raises OSError if git cannot tell the edits.
-    """
-    files = sorted(source.exercises_folder().glob("ex*.py"))
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "diff", "--no-color", "--no-ext-diff", "HEAD", "--", "minibatch"],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    if done.returncode != 0:
-        raise OSError(f"git could not tell your edits in minibatch/: {done.stderr.strip()}")
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in files:
-            archive.write(file, file.name)
-        if done.stdout:
-            archive.writestr(PATCH, done.stdout)
-    return [file.name for file in files] + [PATCH] * bool(done.stdout)

@@ -1,17 +1,35 @@
 """What this learner has tried so far: `progress.json` beside the exercises, not committed.
 
-Only a convenience: grades come from judging a submission, never from here.
+Only a convenience: grades come from judging a submission, never from here. Where the exercises
+cannot be written beside (a course on a shared disk), it is in the learner's home.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.setup import ROOT
+
+
+def learner_folder() -> Path | None:
+    """Where what belongs to this learner is kept: beside the exercises, or else at home in a folder
+    for this course; None where nothing can be written at all."""
+    beside = exercises_folder()
+    if os.access(beside if beside.is_dir() else beside.parent, os.W_OK):
+        return beside
+    course = hashlib.sha256(str(beside).encode()).hexdigest()[:8]
+    try:
+        at_home = Path.home() / ".minibatch" / course
+        at_home.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return at_home if os.access(at_home, os.W_OK) else None
 
 
 @dataclass(slots=True)
@@ -30,9 +48,10 @@ class Progress:
     """The file, as a table from task to `Entry`; written after each change."""
 
     def __init__(self) -> None:
-        self._path = exercises_folder() / "progress.json"
+        folder = learner_folder()
+        self._path = folder / "progress.json" if folder else None
         try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
+            data = json.loads(self._path.read_text(encoding="utf-8")) if self._path else {}
             self._entries = {name: Entry(**entry) for name, entry in data.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             self._entries = {}  # none yet, or not as we wrote it: begin anew
@@ -67,6 +86,9 @@ class Progress:
         return digest.hexdigest()[:16]
 
     def _save(self) -> None:
+        if self._path is None:
+            print("Not remembered: neither exercises/ nor your home folder can be written to.")
+            return
         data = {name: asdict(entry) for name, entry in self._entries.items()}
         self._path.parent.mkdir(exist_ok=True)
         self._path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

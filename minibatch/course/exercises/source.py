@@ -217,6 +217,12 @@ def place(text: str, task_id: str) -> tuple[int, int] | None:
     return (begin + 1, end) if begin < end else None
 
 
+def marked_tasks(text: str) -> list[str]:
+    """The tasks that have a marked place in a learner's file, from above."""
+    begins = _YOURS.format(r"(\d+\.\d+)") + "begins here"
+    return re.findall(rf"^\s*{begins}\s*$", text, re.MULTILINE)
+
+
 def is_attempted(text: str, task_id: str) -> bool:
     """Whether the stub's own `raise` is gone from a learner's file."""
     return f'raise NotImplementedError("Exercise {task_id}: ' not in text

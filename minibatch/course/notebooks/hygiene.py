@@ -15,14 +15,10 @@ from pathlib import Path
 
 import nbformat
 
+from minibatch.course.changes.lesson_file import METADATA
 from minibatch.course.notebooks import links
 from minibatch.course.notebooks.problem import Problem
 from minibatch.course.setup import ROOT
-
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 
 _WORD = r"(?:[a-z]+\d{0,3}|\d{1,3})"  # four, fp16, 2
 _READABLE_ID = re.compile(  # eight hexadecimal digits are not a word but a random id

@@ -2,7 +2,7 @@
 
 Nothing here imports anything but the standard library, because most of it runs before anything else
 is installed. Read cli.py first; environment.py decides whether to install; machine.py and doctor.py
-look at the computer; bounds.py compares versions; edits.py shows and undoes a learner's changes.
+look at the computer; bounds.py compares versions; git.py asks git, whoever owns the clone.
 """
 
 from pathlib import Path

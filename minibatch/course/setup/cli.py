@@ -7,14 +7,19 @@ only when it runs, in an environment that has it.
 import argparse
 import difflib
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
 
 from minibatch.course.setup import ROOT, environment
-from minibatch.course.setup.environment import Options, SetupError
+from minibatch.course.setup.course_files import refuse_broken_sources
+from minibatch.course.setup.environment import Options
+from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.git import git, is_repository
 from minibatch.course.setup.process import run
 
 
@@ -78,17 +83,27 @@ COMMANDS = {
         "minibatch.course.setup.launch:ready",
         usage="The other commands do this by themselves, where it is needed.",
     ),
+    "wheels": Command(
+        "fill a folder to install from without a network, for any Python and system",
+        "minibatch.course.setup.wheelhouse:main",
+        Needs.NOTHING,
+    ),
     "doctor": Command(
         "look at this computer and the installation; say what to do",
         "minibatch.course.setup.doctor:main",
         Needs.WHAT_IS_THERE,
     ),
+    "update": Command(
+        "bring the newest lessons; your work and its outputs stay",
+        "minibatch.course.changes.update:main",
+        Needs.NOTHING,
+    ),
     "diff": Command(
-        "show your edits in minibatch/", "minibatch.course.setup.edits:diff_main", Needs.NOTHING
+        "show your edits in minibatch/", "minibatch.course.changes.edits:diff_main", Needs.NOTHING
     ),
     "restore": Command(
-        "undo your edits in minibatch/, keeping a copy",
-        "minibatch.course.setup.edits:restore_main",
+        "undo your edits in minibatch/, or mend conflict marks, keeping a copy",
+        "minibatch.course.changes.edits:restore_main",
         Needs.NOTHING,
     ),
 }
@@ -100,6 +115,9 @@ def main(argv: Sequence[str]) -> int:
         print(overview())
         return 0
     name, *rest = argv
+    if name == "--version":
+        print(version(ROOT))
+        return 0
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f'Did you mean "{close[0]}"?' if close else f"There are: {', '.join(COMMANDS)}."
@@ -131,6 +149,16 @@ def overview() -> str:
     )
 
 
+def version(root: Path) -> str:
+    """The course's version, its last commit if there is one, and where it stands."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    commit = ""
+    if is_repository(root):
+        with suppress(SetupError):
+            commit = f" ({git(root, 'log', '-1', '--format=%h, %cs').strip()})"
+    return f"minibatch {project['version']}{commit}, in {root}, Python {sys.version.split()[0]}"
+
+
 def setup_parser(name: str) -> argparse.ArgumentParser:
     """The options of set-up, which every command that needs an environment takes."""
     command = COMMANDS[name]
@@ -146,18 +174,18 @@ def setup_parser(name: str) -> argparse.ArgumentParser:
         "--wheels",
         type=Path,
         metavar="DIR",
-        help="install from the wheels in DIR, without a network. To fill it, where there is one, "
-        "on a computer of the same kind: pip wheel -r requirements.txt -w DIR",
+        help="install from the wheels in DIR, without a network; `wheels DIR` fills it",
     )
     options.add_argument(
-        "--cpu",
-        action="store_true",
-        help="PyTorch's small CPU builds; on Linux this is chosen when nvidia-smi does not answer",
+        "--cpu", action="store_true", help="PyTorch for the CPU; this is what comes unasked"
     )
     options.add_argument(
-        "--numba-cuda",
+        "--cuda",
         action="store_true",
-        help="the compiler of the CUDA kernels too; this is chosen when nvidia-smi answers",
+        help="PyTorch for NVIDIA's GPUs, and the compiler of the CUDA kernels",
+    )
+    options.add_argument(
+        "--numba-cuda", action="store_true", help="that compiler alone, beside PyTorch for the CPU"
     )
     options.add_argument(
         "--venv",
@@ -173,6 +201,8 @@ def _dispatch(name: str, arguments: list[str]) -> int:
         raise SetupError(f"{ROOT} is not a checkout of the course. Clone it and run this in there.")
     if command.needs is Needs.NOTHING:
         return _function(command)(arguments)
+    if name == "grade":
+        refuse_broken_sources(ROOT)
 
     options, rest, wants_help = Options(), arguments, False
     if command.needs is Needs.ENVIRONMENT:

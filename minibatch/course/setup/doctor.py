@@ -18,9 +18,11 @@ from pathlib import Path
 
 from minibatch.course.setup import ROOT, machine
 from minibatch.course.setup.bounds import Requirement, project_requirements, unmet
-from minibatch.course.setup.environment import VirtualEnvironment
+from minibatch.course.setup.course_files import check_folders, check_sources
+from minibatch.course.setup.environment import CPU_INDEX, CUDA_INDEX, TORCH
 from minibatch.course.setup.findings import Finding, Status, failed, failure, fine, show, warning
 from minibatch.course.setup.model_files import check_model
+from minibatch.course.setup.virtual_environment import State, VirtualEnvironment
 
 SET_UP = "python -m minibatch setup"
 
@@ -93,6 +95,7 @@ def check_machine() -> Iterator[Finding]:
     yield machine.processors()
     yield machine.memory()
     yield machine.disk(ROOT, 0 if is_installed() else machine.CPU_INSTALL_BYTES)
+    yield machine.port()
 
 
 def check_environment() -> Iterator[Finding]:
@@ -106,15 +109,14 @@ def check_environment() -> Iterator[Finding]:
         seen = f"not installed yet ({len(missing)} of {len(wanted)} packages)"
         yield warning("environment", seen, f"Install: {SET_UP}")
     else:
-        to_do = f"`{SET_UP}` makes a .venv that has it; or here: pip install -r requirements.txt"
-        if venv.is_running:
-            to_do = f"Install: {sys.executable} -m pip install -r requirements.txt"
+        by_hand = f"{sys.executable} -m pip install -r requirements.txt"
+        to_do = f"`{SET_UP}` makes a .venv that has it; or here: {by_hand}"
         for requirement in missing:
             seen = f"{requirement.installed or 'missing'}; the course needs {requirement.bounds}"
             yield warning(requirement.name, seen, to_do)
-    if venv.is_running and venv.stamp.exists() and not venv.is_finished():
-        seen = "older than requirements.txt, moved, or not finished"
-        yield warning(".venv", seen, f"Finish it: {SET_UP}")
+    state = venv.state()
+    if state not in (State.FINISHED, State.ABSENT):
+        yield warning(".venv", f"{state}", f"Finish it: {SET_UP}")
 
 
 def check_versions() -> Iterator[Finding]:
@@ -152,7 +154,7 @@ def check_torch() -> Iterator[Finding]:
         to_do = (
             "Install the Microsoft Visual C++ Redistributable, then try again."
             if sys.platform == "win32"
-            else f"Install it again: {sys.executable} -m pip install --force-reinstall torch"
+            else f"Install it again: {_install_torch('cpu')}"
         )
         yield failure("PyTorch", f"does not start: {last}", to_do)
         return
@@ -162,11 +164,17 @@ def check_torch() -> Iterator[Finding]:
     yield _gpu_finding(gpu, built_for, sees_gpu == "True")
 
 
+def _install_torch(builds: str) -> str:
+    index = CUDA_INDEX if builds == "cuda" else CPU_INDEX
+    pip = f"{sys.executable} -m pip install --force-reinstall --no-deps"
+    return f"{pip} torch=={TORCH} --index-url {index}"
+
+
 def _gpu_finding(gpu: str | None, built_for: str, sees_gpu: bool) -> Finding:
     if gpu is None:
         return fine("GPU", "no NVIDIA GPU; the lessons do not need one")
     if built_for == "the CPU":
-        to_do = "To use it, install a CUDA build: https://pytorch.org/get-started/locally/"
+        to_do = f"To use it: {SET_UP} --cuda; in an environment of yours: {_install_torch('cuda')}"
         return warning("GPU", f"{gpu}, but this PyTorch is built for the CPU", to_do)
     if not sees_gpu:
         to_do = f"Install an NVIDIA driver for {built_for}; `nvidia-smi` names its limit."
@@ -239,6 +247,8 @@ def _same_folder(one: str, other: str) -> bool:
 
 CHECKS: list[Check] = [
     check_machine,
+    check_folders,
+    check_sources,
     check_environment,
     check_versions,
     check_package,

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+class SetupError(Exception):
+    """A command cannot go on; the message says why and what to do."""
+
+
 class Status(StrEnum):
     """How a finding stands; the value is the word that is printed."""
 

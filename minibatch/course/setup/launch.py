@@ -5,14 +5,28 @@ import sys
 from pathlib import Path
 
 from minibatch.course.setup import ROOT
+from minibatch.course.setup.git import set_filter
 from minibatch.course.setup.process import run
 
 LAB_DEFAULTS = Path(__file__).parent / "jupyter"
-"""JupyterLab's settings where ours differ: labconfig/default_setting_overrides.json.
+"""JupyterLab's settings where ours differ.
 
-No pop-up that asks about news; a saved notebook keeps the last state of its widgets.
+labconfig/default_setting_overrides.json: no pop-up that asks about news; a saved notebook keeps the
+last state of its widgets. jupyter_server_config.json: one address is printed, warnings, no more.
 """
 
+_SAME_AS = {  # what else Jupyter calls an option of ours
+    "--ServerApp.root_dir": {
+        "--ServerApp.root_dir",
+        "--ServerApp.notebook_dir",
+        "--NotebookApp.notebook_dir",
+        "--notebook-dir",
+        "--ServerApp.preferred_dir",
+        "--preferred-dir",
+    },
+    "--ServerApp.ip": {"--ServerApp.ip", "--ip", "--ServerApp.sock", "--sock"},
+    "--LabApp.default_url": {"--LabApp.default_url", "--ServerApp.default_url"},
+}
 
 SHORT = "the short suite"
 SUITES = {  # option: marks that pytest selects, how many examples hypothesis draws, what is said
@@ -29,19 +43,31 @@ SUITES = {  # option: marks that pytest selects, how many examples hypothesis dr
 def lab(arguments: list[str]) -> int:
     """Open JupyterLab on this checkout; `arguments` go to it and win over ours."""
     os.environ.update(lab_variables())  # run() hands them on
-    return run([sys.executable, "-m", "jupyterlab", *lab_options(ROOT), *arguments])
+    set_filter(ROOT)
+    options = without_those_given(lab_options(ROOT), arguments)
+    return run([sys.executable, "-m", "jupyterlab", *options, *arguments])
 
 
 def lab_options(root: Path) -> list[str]:
-    """Root and first page; reachable from this computer only; no news, no look for updates."""
+    """Root, first page and workspace; reachable from this computer only; no news, no updates."""
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # in a container, as a rule
     return [
         *(["--allow-root"] if as_root else []),
         f"--ServerApp.root_dir={root}",
         "--ServerApp.ip=localhost",
-        f"--LabApp.default_url=/lab/tree/{first_page(root)}",
+        f"--LabApp.default_url=/lab/workspaces/minibatch/tree/{first_page(root)}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+
+
+def without_those_given(options: list[str], given: list[str]) -> list[str]:
+    """Ours, but for those that the learner sets, whatever name they use: Jupyter takes no two."""
+    theirs = {argument.partition("=")[0] for argument in given}
+    return [
+        option
+        for option in options
+        if theirs.isdisjoint(_SAME_AS.get(name := option.partition("=")[0], ()) or {name})
     ]
 
 

@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -15,10 +16,13 @@ from minibatch.memory.available import available_bytes
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 14)  # the newest that torch 2.13 and numba 0.68 have wheels for
 
+OLDEST_MACOS = 14  # of torch 2.13's wheels
+
 GB = 10**9
-CPU_INSTALL_BYTES = 3 * GB
-CUDA_INSTALL_BYTES = 10 * GB  # Linux: torch brings NVIDIA's libraries unless it is a CPU build
+CPU_INSTALL_BYTES = 1_700_000_000  # .venv, as set-up makes it on Linux
+CUDA_INSTALL_BYTES = 8 * GB  # torch brings NVIDIA's libraries unless it is a CPU build
 COMFORTABLE_MEMORY_BYTES = 2 * GB
+JUPYTER_PORT = 8888
 
 _GET_PYTHON = "Install one from https://www.python.org/downloads/ and start with it."
 
@@ -37,6 +41,12 @@ def system() -> Finding:
             "system",
             f"{seen}; PyTorch is no longer published for Intel Macs",
             "On Apple silicon, start with an arm64 Python; otherwise use Colab or another machine.",
+        )
+    if name == "Darwin" and int(platform.mac_ver()[0].partition(".")[0] or 99) < OLDEST_MACOS:
+        return failure(
+            "system",
+            f"{seen}; PyTorch is published for macOS {OLDEST_MACOS} and newer",
+            "Update macOS; otherwise use Colab or another machine.",
         )
     if name == "Windows" and processor.upper() == "ARM64":
         return failure(
@@ -119,6 +129,25 @@ def processors() -> Finding:
             "If lessons crawl: end the other programs, or start with OMP_NUM_THREADS=1.",
         )
     return fine("CPU", f"{cores} cores, {busy:.1f} of them busy in the last minute")
+
+
+def port(number: int = JUPYTER_PORT) -> Finding:
+    """Whether JupyterLab's usual address is free, and a program can be reached on this computer."""
+    with socket.socket() as asked:
+        asked.settimeout(2)
+        taken = asked.connect_ex(("127.0.0.1", number)) == 0
+    try:
+        with socket.create_server(("127.0.0.1", 0)):
+            pass
+    except OSError as error:
+        return failure(
+            "port",
+            f"no program can be reached on this computer (127.0.0.1): {error.strerror}",
+            "JupyterLab needs that: allow it in the firewall or the container.",
+        )
+    if taken:
+        return fine("port", f"{number} is taken, by another JupyterLab perhaps; lab takes the next")
+    return fine("port", f"{number} is free")
 
 
 def gpu_name() -> str | None:

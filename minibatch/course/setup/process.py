@@ -4,18 +4,49 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 from minibatch.course.setup import ROOT
 
+SIGN_EVERY_S = 10.0
+
 
 def run(command: Sequence[str | Path], cwd: Path | None = None) -> int:
-    """Run it on this terminal and return its exit status, 128 + n if signal n ended it.
+    """Run it on this terminal and return its exit status, 128 + n if signal n ended it."""
+    return _run(command, cwd, lambda child: child.wait())
 
-    Ctrl-C reaches the program itself, which decides what it means (JupyterLab asks first); a
-    request to terminate is passed on, so that nothing is left running.
-    """
+
+def watch(
+    command: Sequence[str | Path], log: Path, sign_of_life: Callable[[], str], cwd: Path
+) -> int:
+    """Run it, with what it says in `log`; every SIGN_EVERY_S print the time it takes and a sign."""
+    began = time.monotonic()
+
+    def wait(child: subprocess.Popen[bytes]) -> int:
+        while True:
+            try:
+                return child.wait(timeout=SIGN_EVERY_S)
+            except subprocess.TimeoutExpired:
+                minutes, seconds = divmod(round(time.monotonic() - began), 60)
+                print(f"      {minutes}:{seconds:02}  {sign_of_life()}", flush=True)
+
+    with log.open("ab") as said:
+        said.write(f"\n$ {' '.join(map(str, command))}\n".encode())
+        said.flush()
+        return _run(command, cwd, wait, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+
+
+def _run(
+    command: Sequence[str | Path],
+    cwd: Path | None,
+    wait: Callable[[subprocess.Popen[bytes]], int],
+    **streams: int | IO[bytes],
+) -> int:
+    """Ctrl-C reaches the program itself, which decides what it means (JupyterLab asks first); a
+    request to terminate is passed on, so that nothing is left running."""
     child: subprocess.Popen[bytes] | None = None
 
     def pass_on(number: int, _frame: object) -> None:
@@ -25,8 +56,9 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> int:
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.stdout.flush()  # ours first
     try:
-        child = subprocess.Popen(list(map(str, command)), cwd=cwd, env=environment_variables())
-        status = child.wait()
+        parts = list(map(str, command))
+        child = subprocess.Popen(parts, cwd=cwd, env=environment_variables(), **streams)
+        status = wait(child)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -76,6 +76,19 @@ def test_check_sees_the_file_as_it_is_saved_and_status_remembers(exercises):
     assert "changed since" in status().text
 
 
+@pytest.mark.parametrize("home", [True, False], ids=["at home", "nowhere"])
+def test_where_the_exercises_cannot_be_written_progress_is_kept_at_home_or_left_out(
+    exercises, monkeypatch, tmp_path, capsys, home
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setattr("os.access", lambda path, mode: home and exercises != path)
+    hint("4.1")
+    assert ("Hint 2" if home else "Hint 1") in hint("4.1").text
+    assert ("Not remembered" in capsys.readouterr().out) is not home
+    assert not (exercises / "progress.json").exists()
+
+
 def test_reset_puts_the_stub_back(exercises):
     solve(exercises, "ex04_continuous_batching")
     assert "What you had is in" in reset("4.1").text

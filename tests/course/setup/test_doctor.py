@@ -1,18 +1,28 @@
 """`python -m minibatch doctor`: each finding, its word, its remedy, and the exit status."""
 
 import json
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from minibatch.course.setup import ROOT, doctor, machine, model_files
+from minibatch.course.setup import (
+    ROOT,
+    cli,
+    course_files,
+    doctor,
+    environment,
+    machine,
+    model_files,
+)
 from minibatch.course.setup.bounds import Requirement
-from minibatch.course.setup.environment import VirtualEnvironment
 from minibatch.course.setup.findings import Finding, Status, failed, failure, fine, show, warning
+from minibatch.course.setup.virtual_environment import State, VirtualEnvironment
 
 WELL = fine("sky", "blue")
 CLOUDY = warning("sky", "grey", "Take an umbrella.")
+MARKED = "a = 1\n<<<<<<< Updated upstream\nb = 1\n=======\nb = 2\n>>>>>>> Stashed changes\n"
 FALLEN = failure("sky", "fallen", "Look for another planet.")
 
 
@@ -134,16 +144,77 @@ def test_metadata_that_a_build_left_in_the_checkout_is_no_installation(monkeypat
     assert f"pip install -e {tmp_path}" in found.to_do
 
 
-def test_a_stale_venv_is_told_how_to_be_finished(monkeypatch, tmp_path):
-    venv = VirtualEnvironment(tmp_path)
-    venv.folder.mkdir()
-    venv.mark_unfinished()
-    (tmp_path / "requirements.txt").touch()
-    monkeypatch.setattr(sys, "prefix", str(venv.folder))
-    monkeypatch.setattr(doctor, "VirtualEnvironment", lambda: venv)
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (State.INTERRUPTED, "interrupted"),
+        (State.OUTDATED, "asks for other versions"),
+        (State.MOVED, "moved or renamed"),
+    ],
+)
+def test_what_is_amiss_with_venv_is_three_different_things(monkeypatch, state, said):
+    monkeypatch.setattr(VirtualEnvironment, "state", lambda venv: state)
     monkeypatch.setattr(doctor, "unmet", lambda root: [])
     _, found = doctor.check_environment()
     assert (found.topic, found.status) == (".venv", Status.WARNING)
+    assert said in found.seen
+
+
+# The course's files
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / "minibatch").mkdir()
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "minibatch/engine.py").write_text("a = 1\n")
+    (tmp_path / "lessons/00.ipynb").write_text('{"cells": []}')
+    return tmp_path
+
+
+def test_files_that_can_be_read_are_fine(course):
+    (found,) = course_files.check_sources(course)
+    assert found.status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("minibatch/engine.py", "a = 1\ndef b(:\n", "minibatch/engine.py, line 2: SyntaxError"),
+        ("minibatch/engine.py", MARKED, "minibatch/engine.py, line 2: a conflict mark"),
+        ("lessons/00.ipynb", MARKED, "lessons/00.ipynb, line 2: a conflict mark"),
+        ("lessons/00.ipynb", "{", "lessons/00.ipynb: cannot be read as a notebook"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(course, path, text, said):
+    (course / path).write_text(text)
+    (found,) = course_files.check_sources(course)
+    assert found.status is Status.FAILURE
+    assert said in found.seen
+    assert path in found.to_do
+
+
+def test_grade_names_a_broken_file_of_the_engine_before_it_judges(course, monkeypatch, capsys):
+    (course / "minibatch/engine.py").write_text(MARKED)
+    (course / "requirements.txt").touch()
+    monkeypatch.setattr(cli, "ROOT", course)
+    assert cli.main(["grade", "4.1"]) == 1
+    said = capsys.readouterr().err
+    assert "minibatch/engine.py, line 2" in said
+    assert "restore" in said
+
+
+def test_folders_that_cannot_be_written_are_told(course, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    folder, home = course_files.check_folders(course)
+    assert (folder.status, home.status) == (Status.WARNING, Status.FAILURE)
+
+
+def test_a_taken_port_is_mentioned():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        number = server.getsockname()[1]
+        assert "is taken" in machine.port(number).seen
+    assert "is free" in machine.port(number).seen
 
 
 # PyTorch and the GPU
@@ -179,6 +250,12 @@ def test_a_gpu_without_the_kernels_compiler_is_a_warning(monkeypatch):
     *_, found = doctor.check_torch()
     assert found.status is Status.WARNING
     assert "--numba-cuda" in found.to_do
+
+
+def test_the_mend_of_a_gpu_that_is_not_used_is_pinned_and_names_the_index(monkeypatch):
+    _, found = torch_check(monkeypatch, gpu="H200", output="None False\n")
+    assert "setup --cuda" in found.to_do
+    assert f"torch=={environment.TORCH} --index-url {environment.CUDA_INDEX}" in found.to_do
 
 
 def test_a_pytorch_that_does_not_start_is_a_failure_with_its_last_words(monkeypatch):

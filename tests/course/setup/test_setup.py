@@ -1,14 +1,13 @@
 """From a fresh clone to an environment: bounds, .venv and its stamp, refusals, commands, edits."""
 
 import ast
-import io
-import json
+import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version as PackagingVersion
 
-from minibatch.course.setup import ROOT, cli, edits, environment, findings, launch, machine, process
+from minibatch.course.setup import ROOT, cli, environment, findings, launch, machine, process
 from minibatch.course.setup.bounds import (
     Requirement,
     Version,
@@ -25,46 +24,8 @@ from minibatch.course.setup.bounds import (
     satisfies,
     unmet,
 )
-from minibatch.course.setup.environment import Options, SetupError, VirtualEnvironment
-
-NOBODY_HAS = "surely-not-installed>=1"
-
-
-@pytest.fixture
-def checkout(tmp_path):
-    """A folder that set-up takes for a clone whose needs this environment does not meet."""
-    return make_checkout(tmp_path, NOBODY_HAS)
-
-
-@pytest.fixture
-def installs(monkeypatch):
-    """Stands for `venv` and pip: the commands that set-up would have run, in order."""
-    commands = []
-
-    def pretend(command, cwd=None):
-        commands.append([str(part) for part in command])
-        if "venv" in commands[-1]:
-            python = VirtualEnvironment(Path(command[-1]).parent).python
-            python.parent.mkdir(parents=True)
-            python.touch()
-        return 0
-
-    monkeypatch.setattr(environment, "run", pretend)
-    monkeypatch.setattr(VirtualEnvironment, "works", lambda venv: venv.python.exists())
-    monkeypatch.setattr(environment, "_answers", lambda address: False)
-    monkeypatch.setattr(machine, "gpu_name", lambda: None)
-    monkeypatch.setattr(machine, "looks", lambda install_bytes, folder: [])
-    return commands
-
-
-def make_checkout(folder, *dependencies):
-    extras = f'cuda = ["{NOBODY_HAS}"]'
-    text = f"[project]\ndependencies = {json.dumps(dependencies)}\n"
-    text += f"[project.optional-dependencies]\n{extras}\n"
-    (folder / "pyproject.toml").write_text(text)
-    (folder / "requirements.txt").write_text("# nothing\n")
-    return folder
-
+from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.one_address import OneAddress
 
 # Versions and bounds
 
@@ -132,8 +93,9 @@ def test_a_marker_we_do_not_use_is_refused_by_name():
 
 
 def test_what_is_not_installed_is_unmet_and_what_is_installed_within_bounds_is_not(tmp_path):
-    root = make_checkout(tmp_path, NOBODY_HAS, "pytest>=8", "packaging<1")
-    assert [wanted.name for wanted in unmet(root)] == ["surely-not-installed", "packaging"]
+    dependencies = '["surely-not-installed>=1", "pytest>=8", "packaging<1"]'
+    (tmp_path / "pyproject.toml").write_text(f"[project]\ndependencies = {dependencies}\n")
+    assert [wanted.name for wanted in unmet(tmp_path)] == ["surely-not-installed", "packaging"]
 
 
 # The project's own lists
@@ -171,206 +133,7 @@ def test_our_settings_for_jupyterlab_are_named_for_installation():
     assert named
 
 
-# Which Python runs the course
-
-
-def test_an_environment_within_the_bounds_runs_the_course_itself(tmp_path):
-    root = make_checkout(tmp_path, "pytest>=8")
-    assert environment.find(Options(), root) == Path(sys.executable)
-    assert not (root / ".venv").exists()
-
-
-def test_asked_for_a_venv_a_sufficient_environment_is_passed_over(tmp_path):
-    root = make_checkout(tmp_path, "pytest>=8")
-    assert environment.find(Options(venv=True), root) is None
-
-
-def test_without_a_venv_there_is_no_python_yet(checkout):
-    assert environment.find(Options(), checkout) is None
-
-
-def test_after_an_install_the_venv_is_found(checkout, installs):
-    python = environment.finish(Options(), checkout)
-    assert environment.find(Options(), checkout) == python
-    kinds = ["venv" if "venv" in command else "pip" for command in installs]
-    assert kinds == ["venv", "pip"]
-
-
-def test_the_stamp_is_written_after_pip_has_ended(checkout, installs, monkeypatch):
-    seen, pretend = [], environment.run
-
-    def watch(command, cwd=None):
-        seen.append(VirtualEnvironment(checkout).is_finished())
-        return pretend(command, cwd)
-
-    monkeypatch.setattr(environment, "run", watch)
-    environment.finish(Options(), checkout)
-    environment.finish(Options(), checkout)
-    assert seen == [False, False, False]
-    assert VirtualEnvironment(checkout).is_finished()
-
-
-def test_an_install_that_was_cut_short_is_finished_in_the_same_venv(
-    checkout, installs, monkeypatch
-):
-    pretend = environment.run
-    monkeypatch.setattr(environment, "run", lambda c, cwd=None: int("pip" in c) or pretend(c, cwd))
-    with pytest.raises(SetupError, match="pip stopped with status 1"):
-        environment.finish(Options(), checkout)
-    assert environment.find(Options(), checkout) is None
-
-    monkeypatch.setattr(environment, "run", pretend)
-    installs.clear()
-    environment.finish(Options(), checkout)
-    assert ["venv" in command for command in installs] == [False]
-    assert environment.find(Options(), checkout) is not None
-
-
-@pytest.mark.parametrize("change", ["requirements", "moved", "python gone", "stamp gone"])
-def test_a_venv_made_from_something_else_is_not_finished(checkout, installs, change):
-    environment.finish(Options(), checkout)
-    venv = VirtualEnvironment(checkout)
-    if change == "requirements":
-        (checkout / "requirements.txt").write_text("tqdm==4.70.1\n")
-    elif change == "moved":
-        venv = VirtualEnvironment(checkout.rename(checkout.with_name("elsewhere")))
-    elif change == "python gone":
-        venv.python.unlink()
-    else:
-        venv.stamp.unlink()
-    assert environment.find(Options(), venv.root) is None
-
-
-def test_line_endings_of_a_windows_clone_do_not_make_the_stamp_stale(checkout, installs):
-    environment.finish(Options(), checkout)
-    (checkout / "requirements.txt").write_bytes(b"# nothing\r\n")
-    assert VirtualEnvironment(checkout).is_finished()
-
-
-def test_a_venv_without_the_extra_that_is_asked_for_is_not_finished(checkout, installs):
-    environment.finish(Options(), checkout)
-    assert environment.find(Options(numba_cuda=True), checkout) is None
-    environment.finish(Options(numba_cuda=True), checkout)
-    assert installs[-1][-2:] == ["-e", ".[cuda]"]
-    assert environment.find(Options(), checkout) is not None
-
-
-def test_an_extra_once_installed_is_kept_when_the_requirements_change(checkout, installs):
-    environment.finish(Options(numba_cuda=True), checkout)
-    (checkout / "requirements.txt").write_text("# newer\n")
-    environment.finish(Options(), checkout)
-    assert VirtualEnvironment(checkout).extras == ("cuda",)
-
-
-def test_an_extra_outlives_an_install_that_was_cut_short(checkout, installs, monkeypatch):
-    pretend = environment.run
-    monkeypatch.setattr(environment, "run", lambda c, cwd=None: int("pip" in c) or pretend(c, cwd))
-    with pytest.raises(SetupError):
-        environment.finish(Options(numba_cuda=True), checkout)
-    monkeypatch.setattr(environment, "run", pretend)
-    environment.finish(Options(), checkout)
-    assert installs[-1][-2:] == ["-e", ".[cuda]"]
-
-
-def test_a_gpu_that_answers_brings_the_cuda_compiler(checkout, installs, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(machine, "gpu_name", lambda: "NVIDIA H200")
-    environment.finish(Options(), checkout)
-    assert installs[-1][-2:] == ["-e", ".[cuda]"]
-
-
-def test_a_venv_that_somebody_else_made_is_not_deleted(checkout, installs):
-    treasure = checkout / ".venv" / "treasure"
-    treasure.parent.mkdir()
-    treasure.touch()
-    with pytest.raises(SetupError, match="Rename or remove it"):
-        environment.finish(Options(), checkout)
-    assert treasure.exists()
-    assert installs == []
-
-
-def test_inside_a_venv_filled_by_hand_nothing_is_installed(tmp_path, monkeypatch):
-    root = make_checkout(tmp_path, "pytest>=8")
-    (root / ".venv").mkdir()
-    monkeypatch.setattr(sys, "prefix", str(root / ".venv"))
-    assert environment.find(Options(), root) == Path(sys.executable)
-
-
-def test_inside_a_venv_that_set_up_left_unfinished_the_install_goes_on(tmp_path, monkeypatch):
-    root = make_checkout(tmp_path, "pytest>=8")
-    (root / ".venv").mkdir()
-    VirtualEnvironment(root).mark_unfinished()
-    monkeypatch.setattr(sys, "prefix", str(root / ".venv"))
-    assert environment.find(Options(), root) is None
-
-
-# Where packages come from
-
-
-@pytest.mark.parametrize(
-    ("platform", "gpu", "answers", "cpu_index"),
-    [
-        ("linux", None, True, True),
-        ("linux", None, False, False),
-        ("linux", "NVIDIA H200", True, False),
-        ("darwin", None, True, False),
-        ("win32", None, True, False),
-    ],
-)
-def test_cpu_builds_are_chosen_on_linux_without_a_gpu_if_their_index_answers(
-    checkout, installs, monkeypatch, platform, gpu, answers, cpu_index
-):
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(machine, "gpu_name", lambda: gpu)
-    monkeypatch.setattr(environment, "_answers", lambda address: answers)
-    environment.finish(Options(), checkout)
-    assert (environment.CPU_INDEX in installs[-1]) == cpu_index
-
-
-def test_cpu_builds_that_were_asked_for_and_cannot_be_had_are_an_error(checkout, installs):
-    with pytest.raises(SetupError, match="does not answer"):
-        environment.finish(Options(cpu=True), checkout)
-    assert installs == []
-
-
-def test_an_index_that_refuses_the_connection_does_not_answer(monkeypatch):
-    def refuse(*arguments, **keywords):
-        raise ConnectionRefusedError
-
-    monkeypatch.setattr(urllib.request, "urlopen", refuse)
-    assert not environment._answers(environment.CPU_INDEX)
-
-
-def test_wheels_are_installed_without_any_index(checkout, installs):
-    wheels = checkout / "wheels"
-    wheels.mkdir()
-    (wheels / "one-1.0-py3-none-any.whl").write_bytes(b"1234")
-    environment.finish(Options(wheels=wheels), checkout)
-    assert f"--no-index --find-links {wheels}" in " ".join(installs[-1])
-
-
-@pytest.mark.parametrize("name", ["empty", "absent"])
-def test_a_folder_without_wheels_is_refused_before_anything_is_made(checkout, installs, name):
-    (checkout / "empty").mkdir()
-    with pytest.raises(SetupError, match=r"no \.whl file"):
-        environment.finish(Options(wheels=checkout / name), checkout)
-    assert installs == []
-    assert not (checkout / ".venv").exists()
-
-
 # What is refused before a download
-
-
-def test_a_failed_look_stops_set_up_before_anything_is_made(
-    checkout, installs, monkeypatch, capsys
-):
-    full = findings.failure("disk", "0.1 GB free, 3.0 GB needed: 2.9 GB missing", "Free some.")
-    monkeypatch.setattr(machine, "looks", lambda install_bytes, folder: [full])
-    with pytest.raises(SetupError, match="Nothing was downloaded"):
-        environment.finish(Options(), checkout)
-    assert installs == []
-    assert not (checkout / ".venv").exists()
-    assert "2.9 GB missing" in capsys.readouterr().out
 
 
 def test_a_full_disk_is_refused_with_the_numbers(tmp_path, monkeypatch):
@@ -378,7 +141,7 @@ def test_a_full_disk_is_refused_with_the_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
     found = machine.disk(tmp_path, machine.CPU_INSTALL_BYTES)
     assert found.status is findings.Status.FAILURE
-    assert found.seen == f"1.2 GB free at {tmp_path}, 3.0 GB needed: 1.8 GB missing"
+    assert found.seen == f"1.2 GB free at {tmp_path}, 1.7 GB needed: 0.5 GB missing"
 
 
 @pytest.mark.parametrize(
@@ -391,6 +154,17 @@ def test_a_computer_without_wheels_is_refused_by_name(monkeypatch, system, proce
     found = machine.system()
     assert found.status is findings.Status.FAILURE
     assert named in found.seen
+
+
+@pytest.mark.parametrize(
+    ("release", "status"),
+    [("13.6", findings.Status.FAILURE), ("14.0", findings.Status.OK), ("26.1", findings.Status.OK)],
+)
+def test_a_mac_that_is_too_old_for_pytorch_is_refused(monkeypatch, release, status):
+    monkeypatch.setattr(machine.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(machine.platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(machine.platform, "mac_ver", lambda: (release, ("", "", ""), "arm64"))
+    assert machine.system().status is status
 
 
 def test_alpine_linux_is_refused(monkeypatch):
@@ -424,6 +198,11 @@ def test_this_computer_passes():
 def python_m_minibatch(*arguments, python=sys.executable):
     command = [python, "-m", "minibatch", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_the_version_is_told_with_commit_and_folder(capsys):
+    assert cli.main(["--version"]) == 0
+    assert re.match(r"minibatch \d+\.\d+\.\d+ .*in /", capsys.readouterr().out)
 
 
 def test_an_unknown_command_is_an_error_that_guesses(capsys):
@@ -486,7 +265,40 @@ def test_jupyterlab_has_the_checkout_as_root_and_opens_the_first_lesson(tmp_path
         (tmp_path / "lessons" / name).touch()
     options = launch.lab_options(tmp_path)
     assert f"--ServerApp.root_dir={tmp_path}" in options
-    assert "--LabApp.default_url=/lab/tree/lessons/00_setup.ipynb" in options
+    assert "--LabApp.default_url=/lab/workspaces/minibatch/tree/lessons/00_setup.ipynb" in options
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        (["--ip", "0.0.0.0"], "--ServerApp.ip"),
+        (["--ip=0.0.0.0"], "--ServerApp.ip"),
+        (["--notebook-dir=/tmp"], "--ServerApp.root_dir"),
+        (["--ServerApp.root_dir=/tmp"], "--ServerApp.root_dir"),
+        (["--LabApp.default_url=/lab"], "--LabApp.default_url"),
+        (["--LabApp.news_url=x"], "--LabApp.news_url"),
+    ],
+)
+def test_an_option_of_the_learners_takes_the_place_of_ours(tmp_path, given, ours):
+    options = launch.lab_options(tmp_path)
+    left = launch.without_those_given(options, given)
+    assert [option for option in options if option not in left] == [
+        option for option in options if option.startswith(ours)
+    ]
+    assert launch.without_those_given(options, ["--no-browser"]) == options
+
+
+def test_jupyterlab_says_one_address():
+    said = "\n\n  To access the server, open this file in a browser:\n    file:///a.html\n"
+    said += "Or copy:\n    http://localhost:8888/lab?token=1\n    http://127.0.0.1:8888/lab?token=1"
+    record = logging.LogRecord("ServerApp", 50, "", 0, said, (), None)
+    assert OneAddress().filter(record)
+    assert record.getMessage().startswith(
+        "JupyterLab is open at http://localhost:8888/lab?token=1\n"
+    )
+    other = logging.LogRecord("ServerApp", 50, "", 0, "The port 8888 is %s", ("taken",), None)
+    assert OneAddress().filter(other)
+    assert other.getMessage() == "The port 8888 is taken"
 
 
 def test_jupyterlab_opens_the_readme_while_there_is_no_lesson(tmp_path):
@@ -535,6 +347,7 @@ def test_the_learners_own_jupyter_folders_stay_in_front(times, monkeypatch):
 def test_lab_starts_jupyterlab_with_our_settings(monkeypatch):
     started = []
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    monkeypatch.setattr(launch, "set_filter", lambda root: None)
     monkeypatch.setattr(
         launch, "run", lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0
     )
@@ -564,6 +377,17 @@ def test_pythonhome_does_not_reach_the_venv(monkeypatch):
     assert "PYTHONHOME" not in process.environment_variables()
 
 
+def test_the_readme_has_no_address_to_fill_in_and_one_story_of_sizes():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "THIS_REPOSITORY" not in text
+    assert "clone" in text
+    for size in (environment.CPU_SIZES, "3 GB to download and about 8 GB on the disk"):
+        assert " ".join(text.split()).count(size) == 1
+    needed = (machine.CPU_INSTALL_BYTES, machine.CUDA_INSTALL_BYTES)
+    for size, told in zip(needed, (environment.CPU_SIZES, environment.CUDA_SIZES), strict=True):
+        assert f"{size / machine.GB:g} GB on the disk" in told
+
+
 # Old Pythons, and what an import costs
 
 
@@ -583,6 +407,19 @@ def test_an_old_python_is_turned_away_in_a_sentence(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_a_broken_file_that_every_command_reads_is_named_in_a_sentence(tmp_path):
+    without = shutil.ignore_patterns("wayfarer", "__pycache__", "*.html")
+    shutil.copytree(ROOT / "minibatch", tmp_path / "minibatch", ignore=without)
+    broken = tmp_path / "minibatch" / "memory" / "available.py"
+    broken.write_text("a = 1\ndef b(:\n")
+    command = [sys.executable, "-m", "minibatch", "doctor"]
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=variables)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{broken}, line 2: ")
+    assert "Traceback" not in done.stderr
+
+
 def test_importing_the_package_imports_nothing_heavy():
     program = (
         "import sys; before = set(sys.modules); import minibatch; "
@@ -599,7 +436,8 @@ def test_importing_the_package_imports_nothing_heavy():
 
 def test_set_up_imports_the_standard_library_only():
     program = (
-        "import sys; from minibatch.course.setup import cli, doctor, edits, launch; "
+        "import sys; from minibatch.course.setup import cli, doctor, launch; "
+        "from minibatch.course.changes import edits, update; "
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     # -S: not even site-packages can be seen, as on a fresh machine.
@@ -607,90 +445,6 @@ def test_set_up_imports_the_standard_library_only():
         [sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) - {"minibatch"} <= sys.stdlib_module_names | {"__main__"}
-
-
-# A learner's edits
-
-
-@pytest.fixture
-def repository(checkout):
-    """A checkout under git with two committed files, one of which a learner has edited."""
-    package = checkout / "minibatch"
-    package.mkdir()
-    (package / "engine.py").write_text("theirs\n")
-    (package / "blocks.py").write_text("theirs\n")
-    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "As it was"]):
-        subprocess.run(["git", "-C", checkout, *command], check=True)
-    (package / "engine.py").write_text("mine\n")
-    return checkout
-
-
-def test_diff_shows_what_was_edited_and_names_what_was_added(repository, capfd):
-    (repository / "minibatch" / "own.py").touch()
-    assert edits.diff_main([], repository) == 0
-    out = capfd.readouterr().out
-    assert "-theirs" in out
-    assert "+mine" in out
-    assert "minibatch/own.py" in out
-
-
-def test_restore_without_yes_changes_nothing_when_it_cannot_ask(repository, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-    assert edits.restore_main([], repository) == 1
-    assert (repository / "minibatch" / "engine.py").read_text() == "mine\n"
-
-
-def test_restore_undoes_edits_and_deletions_and_keeps_a_copy(repository):
-    package = repository / "minibatch"
-    (package / "blocks.py").unlink()
-    (package / "own.py").write_text("my own\n")
-    assert edits.restore_main(["--yes"], repository) == 0
-    assert (package / "engine.py").read_text() == "theirs\n"
-    assert (package / "blocks.py").read_text() == "theirs\n"
-    assert (package / "own.py").read_text() == "my own\n"
-    (copy,) = (repository / "backups").iterdir()
-    assert (copy / "minibatch" / "engine.py").read_text() == "mine\n"
-
-
-def test_two_restores_in_one_second_keep_two_copies(repository):
-    for text in ("one\n", "two\n"):
-        (repository / "minibatch" / "engine.py").write_text(text)
-        edits.restore_main(["--yes"], repository)
-    copies = sorted((repository / "backups").rglob("engine.py"))
-    assert [copy.read_text() for copy in copies] == ["one\n", "two\n"]
-
-
-def test_restore_undoes_only_the_files_that_are_named(repository):
-    (repository / "minibatch" / "blocks.py").write_text("mine\n")
-    edits.restore_main(["--yes", "minibatch/blocks.py"], repository)
-    assert (repository / "minibatch" / "blocks.py").read_text() == "theirs\n"
-    assert (repository / "minibatch" / "engine.py").read_text() == "mine\n"
-
-
-@pytest.mark.parametrize("path", ["requirements.txt", "minibatch/../lessons", ".."])
-def test_paths_outside_the_package_are_refused(repository, path):
-    with pytest.raises(SetupError, match="not in minibatch/"):
-        edits.find_edits(repository, [path])
-
-
-def test_a_download_without_git_is_told_so(checkout):
-    with pytest.raises(SetupError, match="not a git checkout"):
-        edits.find_edits(checkout, ["minibatch"])
-
-
-# The real thing, once
-
-
-@pytest.mark.full
-def test_a_real_venv_is_made_filled_and_stamped(tmp_path, monkeypatch, capfd):
-    root = make_checkout(tmp_path, NOBODY_HAS)
-    monkeypatch.setattr(environment, "_answers", lambda address: False)
-    monkeypatch.setattr(machine, "gpu_name", lambda: None)
-    python = environment.finish(Options(), root)
-    assert VirtualEnvironment(root).works()
-    assert environment.find(Options(), root) == python
-    assert "[2/2] Installing requirements.txt" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(("cores", "threads"), [(1, "1"), (2, "1"), (8, "7")])

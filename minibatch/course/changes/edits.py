@@ -1,7 +1,7 @@
 """Shows and undoes a learner's edits in minibatch/, by git: the course asks learners to make them.
 
-"Edits" are what differs from the last commit. Files a learner added are theirs: named, never
-touched.
+"Edits" are what differs from the course's last commit, committed by the learner or not. Files a
+learner added are theirs: named, never touched.
 """
 
 import argparse
@@ -9,21 +9,21 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
+from minibatch.course.changes import conflicts
 from minibatch.course.setup import ROOT
-from minibatch.course.setup.environment import SetupError
-
-BACKUPS = "backups"
+from minibatch.course.setup.backups import BACKUPS, new_backup
+from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.git import course_commit, git, is_repository, names
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """The paths under minibatch/ that differ from the last commit, relative to the root."""
+    """The paths under minibatch/ that differ from the course's, relative to the root."""
 
-    changed: list[str]  # committed files that were edited or deleted
-    added: list[str]  # files that the last commit does not have
+    changed: list[str]  # the course's files that were edited or deleted
+    added: list[str]  # files that the course does not have
 
 
 def diff_main(arguments: list[str], root: Path = ROOT) -> int:
@@ -41,7 +41,21 @@ def diff_main(arguments: list[str], root: Path = ROOT) -> int:
     if edits.changed:
         sys.stdout.flush()
         style = ["--stat"] if options.stat else []
-        subprocess.run(["git", "-C", root, "diff", *style, "HEAD", "--", *edits.changed])
+        safe = f"safe.directory={root.as_posix()}"
+        subprocess.run(
+            [
+                "git",
+                "-C",
+                root,
+                "-c",
+                safe,
+                "diff",
+                *style,
+                course_commit(root),
+                "--",
+                *edits.changed,
+            ]
+        )
     _name_added(edits)
     return 0
 
@@ -50,20 +64,25 @@ def restore_main(arguments: list[str], root: Path = ROOT) -> int:
     """`python -m minibatch restore [path ...] [--yes]`: undo the edits, keeping a dated copy."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch restore",
-        description=f"Undo your edits in minibatch/. A copy of what you had is kept in {BACKUPS}/.",
+        description=f"Undo your edits in minibatch/. A copy of what you had is kept in {BACKUPS}/. "
+        "Where a `git pull` has left files with conflict marks, in lessons or exercises too, those "
+        "are mended, and nothing else is done.",
     )
-    parser.add_argument("paths", nargs="*", default=["minibatch"], help="only these files")
+    parser.add_argument("paths", nargs="*", help="only these files")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     options = parser.parse_args(arguments)
-    edits = find_edits(root, options.paths)
+    muddled = [c for c in conflicts.find(root) if not options.paths or c.path in options.paths]
+    if muddled:
+        print("With conflict marks, to be mended:", *(c.path for c in muddled), sep="\n  ")
+        return _mend(root, muddled) if options.yes or _agreed("Mend them?") else _left()
+    edits = find_edits(root, options.paths or ["minibatch"])
     if not edits.changed:
         print("Nothing to undo: minibatch/ is as the course has it.")
         _name_added(edits)
         return 0
     print("To be undone:", *edits.changed, sep="\n  ")
-    if not options.yes and not _agreed():
-        print("Nothing was changed. With --yes it is done without asking.")
-        return 1
+    if not options.yes and not _agreed("Undo these edits?"):
+        return _left()
     copy = restore(root, edits)
     print(f"Undone. What you had is in {copy}.")
     _name_added(edits)
@@ -72,16 +91,12 @@ def restore_main(arguments: list[str], root: Path = ROOT) -> int:
 
 def restore(root: Path, edits: Edits) -> Path:
     """Put the changed files back as committed; return the dated folder with what they were."""
-    stem = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    backups = root / BACKUPS
-    taken = sum(1 for _ in backups.glob(f"{stem}*"))
-    copy = backups / (f"{stem}-{taken + 1}" if taken else stem)
-    copy.mkdir(parents=True)
+    copy = new_backup(root)
     for path in edits.changed:
         if (root / path).is_file():  # a deleted file leaves nothing to keep
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / path, copy / path)
-    _git(root, "checkout", "HEAD", "--", *edits.changed)
+    git(root, "checkout", course_commit(root), "--", *edits.changed)
     return copy
 
 
@@ -100,38 +115,35 @@ def find_edits(root: Path, paths: list[str]) -> Edits:
     for path in paths:
         if not (root / path).resolve().is_relative_to(root / "minibatch"):
             raise SetupError(f"{path} is not in minibatch/; this command looks only there.")
-    if not (root / ".git").exists():
+    if not is_repository(root):
         raise SetupError(
             f"{root} is not a git checkout (a ZIP download, perhaps), so nothing here remembers "
             "how the files were. Compare with a fresh download, or clone the course with git."
         )
-    compare = ["diff", "--no-renames", "-z", "--name-only"]
-    changed = _git(root, *compare, "--diff-filter=a", "HEAD", "--", *paths)
-    staged = _git(root, *compare, "--diff-filter=A", "HEAD", "--", *paths)
-    untracked = _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
-    return Edits(_names(changed), sorted(_names(staged) + _names(untracked)))
+    compare, base = ["diff", "--no-renames", "-z", "--name-only"], course_commit(root)
+    changed = git(root, *compare, "--diff-filter=a", base, "--", *paths)
+    staged = git(root, *compare, "--diff-filter=A", base, "--", *paths)
+    untracked = git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
+    return Edits(names(changed), sorted(names(staged) + names(untracked)))
 
 
-def _git(root: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, encoding="utf-8"
-        )
-    except FileNotFoundError:
-        raise SetupError("git is not installed; it is what remembers how the files were.") from None
-    if done.returncode != 0:
-        raise SetupError(f"git {arguments[0]} failed: {done.stderr.strip()}")
-    return done.stdout
+def _mend(root: Path, muddled: list[conflicts.Conflict]) -> int:
+    lost, copy = conflicts.mend(root, muddled)
+    print(f"Mended. What you had is in {copy}.")
+    for path, why in lost.items():
+        print(f"  {path}: {why}; see there.")
+    return 0
 
 
-def _names(listing: str) -> list[str]:
-    return [name for name in listing.split("\0") if name]
+def _left() -> int:
+    print("Nothing was changed. With --yes it is done without asking.")
+    return 1
 
 
-def _agreed() -> bool:
+def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
         return False
-    return input("Undo these edits? [y/N] ").strip().lower() in ("y", "yes")
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _name_added(edits: Edits) -> None:

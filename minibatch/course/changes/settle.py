@@ -1,0 +1,130 @@
+"""What becomes of one file that the learner has changed when the course changes it too.
+
+    exercise       the learner's lines between the marks, in the course's new stub
+    lesson         cell by cell, outputs with them (lesson_file.py)
+    other text     both sides' changes, as git merges lines
+    anything else  the course's
+
+Where the two do not fit, the course's file stands, and the learner's is beside it in backups/. Only
+an exercise file that has lost its marks stays the learner's. No file is ever left with conflict
+marks, or unreadable.
+"""
+
+import ast
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from minibatch.course.changes import lesson_file
+from minibatch.course.exercises import source
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """content: what the file holds from now on, None if it is gone. lost: what does not fit of the
+    learner's, in words; empty if everything does."""
+
+    content: bytes | None
+    lost: str = ""
+
+
+def settle(path: str, base: bytes | None, mine: bytes, new: bytes | None) -> Settled:
+    """base: what the learner began with, None if nobody remembers; new: None if the course dropped
+    the file. All three as they stand on the disk."""
+    if base == new or same(mine, new):
+        return Settled(mine)
+    if new is None:
+        return Settled(None, "the course no longer has this file")
+    try:
+        texts = [_text(content) for content in (base, mine, new)]
+    except UnicodeDecodeError:
+        return Settled(new, "this file cannot be merged")
+    began, yours, theirs = texts
+    if path.startswith("lessons/") and path.endswith(".ipynb"):
+        return _lesson(began, yours, theirs)
+    merged = None if began is None else merge(began, yours, theirs)
+    if merged is not None and _is_sound(path, merged):
+        return Settled(merged.encode())
+    if path.startswith("exercises/"):
+        return _exercise(began, yours, theirs)
+    if began is None:
+        return Settled(new, "it differs, and a download does not tell whose change that is")
+    return Settled(new, "your changes do not fit the course's new version")
+
+
+def same(one: bytes | None, other: bytes | None) -> bool:
+    """Whether two files say the same; a Windows clone ends lines otherwise."""
+    if one is None or other is None or b"\0" in one:
+        return one == other
+    return one == other or one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
+
+
+def merge(base: str, mine: str, new: str) -> str | None:
+    """Both sides' lines, by git, which need not know the files; None where they do not fit."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("mine", "base", "new")]
+        for file, text in zip(files, (mine, base, new), strict=True):
+            file.write_text(text, encoding="utf-8", newline="\n")
+        command = ["git", "merge-file", "--stdout", *map(str, files)]
+        try:
+            done = subprocess.run(command, capture_output=True)
+        except FileNotFoundError:
+            return None
+    return done.stdout.decode("utf-8") if done.returncode == 0 else None
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else content.decode("utf-8").replace("\r\n", "\n")
+
+
+def _is_sound(path: str, text: str) -> bool:
+    if not path.endswith(".py"):
+        return True
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _lesson(base: str | None, mine: str, new: str) -> Settled:
+    try:
+        yours = lesson_file.read(mine)
+    except ValueError:
+        return Settled(new.encode(), "yours cannot be read as a notebook")
+    began = None if base is None else lesson_file.read(base)
+    notebook, lost = lesson_file.together(began, yours, lesson_file.read(new))
+    cells = ", ".join(f'"{name}"' for name in lost)
+    return Settled(
+        lesson_file.written(notebook).encode(),
+        f"in the cell{'s'[: len(lost) > 1]} {cells} the course's stand" if lost else "",
+    )
+
+
+def _exercise(base: str | None, mine: str, new: str) -> Settled:
+    """The learner's marked places in the new stub."""
+    lines = new.splitlines(keepends=True)
+    kept = 0
+    for task_id in reversed(
+        source.marked_tasks(new)
+    ):  # from below, so that places stay where they are
+        there, here = source.place(new, task_id), source.place(mine, task_id)
+        if there and here:
+            lines[slice(*there)] = mine.splitlines(keepends=True)[slice(*here)]
+            kept += 1
+    if not kept:
+        return Settled(mine.encode(), "it has lost the marks of its exercises and stays yours")
+    outside = base is None or _outside(mine) != _outside(base)
+    return Settled(
+        "".join(lines).encode(), "what you wrote outside the marked places" if outside else ""
+    )
+
+
+def _outside(text: str) -> list[str]:
+    """The lines of an exercise file that are not a learner's place."""
+    lines = text.splitlines()
+    for task_id in reversed(source.marked_tasks(text)):
+        if place := source.place(text, task_id):
+            del lines[slice(*place)]
+    return lines

@@ -1,0 +1,187 @@
+"""`python -m minibatch update`: the course's newest lessons, with the learner's work kept.
+
+From a clone the new course comes by git; into a ZIP download, from a newer one (--from). Then each
+file that the learner has changed is settled (settle.py). What a learner wrote is copied to backups/
+before the first file changes.
+"""
+
+import argparse
+import os
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from minibatch.course.changes.settle import same, settle
+from minibatch.course.changes.versions import Files, committed, read_version, stubs
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.backups import new_backup
+from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.git import (
+    course_commit,
+    git,
+    in_the_middle_of,
+    is_repository,
+    set_filter,
+    unmerged,
+)
+
+_MOST_TOLD = 12
+
+
+@dataclass(slots=True)
+class Changes:
+    """What an update does, file by file, before it does it."""
+
+    write: dict[str, bytes | None] = field(default_factory=dict)  # None: remove it
+    kept: list[str] = field(default_factory=list)  # the learner's, or both sides' work
+    aside: dict[str, str] = field(default_factory=dict)  # what does not fit, and why
+    mine: Files = field(default_factory=dict)  # what the learner had, wherever it differs
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Bring the course up to date; 0 also where nothing is new."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch update",
+        description="Bring the newest lessons, and keep what you have written and run. What does "
+        "not fit the new version is put beside it, in backups/.",
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE.zip|DIR",
+        help="for a ZIP download: a newer one, or the folder it was unpacked in",
+    )
+    options = parser.parse_args(arguments)
+    if not os.access(root, os.W_OK):
+        raise SetupError(f"{root} cannot be written to. Whoever owns it must update it.")
+    if is_repository(root):
+        if options.source:
+            raise SetupError("This is a clone: git brings what is new. Leave --from away.")
+        return _pull(root)
+    if options.source is None:
+        raise SetupError(
+            f"{root} is a ZIP download: it does not know where it came from. Download the newer "
+            "ZIP from the same page, then: python -m minibatch update --from FILE.zip"
+        )
+    new = read_version(options.source)
+    changes = compare(root, stubs(root), new, is_whole=False)
+    copy = _set_aside(root, changes, new)
+    _write(root, changes.write)
+    _tell(changes, copy)
+    return 0
+
+
+def compare(
+    root: Path, old: Files, new: Files, mine: Files | None = None, is_whole: bool = True
+) -> Changes:
+    """What must change in `root` to have `new`, where the learner began with `old`.
+
+    mine: what stands for files that a pull has left in a muddle. is_whole: `old` has every file; if
+    not, nobody knows what the course had, and files that are not in `new` are left alone.
+    """
+    changes = Changes()
+    for path in sorted(new.keys() | (old.keys() if is_whole else set())):
+        began, theirs, file = old.get(path), new.get(path), root / path
+        yours = (mine or {}).get(path, file.read_bytes() if file.is_file() else None)
+        if yours is None or same(yours, began):
+            if theirs != yours:
+                changes.write[path] = theirs
+        elif same(yours, theirs):
+            if mine and path in mine:
+                changes.write[path] = theirs
+        else:
+            settled = settle(path, began, yours, theirs)
+            changes.mine[path] = yours
+            changes.write[path] = settled.content
+            if settled.lost and _is_the_learners(path, is_whole):
+                changes.aside[path] = settled.lost
+            elif not settled.lost:
+                changes.kept.append(path)
+    return changes
+
+
+def _pull(root: Path) -> int:
+    if word := in_the_middle_of(root):
+        raise SetupError(
+            f"git is in the middle of a {word}. `git {word} --abort` puts back what you had; "
+            "then run this again."
+        )
+    try:
+        git(root, "rev-parse", "@{upstream}")
+    except SetupError:
+        raise SetupError(
+            "This branch follows none of the course's: git branch --set-upstream-to=origin/main"
+        ) from None
+    print("Asking for what is new.", flush=True)
+    try:
+        git(root, "fetch", "--quiet")
+    except SetupError as error:
+        raise SetupError(f"{error}\nNothing was changed. It takes a network.") from None
+    base, target = course_commit(root), git(root, "rev-parse", "@{upstream}").strip()
+    head, muddled = git(root, "rev-parse", "HEAD").strip(), unmerged(root)
+    set_filter(root)
+    if base == target and not muddled:
+        print("Nothing new: you have the newest version.")
+        return 0
+    old, new = committed(root, base), committed(root, target)
+    old = {path: content for path, content in old.items() if path not in muddled}
+    old |= {path: stages[1] for path, stages in muddled.items() if 1 in stages}
+    mine = {path: stages[3] for path, stages in muddled.items() if 3 in stages}
+    changes = compare(root, old, new, mine)
+    copy = _set_aside(root, changes, new)
+    if head != base:
+        branch = f"before-update-{datetime.now():%Y-%m-%d-%H%M%S}"
+        git(root, "branch", branch, head)
+        print(f'Your own commits are kept in the branch "{branch}".')
+    git(root, "reset", "--quiet", target)  # first the index: files of the learner's own stay
+    git(root, "reset", "--quiet", "--hard")
+    _write(root, {p: c for p, c in changes.write.items() if c is None or p in changes.mine})
+    count = git(root, "rev-list", "--count", f"{base}..{target}").strip()
+    print(f"{count} new commit{'s'[: count != '1']}, up to: {_subject(root)}")
+    _tell(changes, copy)
+    return 0
+
+
+def _subject(root: Path) -> str:
+    return git(root, "log", "-1", "--format=%s (%cs)").strip()
+
+
+def _is_the_learners(path: str, is_whole: bool) -> bool:
+    """Whether it is worth a word: without git, an older page of the course looks like a change."""
+    return is_whole or path.startswith(("exercises/", "lessons/", "minibatch/"))
+
+
+def _set_aside(root: Path, changes: Changes, new: Files) -> Path | None:
+    if not changes.mine:
+        return None
+    copy = new_backup(root)
+    _write(copy, changes.mine)
+    theirs = {p: new[p] for p in changes.aside if changes.write[p] == changes.mine[p] and p in new}
+    _write(copy / "of-the-course", theirs)
+    print(f"Copied what you have to {copy}.", flush=True)
+    return copy
+
+
+def _write(root: Path, contents: dict[str, bytes | None]) -> None:
+    for path, content in contents.items():
+        file = root / path
+        if content is None:
+            file.unlink(missing_ok=True)
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.is_file() or file.read_bytes() != content:
+            file.write_bytes(content)
+
+
+def _tell(changes: Changes, copy: Path | None) -> None:
+    if changes.kept:
+        print("Kept, with what you did in them:", *changes.kept, sep="\n  ")
+    if changes.aside:
+        print(f"Not all of yours fits the new version; what does not is in {copy}:")
+        told = [f"  {path}: {why}" for path, why in changes.aside.items()]
+        more = [f"  and {len(told) - _MOST_TOLD} more files"] if len(told) > _MOST_TOLD else []
+        print(*told[:_MOST_TOLD], *more, sep="\n")
+    if any(path.endswith(".ipynb") for path in changes.write):
+        print("A lesson that is open in JupyterLab: File, Reload Notebook from Disk.")
+    print("Up to date.")

@@ -1,0 +1,96 @@
+"""What a teacher grades, in one zip: exercise files, the modules beside them, edits in minibatch/.
+
+handin-Ada_Lovelace.zip
+    name.txt              the student's name, if they gave one
+    ex04_….py, helper.py  what lies in exercises/
+    minibatch.patch       from a clone: the edits in minibatch/, new files included
+    minibatch/…/*.py      from a ZIP download, which has no git: the engine's rooms as they are
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from minibatch.course.exercises.progress import learner_folder
+from minibatch.course.exercises.source import PATCH, exercises_folder
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.git import is_repository, patch
+
+NAME = "name.txt"  # in the zip, and what is remembered, beside the exercises
+ROOMS = ("core", "memory", "schedulers", "attention", "model", "engine")
+"""The rooms of minibatch/ that make the engine: what an exercise may ask to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """path: the zip, wherever it could be written; names: what is in it."""
+
+    path: Path
+    names: list[str]
+
+    def contents(self) -> str:
+        """The names, but for the many files of the engine's rooms."""
+        told = [name for name in self.names if "/" not in name]
+        rooms = len(self.names) - len(told)
+        return ", ".join(told + [f"minibatch/ as it is here ({rooms} files)"] * bool(rooms))
+
+
+def pack(path: Path | None = None, name: str = "", root: Path = ROOT) -> Packed:
+    """Pack it into `path`; default: a file with the student's name, here or where one can write.
+
+    Raises SetupError if git cannot tell the edits.
+    """
+    contents: dict[str, bytes] = {NAME: f"{name}\n".encode()} if name else {}
+    for file in sorted(exercises_folder().glob("*.py")):
+        contents[file.name] = file.read_bytes()
+    contents |= _edits(root)
+    path = path or _writable_folder() / file_name(name)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for inside, content in contents.items():
+            archive.writestr(inside, content)
+    return Packed(path.resolve(), list(contents))
+
+
+def file_name(name: str) -> str:
+    """ "Ada Lovelace" gives "handin-Ada_Lovelace.zip"; without a name it is "handin.zip"."""
+    safe = re.sub(r"[^\w.-]+", "_", name).strip("._")[:60]
+    return f"handin-{safe}.zip" if safe else "handin.zip"
+
+
+def student_name(given: str | None) -> str:
+    """The name given now, or before, or typed when asked; empty where nobody can be asked."""
+    folder = learner_folder()
+    kept = folder / NAME if folder else None
+    if given is None and kept is not None and kept.is_file():
+        return kept.read_text(encoding="utf-8").strip()
+    if given is None and sys.stdin is not None and sys.stdin.isatty():
+        with suppress(EOFError):
+            given = input("Your name, as your teacher knows it: ")
+    given = " ".join((given or "").split())
+    if given and kept is not None:
+        kept.write_text(given + "\n", encoding="utf-8")
+    return given
+
+
+def _edits(root: Path) -> dict[str, bytes]:
+    if is_repository(root):
+        edits = patch(root, "minibatch")
+        return {PATCH: edits.encode()} if edits else {}
+    package = root / "minibatch"
+    files = sorted(file for room in ROOMS for file in (package / room).rglob("*.py"))
+    return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
+
+
+def _writable_folder() -> Path:
+    """Where one stands, or else at home, or else where files are left for a while."""
+    for folder in (Path.cwd(), Path.home()):
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.gettempdir())

@@ -1,0 +1,82 @@
+"""Whether the course's own files can be read, run and written beside; nothing of them is run."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.findings import Finding, SetupError, failure, fine, warning
+from minibatch.course.setup.git import is_repository
+from minibatch.course.setup.marks import marked_files, marked_line
+
+
+def check_folders(root: Path = ROOT) -> Iterator[Finding]:
+    """Whether there is somewhere to write: the course's folder, and the home folder."""
+    if os.access(root, os.W_OK):
+        yield fine("folder", f"{root} can be written to")
+    else:
+        seen = f"{root} cannot be written to: no .venv, no saved lessons or exercises"
+        yield warning("folder", seen, "Copy it to where you can write, and start there.")
+    try:
+        home = Path.home()
+        can_write = os.access(home, os.W_OK)
+    except RuntimeError:
+        home, can_write = Path("~"), False
+    if not can_write:
+        seen = f"the home folder {home} cannot be written to, which Jupyter needs"
+        yield failure("home", seen, "Set HOME to a folder of yours before you start.")
+
+
+def check_sources(root: Path = ROOT) -> Iterator[Finding]:
+    """Whether Python can read minibatch/, and the lessons are notebooks."""
+    mend = "python -m minibatch restore" if is_repository(root) else "Take it from a fresh download"
+    broken = [*broken_sources(root), *_broken_lessons(root)]
+    for where in broken:
+        yield failure("files", where, f"{mend} {where.split(',')[0].split(':')[0]}")
+    if not broken:
+        yield fine("files", "minibatch/ and the lessons can be read")
+
+
+def broken_sources(root: Path = ROOT) -> Iterator[str]:
+    """The files of minibatch/ that Python cannot read: file, line, and why."""
+    for file in sorted((root / "minibatch").rglob("*.py")):
+        path = file.relative_to(root).as_posix()
+        try:
+            compile(file.read_bytes(), path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, OSError) as error:
+            yield _told(path, file, error)
+
+
+def refuse_broken_sources(root: Path = ROOT) -> None:
+    """Raise SetupError where nothing in minibatch/ can be judged."""
+    broken = list(broken_sources(root))
+    if broken:
+        raise SetupError(
+            "\n".join(broken) + "\nMend that, or undo your edits in minibatch/ (a copy is kept): "
+            "python -m minibatch restore"
+        )
+
+
+def _told(path: str, file: Path, error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{path}: cannot be read: {error.strerror}"
+    line = marked_line(file.read_text(encoding="utf-8", errors="replace"))
+    if line is not None:
+        return f"{path}, line {line}: a conflict mark that git left there"
+    where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+    said = error.msg if isinstance(error, SyntaxError) else error
+    return f"{path}{where}: {type(error).__name__}: {said}"
+
+
+def _broken_lessons(root: Path) -> Iterator[str]:
+    marked = dict(marked_files(root))
+    for file in sorted((root / "lessons").glob("*.ipynb")):
+        path = file.relative_to(root).as_posix()
+        if path in marked:
+            yield f"{path}, line {marked[path]}: a conflict mark that git left there"
+            continue
+        try:
+            json.loads(file.read_text(encoding="utf-8"))["cells"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            yield f"{path}: cannot be read as a notebook: {type(error).__name__}: {error}"

@@ -1,0 +1,46 @@
+"""The marks that git leaves where two versions of a file do not fit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_UPPER, _BASE, _MIDDLE, _END = "<<<<<<< ", "||||||| ", "=======", ">>>>>>> "
+_LEARNERS = ("minibatch/**/*.py", "lessons/*.ipynb", "exercises/*.py")
+
+
+def marked_files(root: Path) -> Iterator[tuple[str, int]]:
+    """What a learner reads, runs or writes and has marks in it, and the line of the first."""
+    for pattern in _LEARNERS:
+        for file in sorted(root.glob(pattern)):
+            line = marked_line(file.read_text(encoding="utf-8", errors="replace"))
+            if line is not None:
+                yield file.relative_to(root).as_posix(), line
+
+
+def marked_line(text: str) -> int | None:
+    """The line of the first mark; None if there is none."""
+    if _UPPER not in text:
+        return None
+    lines = text.splitlines()
+    begins = [n for n, line in enumerate(lines, 1) if line.startswith(_UPPER)]
+    ends = [n for n, line in enumerate(lines, 1) if line.startswith(_END)]
+    return begins[0] if begins and ends and begins[0] < ends[-1] else None
+
+
+def sides(text: str) -> tuple[str, str]:
+    """The two files that git wove into one: the upper side's and the lower side's."""
+    upper, lower, side = [], [], "both"
+    for line in text.splitlines(keepends=True):
+        if line.startswith(_UPPER):
+            side = "upper"
+        elif side == "upper" and line.startswith(_BASE):
+            side = "base"
+        elif side in ("upper", "base") and line.rstrip() == _MIDDLE:
+            side = "lower"
+        elif side == "lower" and line.startswith(_END):
+            side = "both"
+        else:
+            if side in ("both", "upper"):
+                upper.append(line)
+            if side in ("both", "lower"):
+                lower.append(line)
+    return "".join(upper), "".join(lower)

@@ -1,0 +1,19 @@
+"""What `lab` lets JupyterLab say when it has started: one address, instead of a file and two.
+
+jupyter/jupyter_server_config.json names it; everything else that is logged passes unchanged.
+"""
+
+import logging
+import re
+
+
+class OneAddress(logging.Filter):
+    """Rewrites the message with the addresses; the first is the one that works from a browser."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        addresses = re.findall(r"https?://\S+", message)
+        if "To access the server" in message and addresses:
+            record.msg = f"JupyterLab is open at {addresses[0]}\nCtrl-C here, twice, ends it."
+            record.args = ()
+        return True

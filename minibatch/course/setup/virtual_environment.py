@@ -1,0 +1,170 @@
+"""The .venv of a checkout, and the stamp in it that says what it was made from.
+
+The stamp is written last. So an install that was cut short, one of older locks, and one that was
+moved with its folder can be told apart, and each is finished by what it lacks.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from minibatch.course.setup import ROOT, machine
+from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.process import run
+
+
+class State(StrEnum):
+    """How a .venv stands; the value says it in words."""
+
+    FINISHED = "finished"
+    ABSENT = "not there"
+    INTERRUPTED = "not finished: its install was interrupted"
+    OUTDATED = "older than locks/: the course now asks for other versions"
+    MOVED = "made for another folder: the course was moved or renamed"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an environment is made of. builds: PyTorch's, "cpu" or "cuda"; compiler: the one of the
+    CUDA kernels, which comes with "cuda" anyhow."""
+
+    builds: str = "cpu"
+    compiler: bool = False
+
+    @property
+    def locks(self) -> list[str]:
+        """The files in locks/ that name and pin every package."""
+        if self.builds == "cuda":
+            return ["cuda.txt"]
+        return ["cpu.txt", "compiler.txt"] if self.compiler else ["cpu.txt"]
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualEnvironment:
+    """The .venv of the checkout at `root`."""
+
+    root: Path = ROOT
+
+    @property
+    def folder(self) -> Path:
+        """Where it stands or will stand."""
+        return self.root / ".venv"
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+    @property
+    def stamp(self) -> Path:
+        """The file that says what it was made from, or that it is not finished."""
+        return self.folder / "minibatch-setup.json"
+
+    @property
+    def log(self) -> Path:
+        """What venv and pip said."""
+        return self.folder / "minibatch-setup.log"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this very process runs in it."""
+        return self.folder.is_dir() and os.path.samefile(sys.prefix, self.folder)
+
+    @property
+    def parts(self) -> Parts:
+        """What it has, or is to have once it is finished."""
+        stamp = self._read_stamp()
+        return Parts(str(stamp.get("builds", "cpu")), bool(stamp.get("compiler")))
+
+    def state(self) -> State:
+        """How it stands, by its stamp."""
+        stamp = self._read_stamp()
+        if not stamp or not self.python.exists():
+            return State.ABSENT
+        if "locks" not in stamp:
+            return State.INTERRUPTED
+        if stamp["locks"] != self._fingerprint(self.parts):
+            return State.OUTDATED
+        return State.FINISHED if stamp.get("root") == str(self.root) else State.MOVED
+
+    def works(self) -> bool:
+        """Whether its Python starts, is one that we support, and has pip."""
+        oldest, newest = machine.OLDEST_PYTHON, machine.NEWEST_PYTHON
+        question = f"import sys, pip; sys.exit(not {oldest} <= sys.version_info[:2] <= {newest})"
+        try:
+            answer = subprocess.run([str(self.python), "-I", "-c", question], capture_output=True)
+        except OSError:
+            return False
+        return answer.returncode == 0
+
+    def make(self) -> None:
+        """Make it, anew if what stands there is ours; another's is not deleted but a SetupError."""
+        if self.folder.exists() and not self.stamp.exists():
+            raise SetupError(
+                f"{self.folder} was not made by this set-up and cannot be used: it has no pip, or "
+                "a Python that is not supported. Rename or remove it, then run this again."
+            )
+        parts = self.parts
+        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self.folder.mkdir(parents=True)
+        except FileExistsError:
+            raise SetupError(
+                f"{self.folder} cannot be removed, though it is broken. End what still runs from "
+                "it (JupyterLab, a Python), remove it, then run this again."
+            ) from None
+        self.mark_unfinished(parts)
+        if run([sys.executable, "-I", "-m", "venv", self.folder]) != 0 or not self.works():
+            raise SetupError(
+                f"Python could not make {self.folder}. What it said stands above; on Debian and "
+                "Ubuntu the package python3-venv is often what is missing."
+            )
+
+    def mark_unfinished(self, parts: Parts) -> None:
+        """From here on an interruption leaves something that the next run finishes."""
+        self._write_stamp({"builds": parts.builds, "compiler": parts.compiler})
+
+    def mark_finished(self, parts: Parts) -> None:
+        """The last act of an install."""
+        self._write_stamp(
+            {
+                "builds": parts.builds,
+                "compiler": parts.compiler,
+                "locks": self._fingerprint(parts),
+                "root": str(self.root),  # the package is installed as a path to it
+            }
+        )
+
+    def torch(self) -> str:
+        """The PyTorch in it, as its metadata is called, such as torch-2.13.0+cpu.dist-info."""
+        return next((path.name for path in self.folder.rglob("torch-*.dist-info")), "")
+
+    def size_bytes(self) -> int:
+        """What it takes on the disk already."""
+        return sum(path.lstat().st_size for path in self.folder.rglob("*"))
+
+    def _fingerprint(self, parts: Parts) -> str:
+        """Of the locks' lines. A comment, or how lines end, makes no other environment."""
+        digest = hashlib.sha256()
+        files = [self.root / "locks" / name for name in parts.locks]
+        for file in files:
+            text = file.read_text(encoding="utf-8") if file.is_file() else ""
+            for line in text.splitlines():
+                if line.strip() and not line.lstrip().startswith("#"):
+                    digest.update(line.strip().encode() + b"\n")
+        return digest.hexdigest()
+
+    def _write_stamp(self, made_from: dict[str, object]) -> None:
+        self.stamp.write_text(json.dumps(made_from, indent=2) + "\n", encoding="utf-8")
+
+    def _read_stamp(self) -> dict[str, object]:
+        try:
+            return json.loads(self.stamp.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minibatch.course.exercises.progress import learner_folder
-from minibatch.course.exercises.source import PATCH, exercises_folder
+from minibatch.course.exercises.source import PATCH, all_tasks, exercises_folder
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.git import is_repository, patch
 
 NAME = "name.txt"  # in the zip, and what is remembered, beside the exercises
-ROOMS = ("core", "memory", "schedulers", "attention", "model", "engine")
-"""The rooms of minibatch/ that make the engine: what an exercise may ask to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,8 @@ def _edits(root: Path) -> dict[str, bytes]:
     if is_repository(root):
         edits = patch(root, "minibatch")
         return {PATCH: edits.encode()} if edits else {}
-    package = root / "minibatch"
-    files = sorted(file for room in ROOMS for file in (package / room).rglob("*.py"))
+    rooms = {room for task in all_tasks().values() for room in task.may_change}
+    files = sorted(file for room in rooms for file in (root / room).rglob("*.py"))
     return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
 
 

@@ -9,3 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 """The checkout: the folder that holds lessons/, minibatch/ and requirements.txt."""
+
+LOCKS = Path("minibatch", "course", "setup", "locks")
+"""In a checkout: every package, its version and its hashes, for each kind of computer."""

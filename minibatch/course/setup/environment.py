@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.setup import ROOT, findings, machine
+from minibatch.course.setup import LOCKS, ROOT, findings, machine
 from minibatch.course.setup.bounds import unmet
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run, watch
@@ -65,8 +65,8 @@ def finish(options: Options, root: Path = ROOT) -> Path:
     venv = VirtualEnvironment(root)
     parts = options.parts(venv.parts)
     for name in parts.locks:
-        if not (root / "locks" / name).is_file():
-            raise SetupError(f"locks/{name} is missing: {root} is not all of the course.")
+        if not (root / LOCKS / name).is_file():
+            raise SetupError(f"{LOCKS / name} is missing: {root} is not all of the course.")
     state = venv.state()
     if parts.builds == "cuda" and sys.platform == "darwin":
         raise SetupError("--cuda: there is no CUDA on macOS. Leave it out.")
@@ -107,7 +107,7 @@ def finish(options: Options, root: Path = ROOT) -> Path:
 
 
 def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> None:
-    locks = [venv.root / "locks" / name for name in parts.locks]
+    locks = [venv.root / LOCKS / name for name in parts.locks]
     torch, index = torch_of_its_own_index(parts, sys.platform)
     if wheels is not None:
         command = [venv.python, "-I", _WHEELHOUSE, wheels.resolve(), torch, *locks]

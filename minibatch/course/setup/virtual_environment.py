@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from minibatch.course.setup import ROOT, machine
+from minibatch.course.setup import LOCKS, ROOT, machine
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run
 
@@ -152,7 +152,7 @@ class VirtualEnvironment:
     def _fingerprint(self, parts: Parts) -> str:
         """Of the locks' lines. A comment, or how lines end, makes no other environment."""
         digest = hashlib.sha256()
-        files = [self.root / "locks" / name for name in parts.locks]
+        files = [self.root / LOCKS / name for name in parts.locks]
         for file in files:
             text = file.read_text(encoding="utf-8") if file.is_file() else ""
             for line in text.splitlines():

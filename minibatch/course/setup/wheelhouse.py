@@ -35,7 +35,7 @@ SYSTEMS = {  # what markers ask for, and the wheels that fit
 
 def main(arguments: list[str]) -> int:
     """`wheels DIR [--for SYSTEM] [--python VERSION] [--cuda]`; pip's exit status."""
-    from minibatch.course.setup import ROOT
+    from minibatch.course.setup import LOCKS, ROOT
     from minibatch.course.setup.environment import torch_of_its_own_index
     from minibatch.course.setup.findings import SetupError
     from minibatch.course.setup.virtual_environment import Parts
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         # pip would judge the markers by the computer it runs on.
         flat = Path(folder, "requirements.txt")
-        locks = [ROOT / "locks" / name for name in parts.locks]
+        locks = [ROOT / LOCKS / name for name in parts.locks]
         flat.write_text("\n".join(_lines(locks, _environment(markers, options.python))))
         status = subprocess.run([*pip, "--require-hashes", "-r", str(flat)]).returncode
     torch, index = torch_of_its_own_index(parts, markers["sys_platform"])

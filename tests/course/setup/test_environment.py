@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.course.setup import ROOT, environment, findings, machine, process, wheelhouse
+from minibatch.course.setup import LOCKS, ROOT, environment, findings, machine, process, wheelhouse
 from minibatch.course.setup.environment import Options
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.virtual_environment import Parts, State, VirtualEnvironment
@@ -23,9 +23,9 @@ def make_checkout(folder, *dependencies):
     )
     text += f'optional-dependencies.cuda = ["{NOBODY_HAS}"]\n'
     (folder / "pyproject.toml").write_text(text)
-    (folder / "locks").mkdir()
+    (folder / LOCKS).mkdir(parents=True)
     for name in ("cpu.txt", "cuda.txt", "compiler.txt"):
-        (folder / "locks" / name).write_text(f"# Made for {name}\nsurely-not-installed==1\n")
+        (folder / LOCKS / name).write_text(f"# Made for {name}\nsurely-not-installed==1\n")
     return folder
 
 
@@ -120,7 +120,7 @@ def test_an_install_is_made_of_the_locked_packages_torch_and_the_course_itself(c
     python = environment.finish(Options(), checkout)
     assert environment.find(Options(), checkout) == python
     assert kinds(installs) == ["venv", PACKAGES, TORCH, ITSELF]
-    assert str(checkout / "locks" / "cpu.txt") in installs[1]
+    assert str(checkout / LOCKS / "cpu.txt") in installs[1]
     assert "--no-deps" in installs[2]
     assert "--no-index" in installs[3]
 
@@ -166,7 +166,7 @@ def test_a_venv_made_from_something_else_is_told_apart(checkout, installs, chang
     environment.finish(Options(), checkout)
     venv = VirtualEnvironment(checkout)
     if change == "locks":
-        (checkout / "locks" / "cpu.txt").write_text("tqdm==4.70.1\n")
+        (checkout / LOCKS / "cpu.txt").write_text("tqdm==4.70.1\n")
     elif change == "moved":
         venv = VirtualEnvironment(checkout.rename(checkout.with_name("elsewhere")))
     elif change == "interrupted":
@@ -190,7 +190,7 @@ def test_a_moved_folder_takes_nothing_but_the_path_to_itself(checkout, installs)
 @pytest.mark.parametrize("text", ["# other words\nsurely-not-installed==1\n", None])
 def test_a_comment_or_the_line_ends_of_windows_make_no_venv_outdated(checkout, installs, text):
     environment.finish(Options(), checkout)
-    lock = checkout / "locks" / "cpu.txt"
+    lock = checkout / LOCKS / "cpu.txt"
     lock.write_bytes((text or lock.read_text().replace("\n", "\r\n")).encode())
     assert VirtualEnvironment(checkout).state() is State.FINISHED
 
@@ -215,8 +215,8 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_made(
 
 
 def test_a_course_without_its_locks_is_told_so(checkout, installs):
-    (checkout / "locks" / "cpu.txt").unlink()
-    with pytest.raises(SetupError, match=r"locks/cpu\.txt is missing"):
+    (checkout / LOCKS / "cpu.txt").unlink()
+    with pytest.raises(SetupError, match=r"locks.cpu\.txt is missing"):
         environment.finish(Options(), checkout)
     assert installs == []
 
@@ -253,7 +253,7 @@ def test_builds_for_cuda_come_when_they_are_asked_for_and_never_because_of_a_pro
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(machine, "gpu_name", lambda: gpu)
     environment.finish(options, checkout)
-    assert str(checkout / "locks" / lock) in installs[1]
+    assert str(checkout / LOCKS / lock) in installs[1]
     builds = [part for command in installs for part in command if part.startswith(TORCH)]
     assert builds == ([f"torch=={environment.TORCH}{torch}"] if torch else [])
     told = bool(gpu) and not options.cuda
@@ -262,7 +262,7 @@ def test_builds_for_cuda_come_when_they_are_asked_for_and_never_because_of_a_pro
 
 def test_what_was_asked_for_once_stays_until_the_other_is_asked_for(checkout, installs):
     environment.finish(Options(cuda=True), checkout)
-    (checkout / "locks" / "cuda.txt").write_text("tqdm==4.70.1\n")
+    (checkout / LOCKS / "cuda.txt").write_text("tqdm==4.70.1\n")
     environment.finish(Options(), checkout)
     assert VirtualEnvironment(checkout).parts == Parts("cuda", True)
     assert environment.find(Options(cpu=True), checkout) is None
@@ -277,7 +277,7 @@ def test_the_cpu_build_that_pip_would_keep_is_taken_out_for_cuda(checkout, insta
     installs.clear()
     environment.finish(Options(cuda=True), checkout)
     assert "uninstall" in installs[0]
-    assert str(checkout / "locks" / "cuda.txt") in installs[1]
+    assert str(checkout / LOCKS / "cuda.txt") in installs[1]
 
 
 def test_it_outlives_an_install_that_was_cut_short(checkout, installs, breaks):
@@ -287,7 +287,7 @@ def test_it_outlives_an_install_that_was_cut_short(checkout, installs, breaks):
     breaks("")
     environment.finish(Options(), checkout)
     assert VirtualEnvironment(checkout).parts == Parts("cpu", True)
-    assert str(checkout / "locks" / "compiler.txt") in installs[-3]
+    assert str(checkout / LOCKS / "compiler.txt") in installs[-3]
 
 
 @pytest.mark.parametrize(
@@ -400,9 +400,9 @@ def test_a_real_venv_is_made_and_found_from_the_folder_above(tmp_path, monkeypat
         text.index("[tool.setuptools]\n") : text.index("[tool.setuptools.packages.find]")
     ]
     (root / "pyproject.toml").write_text(section + (root / "pyproject.toml").read_text())
-    lock = (ROOT / "locks" / "cpu.txt").read_text(encoding="utf-8")
+    lock = (ROOT / LOCKS / "cpu.txt").read_text(encoding="utf-8")
     setuptools = lock[lock.index("setuptools==") :].split("\nsix==")[0]
-    (root / "locks" / "cpu.txt").write_text(setuptools + "\n")
+    (root / LOCKS / "cpu.txt").write_text(setuptools + "\n")
     monkeypatch.setattr(environment, "torch_of_its_own_index", lambda *any: ("", ""))
     monkeypatch.setattr(machine, "gpu_name", lambda: None)
     python = environment.finish(Options(), root)

@@ -7,11 +7,12 @@ from importlib import metadata
 import pytest
 from packaging.requirements import Requirement
 
+from minibatch.course import setup
 from minibatch.course.classroom.gradescope import export_gradescope
 from minibatch.course.setup import ROOT, environment
 from minibatch.course.setup.bounds import satisfies
 
-LOCKS = ROOT / "locks"
+LOCKS = ROOT / setup.LOCKS
 
 
 def locked(name):
@@ -77,4 +78,6 @@ def test_the_locks_go_with_what_sets_itself_up_elsewhere(tmp_path):
     export_gradescope(tmp_path / "autograder.zip")
     with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
         names = set(archive.namelist())
-    assert {f"minibatch-course/locks/{file.name}" for file in LOCKS.iterdir()} <= names
+    assert {
+        f"minibatch-course/{setup.LOCKS.as_posix()}/{file.name}" for file in LOCKS.iterdir()
+    } <= names

@@ -76,11 +76,13 @@ class PolicyDesk:
         self.plans = self.scheduler.plan(now)
         if not isinstance(self.plans, mb.StepPlan):
             raise TypeError(f"plan returned {self.plans!r:.60}; it has to return a mb.StepPlan")
-        rows = [
-            [row.sequence.request_id, row.num_tokens, row.num_padding_tokens]
-            for row in self.plans.rows
-        ]
-        return {"rows": rows, "wake_at": self.plans.wake_at, **self._state()}
+        rows = []
+        for row in self.plans.rows:
+            if not isinstance(row, mb.Row):
+                raise TypeError(f"the plan has a row {row!r:.60}; make it with mb.Row(sequence, n)")
+            counts = row.num_tokens, row.num_padding_tokens, row.start
+            rows.append([row.sequence.request_id, *map(_plain, counts)])
+        return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
 
     def lead(self, now: float, num_admitted: int, most_tokens: int) -> dict:
         """Plan in the learner's place, as the judge says: so many join, then a row for everyone.
@@ -153,8 +155,24 @@ class PolicyDesk:
             "waiting": [sequence.request_id for sequence in scheduler.waiting],
             "running": [sequence.request_id for sequence in scheduler.running],
             "sequences": {
-                name: [s.num_computed_tokens, s.num_tokens, list(s.block_table), s.is_finished]
+                name: {
+                    "computed": _plain(s.num_computed_tokens),
+                    "token_ids": [_plain(token) for token in s.token_ids],
+                    "table": [_plain(block) for block in s.block_table],
+                    "is_finished": s.is_finished,
+                    "scheduled": _plain(s.first_scheduled_time),
+                    "times": [_plain(time) for time in s.token_times[-1:]],
+                }
                 for name, s in self.sequences.items()
             },
             "num_free": self.pool.num_free,
         }
+
+
+def _plain(number: Any) -> object:
+    """A number as JSON has it, also numpy's and torch's; of anything else, what it looks like."""
+    if number is None or isinstance(number, bool | int | float):
+        return number
+    if hasattr(number, "item") and not getattr(number, "shape", ()):
+        return number.item()
+    return repr(number)[:60]

@@ -19,11 +19,12 @@ MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any num
 def why(seen, together, *parts):
     """seen: pairs of arguments and answer. together: makes one answer of the parts' answers."""
     choices = itertools.product(*(part.items() for part in parts))
-    few = (choice for choice in choices if _num_wrong(choice) <= MOST_WRONG)
-    for choice in sorted(few, key=_num_wrong):
-        said = " ".join(said for said, _ in choice if said)
-        if said and all(_gives(choice, together, *pair) for pair in seen):
-            return said
+    few = sorted((c for c in choices if 1 <= _num_wrong(c) <= MOST_WRONG), key=_num_wrong)
+    for _, alike in itertools.groupby(few, key=_num_wrong):
+        fits = [c for c in alike if all(_gives(c, together, *pair) for pair in seen)]
+        if fits:  # two that cannot be told apart are both told; of more, none is likely
+            said = [" ".join(said for said, _ in choice if said) for choice in fits]
+            return " Or: ".join(said) if len(said) <= 2 else ""
     return ""
 
 

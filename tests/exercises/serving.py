@@ -175,6 +175,11 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     came = f"{name} came at {oldest.arrival_time:g} s, and its window of {window:g} s ends at "
     if plan.wake_at is None:
         return f"{told}, and no wake_at, which says when to ask again: {came}{ends:g} s."
+    if now >= ends and abs(plan.wake_at - now - window) < 1e-6:
+        return (
+            f"{told}, with wake_at={plan.wake_at:g}, a whole window from now. {came}{ends:g} s: it "
+            "begins with arrival_time, not anew whenever your plan is asked."
+        )
     if now >= ends and now - oldest.arrival_time < window:
         return (
             f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, now. But now - arrival_time "
@@ -184,8 +189,8 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     if now >= ends:
         return (
             f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, so its time is up, and yet "
-            "it is made to wait: as soon as now is arrival_time + max_wait, not only after it, "
-            "the batch starts."
+            "it is made to wait: as soon as now is arrival_time + max_wait, not only after it "
+            "(<, not <=), the batch starts."
         )
     if plan.wake_at == window:
         return (

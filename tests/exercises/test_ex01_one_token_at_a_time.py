@@ -38,7 +38,7 @@ KV_BYTES = Counted(
             lambda layers, query, kv, dim, size: query * kv
         ),
         "num_kv_heads is how many heads have keys and values; you have divided by it.": (
-            lambda layers, query, kv, dim, size: query / kv
+            lambda layers, query, kv, dim, size: query // kv
         ),
         "num_kv_heads is how many there are, as it stands; how many query heads share each does "
         "not matter here.": lambda layers, query, kv, dim, size: kv / query,
@@ -50,7 +50,10 @@ KV_BYTES = Counted(
         "": lambda layers, query, kv, dim, size: dim,
         "a key is a vector of head_dim numbers, and you have counted one number.": lambda *_: 1,
         "head_dim is the length of one head's vector already; do not divide it by the heads.": (
-            lambda layers, query, kv, dim, size: dim / query
+            lambda layers, query, kv, dim, size: dim // query
+        ),
+        "head_dim is the length of one head's vector already; do not divide it by the KV heads.": (
+            lambda layers, query, kv, dim, size: dim // kv
         ),
         "a key has head_dim numbers, not its square.": lambda layers, query, kv, dim, size: dim**2,
     },
@@ -120,6 +123,10 @@ STEP_BYTES = Counted(
         "the weights are read once, however many rows use them; you read them for each row.": (
             lambda weights, size, kv, rows, context: weights * size * rows
         ),
+        "the weights are read once, for all rows, and each has bytes_per_number bytes; you have "
+        "counted the weights, for each row.": (
+            lambda weights, size, kv, rows, context: weights * rows
+        ),
         "the weights are read once in a step; you read them for each token of the context.": (
             lambda weights, size, kv, rows, context: weights * size * context
         ),
@@ -163,7 +170,7 @@ STEP_BYTES = Counted(
             lambda weights, size, kv, rows, context: rows * (context + 1) * kv
         ),
         "K and V of all `context` tokens in the cache are read; you have left one out.": (
-            lambda weights, size, kv, rows, context: rows * (context - 1) * kv
+            lambda weights, size, kv, rows, context: rows * max(0, context - 1) * kv
         ),
         "one new token reads its context once, not its square.": (
             lambda weights, size, kv, rows, context: rows * context**2 * kv

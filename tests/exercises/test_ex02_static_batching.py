@@ -135,6 +135,12 @@ MASKS = {
     "The mask is 1 for a real token, and those are on the right; yours has them on the left.": (
         lambda prompts, pad: right(prompts, 0, ones)
     ),
+    "Yours would be the position_ids: the order is input_ids, attention_mask, position_ids.": (
+        lambda prompts, pad: left(prompts, 0, places)
+    ),
+    "The mask tells where the prompt begins; yours asks which ids are 0.": (
+        lambda prompts, pad: [[int(t != 0) for t in row] for row in left(prompts, pad, list)]
+    ),
     "The mask is 1 for every real token, and yours is 0 for each whose id is 0.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [int(t != 0) for t in prompt])
     ),
@@ -290,7 +296,12 @@ LONGEST = to_the(max)
 SHARE = Counted(
     "padding_share",
     ("output_lengths", "max_batch_size"),
-    [([5, 1, 1, 5], 2), ([10, 2, 100], 2), ([7, 3, 9, 4, 8], 3), ([20, 45, 80, 120, 150, 90], 4)],
+    [
+        ([5, 1, 1, 9, 2], 2),
+        ([10, 2, 100], 2),
+        ([7, 3, 9, 4, 8], 3),
+        ([20, 45, 80, 120, 150, 90], 4),
+    ],
     lambda part: part[1](part[0]),
     {
         "": LONGEST,
@@ -326,6 +337,9 @@ SHARE = Counted(
             lambda lengths, size: [
                 (sum(batch), max(lengths) * len(batch)) for batch in batches(lengths, size)
             ]
+        ),
+        "a batch runs as long as its longest answer, not as their mean.": to_the(
+            lambda batch: sum(batch) / len(batch)
         ),
         "a batch runs as long as its longest answer, not its first.": to_the(lambda b: b[0]),
         "a batch runs as long as its longest answer, not its last.": to_the(lambda b: b[-1]),

@@ -173,8 +173,9 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         student,
         asks(("A", 4, 3, came)),
         (came + window, "A"),
-        early="A did not wait for its window.",
-        late="A waited longer than its window.",
+        early=f"A came at {came:g} s, alone; its window of {window:g} s begins then, not at 0 s. "
+        "Yours did not wait for it.",
+        late=f"A came at {came:g} s, alone, and waited longer than its window of {window:g} s.",
         window=window,
     )
 

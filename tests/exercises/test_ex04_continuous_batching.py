@@ -58,6 +58,7 @@ def updating(student, max_batch_size=3, **options):
 def test_a_prompt_is_computed_whole_in_one_row(student):
     (step,) = serve(planning(student), FIVE[:1], steps=1).trace.steps
     (row,) = step.rows
+    (both,) = serve(planning(student), FIVE[:2], steps=1).trace.steps
     if row.num_tokens != 4:
         raise Wrong(
             f"A's prompt has 4 tokens, and its row computes {row.num_tokens}: whoever joins has "
@@ -65,11 +66,12 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
             expected="A: 4",
             got=f"A: {row.num_tokens}",
         )
-    if row.num_padding_tokens:
-        raise Wrong(
-            f"A's row has {row.num_padding_tokens} tokens of padding: rows need not be equally long"
-            " here, and what is computed for nothing is lost."
-        )
+    for row in both.rows:
+        if row.num_padding_tokens:
+            raise Wrong(
+                f"{row.request_id}'s row has {row.num_padding_tokens} tokens of padding: rows need "
+                "not be equally long here, and what is computed for nothing is lost."
+            )
 
 
 @pytest.mark.task("4.1", points=0.25)
@@ -336,7 +338,8 @@ class SeenRow:
         self.prompt, self.has = sequence.num_prompt_tokens, sequence.num_tokens
         self.has_then = self.has + num_new
         self.ends = self.has_then - self.prompt >= sequence.request.max_tokens
-        self.in_blocks = 4 * len(sequence.block_table)
+        self.in_blocks, self.sequence = 4 * len(sequence.block_table), sequence
+        self.stays = False  # known once the step is over
 
 
 ROWS = {  # what one row reads, in tokens
@@ -369,7 +372,13 @@ ROWS = {  # what one row reads, in tokens
     "the prompt's tokens are read, too, not the answer's alone: row.seq_len.": (
         lambda row: row.has - row.prompt
     ),
+    "the prompt's tokens are read, too, not the answer's alone, and not yet the newest token: "
+    "row.seq_len.": lambda row: row.has_then - row.prompt,
+    "num_computed_tokens has moved on once update is done, so that what the row computed counts "
+    "twice: row.start remembers where it began.": lambda row: row.seq_len + row.num_tokens,
     "whole blocks are not read, only the row.seq_len tokens in them.": lambda row: row.in_blocks,
+    "whole blocks are not read, only the row.seq_len tokens in them; and who has left has none any "
+    "more.": lambda row: row.in_blocks * row.stays,
     "each row reads row.seq_len tokens; you have counted rows.": lambda row: 1,
 }
 WHICH = {  # how the rows of a step come together
@@ -380,14 +389,14 @@ WHICH = {  # how the rows of a step come together
     "rows that compute a prompt read as well, not those that decode alone.": (
         lambda rows, count: sum(count(row) for row in rows if row.kind == "decode")
     ),
-    "rows that compute a prompt read as well, and so does padding; you have left both out.": (
-        lambda rows, count: sum(count(row) for row in rows if row.kind == "decode" and row.start)
-    ),
     "rows that decode read as well, not those that compute a prompt alone.": (
         lambda rows, count: sum(count(row) for row in rows if row.kind == "prefill")
     ),
-    "who finishes in this step has read, too: sum over plan.rows, not over who runs afterwards.": (
+    "who finishes in this step has read, too; you have left it out.": (
         lambda rows, count: sum(count(row) for row in rows if not row.ends)
+    ),
+    "who leaves in this step has read, too: sum over plan.rows, not over who runs afterwards.": (
+        lambda rows, count: sum(count(row) for row in rows if row.stays)
     ),
     "every row reads for itself; you have counted the first one.": (
         lambda rows, count: count(rows[0])
@@ -438,6 +447,9 @@ TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
     "a number. bytes_per_token(self.model.kv_shapes, self.model.dtype) knows both.": (
         lambda shapes, size: 8 * _numbers(shapes[:1])
     ),
+    "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
+    "a number, as often as there are layers. bytes_per_token(self.model.kv_shapes, "
+    "self.model.dtype) knows both.": lambda shapes, size: 8 * _numbers(shapes[:1]) * len(shapes),
     "bytes are asked for, and yours counts numbers.": lambda shapes, size: 2 * _numbers(shapes),
     "bytes are asked for, and yours counts tokens: each has bytes_per_token bytes.": (
         lambda shapes, size: 1
@@ -515,6 +527,12 @@ def probe(student, requests, policy="Continuous", kv_shapes=ONE_LAYER, dtype="fl
         block_size=4,
         clock=mb.VirtualClock(1.0),
     )
+
+    @engine.on_step
+    def who_stays(record):
+        for row in model.steps[-1]:
+            row.stays = row.sequence in engine.scheduler.running
+
     engine.run(mb.Request([0] * p, max_tokens=n, request_id=name) for name, p, n in requests)
     return (model.steps, kv_shapes, SIZES[dtype]), got
 
@@ -537,10 +555,8 @@ def compare(student, run, got, otherwise, skip=0):
     if different:
         number = different[0]
         rows = run[0][number]
-        seen = (
-            f"its {len(rows)} rows have seq_len {', '.join(str(row.seq_len) for row in rows)}, and "
-            f"a token has {PARTS[3][''](*run)} bytes"
-        )
+        lengths = ", ".join(str(row.seq_len) for row in rows)
+        seen = f"seq_len of its rows: {lengths}; a token has {PARTS[3][''](*run)} bytes"
         raise Wrong(
             f"Step {number + 1} ({seen}): {explained(student, run, got) or otherwise}",
             expected=f"{expected[number]} bytes",

@@ -134,7 +134,7 @@ def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> N
     elif went == 2 * n:
         why = f"went up by {went}, twice as much: advance a sequence once"
     else:
-        why = f"went up by {went}: advance by the row's num_tokens, once"
+        why = f"went up by {went}: advance by the row's num_tokens, here {n}"
     raise Wrong(
         f"In step {step} {name}'s row computed {n} tokens, and num_computed_tokens {why}.",
         expected=f"{right} computed",
@@ -142,26 +142,29 @@ def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> N
     )
 
 
-def check_returned(step: int, right: list[mb.Sequence], told: object, kind: str) -> None:
+def check_returned(
+    step: int, right: list[mb.Sequence], running: list[str], told: object, kind: str
+) -> None:
     """Whether `update` returned those who finished in this step. kind: of what it returned."""
     names = sorted(s.request_id for s in right)
     if isinstance(told, list) and sorted(map(str, told)) == names:
         return
     who = ", ".join(names) or "nobody"
     if not isinstance(told, list):
-        why = (
-            f"it returned a {kind:.40}: return a list"
-            if kind != "NoneType"
-            else (
-                "it returned nothing (None): return the list of them, empty if nobody has finished"
-            )
-        )
+        what = "nothing (None)" if kind == "NoneType" else f"something of type {kind:.40}"
+        why = f"update() returned {what}: return a list of them, empty if nobody has finished"
     elif missing := [s for s in right if s.request_id not in told]:
-        why = f"{missing[0].request_id} is not among those that update() returned"
-        if missing[0].finish_reason == "length":
+        one = missing[0]
+        why = f"{one.request_id} is not among those that update() returned"
+        if one.finish_reason == "length":
             why += (
                 ". It has written max_tokens tokens: that ends an answer as its end token does; "
                 "ask sequence.is_finished"
+            )
+        elif one.request_id in running:
+            why += (
+                " and is still in self.running. It has said its end token, which ends an answer "
+                "before max_tokens; ask sequence.is_finished after it has advanced"
             )
         elif not told:
             why += ", nobody is. Note who has finished before you take them out of self.running"
@@ -173,18 +176,30 @@ def check_returned(step: int, right: list[mb.Sequence], told: object, kind: str)
     raise Wrong(f"In step {step} {who} finished, and {why}.", expected=names, got=told or kind)
 
 
-def check_blocks(name: str, sequence: mb.Sequence, table: list, runs: bool, freed: bool) -> None:
-    """That who does not run holds no block. freed: whether the desk's pool has them back."""
-    if runs or not table:
+def check_blocks(
+    name: str, sequence: mb.Sequence, there: Told, runs: bool, freed: bool, block_size: int
+) -> None:
+    """That who runs has room for what is computed, and who does not run holds no block.
+
+    freed: whether the desk's pool has those blocks back.
+    """
+    held = len(there.table)
+    if runs and held * block_size < there.num_computed and not sequence.is_finished:
+        raise Wrong(
+            f"{name} runs on with {there.num_computed} tokens computed, and its block table has "
+            f"room for {held * block_size}: their keys and values are lost. Only who has finished "
+            "gives its blocks back."
+        )
+    if runs or not held:
         return
     does = "has finished" if sequence.is_finished else "does not run"
     if freed:
         raise Wrong(
-            f"{name} {does}, and the pool has its {len(table)} blocks again, but its block table "
-            "still names them: empty it, sequence.block_table = [], or they belong to two."
+            f"{name} {does}, and the pool has its {held} blocks again, but its block table still "
+            "names them: empty it, sequence.block_table = [], or they belong to two."
         )
     raise Wrong(
-        f"{name} {does}, but still holds {len(table)} blocks: give them back with "
+        f"{name} {does}, but still holds {held} blocks: give them back with "
         "self.pool.free(sequence.block_table), and empty the table. A server that forgets this "
         "fills up and stops."
     )

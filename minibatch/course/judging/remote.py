@@ -25,6 +25,8 @@ from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
 
+MOST_EMPTY = 50  # plans without rows, one after the other
+
 
 class RemoteScheduler(mb.Scheduler):
     """The learner's class `name`, made with `options` and a max_batch_size.
@@ -48,7 +50,7 @@ class RemoteScheduler(mb.Scheduler):
         self.refused: list[str] = []
         self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
         self.planned = mb.StepPlan()  # the newest plan
-        self.num_steps = 0
+        self.num_steps = self.num_empty = 0
 
     def _ask(self, what: str, **details: object) -> dict:
         answer = self.student.ask(what, **details)
@@ -94,6 +96,9 @@ class RemoteScheduler(mb.Scheduler):
             raise Wrong(f"wake_at is {wake_at!s:.60}; it is a time in seconds, as `now` is.")
         is_time = wake_at is not None and abs(wake_at) < 1e15
         self.planned = mb.StepPlan(rows, wake_at if is_time else None)
+        self.num_empty = 0 if rows else self.num_empty + 1
+        if self.num_empty > MOST_EMPTY:
+            raise RuntimeError(f"plan gave no rows {MOST_EMPTY} times in a row, until {now:g} s")
         return self.planned
 
     def _row(self, row: object) -> mb.Row:
@@ -146,7 +151,8 @@ class RemoteScheduler(mb.Scheduler):
                 )
             if row in reached:
                 check_time(name, "newest token", now, there.time)
-        check_returned(self.num_steps, finished, answer.get("finished"), str(answer.get("got")))
+        stay, returned = names_in(answer, "running"), answer.get("finished")
+        check_returned(self.num_steps, finished, stay, returned, str(answer.get("got")))
         self._follow(answer, now)
         return finished
 
@@ -165,6 +171,8 @@ class RemoteScheduler(mb.Scheduler):
         freed = state.get("num_free") == self.pool.num_blocks - in_use
         for name, sequence in self.sequences.items():
             there = told[name]
+            if sequence.is_finished and name in waiting:
+                raise Wrong(f"{name} has finished, and waits in the queue again: it just leaves.")
             if name in waiting:  # perhaps preempted: what it had computed is gone with its blocks
                 sequence.num_computed_tokens = 0
                 if there.num_computed:
@@ -173,8 +181,6 @@ class RemoteScheduler(mb.Scheduler):
                         "tokens as computed: their keys and values are lost. Set "
                         "num_computed_tokens to 0."
                     )
-            if sequence.is_finished and name in waiting:
-                raise Wrong(f"{name} has finished, and waits in the queue again.")
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
                     f"{name} stands neither in self.waiting nor in self.running, and has not "
@@ -192,7 +198,7 @@ class RemoteScheduler(mb.Scheduler):
                 sequence.first_scheduled_time = now
                 if there.scheduled is not None:
                     check_time(name, "admission", now, there.scheduled)
-            check_blocks(name, sequence, there.table, name in running, freed)
+            check_blocks(name, sequence, there, name in running, freed, self.pool.block_size)
             sequence.block_table = there.table
         self.pool.set_holders(tables)
         free = state.get("num_free")
@@ -201,8 +207,8 @@ class RemoteScheduler(mb.Scheduler):
             of_whom = f"{lost[0]}'s table is empty, its blocks are not back. " if lost else ""
             raise Wrong(
                 f"{self.pool.num_free} blocks stand in nobody's table, but the pool counts {free} "
-                f"as free. {of_whom}What a sequence held goes back with self.pool.free, once, before "
-                "its table is emptied. A server that forgets this fills up and stops.",
+                f"as free. {of_whom}What a sequence held goes back with self.pool.free, once, "
+                "before its table is emptied. A server that forgets this fills up and stops.",
                 expected=f"{self.pool.num_free} free",
                 got=f"{free} free",
             )

@@ -104,6 +104,46 @@ def serve(
     return engine
 
 
+def serves_in_an_engine(
+    remote: mb.Scheduler, ours: mb.Scheduler, requests: list[Ask], num_blocks: int = 64
+) -> None:
+    """The learner's policy in an engine of its own, at the desk, with nobody in between."""
+    told = {
+        "policy": remote.name,
+        "borrowed": remote.borrowed,
+        "arguments": remote.options,
+        "num_blocks": num_blocks,
+        "block_size": 4,
+    }
+    asked = [[ask.name, ask.prompt, ask.answer, ask.arrival] for ask in requests]
+    try:
+        got = remote.student.unpacked(
+            remote.student.ask("records", attribute="finished", requests=asked, options=told)
+        )
+    except Raised as error:
+        error.sentence = f"In an engine of its own your policy fails: {error.sentence}"
+        raise
+    engine = mb.Engine(
+        mb.PretendModel(),
+        ours,
+        num_blocks=num_blocks,
+        block_size=4,
+        clock=mb.VirtualClock(step_time=1),
+    )
+    engine.run(
+        mb.Request([0] * prompt, max_tokens=answer, request_id=name, arrival_time=arrival)
+        for name, prompt, answer, arrival in asked
+    )
+    ends = [set(step.finished) for step in engine.trace.steps]
+    theirs = [set(names) for names in got] if isinstance(got, list) else got
+    if theirs != ends:
+        raise Wrong(
+            "In an engine of its own your policy lets requests end in other steps.",
+            expected=[sorted(names) for names in ends],
+            got=[sorted(names) for names in theirs] if isinstance(got, list) else got,
+        )
+
+
 def _names(sequences) -> str:
     return ", ".join(s.request_id for s in sequences) or "nobody"
 

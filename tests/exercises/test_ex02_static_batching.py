@@ -2,7 +2,16 @@
 
 import pytest
 from beliefs import Counted, why
-from serving import asks, asks_the_pool, drawn, plans_alike_twice, same_plan, serve, some_requests
+from serving import (
+    asks,
+    asks_the_pool,
+    drawn,
+    plans_alike_twice,
+    same_plan,
+    serve,
+    serves_in_an_engine,
+    some_requests,
+)
 
 import minibatch as mb
 from minibatch.course.judging.desk_errors import Raised
@@ -597,3 +606,4 @@ def test_any_requests_give_the_batches_they_should(student, rng):
     for requests in (FIVE, *(some_requests(rng) for _ in range(3))):
         expected, got = serve(mb.Static(3), requests), serve(mine(student), requests)
         same_plan(expected, got, "Compare it with the rule: a batch, equal rows, to the end.")
+    serves_in_an_engine(mine(student), mb.Static(3), FIVE, num_blocks=9)

@@ -2,7 +2,7 @@
 which floating point holds exactly."""
 
 import pytest
-from serving import Ask, asks, drawn, same_plan, serve
+from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
 from minibatch.course.judging.remote import RemoteScheduler
@@ -271,3 +271,4 @@ def test_any_arrivals_give_the_batches_they_should(student, rng):
             raise Wrong(
                 "The batches are right and begin at other times.", expected=starts[0], got=starts[1]
             )
+    serves_in_an_engine(windowed(student), mb.Dynamic(3, 2.0), requests)

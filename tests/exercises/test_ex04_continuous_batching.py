@@ -9,6 +9,7 @@ from serving import (
     plans_alike_twice,
     same_plan,
     serve,
+    serves_in_an_engine,
     some_requests,
 )
 
@@ -256,6 +257,7 @@ def test_any_requests_take_exactly_the_steps_they_need(student, rng):
         expected = serve(Reserving(3), requests)
         got = serve(planning(student), requests)
         same_plan(expected, got, "Compare it with the rule: everyone who runs, then the queue.")
+    serves_in_an_engine(planning(student), Reserving(3), FIVE)
     in_a_small_pool(student, 3, FIVE, 13)
     in_a_small_pool(student, 3, some_requests(rng), 10)
 
@@ -511,9 +513,10 @@ def probe(student, requests, policy="Continuous", kv_shapes=ONE_LAYER, dtype="fl
         "kv_shapes": kv_shapes,
         "dtype": dtype,
     }
+    asked = [[*request, 0.0] for request in requests]
     try:
         got = student.unpacked(
-            student.ask("records", attribute="kv_bytes_read", requests=requests, options=options)
+            student.ask("records", attribute="kv_bytes_read", requests=asked, options=options)
         )
     except Raised as error:
         if "has no attribute 'kv_bytes_read'" in error.sentence:

@@ -40,17 +40,22 @@ class PolicyDesk:
         for method in refused:
             setattr(mb.Scheduler, method, refuse)
 
+        self.scheduler, self.sequences = self._class(name, borrowed)(**options), {}
+        self.clock = mb.VirtualClock()  # moved by sleeping only
+        self.pool = mb.BlockPool(num_blocks, block_size)
+        self.scheduler.bind(self.pool, self.clock)
+        return self._state()
+
+    def _class(self, name: str, borrowed: dict) -> Any:
+        import minibatch as mb
+
         cls = self.find(name)
         if borrowed:
             methods = {
                 method: getattr(getattr(mb, owner), method) for method, owner in borrowed.items()
             }
             cls = type(name, (cls,), methods)
-        self.scheduler, self.sequences = cls(**options), {}
-        self.clock = mb.VirtualClock()  # moved by sleeping only
-        self.pool = mb.BlockPool(num_blocks, block_size)
-        self.scheduler.bind(self.pool, self.clock)
-        return self._state()
+        return cls
 
     def add(self, sequence: dict) -> dict:
         import minibatch as mb
@@ -125,16 +130,20 @@ class PolicyDesk:
     def records(self, attribute: str, requests: list, options: dict) -> object:
         """Run this minibatch's engine; one attribute of every step's record.
 
-        options: the policy's name, its arguments, the pool's size, the pretend model's shape.
+        options: the policy's name, its arguments, the pool's size; for a policy of the learner's
+        the methods `borrowed`, for one of minibatch's the pretend model's shape.
         """
-        import torch
-
         import minibatch as mb
 
-        model = mb.PretendModel()
-        model.kv_shapes = tuple(map(tuple, options["kv_shapes"]))
-        model.dtype = getattr(torch, options["dtype"])
-        policy = getattr(mb, options["policy"])(**options["arguments"])
+        model, name = mb.PretendModel(), options["policy"]
+        if "borrowed" in options:
+            policy = self._class(name, options["borrowed"])(**options["arguments"])
+        else:
+            import torch
+
+            model.kv_shapes = tuple(map(tuple, options["kv_shapes"]))
+            model.dtype = getattr(torch, options["dtype"])
+            policy = getattr(mb, name)(**options["arguments"])
         engine = mb.Engine(
             model,
             policy,
@@ -144,9 +153,10 @@ class PolicyDesk:
             clock=mb.VirtualClock(step_time=1),
         )
         engine.run(
-            mb.Request([0] * length, max_tokens=most, request_id=name)
-            for name, length, most in requests
+            mb.Request([0] * length, max_tokens=most, request_id=name, arrival_time=arrival)
+            for name, length, most, arrival in requests
         )
+        engine.check_invariants()
         return pack([getattr(step, attribute) for step in engine.trace.steps])
 
     def _state(self) -> dict:

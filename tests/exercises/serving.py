@@ -170,6 +170,16 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
                 f"{name} has finished, and its row is empty, without padding. In a static batch it "
                 "goes on as padding, as many tokens as the other rows have; elsewhere it has left."
             )
+        if row.num_padding_tokens < 0:
+            return (
+                f"{name}'s row has {row.num_padding_tokens} tokens of padding: rows are padded to "
+                "the longest of them, so none has less than 0."
+            )
+        if n == 0 and not row.start:
+            return (
+                f"{name} has computed nothing yet, and its row is padding only: mb.Row(s, n, "
+                f"padding), first what it computes, {left} tokens, then the padding."
+            )
         if n == 0 and not row.num_padding_tokens:
             return f"{name} has a row of 0 tokens; it has {left} to compute, num_uncomputed_tokens."
         if n > left:
@@ -298,7 +308,7 @@ def asks_the_pool(student_policy, num_slots: int) -> None:
         )
     elif dry[0] == 0:
         why = (
-            "Ask self.can_grow(self.waiting[0], n) before self.admit(now, n), both for n = "
+            "Ask self.can_grow(self.waiting[0], n) before each self.admit(now, n), both for n = "
             "max_num_tokens, and let it wait if the answer is no."
         )
     else:

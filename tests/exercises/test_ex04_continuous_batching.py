@@ -67,7 +67,19 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
             expected="A: 4",
             got=f"A: {row.num_tokens}",
         )
-    for row in both.rows:
+    no_padding(both)
+    computed = {row.request_id: row.num_tokens for row in both.rows}
+    if computed.get("B") not in (7, None):
+        raise Wrong(
+            f"B's prompt has 7 tokens, and its row computes {computed['B']}: a prompt is computed "
+            "whole, in one step.",
+            expected="B: 7",
+            got=f"B: {computed['B']}",
+        )
+
+
+def no_padding(step):
+    for row in step.rows:
         if row.num_padding_tokens:
             raise Wrong(
                 f"{row.request_id}'s row has {row.num_padding_tokens} tokens of padding: rows need "
@@ -125,6 +137,7 @@ def test_whoever_runs_gets_a_row_in_every_step(student):
     engine = serve(planning(student), FIVE)
     running: set[str] = set()
     for number, step in enumerate(engine.trace.steps, 1):
+        no_padding(step)
         running |= set(step.admitted)
         planned = {row.request_id for row in step.rows}
         if running - planned:

@@ -25,7 +25,7 @@ from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
 
-MOST_EMPTY = 50  # plans without rows, one after the other
+MOST_EMPTY = 2000  # plans without rows, one after the other
 
 
 class RemoteScheduler(mb.Scheduler):

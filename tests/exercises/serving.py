@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import minibatch as mb
 from minibatch.course.judging.books import Pool
+from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.drawing import Drawing, difference
 from minibatch.course.judging.verdict import Wrong
 
-WORD, END = 5, 1
+END = 1
+WORDS = (5, 3, 7, 4, 6, 2)  # and 0, in second place, which is a token like any other
 MOST_STEPS = 400
 MAX_TOKENS = 20  # what every request allows; the real lengths are the model's secret
 
@@ -44,8 +47,11 @@ class SecretLengths(mb.PretendModel):
         return [[self.next_token(row.sequence)] if row.reaches_end else [] for row in plan.rows]
 
     def next_token(self, sequence: mb.Sequence) -> int:
-        last = sequence.num_output_tokens + 1 >= self.lengths[sequence.request_id]
-        return END if last else WORD
+        number = sequence.num_output_tokens
+        last = number + 1 >= self.lengths[sequence.request_id]
+        if last or number == 1:
+            return END if last else 0
+        return WORDS[(number + ord(sequence.request_id[0]) - ord("A")) % len(WORDS)]
 
 
 def serve(
@@ -57,10 +63,12 @@ def serve(
     max_tokens: int = MAX_TOKENS,
     steps: int | None = None,
     model: object | None = None,
+    exactly: bool = False,
 ) -> mb.Engine:
     """Run a policy, the learner's or one of ours; each step takes one second.
 
-    steps: no more than so many; None is to the end. model: one that really computes.
+    steps: no more than so many; None is to the end. model: one that really computes. exactly: no
+    sequence may hold more blocks than it can ever need.
     What the engine refuses (a plan that would be computed wrongly) is the learner's to hear.
     """
     engine = mb.Engine(
@@ -71,7 +79,7 @@ def serve(
         trace=mb.Trace(names=True),
     )
     for ask in requests:
-        prompt = ask.prompt if isinstance(ask.prompt, list) else [WORD] * ask.prompt
+        prompt = ask.prompt if isinstance(ask.prompt, list) else [WORDS[0]] * ask.prompt
         request = mb.Request(
             prompt,
             max_tokens=max_tokens if model is None else ask.answer,
@@ -80,23 +88,236 @@ def serve(
             ignore_eos=model is not None,
         )
         engine.add(request)
+    if exactly:
+        engine.on_step(_fits_exactly(scheduler))
     while engine.has_work and len(engine.trace.steps) != steps:
         number = len(engine.trace.steps) + 1
         if number > MOST_STEPS:
-            running = ", ".join(s.request_id for s in scheduler.running) or "nobody"
-            raise Wrong(f"After {MOST_STEPS} steps there is still no end; {running} runs.")
+            raise Wrong(
+                f"After {MOST_STEPS} steps there is still no end; {_names(scheduler.running)} runs."
+            )
         try:
             engine.step()
         except (ValueError, RuntimeError) as error:
-            if "gave no rows" in str(error) and scheduler.running:
-                running = ", ".join(s.request_id for s in scheduler.running)
-                raise Wrong(
-                    f"In step {number} the plan has no rows, though {running} runs: everyone in "
-                    "self.running has a row, and who has just joined too."
-                ) from None
-            said = str(error).replace("RemoteScheduler.plan", "your plan")
-            raise Wrong(f"In step {number}: {said}.") from None
+            said = why_refused(scheduler, error, engine.clock.now())
+            raise Wrong(f"In step {number}: {said}") from None
     return engine
+
+
+def serves_in_an_engine(
+    remote: mb.Scheduler, ours: mb.Scheduler, requests: list[Ask], num_blocks: int = 64
+) -> None:
+    """The learner's policy in an engine of its own, at the desk, with nobody in between."""
+    told = {
+        "policy": remote.name,
+        "borrowed": remote.borrowed,
+        "arguments": remote.options,
+        "num_blocks": num_blocks,
+        "block_size": 4,
+    }
+    asked = [[ask.name, ask.prompt, ask.answer, ask.arrival] for ask in requests]
+    try:
+        got = remote.student.unpacked(
+            remote.student.ask("records", attribute="finished", requests=asked, options=told)
+        )
+    except Raised as error:
+        error.sentence = f"In an engine of its own your policy fails: {error.sentence}"
+        raise
+    engine = mb.Engine(
+        mb.PretendModel(),
+        ours,
+        num_blocks=num_blocks,
+        block_size=4,
+        clock=mb.VirtualClock(step_time=1),
+    )
+    engine.run(
+        mb.Request([0] * prompt, max_tokens=answer, request_id=name, arrival_time=arrival)
+        for name, prompt, answer, arrival in asked
+    )
+    ends = [set(step.finished) for step in engine.trace.steps]
+    theirs = [set(names) for names in got] if isinstance(got, list) else got
+    if theirs != ends:
+        raise Wrong(
+            "In an engine of its own your policy lets requests end in other steps.",
+            expected=[sorted(names) for names in ends],
+            got=[sorted(names) for names in theirs] if isinstance(got, list) else got,
+        )
+
+
+def _names(sequences) -> str:
+    return ", ".join(s.request_id for s in sequences) or "nobody"
+
+
+def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
+    """What the engine refuses, as the first row, or the lack of any, that is the reason for it."""
+    plan = getattr(scheduler, "planned", mb.StepPlan())
+    if "gave no rows" in str(error):
+        return _no_rows(scheduler, plan, now)
+    seen: set[str] = set()
+    for row in plan.rows:
+        sequence, name, n = row.sequence, row.sequence.request_id, row.num_tokens
+        left, has = sequence.num_uncomputed_tokens, len(sequence.block_table)
+        if name in seen:
+            return (
+                f"{name} has two rows in one plan. Who has just been admitted stands in "
+                "self.running already."
+            )
+        seen.add(name)
+        if sequence.is_finished and n:
+            return f"{name} has finished, and its row computes {n} more tokens; it has none left."
+        if sequence.is_finished and not row.num_padding_tokens:
+            return (
+                f"{name} has finished, and its row is empty, without padding. In a static batch it "
+                "goes on as padding, as many tokens as the other rows have; elsewhere it has left."
+            )
+        if row.num_padding_tokens < 0:
+            return (
+                f"{name}'s row has {row.num_padding_tokens} tokens of padding: rows are padded to "
+                "the longest of them, so none has less than 0."
+            )
+        if n == 0 and not row.start:
+            return (
+                f"{name} has computed nothing yet, and its row is padding only: mb.Row(s, n, "
+                f"padding), first what it computes, {left} tokens, then the padding."
+            )
+        if n == 0 and not row.num_padding_tokens:
+            return f"{name} has a row of 0 tokens; it has {left} to compute, num_uncomputed_tokens."
+        if n > left:
+            what = {
+                sequence.num_prompt_tokens: "its whole prompt, ",
+                sequence.num_tokens: "all its tokens, ",
+                sequence.max_num_tokens: "its longest answer, too, ",
+            }.get(n, "")
+            return (
+                f"{name}'s row computes {n} tokens, {what}and only {left} are not computed yet: "
+                "num_uncomputed_tokens says how many. (What a row has beyond that can only be "
+                "padding.)"
+            )
+        size = scheduler.pool.block_size
+        if sequence.num_new_blocks(n, size):
+            most = sequence.max_num_tokens
+            return (
+                f"{name} computes up to its token {row.seq_len}, and holds {has} blocks of {size}: "
+                f"too few. Whoever joins gets blocks for all that it may ever have to keep, here "
+                f"{most} tokens, {-(-most // size)} blocks: self.admit(now, "
+                "sequence.max_num_tokens)."
+            )
+    return str(error).replace("RemoteScheduler.plan", "your plan") + "."
+
+
+def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
+    """Why nothing happens any more, though somebody is there."""
+    if scheduler.running:
+        return (
+            f"the plan has no rows, though {_names(scheduler.running)} runs: everyone in "
+            "self.running has a row in every step, and who has just joined too."
+        )
+    waiting = _names(scheduler.waiting)
+    window = getattr(scheduler, "options", {}).get("max_wait")
+    if window is None:
+        return (
+            f"the plan has no rows, though {waiting} waits and nobody runs: whoever fits joins, "
+            "also if not all slots are filled, for nobody else may come."
+        )
+    oldest = scheduler.waiting[0]
+    name, ends = oldest.request_id, oldest.arrival_time + window
+    told = f"at {now:g} s {waiting} waits, nobody runs, and the plan has no rows"
+    came = f"{name} came at {oldest.arrival_time:g} s, and its window of {window:g} s ends at "
+    if plan.wake_at is None:
+        return f"{told}, and no wake_at, which says when to ask again: {came}{ends:g} s."
+    if now >= ends and abs(plan.wake_at - now - window) < 1e-6:
+        return (
+            f"{told}, with wake_at={plan.wake_at:g}, a whole window from now. {came}{ends:g} s: it "
+            "begins with arrival_time, not anew whenever your plan is asked."
+        )
+    if now >= ends and now - oldest.arrival_time < window:
+        return (
+            f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, now. But now - arrival_time "
+            "comes out a rounding error below max_wait: compare now with arrival_time + max_wait, "
+            "which is the very number that wake_at has."
+        )
+    if now >= ends:
+        return (
+            f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, so its time is up, and yet "
+            "it is made to wait: as soon as now is arrival_time + max_wait, not only after it "
+            "(<, not <=), the batch starts."
+        )
+    if plan.wake_at == window:
+        return (
+            f"{told}, with wake_at={plan.wake_at:g}, the length of the window. wake_at is a time on"
+            f" the clock, as `now` is: {came}{ends:g} s."
+        )
+    if abs(plan.wake_at - (ends - now)) < 1e-6:
+        return (
+            f"{told}, with wake_at={plan.wake_at:g}, which is how long there is to wait. It is a "
+            f"time on the clock, as `now` is: {came}{ends:g} s."
+        )
+    return f"{told}, with wake_at={plan.wake_at:g}, which is over. {came}{ends:g} s."
+
+
+def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
+    """Wrong, after a step, if a table has more blocks than its sequence can ever need."""
+    size, before = scheduler.pool.block_size, {}
+
+    def look(record: object) -> None:
+        for sequence in scheduler.running:
+            name, has = sequence.request_id, len(sequence.block_table)
+            most = -(-sequence.max_num_tokens // size)
+            if has > most and before.get(name, has) < has:
+                raise Wrong(
+                    f"{name} joined with {before[name]} blocks, now has {has}, and can need {most} "
+                    "at most: self.grow(s, n) gives blocks for n tokens more than are computed. "
+                    "Who has all its blocks from the start need not grow."
+                )
+            if has > most:
+                raise Wrong(
+                    f"{name} holds {has} blocks of {size}; its prompt and its longest answer are "
+                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks: take blocks "
+                    "for these, and for no more.",
+                    expected=f"{most} blocks",
+                    got=f"{has} blocks",
+                )
+            before[name] = has
+
+    return look
+
+
+def asks_the_pool(student_policy, num_slots: int) -> None:
+    """A and B take 8 blocks of 4, and C would take 4; 0, 1, 2 or 3 are left: C has to wait.
+
+    student_policy: makes a new one. In which of these pools it runs dry says what was asked.
+    """
+    requests, dry = asks(("A", 4, 12), ("B", 4, 12), ("C", 4, 12)), []
+    for left in range(4):
+        try:
+            serve(student_policy(num_slots), requests, num_blocks=8 + left, max_tokens=12, steps=1)
+        except Raised as error:
+            if not error.sentence.startswith("MemoryError"):
+                raise
+            dry.append(left)
+    if not dry:
+        return
+    seen = (
+        "The pool ran dry (MemoryError): A and B hold 4 blocks of 4 each, C's prompt of 4 tokens "
+        f"and its longest answer are 15 tokens, 4 blocks, and {dry[0]} were left. "
+    )
+    if dry == [3]:
+        why = (
+            "With 2 left C was made to wait: you have rounded down, and 15 tokens do not fit into "
+            "3 blocks. self.can_grow(sequence, num_tokens) rounds up."
+        )
+    elif dry[0] == 0:
+        why = (
+            "Ask self.can_grow(self.waiting[0], n) before each self.admit(now, n), both for n = "
+            "max_num_tokens, and let it wait if the answer is no."
+        )
+    else:
+        why = (
+            f"With {dry[0] - 1} left C was made to wait, so you have asked for fewer blocks than "
+            "you then took. Ask self.can_grow and self.admit for the same number, max_num_tokens: "
+            "too few for just as many means that it waits."
+        )
+    raise Wrong(seen + why)
 
 
 def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:
@@ -140,7 +361,7 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
     scheduler.bind(Pool(64, 4), mb.VirtualClock(1.0))
     for ask in requests:
-        ids = [WORD] * ask.prompt
+        ids = [WORDS[0]] * ask.prompt
         request = mb.Request(ids, max_tokens=MAX_TOKENS)
         scheduler.add(mb.Sequence(request, ask.name, list(ids), len(ids)))
     first, second = (

@@ -6,31 +6,49 @@ The judge's own work is in no desk's time limit, so it is bounded here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
 from minibatch.course.judging.values import Array, pack, unpack
 
+NO_END = "is there a loop that never ends? this is"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One forward pass: what went in, and what could be read off its logits.
+
+    num_cached: tokens in the cache that went in with it; None if there was no cache. positions,
+    mask: as given, or None. first, last: the most likely token after the first and the last place;
+    lowest: the least likely one after the last.
+    """
+
+    token_ids: list[int]
+    num_cached: int | None
+    positions: list[int] | None
+    mask: list[int] | None
+    first: int
+    last: int
+    lowest: int
+
 
 class StandIn:
     """A transformers model to hand to `student.call`, for one sequence at a time.
 
-    fed: the token ids that went in, a list for each pass. max_passes: then it answers no more, so
-    that a loop without an end has one.
+    max_passes: then it answers no more, so that a loop without an end has one.
     """
 
     def __init__(self, hf: PreTrainedModel, max_passes: int) -> None:
         self.hf, self.max_passes = hf, max_passes
-        self.fed: list[list[int]] = []
+        self.passes: list[Pass] = []
         self._caches: list[DynamicCache] = []
 
     def __call__(self, question: dict) -> dict:
         """The answer to a question of `desk._StandIn`."""
-        if len(self.fed) >= self.max_passes:
-            raise ValueError(
-                f"this is pass {len(self.fed) + 1}, more than any answer needs here: is there a "
-                "loop that never ends?"
-            )
+        if len(self.passes) >= self.max_passes:
+            raise ValueError(f"{NO_END} pass {len(self.passes) + 1}, more than any answer needs")
         keeps, most = question["use_cache"] is not False, self.hf.config.max_position_embeddings
         cache = self._cache(question["cache"], keeps)
         past = 0 if cache is None else cache.get_seq_length()
@@ -41,7 +59,6 @@ class StandIn:
         logits_to_keep = question["logits_to_keep"]
         if type(logits_to_keep) is not int or logits_to_keep < 0:
             raise ValueError("logits_to_keep must be a whole number; 0 keeps all")
-        self.fed.append(input_ids[0].tolist())
         with torch.inference_mode():
             out = self.hf(
                 input_ids,
@@ -51,6 +68,18 @@ class StandIn:
                 use_cache=cache is not None,
                 logits_to_keep=logits_to_keep,
             )
+        best, given = out.logits[0].argmax(-1), question["cache"] is not None
+        self.passes.append(
+            Pass(
+                input_ids[0].tolist(),
+                past if given else None,
+                None if positions is None else positions[0].tolist(),
+                None if mask is None else mask[0].tolist(),
+                int(best[0]),
+                int(best[-1]),
+                int(out.logits[0, -1].argmin()),
+            )
+        )
         return {
             "logits": pack(out.logits),
             "cache": self._caches.index(cache) if keeps else None,

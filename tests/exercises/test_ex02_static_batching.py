@@ -1,18 +1,29 @@
 """Judges exercises 2.1 to 2.3: tensors by a model that reads them, the policy by what it does."""
 
 import pytest
-from serving import asks, drawn, plans_alike_twice, same_plan, serve, some_requests
+from beliefs import Counted, why
+from serving import (
+    asks,
+    asks_the_pool,
+    drawn,
+    plans_alike_twice,
+    same_plan,
+    serve,
+    serves_in_an_engine,
+    some_requests,
+)
 
 import minibatch as mb
 from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.remote import RemoteScheduler
-from minibatch.course.judging.values import Array
+from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {
     "2.3": {"minibatch.schedulers.static": "Static", "minibatch.schedulers.dynamic": "Dynamic"}
 }
 PROMPTS = [[5, 6, 7, 8], [9, 10], [11]]
+TWINS = [[9, 10], [5, 6, 7], [9, 10]]
 
 
 # 2.1 ---------------------------------------------------------------------------------------------
@@ -22,65 +33,231 @@ def padded(student, prompts, pad_token_id=0):
     """Three nested lists, once they are known to be int64 tensors of the right shape."""
     got = student.call("pad_batch", prompts, pad_token_id)
     if not isinstance(got, tuple | list) or len(got) != 3:
-        raise Wrong("Return three tensors: input_ids, attention_mask, position_ids.", got=got)
+        kind = "nothing (None)" if got is None else f"a {type(got).__name__}"
+        kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
+        raise Wrong(
+            f"Return three tensors, input_ids, attention_mask, position_ids; you return {kind}.",
+            got=got,
+        )
     shape = (len(prompts), max(map(len, prompts)))
     for name, array in zip(("input_ids", "attention_mask", "position_ids"), got, strict=True):
-        if not isinstance(array, Array) or array.dtype != "int64" or array.shape != shape:
-            seen = f"{array.dtype} {list(array.shape)}" if isinstance(array, Array) else array
+        is_tensor = isinstance(array, Array)
+        if not is_tensor or array.dtype != "int64" or tuple(array.shape) != shape:
             raise Wrong(
                 f"{name} must be an int64 tensor of shape {list(shape)}: as many rows as prompts, "
-                "as many places as the longest has tokens.",
+                f"as many places as the longest has tokens. {shape_seen(array, prompts, shape)}",
                 expected=f"int64 {list(shape)}",
-                got=seen,
+                got=f"{array.dtype} {list(array.shape)}" if is_tensor else array,
             )
     return [array.values for array in got]
+
+
+def shape_seen(array, prompts, shape):
+    if not isinstance(array, Array):
+        return f"Yours is a {type(array).__name__}; torch.tensor makes a tensor of nested lists."
+    if array.dtype.startswith("numpy"):
+        return "Yours is an array of numpy's, which no model takes; torch.tensor(...) it."
+    if tuple(array.shape) == shape:
+        return f"Yours holds {array.dtype}: dtype=torch.int64, or whole numbers in torch.tensor."
+    if tuple(array.shape) == shape[::-1]:
+        return "Yours lies on its side: a row is a prompt."
+    if len(array.shape) != 2:
+        return f"Yours has {len(array.shape)} dimensions."
+    rows, places = array.shape
+    if rows < shape[0] and rows == len({tuple(prompt) for prompt in prompts}):
+        return "Two prompts are equal, and yours has one row for both: each needs its own."
+    if rows != shape[0]:
+        return f"Yours has {rows} rows."
+    if places == min(map(len, prompts)):
+        return "Yours is as wide as the shortest prompt: the others would lose tokens."
+    return f"Yours has {places} places: the longest of these prompts has {shape[1]} tokens."
+
+
+def left(prompts, pad, real):
+    """Rows of `real(prompt)`, with `pad` to their left."""
+    width = max(map(len, prompts))
+    return [[pad] * (width - len(prompt)) + real(prompt) for prompt in prompts]
+
+
+def right(prompts, pad, real):
+    width = max(map(len, prompts))
+    return [real(prompt) + [pad] * (width - len(prompt)) for prompt in prompts]
+
+
+def only_first(rows, prompts, empty):
+    """The rows that a loop fills which asks prompts.index(prompt) for the row's number."""
+    return [
+        row if i == prompts.index(prompts[i]) else [empty] * len(row) for i, row in enumerate(rows)
+    ]
+
+
+def ones(prompt):
+    return [1] * len(prompt)
+
+
+def places(prompt):
+    return list(range(len(prompt)))
+
+
+IDS = {
+    "": lambda prompts, pad: left(prompts, pad, list),
+    "The next token is read off the last place of each row, so a real token must stand there: the "
+    "padding goes to the left, and yours is on the right.": (
+        lambda prompts, pad: right(prompts, pad, list)
+    ),
+    "The padding goes to the left, where yours is, and is pad_token_id; yours is 0.": (
+        lambda prompts, pad: left(prompts, 0, list)
+    ),
+    "The padding goes to the left, and is pad_token_id; yours is on the right, and 0.": (
+        lambda prompts, pad: right(prompts, 0, list)
+    ),
+    "The prompts' tokens keep their order; yours run backwards.": (
+        lambda prompts, pad: left(prompts, pad, lambda prompt: prompt[::-1])
+    ),
+    "The rows keep the order of the prompts; yours are sorted by length.": (
+        lambda prompts, pad: sorted(left(prompts, pad, list), key=lambda row: row.count(pad))
+    ),
+    "The rows keep the order of the prompts; yours are sorted by length, longest last.": (
+        lambda prompts, pad: sorted(left(prompts, pad, list), key=lambda row: -row.count(pad))
+    ),
+    "Two of these prompts are equal, and the second one's row stays empty: prompts.index finds the "
+    "first of equals. Number the rows with enumerate.": (
+        lambda prompts, pad: only_first(left(prompts, pad, list), prompts, pad)
+    ),
+    "Two of these prompts are equal, and the second one's row stays 0: prompts.index finds the "
+    "first of equals. Number the rows with enumerate.": (
+        lambda prompts, pad: only_first(left(prompts, pad, list), prompts, 0)
+    ),
+}
+MASKS = {
+    "": lambda prompts, pad: left(prompts, 0, ones),
+    "The mask is 1 for a real token and 0 for padding; yours is the other way round.": (
+        lambda prompts, pad: left(prompts, 1, lambda prompt: [0] * len(prompt))
+    ),
+    "A real token may have the same id as the padding, and yours takes it for padding: what counts "
+    "is where the prompt begins.": (
+        lambda prompts, pad: left(prompts, 0, lambda prompt: [int(t != pad) for t in prompt])
+    ),
+    "The mask hides padding, 0, and yours is 1 everywhere.": (
+        lambda prompts, pad: left(prompts, 1, ones)
+    ),
+    "The mask is 1 for a real token, and those are on the right; yours has them on the left.": (
+        lambda prompts, pad: right(prompts, 0, ones)
+    ),
+    "Yours would be the position_ids: the order is input_ids, attention_mask, position_ids.": (
+        lambda prompts, pad: left(prompts, 0, places)
+    ),
+    "The mask tells where the prompt begins; yours asks which ids are 0.": (
+        lambda prompts, pad: [[int(t != 0) for t in row] for row in left(prompts, pad, list)]
+    ),
+    "The mask is 1 for every real token, and yours is 0 for each whose id is 0.": (
+        lambda prompts, pad: left(prompts, 0, lambda prompt: [int(t != 0) for t in prompt])
+    ),
+    "The mask is 1 for every real token of every prompt, also of one that came before: "
+    "prompts.index finds the first of equals. Number the rows with enumerate.": (
+        lambda prompts, pad: only_first(left(prompts, 0, ones), prompts, 0)
+    ),
+}
+POSITIONS = {
+    "": lambda prompts, pad: left(prompts, 0, places),
+    "Every prompt begins at position 0, wherever its row begins: positions count real tokens only, "
+    "and yours count places of the row.": (
+        lambda prompts, pad: [list(range(max(map(len, prompts)))) for _ in prompts]
+    ),
+    "The real tokens' positions are right; for padding they are 0, and yours go on downwards.": (
+        lambda prompts, pad: [
+            list(range(len(prompt) - max(map(len, prompts)), len(prompt))) for prompt in prompts
+        ]
+    ),
+    "The real tokens' positions are right; they are 0 for padding, and yours are 1 there.": (
+        lambda prompts, pad: left(prompts, 1, places)
+    ),
+    "The real tokens' positions are right; they are 0 for padding, and yours are -1 there.": (
+        lambda prompts, pad: left(prompts, -1, places)
+    ),
+    "The first token's position is 0, and you count from 1.": (
+        lambda prompts, pad: left(prompts, 0, lambda prompt: [n + 1 for n in places(prompt)])
+    ),
+    "The first token's position is 0, and you count from 1 (for padding, too, it is 0).": (
+        lambda prompts, pad: left(prompts, 1, lambda prompt: [n + 1 for n in places(prompt)])
+    ),
+    "The first token's position is 0, and you count from 1, over the whole row.": (
+        lambda prompts, pad: [list(range(1, max(map(len, prompts)) + 1)) for _ in prompts]
+    ),
+    "Positions are 0 for padding, which is on the left; yours has it on the right.": (
+        lambda prompts, pad: right(prompts, 0, places)
+    ),
+    "A real token keeps its place in the row in yours; it is to be its place in its own prompt, "
+    "from 0.": lambda prompts, pad: [
+        [n if n >= max(map(len, prompts)) - len(prompt) else 0 for n in range(len(row))]
+        for prompt, row in zip(prompts, left(prompts, 0, places), strict=True)
+    ],
+    "Positions count up from the first token of the prompt, and yours count down.": (
+        lambda prompts, pad: left(prompts, 0, lambda prompt: places(prompt)[::-1])
+    ),
+    "Yours are all 0: each real token has its place in its own prompt, 0, 1, 2, …": (
+        lambda prompts, pad: [[0] * max(map(len, prompts)) for _ in prompts]
+    ),
+    "A real token counts also where its id is that of the padding; yours does not count it.": (
+        lambda prompts, pad: left(
+            prompts,
+            0,
+            lambda prompt: [
+                max(0, sum(t != pad for t in prompt[: n + 1]) - 1) for n in places(prompt)
+            ],
+        )
+    ),
+    "Every prompt has positions, also one that came before: prompts.index finds the first of "
+    "equals. Number the rows with enumerate.": (
+        lambda prompts, pad: only_first(left(prompts, 0, places), prompts, 0)
+    ),
+}
+
+
+def rectangle(student, index, forms, cases, otherwise):
+    """One of the three tensors, in all cases; if one is wrong, the belief that fits them all."""
+    seen = [(case, padded(student, *case)[index]) for case in cases]
+    for case, got in seen:
+        if got != forms[""](*case):
+            said = why(seen, lambda part: part[0], forms) or otherwise
+            shown = f"pad_batch({case[0]}, pad_token_id={case[1]})"
+            raise Wrong(f"{said} ({shown})", expected=forms[""](*case), got=got)
 
 
 @pytest.mark.task("2.1", points=0.5)
 def test_it_is_a_rectangle_of_whole_numbers(student):
     padded(student, PROMPTS)
+    padded(student, TWINS)
 
 
 @pytest.mark.task("2.1", points=1)
 def test_the_padding_is_on_the_left(student):
-    ids, _, _ = padded(student, PROMPTS, 3)
-    expected = [[5, 6, 7, 8], [3, 3, 9, 10], [3, 3, 3, 11]]
-    if ids != expected:
-        raise Wrong(
-            "The next token is read off the last place of each row, so a real token must stand "
-            "there: the padding goes to the left, and is pad_token_id.",
-            expected=expected,
-            got=ids,
-        )
+    said = "The padding goes to the left, and is pad_token_id; then comes the prompt as it is."
+    cases = [(PROMPTS, 3), (TWINS, 2), ([[7], [5, 6], [4, 3, 2]], 1)]
+    rectangle(student, 0, IDS, cases, said)
 
 
 @pytest.mark.task("2.1", points=1)
 def test_the_mask_tells_real_tokens_from_padding(student):
-    _, mask, _ = padded(student, [*PROMPTS, [4, 0, 4]], 0)
-    expected = [[1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]]
-    if mask != expected:
-        raise Wrong(
-            "The mask is 1 for a real token and 0 for padding. A real token may have the same id "
-            "as the padding: what counts is where the prompt begins.",
-            expected=expected,
-            got=mask,
-        )
+    said = (
+        "The mask is 1 for a real token and 0 for padding: as many zeros as the row has padding, "
+        "then ones."
+    )
+    cases = [([*PROMPTS, [4, 0, 4]], 0), ([*PROMPTS, [0, 3, 3]], 3), (TWINS, 2)]
+    rectangle(student, 1, MASKS, cases, said)
 
 
 @pytest.mark.task("2.1", points=1)
 def test_positions_count_real_tokens_from_zero(student):
-    _, _, positions = padded(student, PROMPTS)
-    expected = [[0, 1, 2, 3], [0, 0, 0, 1], [0, 0, 0, 0]]
-    if positions != expected:
-        raise Wrong(
-            "Every prompt begins at position 0, wherever its row begins: positions count real "
-            "tokens only, and are 0 for padding.",
-            expected=expected,
-            got=positions,
-        )
+    said = (
+        "Every prompt begins at position 0, wherever its row begins: positions count real tokens "
+        "only, and are 0 for padding."
+    )
+    cases = [(PROMPTS, 0), ([*PROMPTS, [0, 4, 0]], 0), (TWINS, 2)]
+    rectangle(student, 2, POSITIONS, cases, said)
 
 
-@pytest.mark.task("2.1", points=0.5)
+@pytest.mark.task("2.1", points=0.25)
 def test_a_model_says_of_each_what_it_says_of_it_alone(student, rng):
     import torch
     from tiny_model import tiny_model
@@ -103,53 +280,185 @@ def test_a_model_says_of_each_what_it_says_of_it_alone(student, rng):
                 )
 
 
+@pytest.mark.task("2.1", points=0.25)
+def test_the_caller_keeps_its_prompts(student):
+    """Lists that refuse to be changed, and prompts of the same length."""
+    padded(student, Lent(map(Lent, PROMPTS)))
+    padded(student, Lent(map(Lent, ([1, 2], [3, 4]))))
+
+
 # 2.2 ---------------------------------------------------------------------------------------------
 
 
-def share(student, lengths, size, sentence):
-    batches = [lengths[i : i + size] for i in range(0, len(lengths), size)]
-    expected = 1 - sum(lengths) / sum(max(batch) * len(batch) for batch in batches)
-    got = student.call("padding_share", lengths, size)
-    if isinstance(got, bool) or not isinstance(got, int | float) or abs(got - expected) > 1e-9:
-        shares = [1 - sum(batch) / (max(batch) * len(batch)) for batch in batches]
-        if isinstance(got, float) and abs(got - sum(shares) / len(shares)) < 1e-9:
-            sentence = (
-                "a mean of the batches' shares gives a short batch as much weight as a long one: "
-                "divide all padding by all slot-steps, once, at the end."
-            )
-        raise Wrong(f"padding_share({lengths}, {size}): {sentence}", expected=expected, got=got)
+def batches(lengths, size):
+    return [lengths[i : i + size] for i in range(0, len(lengths), size)]
+
+
+def to_the(end):
+    """Batches that run as long as `end(batch)` says: (tokens, slot-steps) of each."""
+    return lambda lengths, size: [
+        (sum(batch), end(batch) * len(batch)) for batch in batches(lengths, size)
+    ]
+
+
+LONGEST = to_the(max)
+SHARE = Counted(
+    "padding_share",
+    ("output_lengths", "max_batch_size"),
+    [
+        ([5, 1, 1, 9, 2], 2),
+        ([10, 2, 100], 2),
+        ([7, 3, 9, 4, 8], 3),
+        ([20, 45, 80, 120, 150, 90], 4),
+    ],
+    lambda part: part[1](part[0]),
+    {
+        "": LONGEST,
+        "requests are served in the order they came; yours are sorted, shortest first.": (
+            lambda lengths, size: LONGEST(sorted(lengths), size)
+        ),
+        "requests are served in the order they came; yours are sorted, longest first.": (
+            lambda lengths, size: LONGEST(sorted(lengths, reverse=True), size)
+        ),
+        "a batch has max_batch_size requests at most, the next ones another; you have put all into "
+        "one.": lambda lengths, size: LONGEST(lengths, len(lengths)),
+        "the last batch may be smaller, and has as many slots as requests, len(batch), not "
+        "max_batch_size.": lambda lengths, size: [
+            (sum(batch), max(batch) * size) for batch in batches(lengths, size)
+        ],
+        "the last batch counts, too, when it is smaller; you have left it out.": (
+            lambda lengths, size: LONGEST(lengths[: len(lengths) // size * size], size)
+        ),
+        "all slot-steps count, also those of a smaller last batch; you have its tokens only.": (
+            lambda lengths, size: [
+                (sum(batch), max(batch) * len(batch) * (len(batch) == size))
+                for batch in batches(lengths, size)
+            ]
+        ),
+        "you have counted steps; a step of n requests is n slot-steps.": lambda lengths, size: [
+            (sum(batch), max(batch)) for batch in batches(lengths, size)
+        ],
+        "a batch is followed by the next max_batch_size requests; yours overlap: range(0, n, "
+        "max_batch_size).": lambda lengths, size: LONGEST(
+            [n for i in range(len(lengths)) for n in lengths[i : i + size]], size
+        ),
+        "each batch runs to its own longest answer; you have let all run to the longest of all.": (
+            lambda lengths, size: [
+                (sum(batch), max(lengths) * len(batch)) for batch in batches(lengths, size)
+            ]
+        ),
+        "a batch runs as long as its longest answer, not as their mean.": to_the(
+            lambda batch: sum(batch) / len(batch)
+        ),
+        "a batch runs as long as its longest answer, not its first.": to_the(lambda b: b[0]),
+        "a batch runs as long as its longest answer, not its last.": to_the(lambda b: b[-1]),
+        "a batch runs as long as its longest answer, not its shortest.": to_the(min),
+        "a batch runs as long as its longest answer; you have counted one step more.": to_the(
+            lambda batch: max(batch) + 1
+        ),
+        "a batch runs as long as its longest answer; you have counted one step less, though its "
+        "first token is a step's, too.": to_the(lambda batch: max(batch) - 1),
+        "max_batch_size is how many requests a batch has, not how many batches there are.": (
+            lambda lengths, size: LONGEST(lengths, -(-len(lengths) // size))
+        ),
+        "a batch takes requests that follow one another; yours takes every so many.": (
+            lambda lengths, size: [
+                pair
+                for i in range(-(-len(lengths) // size))
+                for part in [lengths[i :: -(-len(lengths) // size)]]
+                for pair in LONGEST(part, len(part))
+            ]
+        ),
+    },
+    {
+        "": lambda *_: lambda seen: 1 - _sum(seen, 0) / _sum(seen, 1),
+        "that is the share of slot-steps that yield a token; padding is the rest, 1 - that.": (
+            lambda *_: lambda seen: _sum(seen, 0) / _sum(seen, 1)
+        ),
+        "that is how many slot-steps are padding; divide by all slot-steps.": (
+            lambda *_: lambda seen: _sum(seen, 1) - _sum(seen, 0)
+        ),
+        "you have divided padding by tokens; the share is of all slot-steps.": (
+            lambda *_: lambda seen: (_sum(seen, 1) - _sum(seen, 0)) / _sum(seen, 0)
+        ),
+        "you have divided slot-steps by tokens; the share is padding by slot-steps.": (
+            lambda *_: lambda seen: _sum(seen, 1) / _sum(seen, 0)
+        ),
+        "a mean of the batches' shares gives a short batch as much weight as a long one: divide all"
+        " padding by all slot-steps, once, at the end.": (
+            lambda *_: lambda seen: sum(1 - t / s for t, s in seen) / len(seen)
+        ),
+        "you have added up the batches' shares: divide all padding by all slot-steps, once, at the "
+        "end.": lambda *_: lambda seen: sum(1 - t / s for t, s in seen),
+        "a share lies between 0 and 1; yours is in per cent.": (
+            lambda *_: lambda seen: 100 * (1 - _sum(seen, 0) / _sum(seen, 1))
+        ),
+        "a share lies between 0 and 1; yours has its sign turned round.": (
+            lambda *_: lambda seen: _sum(seen, 0) / _sum(seen, 1) - 1
+        ),
+        "return the share as it is; yours is rounded to 2 places.": (
+            lambda *_: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), 2)
+        ),
+        "return the share as it is; yours is rounded to 3 places.": (
+            lambda *_: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), 3)
+        ),
+        "return the share as it is; yours is rounded to 4 places.": (
+            lambda *_: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), 4)
+        ),
+        "// leaves the whole number only; a share is a fraction, /.": (
+            lambda *_: lambda seen: (_sum(seen, 1) - _sum(seen, 0)) // _sum(seen, 1)
+        ),
+        "// leaves the whole number only; a share is a fraction, / (of the tokens, too).": (
+            lambda *_: lambda seen: 1 - _sum(seen, 0) // _sum(seen, 1)
+        ),
+        "that is the share of the last batch alone; add up over all of them.": (
+            lambda *_: lambda seen: 1 - seen[-1][0] / seen[-1][1]
+        ),
+        "that is the share of the first batch alone: is `return` inside the loop?": (
+            lambda *_: lambda seen: 1 - seen[0][0] / seen[0][1]
+        ),
+    },
+)
+
+
+def _sum(seen, which):
+    return sum(pair[which] for pair in seen)
+
+
+def share(student, lengths, size):
+    parts = " and ".join(map(str, batches(lengths, size)))
+    tokens, steps = (_sum(LONGEST(lengths, size), i) for i in (0, 1))
+    said = f"served as {parts}, that is {steps} slot-steps for {tokens} tokens."
+    SHARE.check(student, (lengths, size), said)
 
 
 @pytest.mark.task("2.2", points=0.5)
 def test_equal_lengths_waste_nothing(student):
-    share(student, [8, 8, 8, 8], 4, "all four end together, so no slot-step is padding.")
+    share(student, [8, 8, 8, 8], 4)
 
 
 @pytest.mark.task("2.2", points=0.5)
 def test_a_batch_runs_as_long_as_its_longest_answer(student):
-    share(
-        student,
-        [8, 18, 50],
-        3,
-        "50 steps in 3 slots are 150 slot-steps, 76 of them yield a token: the other 74 are "
-        "padding.",
-    )
+    share(student, [8, 18, 50], 3)
 
 
 @pytest.mark.task("2.2", points=0.5)
 def test_batches_are_formed_in_order(student):
-    said = "the first four are one batch, the next four another: each runs to its own longest."
-    share(student, [20, 45, 80, 120, 150, 90, 60, 200], 4, said)
-    share(student, [5, 1, 1, 5], 2, said)
+    share(student, [20, 45, 80, 120, 150, 90, 60, 200], 4)
+    share(student, [5, 1, 1, 5], 2)
 
 
-@pytest.mark.task("2.2", points=0.5)
+@pytest.mark.task("2.2", points=0.25)
 def test_every_slot_step_counts_the_same(student, rng):
-    said = "the last batch has one sequence, and so one slot."
-    share(student, [10, 2, 100], 2, said)
+    share(student, [10, 2, 100], 2)
     for _ in range(5):
-        lengths = [rng.randint(1, 60) for _ in range(rng.randint(1, 12))]
-        share(student, lengths, rng.randint(1, 5), said)
+        share(student, [rng.randint(1, 60) for _ in range(rng.randint(1, 12))], rng.randint(1, 5))
+
+
+@pytest.mark.task("2.2", points=0.25)
+def test_the_caller_keeps_its_lengths(student):
+    """A list that refuses to be changed."""
+    share(student, Lent([3, 9, 4]), 2)
 
 
 # 2.3 ---------------------------------------------------------------------------------------------
@@ -161,13 +470,20 @@ def mine(student, max_batch_size=3):
     return RemoteScheduler(student, "MyStatic", max_batch_size)
 
 
+def who(step):
+    return ", ".join(sorted(row.request_id for row in step.rows))
+
+
 @pytest.mark.task("2.3", points=0.5)
 def test_a_batch_takes_who_waits_up_to_its_size(student):
     (step,) = serve(mine(student), FIVE, steps=1).trace.steps
-    got = ", ".join(sorted(row.request_id for row in step.rows))
+    got = who(step)
     if got != "A, B, C":
+        said = "the head of the queue joins first."
+        if len(step.rows) < 3:
+            said = f"only {len(step.rows)} joined: all who fit are admitted in one go, in a loop."
         raise Wrong(
-            "Five wait for 3 slots: the first batch is A, B and C, admitted in one go.",
+            f"Five wait for 3 slots: the first batch is A, B and C; {said}",
             expected="A, B, C",
             got=got,
         )
@@ -176,14 +492,22 @@ def test_a_batch_takes_who_waits_up_to_its_size(student):
 @pytest.mark.task("2.3", points=0.5)
 def test_short_prompts_are_padded_to_the_longest(student):
     engine = serve(mine(student), FIVE, steps=2)
-    lengths, after = (
-        {r.request_id: r.num_tokens + r.num_padding_tokens for r in step.rows}
+    (lengths, paddings), (after, _) = (
+        (
+            {r.request_id: r.num_tokens + r.num_padding_tokens for r in step.rows},
+            {r.request_id: r.num_padding_tokens for r in step.rows},
+        )
         for step in engine.trace.steps
     )
     if set(lengths.values()) != {7}:
+        said = "They are not: rows that compute less get padding, mb.Row(s, n, padding)."
+        if len(set(lengths.values())) == 1:
+            said = f"Yours have {lengths['A']}: as many as the longest of them needs, no more."
+        elif not any(paddings.values()):
+            said = "Yours have no padding at all, the third number of a mb.Row."
         raise Wrong(
             "The rows of a step are equally long: B's prompt has 7 tokens, so A's row has 4 and 3 "
-            "of padding, C's 5 and 2.",
+            f"of padding, C's 5 and 2. {said}",
             expected={"A": 7, "B": 7, "C": 7},
             got=lengths,
         )
@@ -201,7 +525,7 @@ def test_who_has_finished_goes_on_as_padding(student):
     engine = serve(mine(student), FIVE[:3])
     expected = serve(mb.Static(3), FIVE[:3])
     for number, step in enumerate(engine.trace.steps, 1):
-        rows = {row.request_id: row.kind for row in step.rows}
+        rows = {row.request_id: row.num_tokens + row.num_padding_tokens for row in step.rows}
         if len(rows) != 3:
             gone = ", ".join(sorted({"A", "B", "C"} - rows.keys()))
             raise Wrong(
@@ -210,6 +534,13 @@ def test_who_has_finished_goes_on_as_padding(student):
                 expected="3 rows",
                 got=f"{len(rows)} rows",
                 drawing=drawn(expected, engine),
+            )
+        if number > 1 and set(rows.values()) != {1}:
+            raise Wrong(
+                f"In step {number} the rows of those who decode have 1 token, and so has the "
+                "padding of those who have finished: what has ended needs 0, not more.",
+                expected=dict.fromkeys("ABC", 1),
+                got=rows,
             )
 
 
@@ -229,22 +560,35 @@ def test_nobody_joins_before_the_batch_has_ended(student):
 
 @pytest.mark.task("2.3", points=0.5)
 def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
-    """Each may need 4 blocks of 4; there are 9."""
-    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 4, 12))
+    asks_the_pool(lambda slots: mine(student, slots), 3)
+    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 4, 12))  # each may need 4 blocks of 4
     try:
-        engine = serve(mine(student), requests, num_blocks=9, max_tokens=12)
+        engine = serve(mine(student), requests, num_blocks=9, max_tokens=12, exactly=True)
     except Raised as error:
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
-            "The pool ran dry: 9 blocks, and each of A, B and C may need 4. Ask self.can_grow "
-            "before self.admit, both for max_num_tokens; who does not fit opens the next batch."
+            "The pool ran dry in the middle of an answer (MemoryError): 9 blocks, and each of A, B "
+            "and C may need 4. Take them when somebody joins, for max_num_tokens."
         ) from None
-    if [len(step.admitted) for step in engine.trace.steps if step.admitted] != [2, 1]:
-        raise Wrong("A and B fill the pool; C comes in the next batch, alone.")
+    sizes = [len(step.admitted) for step in engine.trace.steps if step.admitted]
+    if sizes != [2, 1]:
+        raise Wrong(
+            "9 blocks, and each of A, B and C may need 4: A and B fill the pool, and C comes in "
+            "the next batch, alone.",
+            expected="batches of 2, 1",
+            got="batches of " + ", ".join(map(str, sizes)),
+        )
+    two = asks(("A", 5, 12), ("B", 5, 12))  # 16 tokens are exactly 4 blocks
+    engine = serve(mine(student), two, num_blocks=8, max_tokens=12, steps=1, exactly=True)
+    if who(engine.trace.steps[0]) != "A, B":
+        raise Wrong(
+            "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
+            "joined: who fits exactly joins, too. self.can_grow says so."
+        )
     requests = asks(("A", 4, 12), ("B", 16, 16), ("C", 2, 2))  # of up to 12: A 4 blocks, B 7, C 4
     engine = serve(mine(student), requests, num_blocks=9, max_tokens=12)
-    if [list(step.admitted) for step in engine.trace.steps if step.admitted][0] != ["A"]:
+    if who(engine.trace.steps[0]) != "A":
         raise Wrong(
             "B did not fit into the pool, and C, who came later, overtook it. Take from the head "
             "of the queue and stop at the first that does not fit, or one who needs much waits "
@@ -262,3 +606,4 @@ def test_any_requests_give_the_batches_they_should(student, rng):
     for requests in (FIVE, *(some_requests(rng) for _ in range(3))):
         expected, got = serve(mb.Static(3), requests), serve(mine(student), requests)
         same_plan(expected, got, "Compare it with the rule: a batch, equal rows, to the end.")
+    serves_in_an_engine(mine(student), mb.Static(3), FIVE, num_blocks=9)

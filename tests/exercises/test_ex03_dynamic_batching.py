@@ -2,10 +2,11 @@
 which floating point holds exactly."""
 
 import pytest
-from serving import Ask, asks, drawn, same_plan, serve
+from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
 from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {"3.2": {"minibatch.schedulers.dynamic": "Dynamic"}}
@@ -13,9 +14,14 @@ WITHHELD = {"3.2": {"minibatch.schedulers.dynamic": "Dynamic"}}
 
 def ready(student, expected, sentence, *arguments):
     got = student.call("is_ready", *arguments)
-    if got is not expected:
-        shown = "is_ready({}, now={}, max_batch_size={}, max_wait={})".format(*arguments)
-        raise Wrong(f"{shown}: {sentence}", expected=expected, got=got)
+    if got is expected:
+        return
+    shown = "is_ready({}, now={}, max_batch_size={}, max_wait={})".format(*arguments)
+    if got is None:
+        sentence = "your function returned nothing (None): each way out of it needs a `return`."
+    elif not isinstance(got, bool):
+        sentence = f"the answer is True or False, and yours is {got!r:.40}: bool(...) makes one."
+    raise Wrong(f"{shown}: {sentence}", expected=expected, got=got)
 
 
 # 3.1 ---------------------------------------------------------------------------------------------
@@ -24,47 +30,65 @@ def ready(student, expected, sentence, *arguments):
 @pytest.mark.task("3.1", points=0.5)
 def test_without_anybody_there_is_no_batch(student):
     ready(student, False, "nobody waits, so there is nothing to start.", [], 5.0, 8, 0.5)
+    said = "nobody waits, so there is nothing to start, however short the window."
+    ready(student, False, said, [], 5.0, 8, 0.0)
+    ready(student, False, said, [], 0.0, 1, 0.0)
 
 
 @pytest.mark.task("3.1", points=0.5)
 def test_a_full_batch_is_ready_at_once(student):
-    said = "three wait for three seats; waiting on serves nobody."
+    said = "three wait for three seats, the batch is full; waiting on serves nobody."
     ready(student, True, said, [1.0, 1.0, 1.0], 1.0, 3, 0.5)
-    ready(student, True, "more wait than there are seats.", [1.0] * 5, 1.0, 3, 0.5)
+    said = "more wait than there are seats, so the batch is full."
+    ready(student, True, said, [1.0] * 5, 1.0, 3, 0.5)
+    said = "the one seat is taken, so the batch is full."
+    ready(student, True, said, [1.0], 1.0, 1, 0.5)
 
 
 @pytest.mark.task("3.1", points=0.5)
 def test_the_oldest_has_waited_long_enough(student):
+    said = "one waits, and has waited 2 s, longer than its window: it need not be full then."
+    ready(student, True, said, [1.0], 3.0, 8, 0.5)
+    said = "one waits, and has waited 0.5 s: its whole window is over at this very moment."
+    ready(student, True, said, [1.0], 1.5, 8, 0.5)
     said = "the oldest has waited 0.5 s, its whole window; the newest's clock does not count."
     ready(student, True, said, [1.0, 1.375], 1.5, 8, 0.5)
-    said = "the oldest has waited longer than its window."
-    ready(student, True, said, [1.0], 3.0, 8, 0.5)
+    ready(student, True, "a window of 0 s is over at once.", [1.0], 1.0, 8, 0.0)
 
 
 @pytest.mark.task("3.1", points=0.5)
 def test_otherwise_it_waits(student, rng):
-    said = "not full, and the oldest has waited less than its window."
-    ready(student, False, said, [1.0, 1.25], 1.375, 8, 0.5)
-    for _ in range(20):
-        times = sorted(rng.randrange(0, 40) / 8 for _ in range(rng.randrange(1, 6)))
-        now = times[-1] + rng.randrange(0, 16) / 8
-        size, window = rng.randrange(1, 8), rng.randrange(0, 24) / 8
-        expected = len(times) >= size or now - times[0] >= window
-        ready(student, expected, "look at the three questions again.", times, now, size, window)
-    arrival, window = next(
-        (a / 100, w / 100)
-        for a in range(rng.randrange(1, 40), 400)
-        for w in range(1, 100)
-        if (a / 100 + w / 100) - a / 100 < w / 100
+    said = "one waits, not full, and it has waited less than its window."
+    ready(student, False, said, [1.0], 1.375, 8, 0.5)
+    said = (
+        "not full, and the oldest has waited 0.375 s of 0.5 s. (Each one's own waiting counts, not "
+        "their sum, and not the time on the clock.)"
     )
+    ready(student, False, said, [1.0, 1.25, 1.25], 1.375, 8, 0.5)
+    said = "two wait for three seats: that is not full, and the window is not over."
+    ready(student, False, said, [1.0, 1.25], 1.25, 3, 0.5)
+    said = "they came together, just now: not full, and nobody has waited yet."
+    ready(student, False, said, [9.0, 9.0], 9.0, 3, 0.5)
     said = (
         "the oldest's patience ends at this very moment. now - arrival comes out a rounding error "
         "below max_wait: compare now with arrival + max_wait."
     )
-    ready(student, True, said, [arrival], arrival + window, 8, window)
+    ready(student, True, said, [ROUNDED[0]], ROUNDED[0] + ROUNDED[1], 8, ROUNDED[1])
+    for _ in range(20):
+        times = sorted(rng.randrange(0, 40) / 8 for _ in range(rng.randrange(1, 6)))
+        now = times[-1] + rng.randrange(0, 16) / 8
+        size, window = rng.randrange(1, 8), rng.randrange(0, 24) / 8
+        expected = len(times) >= size or now >= times[0] + window
+        full = f"{len(times)} wait for {size} seats"
+        said = f"{full}, and the oldest has waited {now - times[0]:g} s of {window:g} s."
+        ready(student, expected, said, Lent(times), now, size, window)
 
 
 # 3.2 ---------------------------------------------------------------------------------------------
+
+# An arrival and a window whose sum, less the arrival, is a rounding error less than the window.
+ROUNDED = (0.7, 0.1)
+assert sum(ROUNDED) - ROUNDED[0] < ROUNDED[1]
 
 
 def windowed(student, max_wait=2.0):
@@ -74,17 +98,49 @@ def windowed(student, max_wait=2.0):
 def first_batch(engine):
     """When the first step began, and who was in it."""
     step = engine.trace.steps[0]
-    return step.start_time, ", ".join(sorted(row.request_id for row in step.rows))
+    return start(step), who(step)
 
 
-def begins(student, requests, expected, sentence):
-    got = first_batch(serve(windowed(student), requests, steps=1))
-    if got != expected:
-        raise Wrong(
-            sentence,
-            expected="at {:g} s with {}".format(*expected),
-            got="at {:g} s with {}".format(*got),
+def start(step):
+    """When a step began; who asks again and again wakes up a rounding error late."""
+    return round(step.start_time, 6)
+
+
+def who(step):
+    return ", ".join(sorted(row.request_id for row in step.rows))
+
+
+def begins(student, requests, expected, *, early, late, window=2.0):
+    """When the first batch begins, and with whom. early, late: what to say if it does not then."""
+    got = first_batch(serve(windowed(student, window), requests, steps=1))
+    expected = round(expected[0], 6), expected[1]
+    if got == expected:
+        return
+    if got[0] < expected[0] and goes_by_another_clock(student):
+        said = (
+            "Your policy reads another clock than the engine's: it waits as it should not where "
+            "`now` is very large, and not at all where it is small. `now` is the time; arrival_time"
+            " is on the same clock."
         )
+    elif got[0] == expected[0]:
+        said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
+    else:
+        said = early if got[0] < expected[0] else late
+    raise Wrong(
+        said,
+        expected="at {:g} s with {}".format(*expected),
+        got="at {:g} s with {}".format(*got),
+    )
+
+
+def goes_by_another_clock(student):
+    """Whether someone who comes very late, in engine time, has to wait longer than the window."""
+    late = 1e10  # seconds: no clock of a computer shows as many
+    try:
+        begin, _ = first_batch(serve(windowed(student), asks(("A", 4, 3, late)), steps=1))
+    except Wrong:
+        return True
+    return begin > late + 2
 
 
 @pytest.mark.task("3.2", points=0.5)
@@ -93,18 +149,40 @@ def test_a_full_batch_leaves_at_once(student):
         student,
         asks(("A", 4, 3), ("B", 2, 3), ("C", 3, 3), ("D", 3, 3)),
         (0.0, "A, B, C"),
-        "Three wait for three slots, and the batch did not start at once: a full batch has nothing "
-        "to wait for.",
+        early="",
+        late="Four wait for three slots, and the batch did not start at once: a full batch has "
+        "nothing to wait for.",
+    )
+    begins(
+        student,
+        asks(("A", 4, 3), ("B", 2, 3), ("C", 3, 3)),
+        (0.0, "A, B, C"),
+        early="",
+        late="Three wait for three slots, and the batch did not start at once: three are full, and "
+        "a full batch has nothing to wait for.",
     )
 
 
-@pytest.mark.task("3.2", points=1)
+@pytest.mark.task("3.2", points=0.75)
 def test_a_lone_request_waits_for_its_window_and_no_longer(student):
     begins(
         student,
         asks(("A", 4, 3, 1.0)),
         (3.0, "A"),
-        "A came at 1 s, alone, and the window is 2 s: at 3 s it runs, alone if need be.",
+        early="A came at 1 s, alone, and the window is 2 s: until 3 s the plan has no rows, only "
+        "wake_at. Yours did not wait so long.",
+        late="A came at 1 s, alone, and the window is 2 s: at 3 s it runs, alone if need be. Yours "
+        "waited longer.",
+    )
+    came, window = ROUNDED
+    begins(
+        student,
+        asks(("A", 4, 3, came)),
+        (came + window, "A"),
+        early=f"A came at {came:g} s, alone; its window of {window:g} s begins then, not at 0 s. "
+        "Yours did not wait for it.",
+        late=f"A came at {came:g} s, alone, and waited longer than its window of {window:g} s.",
+        window=window,
     )
 
 
@@ -114,8 +192,10 @@ def test_the_oldest_decides_when_it_leaves(student):
         student,
         asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5)),
         (2.0, "A, B"),
-        "A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at 2 s. If "
-        "each arrival began it anew, a steady trickle would keep A waiting for ever.",
+        early="A came at 0 s and B at 1.5 s; the window of 2 s is A's, and ends at 2 s. With two "
+        "of three slots taken the batch is not full, and yours did not wait for the third.",
+        late="A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at "
+        "2 s. If each arrival began it anew, a steady trickle would keep A waiting for ever.",
     )
 
 
@@ -125,28 +205,60 @@ def test_the_arrival_that_fills_it_starts_it(student):
         student,
         asks(("A", 4, 3, 0.0), ("B", 2, 3, 0.5), ("C", 2, 3, 1.0)),
         (1.0, "A, B, C"),
-        "At 1 s C fills the batch: it starts then, not at the end of the window.",
+        early="Until C comes at 1 s the batch is not full, and the window is open until 2 s.",
+        late="At 1 s C fills the batch: it starts then, not at the end of the window.",
     )
 
 
-@pytest.mark.task("3.2", points=1)
+@pytest.mark.task("3.2", points=0.75)
 def test_a_running_batch_goes_on_and_takes_no_one_in(student):
-    requests = asks(("A", 4, 6), ("B", 2, 2), ("C", 3, 4), ("D", 3, 3, 2.5))
-    engine = serve(windowed(student), requests)
-    expected = serve(mb.Dynamic(3, 2.0), requests)
-    steps = engine.trace.steps[:6]
-    late = [number for number, step in enumerate(steps, 1) if step.start_time != number - 1]
-    if late:
-        raise Wrong(
-            f"The batch of A, B and C stood still before step {late[0]}, to wait for company. Only "
-            "those who are not running yet may be made to wait: ask self.running first."
-        )
-    if any(row.request_id == "D" for step in steps for row in step.rows):
-        raise Wrong(
-            "D joined a batch that was running already. Forming is flexible, running is not: D "
-            "waits until the batch has ended.",
-            drawing=drawn(expected, engine),
-        )
+    full = asks(("A", 4, 6), ("B", 2, 2), ("C", 3, 4), ("D", 3, 3, 2.5))
+    lone = asks(("A", 4, 6), ("D", 3, 3, 4.5), ("E", 3, 3, 5.5))
+    for requests, members, begin in ((full, "A, B, C", 0), (lone, "A", 2)):
+        engine = serve(windowed(student), requests)
+        steps = engine.trace.steps[:6]
+        late = [n for n, step in enumerate(steps) if start(step) != begin + n]
+        if late:
+            raise Wrong(
+                f"The batch of {members} stood still before step {late[0] + 1}, to wait for "
+                "company. Only those who are not running yet may be made to wait, and only they "
+                "count: ask self.running first."
+            )
+        if any(who(step) != members for step in steps):
+            raise Wrong(
+                "D joined a batch that was running already. Forming is flexible, running is not: D "
+                "waits until the batch has ended.",
+                drawing=drawn(serve(mb.Dynamic(3, 2.0), requests), engine),
+            )
+
+
+@pytest.mark.task("3.2", points=0.5)
+def test_each_batch_has_a_window_of_its_own(student):
+    """A runs from 2 s to 4 s; D comes long after, and E, while D's batch runs."""
+    requests = asks(("A", 4, 2), ("D", 3, 3, 20.0), ("E", 2, 2, 23.5), ("F", 2, 2, 24.0))
+    engine, times = serve(windowed(student), requests), {}
+    for step in engine.trace.steps:
+        for row in step.rows:
+            times.setdefault(row.request_id, start(step))
+    right = {"A": 2.0, "D": 22.0, "E": 25.5, "F": 25.5}
+    for name, time in right.items():
+        if times[name] != time:
+            early = times[name] < time
+            said = {
+                "A": "A came at 0 s and may start at 2 s.",
+                "D": "D came at 20 s, long after A's batch had ended, and its own window ends at "
+                "22 s. "
+                + (
+                    "Yours did not wait for it: is the first batch's deadline still in use?"
+                    if early
+                    else "Yours waited longer: is something still in use that the first batch left?"
+                ),
+                "E": "E came at 23.5 s, while D's batch was running, and F at 24 s; D's batch "
+                "ended at 25 s. E's window began when it came, not when the batch ended, and ends "
+                "at 25.5 s.",
+                "F": "F came at 24 s, and joins E, whose window ends at 25.5 s.",
+            }[name]
+            raise Wrong(said, expected=f"at {time:g} s", got=f"at {times[name]:g} s")
 
 
 @pytest.mark.task("3.2", points=0.5)
@@ -160,8 +272,9 @@ def test_any_arrivals_give_the_batches_they_should(student, rng):
         expected = serve(mb.Dynamic(3, window), requests)
         got = serve(windowed(student, window), requests)
         same_plan(expected, got, f"With a window of {window:g} s another batch was due.")
-        starts = [[step.start_time for step in run.trace.steps] for run in (expected, got)]
+        starts = [[start(step) for step in run.trace.steps] for run in (expected, got)]
         if starts[0] != starts[1]:
             raise Wrong(
                 "The batches are right and begin at other times.", expected=starts[0], got=starts[1]
             )
+    serves_in_an_engine(windowed(student), mb.Dynamic(3, 2.0), requests)

@@ -1,12 +1,15 @@
 """Judges exercises 4.1 to 4.3 by what the learner's policy and probe do, step by step."""
 
 import pytest
+from beliefs import why
 from serving import (
     asks,
+    asks_the_pool,
     drawn,
     plans_alike_twice,
     same_plan,
     serve,
+    serves_in_an_engine,
     some_requests,
 )
 
@@ -56,10 +59,11 @@ def updating(student, max_batch_size=3, **options):
 # 4.1 ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.task("4.1", points=0.5)
+@pytest.mark.task("4.1", points=0.25)
 def test_a_prompt_is_computed_whole_in_one_row(student):
     (step,) = serve(planning(student), FIVE[:1], steps=1).trace.steps
     (row,) = step.rows
+    (both,) = serve(planning(student), FIVE[:2], steps=1).trace.steps
     if row.num_tokens != 4:
         raise Wrong(
             f"A's prompt has 4 tokens, and its row computes {row.num_tokens}: whoever joins has "
@@ -67,9 +71,27 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
             expected="A: 4",
             got=f"A: {row.num_tokens}",
         )
+    no_padding(both)
+    computed = {row.request_id: row.num_tokens for row in both.rows}
+    if computed.get("B") not in (7, None):
+        raise Wrong(
+            f"B's prompt has 7 tokens, and its row computes {computed['B']}: a prompt is computed "
+            "whole, in one step.",
+            expected="B: 7",
+            got=f"B: {computed['B']}",
+        )
 
 
-@pytest.mark.task("4.1", points=0.5)
+def no_padding(step):
+    for row in step.rows:
+        if row.num_padding_tokens:
+            raise Wrong(
+                f"{row.request_id}'s row has {row.num_padding_tokens} tokens of padding: rows need "
+                "not be equally long here, and what is computed for nothing is lost."
+            )
+
+
+@pytest.mark.task("4.1", points=0.25)
 def test_no_more_run_than_there_are_slots(student):
     engine = serve(planning(student), FIVE, steps=1)
     if len(engine.scheduler.running) > 3:  # as the engine itself says of too many rows
@@ -79,25 +101,47 @@ def test_no_more_run_than_there_are_slots(student):
         )
 
 
-@pytest.mark.task("4.1", points=0.5)
+@pytest.mark.task("4.1", points=0.75)
 def test_several_may_join_in_the_same_step(student):
-    engine = serve(planning(student), FIVE, steps=1)
-    joined = len(engine.trace.steps[0].rows)
-    if joined != 3:
-        raise Wrong(
-            f"Only {joined} joined in step 1, though 3 slots were free and 5 requests waited: go "
-            "on admitting as long as there is room, in a loop.",
-            expected=3,
-            got=joined,
-            drawing=drawn(serve(Reserving(3), FIVE, steps=6), engine),
-        )
+    """At the start, and in step 3, when two have left and the third goes on."""
+    requests = asks(("A", 4, 2), ("B", 4, 2), ("C", 4, 6), ("D", 4, 3), ("E", 4, 5))
+    engine, expected = serve(planning(student), requests), serve(Reserving(3), requests)
+    running, waiting = 0, 5
+    for number, step in enumerate(engine.trace.steps, 1):
+        room, joined = min(3 - running, waiting), len(step.admitted)
+        if joined < room:
+            free = f"{3 - running} slots were free" if running < 2 else "a slot was free"
+            raise Wrong(
+                f"In step {number} nobody joined, though {free} and others waited. {idle(engine)}"
+                if joined == 0
+                else f"Only {joined} joined in step {number}, though {free} and {waiting} waited: "
+                "go on admitting as long as there is room, in a loop.",
+                expected=room,
+                got=joined,
+                drawing=drawn(expected, engine),
+            )
+        running, waiting = running + joined - len(step.finished), waiting - joined
 
 
-@pytest.mark.task("4.1", points=1)
+def idle(engine):
+    """What to say of slots that stay empty: whether people join only where nobody runs any more."""
+    running = set()
+    for step in engine.trace.steps:
+        if step.admitted and running:
+            return "A slot that falls free is taken in the very next step."
+        running = (running | set(step.admitted)) - set(step.finished)
+    return (
+        "Your plan waits for the whole batch to end before anybody joins, which is static "
+        "batching: a slot that falls free is taken in the very next step, whoever else runs."
+    )
+
+
+@pytest.mark.task("4.1", points=0.5)
 def test_whoever_runs_gets_a_row_in_every_step(student):
     engine = serve(planning(student), FIVE)
     running: set[str] = set()
     for number, step in enumerate(engine.trace.steps, 1):
+        no_padding(step)
         running |= set(step.admitted)
         planned = {row.request_id for row in step.rows}
         if running - planned:
@@ -112,7 +156,7 @@ def test_whoever_runs_gets_a_row_in_every_step(student):
         running -= set(step.finished)
 
 
-@pytest.mark.task("4.1", points=1)
+@pytest.mark.task("4.1", points=0.75)
 def test_a_free_slot_never_waits_for_the_others(student):
     engine = serve(planning(student), FIVE)
     steps = engine.trace.steps
@@ -120,15 +164,14 @@ def test_a_free_slot_never_waits_for_the_others(student):
         if before.waiting and len(step.rows) < 3:
             raise Wrong(
                 f"In step {number} {3 - len(step.rows)} of 3 slots stood empty while "
-                f"{', '.join(before.waiting)} waited: your plan waits for the whole batch to end. "
-                "A slot that falls free is taken in the very next step.",
+                f"{', '.join(before.waiting)} waited. {idle(engine)}",
                 expected="3 rows",
                 got=f"{len(step.rows)} rows",
                 drawing=drawn(serve(Reserving(3), FIVE), engine),
             )
 
 
-@pytest.mark.task("4.1", points=0.5)
+@pytest.mark.task("4.1", points=0.25)
 def test_first_come_is_first_served(student):
     engine = serve(planning(student), FIVE)
     if joined(engine) != "A, B, C, D, E":
@@ -146,20 +189,28 @@ def joined(engine):
     return ", ".join(dict.fromkeys(names))
 
 
-@pytest.mark.task("4.1", points=0.5)
-def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
-    """Blocks of 4, answers of up to 12: A and B may need 4 each, C 7, for its prompt 4, D 4."""
-    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
+def in_a_small_pool(student, slots, requests, num_blocks, **options):
+    """Served to the end; the pool must not run dry."""
     try:
-        engine = serve(planning(student, 4), requests, num_blocks=12, max_tokens=12)
+        return serve(
+            planning(student, slots), requests, num_blocks=num_blocks, exactly=True, **options
+        )
     except Raised as error:
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
-            "The pool ran dry. When a sequence joins, take blocks for all it may ever need "
-            "(max_num_tokens), and let it wait if self.can_grow says that there are too few for "
-            "just as many."
+            f"The pool of {num_blocks} blocks ran dry ({error.sentence}). When a sequence joins, "
+            "take blocks for all it may ever need (max_num_tokens), and let it wait if "
+            "self.can_grow says that there are too few for just as many."
         ) from None
+
+
+@pytest.mark.task("4.1", points=1.5)
+def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
+    """Blocks of 4, answers of up to 12: A and B may need 4 each, C 7, for its prompt 4, D 4."""
+    asks_the_pool(lambda slots: planning(student, slots), 4)
+    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
+    engine = in_a_small_pool(student, 4, requests, 12, max_tokens=12)
     if joined(engine) != "A, B, C, D":
         raise Wrong(
             "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
@@ -167,15 +218,23 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
             expected="A, B, C, D",
             got=joined(engine),
         )
-    engine = serve(planning(student, 4), requests[:2], num_blocks=8, max_tokens=12, steps=1)
+    two = asks(("A", 5, 12), ("B", 5, 12))  # 16 tokens are exactly 4 blocks
+    engine = in_a_small_pool(student, 4, two, 8, max_tokens=12, steps=1)
     if len(engine.trace.steps[0].rows) < 2:
         raise Wrong(
-            "A and B may need 4 blocks each, 8 are free, and only A joined: take blocks for "
-            "max_num_tokens, prompt and longest answer, and for no more."
+            "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
+            "joined: ask for max_num_tokens, prompt and longest answer, and for no more."
+        )
+    requests = asks(("A", 4, 2), ("B", 4, 12), ("C", 4, 3))
+    engine = in_a_small_pool(student, 4, requests, 8, max_tokens=12)
+    if "C" not in {row.request_id for row in engine.trace.steps[2].rows}:
+        raise Wrong(
+            "A left after step 2, and its 4 blocks are what C needs; in step 3 C still waited, "
+            f"while B went on. {idle(engine)}"
         )
 
 
-@pytest.mark.task("4.1", points=0.5)
+@pytest.mark.task("4.1", points=0.25)
 def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
     plans_alike_twice(planning(student), FIVE)
@@ -183,6 +242,7 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
 
 @pytest.mark.task("4.1", points=0.5)
 def test_the_tokens_are_those_of_each_request_alone(student):
+    """In a pool of 12 blocks of 2, of which they need 4, 2, 7, 3 and 6."""
     from tiny_model import alone, tiny_model  # here, since importing torch takes seconds
 
     model, requests = (
@@ -195,7 +255,7 @@ def test_the_tokens_are_those_of_each_request_alone(student):
             ("E", [60] * 5, 7),
         ),
     )
-    engine = serve(planning(student), requests, model=model, block_size=2)
+    engine = in_a_small_pool(student, 3, requests, 12, model=model, block_size=2)
     for completion in engine.trace.completions:
         expected = alone(model, completion.prompt_token_ids, len(completion.token_ids))
         if completion.token_ids != expected:
@@ -208,13 +268,15 @@ def test_the_tokens_are_those_of_each_request_alone(student):
             )
 
 
-@pytest.mark.task("4.1", points=0.5)
+@pytest.mark.task("4.1", points=1)
 def test_any_requests_take_exactly_the_steps_they_need(student, rng):
-    cases = [FIVE, *(some_requests(rng) for _ in range(3))]
-    for requests in cases:
+    for requests in [FIVE, *(some_requests(rng) for _ in range(3))]:
         expected = serve(Reserving(3), requests)
         got = serve(planning(student), requests)
         same_plan(expected, got, "Compare it with the rule: everyone who runs, then the queue.")
+    serves_in_an_engine(planning(student), Reserving(3), FIVE)
+    in_a_small_pool(student, 3, FIVE, 13)
+    in_a_small_pool(student, 3, some_requests(rng), 10)
 
 
 # 4.2 ---------------------------------------------------------------------------------------------
@@ -233,6 +295,7 @@ def test_a_row_without_a_token_still_counts(student):
 
 @pytest.mark.task("4.2", points=0.5)
 def test_each_token_goes_to_the_sequence_of_its_row(student):
+    """Each brings tokens of its own, and 0 once."""
     serve(updating(student), asks(("A", 4, 9), ("B", 7, 9), ("C", 5, 9)), steps=4)
 
 
@@ -263,28 +326,202 @@ def test_any_requests_end_as_they_should(student, rng):
 
 # 4.3 ---------------------------------------------------------------------------------------------
 
+ONE_LAYER, THREE_LAYERS = ((1, 1),), ((2, 16), (2, 16), (1, 8))
+SIZES = {"float32": 4, "float16": 2}
+
 
 class Seen(mb.PretendModel):
-    """A pretend model that notes how many tokens of context each step's rows have."""
+    """A pretend model that notes of each row, of each step, what a learner could count."""
 
     def __init__(self):
-        self.seq_lens = []
+        self.steps = []
 
     def runner(self, pool, attention):
-        runner, seq_lens = super().runner(pool, attention), self.seq_lens
+        runner, steps = super().runner(pool, attention), self.steps
 
         class Noting:
             def run(self, plan):
-                seq_lens.append(sum(row.seq_len for row in plan.rows))
-                return runner.run(plan)
+                tokens = runner.run(plan)
+                pairs = zip(plan.rows, tokens, strict=True)
+                steps.append([SeenRow(row, len(new)) for row, new in pairs])
+                return tokens
 
         return Noting()
 
 
-def probe(student, requests, policy="Continuous", kv_shapes=((1, 1),), dtype="float32", **more):
-    """What the learner's records say of each step, and what they should."""
+class SeenRow:
+    def __init__(self, row, num_new):
+        sequence = row.sequence
+        self.start, self.seq_len, self.kind = row.start, row.seq_len, row.kind
+        self.num_tokens, self.padding = row.num_tokens, row.num_padding_tokens
+        self.prompt, self.has = sequence.num_prompt_tokens, sequence.num_tokens
+        self.has_then = self.has + num_new
+        self.ends = self.has_then - self.prompt >= sequence.request.max_tokens
+        self.in_blocks, self.sequence = 4 * len(sequence.block_table), sequence
+        self.stays = False  # known once the step is over
+
+
+ROWS = {  # what one row reads, in tokens
+    "": lambda row: row.seq_len,
+    "a row's new tokens attend to everything before them as well: it reads the K and the V of all "
+    "row.seq_len tokens, not of the new one alone (num_tokens).": lambda row: row.num_tokens,
+    "what a row reads is row.seq_len tokens, the new ones too; you have counted those that were in "
+    "the cache before (row.start).": lambda row: row.start,
+    "the step reads row.seq_len tokens of each row, not the token that it has only just sampled: "
+    "sequence.num_tokens has moved on when update is done.": lambda row: row.has_then,
+    "a row reads row.seq_len tokens; sequence.num_tokens are all there are, computed or not.": (
+        lambda row: row.has
+    ),
+    "a row reads row.seq_len tokens once, also when it computes many: you have counted them for "
+    "each of its tokens.": lambda row: row.num_tokens * row.seq_len,
+    "a row reads row.seq_len tokens once; you have counted for each of its tokens what comes before"
+    " it.": lambda row: sum(range(row.start + 1, row.seq_len + 1)),
+    "a row reads row.seq_len tokens, no more for the padding of a short prompt, which repeats its "
+    "last one.": lambda row: row.seq_len + row.padding,
+    "a row reads row.seq_len tokens, all that its sequence has in the cache; you have counted what "
+    "it computes, padding included.": lambda row: row.num_tokens + row.padding,
+    "a row reads row.seq_len tokens, once each; for padding nothing is read again.": (
+        lambda row: row.seq_len * (1 + row.padding)
+    ),
+    "a row reads row.seq_len tokens; you have counted one more.": lambda row: row.seq_len + 1,
+    "a row reads row.seq_len tokens, its newest included; you have left that one out.": (
+        lambda row: row.seq_len - 1
+    ),
+    "the answer's tokens are read, too, not the prompt alone: row.seq_len.": lambda row: row.prompt,
+    "the prompt's tokens are read, too, not the answer's alone: row.seq_len.": (
+        lambda row: row.has - row.prompt
+    ),
+    "the prompt's tokens are read, too, not the answer's alone, and not yet the newest token: "
+    "row.seq_len.": lambda row: row.has_then - row.prompt,
+    "num_computed_tokens has moved on once update is done, so that what the row computed counts "
+    "twice: row.start remembers where it began.": lambda row: row.seq_len + row.num_tokens,
+    "whole blocks are not read, only the row.seq_len tokens in them.": lambda row: row.in_blocks,
+    "whole blocks are not read, only the row.seq_len tokens in them; and who has left has none any "
+    "more.": lambda row: row.in_blocks * row.stays,
+    "each row reads row.seq_len tokens; you have counted rows.": lambda row: 1,
+}
+WHICH = {  # how the rows of a step come together
+    "": lambda rows, count: sum(map(count, rows)),
+    "rows that are only padding read, too: no less once a sequence has ended.": (
+        lambda rows, count: sum(count(row) for row in rows if row.num_tokens)
+    ),
+    "rows that compute a prompt read as well, not those that decode alone.": (
+        lambda rows, count: sum(count(row) for row in rows if row.kind == "decode")
+    ),
+    "rows that decode read as well, not those that compute a prompt alone.": (
+        lambda rows, count: sum(count(row) for row in rows if row.kind == "prefill")
+    ),
+    "who finishes in this step has read, too; you have left it out.": (
+        lambda rows, count: sum(count(row) for row in rows if not row.ends)
+    ),
+    "who leaves in this step has read, too: sum over plan.rows, not over who runs afterwards.": (
+        lambda rows, count: sum(count(row) for row in rows if row.stays)
+    ),
+    "every row reads for itself; you have counted the first one.": (
+        lambda rows, count: count(rows[0])
+    ),
+    "every row reads for itself; you have counted the last one.": (
+        lambda rows, count: count(rows[-1])
+    ),
+    "every row reads for itself; you have counted the longest one.": (
+        lambda rows, count: max(map(count, rows))
+    ),
+    "every row reads as many tokens as it has; you have counted the longest one's for all.": (
+        lambda rows, count: len(rows) * max(map(count, rows))
+    ),
+    "all rows of a step are added up; you have taken their mean.": (
+        lambda rows, count: sum(map(count, rows)) / len(rows)
+    ),
+}
+TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
+    "": lambda shapes, size: 2 * size * _numbers(shapes),
+    "bytes_per_token has the K and the V in it, and both are read; you have taken half.": (
+        lambda shapes, size: size * _numbers(shapes)
+    ),
+    "bytes_per_token has the K and the V in it already; you have taken it twice.": (
+        lambda shapes, size: 4 * size * _numbers(shapes)
+    ),
+    "layers may differ, and all are read: you have counted the first one. "
+    "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts all.": (
+        lambda shapes, size: 2 * size * _numbers(shapes[:1])
+    ),
+    "layers may differ: you have counted the first one as often as there are layers. "
+    "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each.": (
+        lambda shapes, size: 2 * size * _numbers(shapes[:1]) * len(shapes)
+    ),
+    "layers may differ: you have counted the last one as often as there are layers. "
+    "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each.": (
+        lambda shapes, size: 2 * size * _numbers(shapes[-1:]) * len(shapes)
+    ),
+    "bytes_per_token counts all layers already; you have multiplied by their number once more.": (
+        lambda shapes, size: 2 * size * _numbers(shapes) * len(shapes)
+    ),
+    "not every number has 4 bytes, a float16 has 2: bytes_per_token knows self.model.dtype.": (
+        lambda shapes, size: 8 * _numbers(shapes)
+    ),
+    "not every number has 2 bytes, a float32 has 4: bytes_per_token knows self.model.dtype.": (
+        lambda shapes, size: 4 * _numbers(shapes)
+    ),
+    "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
+    "a number. bytes_per_token(self.model.kv_shapes, self.model.dtype) knows both.": (
+        lambda shapes, size: 8 * _numbers(shapes[:1])
+    ),
+    "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
+    "a number, as often as there are layers. bytes_per_token(self.model.kv_shapes, "
+    "self.model.dtype) knows both.": lambda shapes, size: 8 * _numbers(shapes[:1]) * len(shapes),
+    "bytes are asked for, and yours counts numbers.": lambda shapes, size: 2 * _numbers(shapes),
+    "bytes are asked for, and yours counts tokens: each has bytes_per_token bytes.": (
+        lambda shapes, size: 1
+    ),
+    "8 bytes a token is what the example has; ask "
+    "bytes_per_token(self.model.kv_shapes, self.model.dtype).": lambda shapes, size: 8,
+}
+STEPS = {  # how the steps' numbers become the records'
+    "": list,
+    "each record has its own step's bytes; yours adds up all steps so far.": (
+        lambda steps: [sum(steps[: n + 1]) for n in range(len(steps))]
+    ),
+    "each record has its own step's bytes; yours has those of the step before.": (
+        lambda steps: [0, *steps[:-1]]
+    ),
+    "the field is there, and 0 in every record: hand the number on, from Engine.step through "
+    "Trace.record to StepRecord.": lambda steps: [0] * len(steps),
+}
+
+
+def _numbers(shapes):
+    return sum(heads * dim for heads, dim in shapes)
+
+
+def given(forms):
+    """A part for `why` whose forms are the same, whatever the run."""
+    return {said: (lambda *run, form=form: form) for said, form in forms.items()}
+
+
+def together(parts):
+    steps, count, which, per_token, over = parts
+    return over([per_token * which(rows, count) for rows in steps])
+
+
+def bytes_of(forms):
+    return {
+        said: (lambda steps, shapes, size, form=form: form(shapes, size))
+        for said, form in forms.items()
+    }
+
+
+PARTS = (
+    {"": lambda steps, shapes, size: steps},
+    given(ROWS),
+    given(WHICH),
+    bytes_of(TOKEN),
+    given(STEPS),
+)
+
+
+def probe(student, requests, policy="Continuous", kv_shapes=ONE_LAYER, dtype="float32", **more):
+    """What the run was, for `PARTS`, and what the learner's records say of each step."""
     arguments = {"max_batch_size": 3, **more}
-    size = {"float32": 4, "float16": 2}[dtype]
     options = {
         "policy": policy,
         "arguments": arguments,
@@ -293,9 +530,10 @@ def probe(student, requests, policy="Continuous", kv_shapes=((1, 1),), dtype="fl
         "kv_shapes": kv_shapes,
         "dtype": dtype,
     }
+    asked = [[*request, 0.0] for request in requests]
     try:
         got = student.unpacked(
-            student.ask("records", attribute="kv_bytes_read", requests=requests, options=options)
+            student.ask("records", attribute="kv_bytes_read", requests=asked, options=options)
         )
     except Raised as error:
         if "has no attribute 'kv_bytes_read'" in error.sentence:
@@ -309,80 +547,97 @@ def probe(student, requests, policy="Continuous", kv_shapes=((1, 1),), dtype="fl
         block_size=4,
         clock=mb.VirtualClock(1.0),
     )
+
+    @engine.on_step
+    def who_stays(record):
+        for row in model.steps[-1]:
+            row.stays = row.sequence in engine.scheduler.running
+
     engine.run(mb.Request([0] * p, max_tokens=n, request_id=name) for name, p, n in requests)
-    per_token = 2 * size * sum(heads * dim for heads, dim in kv_shapes)
-    return [per_token * n for n in model.seq_lens], got
+    return (model.steps, kv_shapes, SIZES[dtype]), got
 
 
-def compare(expected, got, sentence, skip=0):
+def compare(student, run, got, otherwise, skip=0):
     """skip: steps at the beginning that are another test's."""
-    if (
-        not isinstance(got, list)
-        or len(got) != len(expected)
-        or any(type(value) is not int for value in got)
-    ):
-        raise Wrong("kv_bytes_read has to be an int.", expected=expected[:6], got=got)
+    expected = together([part[""](*run) for part in PARTS])
+    if not isinstance(got, list) or len(got) != len(expected):
+        raise Wrong("Not every step has a record.", expected=expected[:6], got=got)
+    for value in got:
+        if type(value) is not int:
+            kind = "None" if value is None else f"a {type(value).__name__}"
+            raise Wrong(
+                f"kv_bytes_read has to be an int, and yours is {kind}.",
+                expected=expected[:6],
+                got=got[:6],
+            )
     steps = enumerate(zip(expected, got, strict=True))
     different = [number for number, (a, b) in steps if a != b and number >= skip]
     if different:
         number = different[0]
+        rows = run[0][number]
+        lengths = ", ".join(str(row.seq_len) for row in rows)
+        seen = f"seq_len of its rows: {lengths}; a token has {PARTS[3][''](*run)} bytes"
         raise Wrong(
-            f"Step {number + 1}: {sentence}",
+            f"Step {number + 1} ({seen}): {explained(student, run, got) or otherwise}",
             expected=f"{expected[number]} bytes",
             got=f"{got[number]} bytes",
         )
 
 
+def explained(student, run, got):
+    """The beliefs behind numbers that are wrong: those that fit two more runs as well."""
+    more = [
+        probe(student, [["A", 6, 2], ["B", 3, 6], ["C", 9, 4]], "Static", THREE_LAYERS, "float16"),
+        probe(student, [["A", 7, 3], ["B", 4, 5], ["C", 2, 2]], max_batch_tokens=3),
+    ]
+    return why([(run, got), *more], together, *PARTS)
+
+
 @pytest.mark.task("4.3", points=1)
 def test_a_decode_step_reads_the_whole_context(student):
     """After the prompt of 6, from the second step on; 8 bytes a token."""
-    expected, got = probe(student, [["A", 6, 5]])
+    run, got = probe(student, [["A", 6, 5]])
     compare(
-        expected,
+        student,
+        run,
         got,
-        "its one new token attends to everything before it, and so reads the K and the V of all "
-        "row.seq_len tokens: not of the new one alone, and not of the token that the step has "
-        "only just sampled.",
+        "its one new token attends to all of its row.seq_len tokens, and so reads the K and the V "
+        "of each once.",
         skip=1,
     )
 
 
 @pytest.mark.task("4.3", points=1)
 def test_a_prompt_is_read_once_by_its_row(student):
-    expected, got = probe(student, [["A", 6, 2], ["B", 3, 2]])
-    compare(
-        expected,
-        got,
-        "a row that computes a whole prompt reads row.seq_len tokens once, like any other.",
-    )
+    run, got = probe(student, [["A", 6, 2], ["B", 3, 2]])
+    said = "a row that computes a whole prompt reads row.seq_len tokens once, like any other."
+    compare(student, run, got, said)
 
 
 @pytest.mark.task("4.3", points=1)
 def test_every_layer_and_the_kind_of_number_count(student):
-    expected, got = probe(
-        student, [["A", 6, 3]], kv_shapes=((2, 16), (2, 16), (1, 8)), dtype="float16"
+    run, got = probe(student, [["A", 6, 3]], kv_shapes=THREE_LAYERS, dtype="float16")
+    said = (
+        "the model has 3 layers of other shapes, in float16; bytes_per_token(self.model.kv_shapes, "
+        "self.model.dtype) knows both."
     )
-    compare(
-        expected,
-        got,
-        "layers may differ, and a float16 has 2 bytes: bytes_per_token(self.model.kv_shapes, "
-        "self.model.dtype) knows both.",
-    )
+    compare(student, run, got, said)
 
 
 @pytest.mark.task("4.3", points=1)
 def test_rows_of_padding_read_too(student):
-    expected, got = probe(student, [["A", 6, 2], ["B", 3, 6]], policy="Static")
-    compare(
-        expected,
-        got,
+    run, got = probe(student, [["A", 6, 2], ["B", 3, 6]], policy="Static")
+    said = (
         "each row reads its row.seq_len tokens: no more for the padding of a short prompt, and no "
-        "less once its sequence has ended.",
+        "less once its sequence has ended."
     )
+    compare(student, run, got, said)
 
 
 @pytest.mark.task("4.3", points=1)
 def test_it_holds_for_any_requests(student, rng):
+    run, got = probe(student, [["A", 7, 3], ["B", 4, 5], ["C", 2, 2]], max_batch_tokens=3)
+    compare(student, run, got, "count row.seq_len of each row of the plan, once.")
     requests = [[ask.name, ask.prompt, ask.answer] for ask in some_requests(rng)]
-    expected, got = probe(student, requests, max_batch_tokens=rng.choice([3, 5, 50]))
-    compare(expected, got, "count row.seq_len of each row of the plan, once.")
+    run, got = probe(student, requests, max_batch_tokens=rng.choice([3, 5, 50]))
+    compare(student, run, got, "count row.seq_len of each row of the plan, once.")

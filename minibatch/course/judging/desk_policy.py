@@ -40,17 +40,22 @@ class PolicyDesk:
         for method in refused:
             setattr(mb.Scheduler, method, refuse)
 
+        self.scheduler, self.sequences = self._class(name, borrowed)(**options), {}
+        self.clock = mb.VirtualClock()  # moved by sleeping only
+        self.pool = mb.BlockPool(num_blocks, block_size)
+        self.scheduler.bind(self.pool, self.clock)
+        return self._state()
+
+    def _class(self, name: str, borrowed: dict) -> Any:
+        import minibatch as mb
+
         cls = self.find(name)
         if borrowed:
             methods = {
                 method: getattr(getattr(mb, owner), method) for method, owner in borrowed.items()
             }
             cls = type(name, (cls,), methods)
-        self.scheduler, self.sequences = cls(**options), {}
-        self.clock = mb.VirtualClock()  # moved by sleeping only
-        self.pool = mb.BlockPool(num_blocks, block_size)
-        self.scheduler.bind(self.pool, self.clock)
-        return self._state()
+        return cls
 
     def add(self, sequence: dict) -> dict:
         import minibatch as mb
@@ -76,11 +81,13 @@ class PolicyDesk:
         self.plans = self.scheduler.plan(now)
         if not isinstance(self.plans, mb.StepPlan):
             raise TypeError(f"plan returned {self.plans!r:.60}; it has to return a mb.StepPlan")
-        rows = [
-            [row.sequence.request_id, row.num_tokens, row.num_padding_tokens]
-            for row in self.plans.rows
-        ]
-        return {"rows": rows, "wake_at": self.plans.wake_at, **self._state()}
+        rows = []
+        for row in self.plans.rows:
+            if not isinstance(row, mb.Row):
+                raise TypeError(f"the plan has a row {row!r:.60}; make it with mb.Row(sequence, n)")
+            counts = row.num_tokens, row.num_padding_tokens, row.start
+            rows.append([row.sequence.request_id, *map(_plain, counts)])
+        return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
 
     def lead(self, now: float, num_admitted: int, most_tokens: int) -> dict:
         """Plan in the learner's place, as the judge says: so many join, then a row for everyone.
@@ -123,16 +130,20 @@ class PolicyDesk:
     def records(self, attribute: str, requests: list, options: dict) -> object:
         """Run this minibatch's engine; one attribute of every step's record.
 
-        options: the policy's name, its arguments, the pool's size, the pretend model's shape.
+        options: the policy's name, its arguments, the pool's size; for a policy of the learner's
+        the methods `borrowed`, for one of minibatch's the pretend model's shape.
         """
-        import torch
-
         import minibatch as mb
 
-        model = mb.PretendModel()
-        model.kv_shapes = tuple(map(tuple, options["kv_shapes"]))
-        model.dtype = getattr(torch, options["dtype"])
-        policy = getattr(mb, options["policy"])(**options["arguments"])
+        model, name = mb.PretendModel(), options["policy"]
+        if "borrowed" in options:
+            policy = self._class(name, options["borrowed"])(**options["arguments"])
+        else:
+            import torch
+
+            model.kv_shapes = tuple(map(tuple, options["kv_shapes"]))
+            model.dtype = getattr(torch, options["dtype"])
+            policy = getattr(mb, name)(**options["arguments"])
         engine = mb.Engine(
             model,
             policy,
@@ -142,9 +153,10 @@ class PolicyDesk:
             clock=mb.VirtualClock(step_time=1),
         )
         engine.run(
-            mb.Request([0] * length, max_tokens=most, request_id=name)
-            for name, length, most in requests
+            mb.Request([0] * length, max_tokens=most, request_id=name, arrival_time=arrival)
+            for name, length, most, arrival in requests
         )
+        engine.check_invariants()
         return pack([getattr(step, attribute) for step in engine.trace.steps])
 
     def _state(self) -> dict:
@@ -153,8 +165,24 @@ class PolicyDesk:
             "waiting": [sequence.request_id for sequence in scheduler.waiting],
             "running": [sequence.request_id for sequence in scheduler.running],
             "sequences": {
-                name: [s.num_computed_tokens, s.num_tokens, list(s.block_table), s.is_finished]
+                name: {
+                    "computed": _plain(s.num_computed_tokens),
+                    "token_ids": [_plain(token) for token in s.token_ids],
+                    "table": [_plain(block) for block in s.block_table],
+                    "is_finished": s.is_finished,
+                    "scheduled": _plain(s.first_scheduled_time),
+                    "times": [_plain(time) for time in s.token_times[-1:]],
+                }
                 for name, s in self.sequences.items()
             },
             "num_free": self.pool.num_free,
         }
+
+
+def _plain(number: Any) -> object:
+    """A number as JSON has it, also numpy's and torch's; of anything else, what it looks like."""
+    if number is None or isinstance(number, bool | int | float):
+        return number
+    if hasattr(number, "item") and not getattr(number, "shape", ()):
+        return number.item()
+    return repr(number)[:60]

@@ -10,10 +10,22 @@ from __future__ import annotations
 from collections import Counter
 
 import minibatch as mb
-from minibatch.course.judging.books import Pool
+from minibatch.course.judging.books import (
+    Pool,
+    Told,
+    check_blocks,
+    check_computed,
+    check_returned,
+    check_time,
+    check_tokens,
+    listed,
+    names_in,
+)
 from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
+
+MOST_EMPTY = 2000  # plans without rows, one after the other
 
 
 class RemoteScheduler(mb.Scheduler):
@@ -37,7 +49,8 @@ class RemoteScheduler(mb.Scheduler):
         self.borrowed = borrowed or {}
         self.refused: list[str] = []
         self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
-        self.num_steps = 0
+        self.planned = mb.StepPlan()  # the newest plan
+        self.num_steps = self.num_empty = 0
 
     def _ask(self, what: str, **details: object) -> dict:
         answer = self.student.ask(what, **details)
@@ -59,129 +72,143 @@ class RemoteScheduler(mb.Scheduler):
 
     def add(self, sequence: mb.Sequence) -> None:
         self.sequences[sequence.request_id] = sequence
-        self._follow(
-            self._ask(
-                "add",
-                sequence={
-                    "request_id": sequence.request_id,
-                    "token_ids": sequence.token_ids,
-                    "max_tokens": sequence.request.max_tokens,
-                    "stop_token_ids": sorted(sequence.stop_token_ids),
-                    "arrival_time": sequence.arrival_time,
-                    "priority": sequence.request.priority,
-                },
-            )
-        )
+        told = {
+            "request_id": sequence.request_id,
+            "token_ids": sequence.token_ids,
+            "max_tokens": sequence.request.max_tokens,
+            "stop_token_ids": sorted(sequence.stop_token_ids),
+            "arrival_time": sequence.arrival_time,
+            "priority": sequence.request.priority,
+        }
+        self._follow(self._ask("add", sequence=told), sequence.arrival_time)
 
     def abort(self, sequence: mb.Sequence) -> None:
         state = self._ask("abort", request_id=sequence.request_id)
         del self.sequences[sequence.request_id]
-        self._follow(state)
+        self._follow(state, self.clock.now())
 
     def plan(self, now: float) -> mb.StepPlan:
         answer = self._ask("plan", now=now)
-        self._follow(answer)
-        rows = []
-        for row in _list(answer, "rows"):
-            match row:
-                case [str() as name, int(), int()] if name in {s.request_id for s in self.waiting}:
-                    raise Wrong(
-                        f"{name} has a row, and still waits in the queue: self.admit takes the "
-                        "head of the queue and returns it, so give that one a row."
-                    )
-                case [str() as name, int() as n, int() as padding] if name in self.sequences:
-                    rows.append(mb.Row(self.sequences[name], n, padding))
-                case _:
-                    raise Wrong(f"The plan has a row {str(row)[:80]}; a row is a live request's.")
+        self._follow(answer, now)
+        rows = [self._row(row) for row in listed(answer, "rows")]
         wake_at = answer.get("wake_at")
-        is_time = isinstance(wake_at, int | float) and abs(wake_at) < 1e9
-        return mb.StepPlan(rows, wake_at if is_time else None)
+        if not isinstance(wake_at, int | float | None) or isinstance(wake_at, bool):
+            raise Wrong(f"wake_at is {wake_at!s:.60}; it is a time in seconds, as `now` is.")
+        is_time = wake_at is not None and abs(wake_at) < 1e15
+        self.planned = mb.StepPlan(rows, wake_at if is_time else None)
+        self.num_empty = 0 if rows else self.num_empty + 1
+        if self.num_empty > MOST_EMPTY:
+            raise RuntimeError(f"plan gave no rows {MOST_EMPTY} times in a row, until {now:g} s")
+        return self.planned
+
+    def _row(self, row: object) -> mb.Row:
+        match row:
+            case [str() as name, *counts] if name in self.sequences and len(counts) == 3:
+                sequence = self.sequences[name]
+            case _:
+                raise Wrong(f"The plan has a row {str(row)[:80]}; a row is a live request's.")
+        for count in counts:
+            if type(count) is not int:
+                raise Wrong(
+                    f"{name}'s row counts {count!s:.40} tokens, a {type(count).__name__}; tokens "
+                    "are counted in whole numbers (an int; // divides so, / gives a float)."
+                )
+        if sequence in self.waiting:
+            raise Wrong(
+                f"{name} has a row, and still waits in the queue: self.admit takes the head of the "
+                "queue and returns it, so give that one a row."
+            )
+        num_tokens, padding, start = counts
+        if start != sequence.num_computed_tokens:
+            raise Wrong(
+                f"{name}'s row begins at token {start}, where an earlier step began, and it has "
+                f"{sequence.num_computed_tokens} computed: a row is good for one step. Make them "
+                "all anew in each plan()."
+            )
+        return mb.Row(sequence, num_tokens, padding)
 
     def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         self.num_steps += 1
-        before = [row.sequence for row in plan.rows if row.sequence.is_finished]
+        rows = [row for row in plan.rows if not row.sequence.is_finished]
+        before = {row.sequence.request_id: row.sequence.num_tokens for row in plan.rows}
+        reached = [row for row in plan.rows if row.reaches_end]
         for row, new in zip(plan.rows, tokens, strict=True):  # what is true, whatever they say
             row.sequence.advance(row.num_tokens, new, now)
-        rows = [row.sequence for row in plan.rows]
-        finished = [s for s in rows if s.is_finished and s not in before]
+        finished = [row.sequence for row in rows if row.sequence.is_finished]
         answer = self._ask("update", tokens=tokens, now=now)
-        for sequence in rows:
-            self._check_progress(sequence, answer)
-        told = answer.get("finished")
-        right = sorted(s.request_id for s in finished)
-        if not isinstance(told, list) or sorted(map(str, told)) != right:
-            raise Wrong(
-                f"update() of step {self.num_steps} has to return the sequences that finished in "
-                "this step: a list of all of them, and of no others.",
-                expected=right,
-                got=told if isinstance(told, list) else answer.get("got"),
+        told = {name: Told.of(answer, name) for name in before}
+        check_tokens(self.num_steps, plan.rows, before, told)
+        for row in plan.rows:
+            sequence, name = row.sequence, row.sequence.request_id
+            there = told[name]
+            check_computed(
+                self.num_steps, name, row, sequence.num_computed_tokens, there.num_computed
             )
-        self._follow(answer)
+            if there.is_finished != sequence.is_finished:
+                has = "has finished" if sequence.is_finished else "has not finished"
+                raise Wrong(
+                    f"After step {self.num_steps} {name} {has}, and your policy says the opposite."
+                )
+            if row in reached:
+                check_time(name, "newest token", now, there.time)
+        stay, returned = names_in(answer, "running"), answer.get("finished")
+        check_returned(self.num_steps, finished, stay, returned, str(answer.get("got")))
+        self._follow(answer, now)
         return finished
 
-    def _check_progress(self, sequence: mb.Sequence, answer: dict) -> None:
-        """Compare a sequence's counters over there with those here."""
-        name, step = sequence.request_id, self.num_steps
-        computed, total, _, is_finished = _counters(answer, name)
-        if total != sequence.num_tokens:
-            raise Wrong(
-                f"After step {step} {name} should have {sequence.num_tokens} tokens, prompt and "
-                f"answer, and has {total}: the tokens of a row belong to the row's own sequence, "
-                "once, and an empty list means that there are none.",
-                expected=f"{sequence.num_tokens} tokens",
-                got=f"{total} tokens",
-            )
-        if computed != sequence.num_computed_tokens:
-            raise Wrong(
-                f"After step {step} {name} has {sequence.num_computed_tokens} tokens computed and "
-                f"counts {computed}: advance by the row's num_tokens, which is more than 1 for a "
-                "prompt, and also when the row has brought no token, only an empty list.",
-                expected=f"{sequence.num_computed_tokens} computed",
-                got=f"{computed} computed",
-            )
-        if is_finished != sequence.is_finished:
-            has = "has finished" if sequence.is_finished else "has not finished"
-            raise Wrong(f"After step {step} {name} {has}, and your policy says the opposite.")
-
-    def _follow(self, state: dict) -> None:
+    def _follow(self, state: dict, now: float) -> None:
         """Take over queue, running set and block tables, or say what is wrong with them."""
-        waiting, running = _names(state, "waiting"), _names(state, "running")
+        waiting, running = names_in(state, "waiting"), names_in(state, "running")
         for name, times in Counter(waiting + running).items():
             if times > 1:
                 raise Wrong(f"{name} stands {times} times in self.waiting and self.running.")
             if name not in self.sequences:
                 raise Died(f"it speaks of a request {name:.40} that there is not")
+        held = {s.request_id: s.block_table for s in self.sequences.values()}
+        told = {name: Told.of(state, name) for name in self.sequences}
+        tables = {name: there.table for name, there in told.items()}
+        in_use = sum(len(table) for name, table in tables.items() if name in running)
+        freed = state.get("num_free") == self.pool.num_blocks - in_use
         for name, sequence in self.sequences.items():
-            computed, _, table, _ = _counters(state, name)
-            sequence.block_table = table
+            there = told[name]
+            if sequence.is_finished and name in waiting:
+                raise Wrong(f"{name} has finished, and waits in the queue again: it just leaves.")
             if name in waiting:  # perhaps preempted: what it had computed is gone with its blocks
                 sequence.num_computed_tokens = 0
-                if computed:
+                if there.num_computed:
                     raise Wrong(
-                        f"{name} waits, without blocks, and still counts {computed} tokens as "
-                        "computed: their keys and values are lost. Set num_computed_tokens to 0."
+                        f"{name} waits, without blocks, and still counts {there.num_computed} "
+                        "tokens as computed: their keys and values are lost. Set "
+                        "num_computed_tokens to 0."
                     )
-            if sequence.is_finished and name in waiting:
-                raise Wrong(f"{name} has finished, and waits in the queue again.")
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
                     f"{name} stands neither in self.waiting nor in self.running, and has not "
                     "finished: it would wait for ever."
                 )
-            if name not in running and table:
-                does = "has finished" if sequence.is_finished else "does not run"
+            if name in running and there.num_computed == 0:  # given up, and admitted once more
+                sequence.num_computed_tokens = 0
+            if name in running and there.num_computed != sequence.num_computed_tokens:
                 raise Wrong(
-                    f"{name} {does}, but still holds {len(table)} blocks: give them back with "
-                    "self.pool.free(sequence.block_table), and empty the table. A server that "
-                    "forgets this fills up and stops."
+                    f"{name} counts {there.num_computed} tokens as computed, and the model has "
+                    f"computed {sequence.num_computed_tokens}: plan() decides, and leaves "
+                    "num_computed_tokens to update()."
                 )
-        self.pool.set_holders({s.request_id: s.block_table for s in self.sequences.values()})
+            if name in running and sequence.first_scheduled_time is None:
+                sequence.first_scheduled_time = now
+                if there.scheduled is not None:
+                    check_time(name, "admission", now, there.scheduled)
+            check_blocks(name, sequence, there, name in running, freed, self.pool.block_size)
+            sequence.block_table = there.table
+        self.pool.set_holders(tables)
         free = state.get("num_free")
         if free != self.pool.num_free:
+            lost = [n for n, table in tables.items() if held[n] and not table and n not in running]
+            of_whom = f"{lost[0]}'s table is empty, its blocks are not back. " if lost else ""
             raise Wrong(
                 f"{self.pool.num_free} blocks stand in nobody's table, but the pool counts {free} "
-                "as free: what a sequence held goes back with self.pool.free, once. A server that "
-                "forgets this fills up and stops.",
+                f"as free. {of_whom}What a sequence held goes back with self.pool.free, once, "
+                "before its table is emptied. A server that forgets this fills up and stops.",
                 expected=f"{self.pool.num_free} free",
                 got=f"{free} free",
             )
@@ -209,7 +236,7 @@ class LedScheduler(RemoteScheduler):
                 break
             joining.append(sequence)
         state = self._ask("lead", now=now, num_admitted=len(joining), most_tokens=self.most_tokens)
-        self._follow(state)
+        self._follow(state, now)
         return mb.StepPlan(
             [
                 mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens))
@@ -226,27 +253,3 @@ class LedScheduler(RemoteScheduler):
                     "self.running: whoever has finished leaves at once, not when all have."
                 )
         return finished
-
-
-def _list(answer: dict, key: str) -> list:
-    found = answer.get(key)
-    if not isinstance(found, list):
-        raise Died(f"what it says of its {key} makes no sense")
-    return found
-
-
-def _names(state: dict, key: str) -> list[str]:
-    names = _list(state, key)
-    if not all(isinstance(name, str) for name in names):
-        raise Died(f"what it says of its {key} makes no sense")
-    return names
-
-
-def _counters(state: dict, name: str) -> tuple[int, int, list[int], bool]:
-    """Computed tokens, all tokens, block table, finished: what the desk says of a sequence."""
-    match state.get("sequences"):
-        case dict() as sequences:
-            match sequences.get(name):
-                case [int() as computed, int() as total, list() as table, bool() as finished]:
-                    return computed, total, table, finished
-    raise Died("what it says of its sequences makes no sense")

@@ -2,6 +2,7 @@
 
 Lists, numbers, strings, None and booleans are themselves; tuples, dicts and tensors are marked, and
 anything else arrives as a `Strange`, which equals nothing and remembers only what it looked like.
+Numpy's numbers count as Python's; its arrays are no tensors, and their dtype says so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Strange:
 
 @dataclass(frozen=True)
 class Array:
-    """A tensor's or an array's shape, dtype ("int64") and numbers, as nested lists."""
+    """A tensor's shape, dtype ("int64") and numbers, as nested lists; numpy's are "numpy int64"."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -34,6 +35,30 @@ class Array:
 
     def __repr__(self) -> str:
         return f"tensor({self.values}, dtype={self.dtype})"
+
+
+class Lent(list):
+    """A list that belongs to the caller: it can be read, and refuses every change."""
+
+    def _refuse(name: str) -> object:
+        def method(self, *args: object, **kwargs: object) -> object:
+            changed = list(self)
+            result = getattr(changed, name)(*args, **kwargs)
+            if changed != self:
+                raise TypeError(
+                    f"this list is the caller's, who goes on using it, and {name} would change it: "
+                    "make a list of your own, list(...), and change that"
+                )
+            return result
+
+        return method
+
+    append, extend, insert, remove, pop, clear = map(
+        _refuse, ("append", "extend", "insert", "remove", "pop", "clear")
+    )
+    sort, reverse, __iadd__, __imul__, __setitem__, __delitem__ = map(
+        _refuse, ("sort", "reverse", "__iadd__", "__imul__", "__setitem__", "__delitem__")
+    )
 
 
 def pack(value: object, depth: int = 0) -> object:
@@ -48,16 +73,19 @@ def pack(value: object, depth: int = 0) -> object:
         return value if math.isfinite(value) else {"float": repr(value)}
     if type(value) is list:
         return [pack(item, depth + 1) for item in value]
-    if type(value) is tuple:
+    if isinstance(value, tuple):  # a named one, too
         return {"tuple": [pack(item, depth + 1) for item in value]}
+    if isinstance(value, Lent):
+        return {"lent": [pack(item, depth + 1) for item in value]}
     if type(value) is dict:
         return {"dict": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in value.items()]}
     if isinstance(value, Array):
         return {"array": [list(value.shape), value.dtype, value.values]}
     if hasattr(value, "shape") and hasattr(value, "tolist"):  # torch, numpy
-        if len(value.shape) == 0 and type(value).__module__ == "numpy":
+        is_numpy = type(value).__module__ == "numpy"
+        if len(value.shape) == 0 and is_numpy:
             return pack(value.item(), depth + 1)
-        dtype = str(value.dtype).removeprefix("torch.")
+        dtype = f"numpy {value.dtype}" if is_numpy else str(value.dtype).removeprefix("torch.")
         return {"array": [list(value.shape), dtype, value.tolist()]}
     return _strange(value)
 
@@ -74,6 +102,8 @@ def unpack(packed: object) -> object:
             return float(content)
         case "tuple", list():
             return tuple(unpack(item) for item in content)
+        case "lent", list():
+            return Lent(unpack(item) for item in content)
         case "dict", list():
             return {_key(unpack(key)): unpack(value) for key, value in content}
         case "array", [list() as shape, str() as dtype, values]:

@@ -32,6 +32,7 @@ class Answer:
     path: Path
     caught_by: str
     says: str
+    at_most: float  # points
 
     @property
     def task(self) -> str:
@@ -53,7 +54,9 @@ def answers(kind):
             text = path.read_text(encoding="utf-8")
             caught_by = re.search(r"^caught by: (\w+)$", text, re.MULTILINE)
             says = re.search(r"^says: (.+)$", text, re.MULTILINE)
-            found.append(Answer(path, caught_by and caught_by[1], says and says[1]))
+            at_most = re.search(r"^at most: (\S+) points$", text, re.MULTILINE)
+            points = float(at_most[1]) if at_most else TASKS[path.name.partition("_")[0]].points
+            found.append(Answer(path, caught_by and caught_by[1], says and says[1], points))
     return found
 
 
@@ -85,18 +88,30 @@ def verdicts(request, tmp_path_factory):
     items = [item for item in request.session.items if "verdicts" in item.fixturenames]
     asked_for = {item.callspec.params["answer"] for item in items}
     wrong, right = ([a for a in found if a in asked_for] for found in (WRONG, RIGHT))
+    return judged(waves(wrong) + waves(right), tmp_path_factory)
 
-    def judged(wave):
+
+def judged(waves, tmp_path_factory, seed=None):
+    """The verdict of every answer in these waves."""
+
+    def of(wave):
         folder = tmp_path_factory.mktemp("submission")
         shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True)
         for answer in wave:
             answer.into(folder)
-        found = judge([TASKS[answer.task] for answer in wave], folder, Options(seconds=10))
+        options = Options(seconds=10, seed=seed)
+        found = judge([TASKS[answer.task] for answer in wave], folder, options)
         return dict(zip(wave, found, strict=True))
 
     with ThreadPoolExecutor(2) as pool:
-        results = pool.map(judged, waves(wrong) + waves(right))
+        results = pool.map(of, waves)
         return {answer: verdict for wave in results for answer, verdict in wave.items()}
+
+
+def has_random_cases(test_name):
+    """Whether a grader draws cases. Any other one says the same in every run."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in GRADERS.glob("test_ex*.py"))
+    return f"def {test_name}(student, rng)" in text
 
 
 @pytest.mark.parametrize("answer", marked(WRONG))
@@ -106,12 +121,28 @@ def test_a_wrong_answer_is_caught_as_intended(answer, verdicts):
     assert problem.name.partition("[")[0] == answer.caught_by
     assert answer.says in problem.sentence
     assert verdicts[answer].outcome != NOT_ATTEMPTED
+    assert verdicts[answer].points <= answer.at_most
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("answer", RIGHT, ids=lambda answer: answer.path.stem)
 def test_a_right_answer_of_another_design_passes(answer, verdicts):
     assert verdicts[answer].first_problem is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_no_verdict_depends_on_the_seed(seed, tmp_path_factory):
+    wrong = [answer for answer in WRONG if has_random_cases(answer.caught_by)]
+    verdicts = judged(waves(wrong) + waves(RIGHT), tmp_path_factory, seed)
+    for answer, verdict in verdicts.items():
+        problem = verdict.first_problem
+        if answer in RIGHT:
+            assert problem is None, answer.path.stem
+        else:
+            assert problem is not None, answer.path.stem
+            assert problem.name == answer.caught_by, answer.path.stem
+            assert answer.says in problem.sentence, answer.path.stem
 
 
 @pytest.mark.parametrize("task", TASKS)

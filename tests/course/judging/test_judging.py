@@ -390,18 +390,25 @@ class Liar:
         waiting = [n for n in self.names if rng.random() < 0.5]
         running = [n for n in self.names if n not in waiting]
         state = {
-            "rows": [[n, rng.choice([1, 3, 0, -1]), 0] for n in running],
+            "rows": [[n, rng.choice([1, 3, 0, -1]), 0, 0] for n in running],
             "wake_at": rng.choice([None, 0.5, -1, "soon"]),
             "finished": rng.choice([[], running, None, [1]]),
             "waiting": waiting,
             "running": running,
-            "sequences": {n: [0, 3, list(range(rng.randint(0, 3))), False] for n in self.names},
+            "sequences": {n: self.sequence() for n in self.names},
             "num_free": rng.choice([8, 7, -1, None, True, 10**30]),
         }
         for key in list(state):
             if rng.random() < 0.1:
                 state[key] = self.junk()
         return state
+
+    def sequence(self):
+        told = {"computed": self.rng.choice([0, 3]), "token_ids": [0, 0, 0], "is_finished": False}
+        told |= {"table": list(range(self.rng.randint(0, 3))), "scheduled": None, "times": [1.0]}
+        if self.rng.random() < 0.1:
+            told[self.rng.choice(list(told))] = self.junk()
+        return told
 
     def junk(self):
         junk = [None, True, -1, 10**40, 1.5, "x", [], [[]], {}, {"a": {}}, [{}], [None], ["A", "A"]]

@@ -1,7 +1,7 @@
 """Forgets the values.
 
 caught by: test_a_token_has_a_key_and_a_value
-says: a key of 16 numbers and a value
+says: counted one of the two
 """
 
 

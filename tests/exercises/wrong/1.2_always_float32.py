@@ -1,7 +1,7 @@
 """Takes every weight for a float32.
 
-caught by: test_it_agrees_with_minibatch_in_bfloat16
-says: in bfloat16
+caught by: test_all_the_weights_are_read
+says: bytes_per_number says how many
 """
 
 

@@ -1,7 +1,7 @@
 """Counts weights, not their bytes.
 
 caught by: test_all_the_weights_are_read
-says: 1,000 weights of 4 bytes
+says: you have counted weights
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets K and V.
 
 caught by: test_each_row_reads_its_own_keys_and_values
-says: for each of its 10 tokens
+says: you have left them out
 """
 
 

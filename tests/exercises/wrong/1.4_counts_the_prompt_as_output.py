@@ -1,7 +1,7 @@
 """Stops when prompt and answer together have max_tokens.
 
 caught by: test_the_tokens_are_those_of_generate
-says: not the 12 tokens
+says: counts those of the answer only
 """
 
 import torch

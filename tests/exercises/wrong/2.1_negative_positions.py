@@ -1,7 +1,7 @@
 """Padding gets positions below 0.
 
 caught by: test_positions_count_real_tokens_from_zero
-says: are 0 for padding
+says: yours go on downwards
 """
 
 import torch

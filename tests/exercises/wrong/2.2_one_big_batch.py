@@ -1,7 +1,7 @@
 """Forgets that a batch has a size.
 
 caught by: test_batches_are_formed_in_order
-says: the next four another
+says: you have put all into one
 """
 
 

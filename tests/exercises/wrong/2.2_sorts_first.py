@@ -1,7 +1,7 @@
 """Sorts by lengths that nobody knows yet.
 
 caught by: test_batches_are_formed_in_order
-says: the first four are one batch
+says: in the order they came
 """
 
 

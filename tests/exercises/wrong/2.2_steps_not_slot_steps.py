@@ -1,7 +1,7 @@
 """Divides by steps.
 
 caught by: test_equal_lengths_waste_nothing
-says: no slot-step is padding
+says: a step of n requests is n slot-steps
 """
 
 

@@ -1,7 +1,7 @@
 """Answers with what is not padding.
 
 caught by: test_equal_lengths_waste_nothing
-says: no slot-step is padding
+says: padding is the rest
 """
 
 

@@ -1,7 +1,7 @@
 """Starts only with a full batch: the last ones wait for ever.
 
 caught by: test_nobody_joins_before_the_batch_has_ended
-says: gave no rows
+says: also if not all slots are filled
 """
 
 import minibatch as mb

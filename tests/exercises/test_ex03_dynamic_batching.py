@@ -43,6 +43,8 @@ def test_a_full_batch_is_ready_at_once(student):
     ready(student, True, said, [1.0] * 5, 1.0, 3, 0.5)
     said = "the one seat is taken, so the batch is full."
     ready(student, True, said, [1.0], 1.0, 1, 0.5)
+    said = "three wait for three seats; that they came one after another changes nothing."
+    ready(student, True, said, [1.0, 1.375, 1.4375], 1.4375, 3, 0.5)
 
 
 @pytest.mark.task("3.1", points=0.5)
@@ -54,6 +56,8 @@ def test_the_oldest_has_waited_long_enough(student):
     said = "the oldest has waited 0.5 s, its whole window; the newest's clock does not count."
     ready(student, True, said, [1.0, 1.375], 1.5, 8, 0.5)
     ready(student, True, "a window of 0 s is over at once.", [1.0], 1.0, 8, 0.0)
+    said = "an arrival at 0.0 is an arrival: somebody waits, and has waited 2 s."
+    ready(student, True, said, [0.0], 2.0, 8, 0.5)
 
 
 @pytest.mark.task("3.1", points=0.5)
@@ -67,6 +71,10 @@ def test_otherwise_it_waits(student, rng):
     ready(student, False, said, [1.0, 1.25, 1.25], 1.375, 8, 0.5)
     said = "two wait for three seats: that is not full, and the window is not over."
     ready(student, False, said, [1.0, 1.25], 1.25, 3, 0.5)
+    said = "the oldest has 0.5 ms left; nothing is rounded, and nothing is given away."
+    ready(student, False, said, [1.0], 1.4995, 8, 0.5)
+    said = "it has waited 0.25 s of 0.5 s; times far from 0 are told apart, too (float32 cannot)."
+    ready(student, False, said, [90_000_000.0], 90_000_000.25, 8, 0.5)
     said = "they came together, just now: not full, and nobody has waited yet."
     ready(student, False, said, [9.0, 9.0], 9.0, 3, 0.5)
     said = (
@@ -74,6 +82,11 @@ def test_otherwise_it_waits(student, rng):
         "below max_wait: compare now with arrival + max_wait."
     )
     ready(student, True, said, [ROUNDED[0]], ROUNDED[0] + ROUNDED[1], 8, ROUNDED[1])
+    said = (
+        "the oldest's patience ends at this very moment. now - max_wait comes out a rounding error "
+        "before its arrival: compare now with arrival + max_wait."
+    )
+    ready(student, True, said, [MOVED[0]], MOVED[0] + MOVED[1], 8, MOVED[1])
     for _ in range(20):
         times = sorted(rng.randrange(0, 40) / 8 for _ in range(rng.randrange(1, 6)))
         now = times[-1] + rng.randrange(0, 16) / 8
@@ -89,6 +102,9 @@ def test_otherwise_it_waits(student, rng):
 # An arrival and a window whose sum, less the arrival, is a rounding error less than the window.
 ROUNDED = (0.7, 0.1)
 assert sum(ROUNDED) - ROUNDED[0] < ROUNDED[1]
+# And one whose sum, less the window, is a rounding error before the arrival.
+MOVED = (0.1, 0.7)
+assert sum(MOVED) - MOVED[1] < MOVED[0]
 
 
 def windowed(student, max_wait=2.0):

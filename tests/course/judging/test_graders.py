@@ -96,7 +96,8 @@ def judged(waves, tmp_path_factory, seed=None):
 
     def of(wave):
         folder = tmp_path_factory.mktemp("submission")
-        shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True)
+        compiled = shutil.ignore_patterns("__pycache__")  # comes and goes with other processes
+        shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True, ignore=compiled)
         for answer in wave:
             answer.into(folder)
         options = Options(seconds=10, seed=seed)

@@ -40,22 +40,9 @@ def diff_main(arguments: list[str], root: Path = ROOT) -> int:
         return 0
     if edits.changed:
         sys.stdout.flush()
-        style = ["--stat"] if options.stat else []
-        safe = f"safe.directory={root.as_posix()}"
-        subprocess.run(
-            [
-                "git",
-                "-C",
-                root,
-                "-c",
-                safe,
-                "diff",
-                *style,
-                course_commit(root),
-                "--",
-                *edits.changed,
-            ]
-        )
+        command = ["git", "-C", root, "-c", f"safe.directory={root.as_posix()}", "diff"]
+        command += ["--stat"] * options.stat + [course_commit(root), "--"]
+        subprocess.run([*command, *edits.changed])
     _name_added(edits)
     return 0
 

@@ -16,7 +16,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.classroom.unpack import NAME, SECONDS
+from minibatch.course.classroom.unpack import SECONDS
+from minibatch.course.exercises.hand_in import NAME
 from minibatch.course.judging.plain_text import plain
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.process import environment_variables

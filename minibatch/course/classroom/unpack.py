@@ -18,18 +18,17 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
+from minibatch.course.exercises.hand_in import NAME
 from minibatch.course.exercises.source import PATCH, SOLUTIONS, all_tasks
 from minibatch.course.judging import confinement
 from minibatch.course.judging.plain_text import plain
+from minibatch.course.judging.surroundings import MOST_FILE_BYTES, PYTHON_FILE
 
-MOST_BYTES = 2**20  # of one file; an exercise file is some kilobytes
-_ENOUGH = MOST_BYTES + 1
+_ENOUGH = MOST_FILE_BYTES + 1
 MOST_IN_ALL = 16 * 2**20
 MOST_ENTRIES = 5000  # looked at in one submission
 MEMORY_BYTES, SECONDS = 2**30, 20.0
-NAME = "name.txt"  # who hands in, in their own words
 _EXERCISE = re.compile(r"ex\d\d_\w+\.py")
-_HELPER = re.compile(r"[A-Za-z_]\w*\.py")
 _OURS = {"solutions", "tests", "lessons", "__MACOSX"}  # parts of the course: nobody's own work
 
 # A path within a submission, and how to read the file there.
@@ -72,8 +71,8 @@ def _copied(entries: Entries, into: Path) -> list[str]:
             continue
         content = read()
         num_bytes += len(content)
-        if len(content) > MOST_BYTES:
-            raise Unreadable(f"{path.name} is larger than {MOST_BYTES:,} bytes")
+        if len(content) > MOST_FILE_BYTES:
+            raise Unreadable(f"{path.name} is larger than {MOST_FILE_BYTES:,} bytes")
         if num_bytes > MOST_IN_ALL:
             raise Unreadable(f"its files have more than {MOST_IN_ALL:,} bytes together")
         if _EXERCISE.fullmatch(target) or "/" in target or not target.endswith(".py"):
@@ -99,7 +98,7 @@ def _target(path: PurePosixPath, rooms: set[str]) -> str | None:
         inside = path.parts[folders.index("minibatch") :]
         in_rooms = "/".join(inside[:2]) in rooms and all(map(_is_name, inside))
         return "/".join(inside) if in_rooms else None
-    is_wanted = path.name in (PATCH, NAME) or _HELPER.fullmatch(path.name)
+    is_wanted = path.name in (PATCH, NAME) or PYTHON_FILE.fullmatch(path.name)
     return path.name if is_wanted else None
 
 
@@ -166,7 +165,7 @@ def _in_tar(path: Path) -> Entries:
 
 def main(path: str, into: str) -> None:
     """Tell what came of it."""
-    confinement.limit(MEMORY_BYTES, SECONDS, MOST_BYTES)
+    confinement.limit(MEMORY_BYTES, SECONDS, MOST_FILE_BYTES)
     confinement.seal([path, SOLUTIONS], own=into)  # the tasks are read there
     try:
         answer = {"names": unpack(Path(path), Path(into))}

@@ -60,7 +60,7 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
             drawn = Drawing(**problem.drawing).as_text()
             lines += ["", *(f"   {line}" for line in drawn.splitlines())]
         lines += [f"   {_frame(verdict, frame)}" for frame in problem.frames]
-    if printed := _printed(verdict):
+    if printed := verdict.printed.strip():
         lines += ["", "   Your code printed:"]
         lines += [f"   | {line}" for line in printed.splitlines()[:12]]
     return "\n".join(lines)
@@ -81,7 +81,7 @@ def as_html(verdict: Verdict) -> str:
         drawing=Drawing(**problem.drawing) if problem and problem.drawing else None,
         legend=LEGEND,
         frames=[_frame(verdict, frame) for frame in problem.frames] if problem else [],
-        printed=_printed(verdict),
+        printed=verdict.printed.strip(),
         shown=shown,
         num_passed=sum(result.outcome == PASSED for result in shown),
     )
@@ -90,11 +90,6 @@ def as_html(verdict: Verdict) -> str:
 def _word(verdict: Verdict) -> str:
     """A pass is one of the public tests only."""
     return "passed: all public tests" if verdict.passed else verdict.outcome
-
-
-def _printed(verdict: Verdict) -> str:
-    """What the learner's code printed."""
-    return verdict.printed.strip()
 
 
 def _frame(verdict: Verdict, frame: dict) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from minibatch.course.setup import ROOT
 
 MOST_FILE_BYTES = 2**20  # a person's file has some kilobytes
-_PYTHON_FILE = re.compile(r"[A-Za-z_]\w*\.py")
+PYTHON_FILE = re.compile(r"[A-Za-z_]\w*\.py")
 
 
 def variables(home: Path) -> dict[str, str]:
@@ -63,7 +63,7 @@ def copy_submission(folder: Path, copy: Path) -> None:
     """Its Python files alone: no links, nothing larger than a person writes."""
     copy.mkdir()
     for path in sorted(folder.glob("*.py")):
-        is_wanted = _PYTHON_FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+        is_wanted = PYTHON_FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink()
         if is_wanted and path.stat().st_size <= MOST_FILE_BYTES:
             shutil.copyfile(path, copy / path.name)
 

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from probe import solve_with_a_new_file
 
 from minibatch.course.classroom import grade_class, gradescope
 from minibatch.course.classroom.gradescope import export_gradescope
@@ -326,14 +326,7 @@ def test_engine_files_themselves_will_do_where_there_is_no_git(tmp_path):
     folder = tmp_path / "class" / "zippy"
     shutil.copytree(ROOT / "minibatch" / "core", folder / "minibatch" / "core")
     shutil.copytree(ROOT / "minibatch" / "engine", folder / "minibatch" / "engine")
-    subprocess.run(
-        ["git", "apply", "-p1", ROOT / "solutions" / source.PATCH],
-        cwd=folder, check=True, env=os.environ | {"GIT_DIR": os.devnull},
-    )  # fmt: skip
-    records = folder / "minibatch" / "core" / "records.py"
-    (records.parent / "mine.py").write_text("BYTES = int\n")
-    text = records.read_text(encoding="utf-8").replace("kv_bytes_read: int", "kv_bytes_read: BYTES")
-    records.write_text(text.replace("\nfrom ", "\nfrom .mine import BYTES\nfrom ", 1))
+    solve_with_a_new_file(folder)
     (folder / FILE).write_text(STUB)
     result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=source.select("4.3"))
     assert result.students[0].points == 5, result.students[0].verdicts[0].first_problem.sentence
@@ -384,6 +377,7 @@ def test_a_computer_that_cannot_shut_anybody_in_refuses(tmp_path, monkeypatch):
 
 
 def test_an_archive_of_a_thousand_files_costs_the_class_nothing(tmp_path):
+    resource = pytest.importorskip("resource", reason="Windows does not tell the most memory used")
     (tmp_path / "class").mkdir()
     with zipfile.ZipFile(tmp_path / "class" / "big.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for n in range(1500):

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from .memory.blocks import BlockPool
     from .model.compatibility import UnsupportedModelError
     from .model.load import Model, load_model
+    from .plots.guesses import guess
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
     from .simulator import cost, workload
     from .simulator.pretend import PretendModel
+    from .widgets.predict import predict
 
 _HOMES = {
     "BlockPool": "memory.blocks",
@@ -54,6 +56,8 @@ _HOMES = {
     "Sequential": "schedulers",
     "Static": "schedulers",
     "Trace": "engine.trace",
+    "guess": "plots.guesses",
+    "predict": "widgets.predict",
 }
 _MODULES = {
     "attention": "attention",

@@ -1,9 +1,21 @@
-"""Colours that mean the same in every picture of the course."""
+"""Colours that mean the same in every picture of the course, in a player and in a verdict.
+
+Waste is loud: solid vermillion, with its number inside. Work is one calm hue, with letters on it.
+The one to three requests that a picture is about have colours of their own. Empty is white.
+No meaning is carried by colour alone: hatches and letters say it again (`HATCHES`).
+"""
 
 import re
 
 INK = "#222222"
 FAINT = "#777777"
+WORK = "#A9D3EE"  # a row that yields a token
+WASTE = "#D55E00"  # computed, and read by nobody
+FADED = "#E58A4A"  # the hatch on waste
+EMPTY = "#FFFFFF"
+GUESS = "#7A2E63"  # what you said before you looked
+PROTAGONISTS = ("#009E73", "#E69F00", "#CC79A7")
+HATCHES = {"decode": "", "prefill": "////", "padding": "xx"}
 # Okabe & Ito (2008), without black
 COLOURS = (
     "#E69F00",
@@ -18,13 +30,21 @@ COLOURS = (
 
 
 def colour_of(request_id: str) -> str:
-    """A request keeps its colour through the whole course: by its letter, or else by its number."""
-    if request_id[0] in "ABCDEFGH":
-        return COLOURS["ABCDEFGH".index(request_id[0])]
+    """The colour of a request where a picture tells all of them apart: by its letter, or else by
+    its number; a second of its letter (A2 after A) is paler, a third paler still."""
     digits = re.findall(r"\d+", request_id)
+    if request_id[0] in "ABCDEFGH":
+        colour = COLOURS["ABCDEFGH".index(request_id[0])]
+        again = int(digits[-1]) if digits else 1
+        return _paler(colour, 1 - 1 / min(max(again, 1), 3))
     return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]
 
 
+def _paler(colour: str, share: float) -> str:
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in parts)
+
+
 def ink_on(colour: str) -> str:
-    """Letters that can be read on one of COLOURS, with a contrast of 4.5 to 1 or more (WCAG 2)."""
-    return "#FFFFFF" if colour == "#0072B2" else "#000000"
+    """Letters that can be read on one of these, with a contrast of 4.5 to 1 or more (WCAG 2)."""
+    return "#FFFFFF" if colour in ("#0072B2", GUESS) else "#000000"

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import COLOURS, FAINT, INK
-from ..picture import TICK, canvas, describe, dress
+from ..colours import FADED, HATCHES, INK, WASTE, WORK
+from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 
@@ -27,9 +27,15 @@ def staircase(
         edges = list(range(len(trace.steps) + 1))
         useful = [step.num_output_tokens for step in trace.steps]
         rows = [len(step.rows) for step in trace.steps]
-        axis.stairs(useful, edges, fill=True, color=COLOURS[4], label="rows that yield a token")
-        padding = {"facecolor": "white", "edgecolor": FAINT, "hatch": "xx", "linewidth": 0}
+        axis.stairs(useful, edges, fill=True, color=WORK, label="rows that yield a token")
+        padding = {
+            "facecolor": WASTE,
+            "edgecolor": FADED,
+            "hatch": HATCHES["padding"],
+            "linewidth": 0,
+        }
         axis.stairs(rows, edges, baseline=useful, fill=True, **padding, label="padding rows")
+        _number(axis, useful, rows)
         axis.stairs(rows, edges, color=INK, linewidth=0.8)
         axis.axhline(
             trace.max_batch_size, color=INK, linewidth=1.2, linestyle=":", label="slots there are"
@@ -45,6 +51,18 @@ def staircase(
     )
     describe(figure, "Rows by steps.", findings)
     return figure
+
+
+def _number(axis: Axes, useful: list[int], rows: list[int]) -> None:
+    """Write how much is burnt into the widest place there is for it."""
+    wasted = [all_rows - yielding for all_rows, yielding in zip(rows, useful, strict=True)]
+    if sum(wasted) < 0.05 * sum(rows):
+        return
+    middle = sum(i * n for i, n in enumerate(wasted)) / sum(wasted)
+    at = min(range(len(wasted)), key=lambda i: (-wasted[i] > -max(wasted) / 2, abs(i - middle)))
+    box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.3", "linewidth": 2}
+    axis.text(at, useful[at] + wasted[at] / 2, f"{sum(wasted):,} padding rows", bbox=box,
+              ha="center", va="center", fontsize=LABEL, color=INK)  # fmt: skip
 
 
 def _finding(name: str, useful: list[int], rows: list[int]) -> str:

@@ -9,23 +9,34 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
-from ..colours import INK, colour_of, ink_on
+from ..colours import EMPTY, FADED, HATCHES, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 from ..spans import spans
 
 
-def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None) -> Figure:
+def timeline(
+    traces: Trace | Mapping[str, Trace],
+    *,
+    highlight: Collection[str] = (),
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
     """Who held which slot at which step, and what for: one panel a trace, on one axis of steps.
 
-    traces: a trace, or several by name. ax: where to draw, one Axes a trace.
+    traces: a trace, or several by name. highlight: ids of the one to three requests the picture is
+    about. guess: the name of a prediction of the last panel's number of steps. ax: where to draw,
+    one Axes a trace.
     """
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
     figure, axes = canvas(len(named), ax, height=max(0.7, 0.33 * num_slots))
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        _draw_slots(axis, trace)
+        _draw_slots(axis, trace, dict(zip(highlight, PROTAGONISTS, strict=False)))
         last = axis is axes[-1]
-        dress(axis, _finding(name, trace), "step (one forward pass)" if last else "", "slot")
+        finding = _finding(name, trace) + (said(guess) if last else "")
+        dress(axis, finding, "step (one forward pass)" if last else "", "slot")
+    mark(axes[-1], guess)
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
     figure.legend(
         handles=_kinds(named.values()),
@@ -41,13 +52,13 @@ def timeline(traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | Non
 def _kinds(traces: Collection[Trace]) -> list[Patch]:
     """What the legend has to name: padding only where there is some."""
     kinds = [
-        Patch(facecolor="#BBBBBB", edgecolor=INK, label="decode"),
-        Patch(facecolor="#BBBBBB", edgecolor=INK, hatch="////", label="prefill"),
+        Patch(facecolor=WORK, edgecolor=INK, label="decode"),
+        Patch(facecolor=WORK, edgecolor=INK, hatch="////", label="prefill"),
     ]
     rows = (row for trace in traces for step in trace.steps for row in step.rows)
     if any(row.kind == "padding" for row in rows):
-        kinds.append(Patch(facecolor="white", edgecolor="#888888", hatch="xxx", label="padding"))
-    return [*kinds, Patch(facecolor="white", edgecolor="#888888", label="empty slot")]
+        kinds.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
+    return [*kinds, Patch(facecolor=EMPTY, edgecolor="#888888", label="empty slot")]
 
 
 def by_name(traces: Trace | Mapping[str, Trace]) -> dict[str, Trace]:
@@ -69,21 +80,23 @@ def _finding(name: str, trace: Trace) -> str:
     return f"{name}: " * bool(name) + ", ".join(parts)
 
 
-def _draw_slots(axis: Axes, trace: Trace) -> None:
-    num_steps = len(trace.steps)
+def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
+    """own: colours of the requests that are highlighted."""
+    num_steps = max(len(trace.steps), 1)
     for span in spans(trace.steps):
-        colour, width = colour_of(span.request_id), span.end - span.start
-        style = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.6}
-        if span.kind == "prefill":
-            style |= {"hatch": "/////", "edgecolor": INK, "linewidth": 0.8}
-        elif span.kind == "padding":
-            style = {"facecolor": "white", "edgecolor": "#888888", "hatch": "xxx", "linewidth": 0.4}
+        width = span.end - span.start
+        wasted = span.kind == "padding"
+        colour = WASTE if wasted else own.get(span.request_id, WORK)
+        style = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.2}
+        if span.kind in ("prefill", "padding"):
+            edge = FADED if wasted else INK
+            style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": 0.8}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
-        if span.kind == "decode" and width >= num_steps / 40:
-            ink = ink_on(colour)
-            centre = {"ha": "center", "va": "center"}
-            axis.text(
-                span.start + width / 2, span.slot, span.request_id, **centre, fontsize=11, color=ink
-            )
+        text = f"{width} padding" if wasted and width >= num_steps / 9 else ""
+        text = text or (str(width) if wasted else span.request_id)
+        if span.kind != "prefill" and width >= num_steps / 40:
+            box = {"facecolor": colour, "edgecolor": "none", "pad": 1.5} if wasted else None
+            look = {"ha": "center", "va": "center", "fontsize": 11, "color": ink_on(colour)}
+            axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import OrderedDict
+from collections.abc import Iterator
 from collections.abc import Sequence as Ids
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -112,6 +113,9 @@ class PrefixIndex:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
 
     def link_of(self, block_id: int) -> Link | None:
         """What a block holds; None if that is not known."""

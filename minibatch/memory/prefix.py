@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from ..core.records import Lookup, Miss
 from ..core.request import Sequence
 
 REMEMBERED = 8  # evicted hashes that are remembered, for each block of the pool
@@ -33,41 +34,6 @@ class Link(NamedTuple):
     hash: bytes
     parent: bytes
     ids: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Miss:
-    """Why a prompt's cached part ended at its token `at`.
-
-    reason: "partial block" (the rest fills none, or is the last token, which is always computed);
-    "computed now" (by `other`, at work on the same block); "diverged" (`other` went on with another
-    token there); "evicted" (`num_blocks_since` blocks were taken since); "never seen".
-    """
-
-    reason: str
-    at: int
-    other: str | None = None
-    num_blocks_since: int | None = None
-
-
-@dataclass
-class Lookup:
-    """One sequence's question: how many tokens were asked for, how many found, and why no more."""
-
-    request_id: str
-    num_tokens: int
-    num_hits: int
-    miss: Miss
-
-
-@dataclass
-class Counts:
-    """What has been asked and lost so far."""
-
-    num_tokens: int = 0
-    num_hits: int = 0
-    num_evictions: int = 0
-    lookups: list[Lookup] = field(default_factory=list)
 
 
 @dataclass
@@ -96,12 +62,14 @@ class PrefixIndex:
 
     def __init__(self, num_blocks: int, block_size: int) -> None:
         self.num_blocks, self.block_size = num_blocks, block_size
-        self.counts = Counts()
+        self.lookups: list[Lookup] = []  # since somebody took them out (`SharingRecord`)
+        self.num_evicted = self._num_told = 0  # ever
         self._chains: WeakKeyDictionary[Sequence, Chain] = WeakKeyDictionary()
         self.clear()
 
     def clear(self) -> None:
         """Forget all of it."""
+        self.lookups.clear()
         self._block_of: dict[bytes, int] = {}
         self._known: dict[int, tuple[Link, str]] = {}  # what block holds, and who computed it
         self._children: dict[bytes, OrderedDict[int, None]] = {}  # blocks, by their parent's hash
@@ -134,16 +102,20 @@ class PrefixIndex:
         return found
 
     def note(self, sequence: Sequence, num_found: int) -> None:
-        """Count a question that was asked in earnest, and say why no more was found."""
-        chain, counts = self._chain(sequence, 0), self.counts
-        num_hits = num_found * self.block_size
-        counts.num_tokens += sequence.num_tokens
-        counts.num_hits += num_hits
+        """Keep a question that was asked in earnest, and why no more was found."""
+        chain, num_hits = self._chain(sequence, 0), num_found * self.block_size
         miss = self._why(sequence, chain, num_found)
-        counts.lookups.append(Lookup(sequence.request_id, sequence.num_tokens, num_hits, miss))
+        self.lookups.append(Lookup(sequence.request_id, sequence.num_tokens, num_hits, miss))
         if num_found < len(chain.links):
             chain.begun = chain.links[num_found].hash
             self._begun.setdefault(chain.begun, sequence.request_id)
+
+    def news(self) -> tuple[tuple[Lookup, ...], int]:
+        """The questions asked, and how many known blocks were given away, since the last call."""
+        lookups, num_evicted = tuple(self.lookups), self.num_evicted - self._num_told
+        self.lookups.clear()
+        self._num_told = self.num_evicted
+        return lookups, num_evicted
 
     def register(self, sequence: Sequence) -> None:
         """Make known what its computed, full blocks hold. Of two with the same content the first
@@ -177,9 +149,9 @@ class PrefixIndex:
         del siblings[block_id]
         if not siblings:
             del self._children[link.parent]
-        self._evicted[link.hash] = self.counts.num_evictions
+        self._evicted[link.hash] = self.num_evicted
         self._evicted.move_to_end(link.hash)
-        self.counts.num_evictions += 1
+        self.num_evicted += 1
         if len(self._evicted) > REMEMBERED * self.num_blocks:
             self._evicted.popitem(last=False)
 
@@ -209,7 +181,7 @@ class PrefixIndex:
         if link.hash in self._begun:
             return Miss("computed now", at, self._begun[link.hash])
         if link.hash in self._evicted:
-            since = self.counts.num_evictions - self._evicted[link.hash]
+            since = self.num_evicted - self._evicted[link.hash]
             return Miss("evicted", at, num_blocks_since=since)
         best, other = 0, None
         siblings = self._children.get(link.parent, ())

@@ -11,6 +11,7 @@ before the counter says so.
 """
 
 from ..core.plan import StepPlan
+from ..core.records import SharingRecord
 from ..core.request import Sequence
 from .blocks import BlockPool
 
@@ -72,6 +73,15 @@ def make_known(pool: BlockPool, plan: StepPlan) -> None:
         for row in plan.rows:
             if row.sequence.block_table:  # who has left has told it then
                 pool.prefixes.register(row.sequence)
+
+
+def sharing_record(pool: BlockPool, plan: StepPlan) -> SharingRecord | None:
+    """What a step has shared; None where nothing is. Each look-up and eviction is told once."""
+    index = pool.prefixes
+    if index is None and not plan.copies and not pool.num_shared:
+        return None
+    lookups, num_evicted = index.news() if index is not None else ((), 0)
+    return SharingRecord(lookups, num_evicted, len(plan.copies), pool.num_shared, pool.num_cached)
 
 
 def give_up(pool: BlockPool, sequence: Sequence) -> None:

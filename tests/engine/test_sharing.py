@@ -44,8 +44,12 @@ def request(prompt, max_tokens=4, name=None, **options):
     return mb.Request(prompt, max_tokens=max_tokens, request_id=name, ignore_eos=True, **options)
 
 
+def all_lookups(engine):
+    return [lookup for step in engine.trace.steps for lookup in step.sharing.lookups]
+
+
 def lookups(engine):
-    return {lookup.request_id: lookup for lookup in engine.pool.prefixes.counts.lookups}
+    return {lookup.request_id: lookup for lookup in all_lookups(engine)}
 
 
 def finish(engine):
@@ -105,7 +109,7 @@ def test_what_one_has_computed_the_next_need_not_and_says_the_same(tiny_model, m
         (done,) = engine.run([each])
         assert_same_tokens(tiny_model, each, done.token_ids)
         check(engine)
-    hits = [lookup.num_hits for lookup in engine.pool.prefixes.counts.lookups]
+    hits = [lookup.num_hits for lookup in all_lookups(engine)]
     common = 20 // block_size * block_size
     assert hits[0] == 0
     assert hits[1] >= common
@@ -138,6 +142,22 @@ def test_neither_of_two_in_one_step_reads_what_is_not_computed_yet(tiny_model):
     assert lookups(engine)["B"].miss.other == "A"
 
 
+def test_the_summary_counts_hits_evictions_and_copies(tiny_model):
+    engine = engine_of(tiny_model, num_blocks=8)
+    engine.run([request(TRUNK[:17], 1, "A")])  # blocks 0 to 4, four of them full
+    engine.run([request(TRUNK[:17], 1, "B")])  # finds four, takes another
+    engine.run([request(OTHER[:24], 1, "C")])  # takes six of the eight
+    summary = engine.trace.summary()
+    assert summary["prefix_hit_rate"] == 16 / (17 + 17 + 24)
+    assert summary["num_evictions"] == sum(s.sharing.num_evicted for s in engine.trace.steps) > 0
+    assert [step.sharing.num_cached for step in engine.trace.steps][:2] == [4, 4]
+    engine.add(request(TRUNK[:10], 4, "D"))
+    engine.step()
+    engine.fork("D")
+    finish(engine)
+    assert engine.trace.summary()["num_copies"] in (1, 2)
+
+
 def test_whoever_has_another_salt_finds_nothing(tiny_model):
     engine = engine_of(tiny_model)
     for name, salt in (("A", None), ("B", "hers"), ("C", "his"), ("D", "hers")):
@@ -151,7 +171,7 @@ def test_a_victim_finds_its_own_blocks_again(tiny_model):
     for each in requests:
         engine.add(each)
     done = finish(engine)
-    again = [lookup for lookup in engine.pool.prefixes.counts.lookups if lookup.request_id == "B"]
+    again = [lookup for lookup in all_lookups(engine) if lookup.request_id == "B"]
     assert len(again) > 1
     assert again[1].num_hits > 0
     for each in requests:
@@ -209,6 +229,8 @@ def test_without_prefix_caching_nothing_is_looked_up_or_known(tiny_model):
     engine.run([request(TRUNK[:9], 1), request(TRUNK[:9], 1)])
     assert engine.pool.prefixes is None
     assert engine.pool.num_cached == 0
+    assert {step.sharing for step in engine.trace.steps} == {None}
+    assert engine.trace.summary()["prefix_hit_rate"] is None
 
 
 def test_after_a_reset_nothing_is_found(tiny_model):

@@ -22,6 +22,9 @@ KEYS = [
     "queue_p99_s",
     "num_preemptions",
     "peak_blocks",
+    "prefix_hit_rate",
+    "num_evictions",
+    "num_copies",
 ]
 
 

@@ -40,7 +40,6 @@ def step(index, rows, free=10, preempted=(), step_time=1.0):
         num_waiting=0,
         waiting_names=None,
         sharing=None,
-        sharing=None,
         admitted=(),
         finished=(),
         preempted=preempted,

@@ -27,6 +27,8 @@ class BlockPool:
     """Hands out block ids 0 .. num_blocks - 1.
 
     num_blocks, block_size: both at least 1; block_size in tokens. (Kwon et al., 2023, section 4)
+    num_cached: free blocks that still hold a prefix somebody may ask for; num_shared: blocks that
+    two or more hold. copies_owed: (from, to), each a hold on its source (sharing.py).
     What it hands out and takes back are lists of block ids, integers.
     """
 
@@ -36,7 +38,7 @@ class BlockPool:
         self._is_bound = False
         self._free: OrderedDict[int, None] = OrderedDict()
         self.prefixes: PrefixIndex | None = None  # what blocks hold; None: nobody asks
-        self.copies_owed: list[tuple[int, int]] = []  # (from, to), each a hold on its source
+        self.copies_owed: list[tuple[int, int]] = []
         self.rebuild([])
 
     def bind(self) -> None:
@@ -49,16 +51,6 @@ class BlockPool:
     def num_free(self) -> int:
         """How many blocks nobody holds."""
         return len(self._free)
-
-    @property
-    def num_cached(self) -> int:
-        """How many of the free ones still hold a prefix that may be asked for again."""
-        return self._num_cached
-
-    @property
-    def num_shared(self) -> int:
-        """How many blocks two or more hold."""
-        return self._num_shared
 
     def ref_count(self, block_id: int) -> int:
         """How many block tables hold this block; 0 if it is free."""
@@ -78,7 +70,7 @@ class BlockPool:
         for block_id in taken:
             self._ref_counts[block_id] = 1
             if self._is_cached(block_id):
-                self._num_cached -= 1
+                self.num_cached -= 1
                 self.prefixes.forget(block_id)
         return taken
 
@@ -95,9 +87,9 @@ class BlockPool:
             self._ref_counts[block_id] += 1
             if self._ref_counts[block_id] == 1:
                 del self._free[block_id]
-                self._num_cached -= 1
+                self.num_cached -= 1
             elif self._ref_counts[block_id] == 2:
-                self._num_shared += 1
+                self.num_shared += 1
 
     def free(self, block_ids: Iterable[int]) -> None:
         """Give up one hold on each block; a block nobody holds is free again.
@@ -115,9 +107,9 @@ class BlockPool:
             self._ref_counts[block_id] -= 1
             if self._ref_counts[block_id] == 0:
                 self._free[block_id] = None
-                self._num_cached += self._is_cached(block_id)
+                self.num_cached += self._is_cached(block_id)
             elif self._ref_counts[block_id] == 1:
-                self._num_shared -= 1
+                self.num_shared -= 1
 
     def reset(self) -> None:
         """As new: all free, and nothing known of what they hold."""
@@ -134,8 +126,8 @@ class BlockPool:
         self._ref_counts = [counts[block_id] for block_id in range(self.num_blocks)]
         free = (i for i in (*self._free, *range(self.num_blocks)) if not counts[i])
         self._free = OrderedDict.fromkeys(free)  # each once, the order kept
-        self._num_cached = sum(map(self._is_cached, self._free))
-        self._num_shared = sum(times > 1 for times in counts.values())
+        self.num_cached = sum(map(self._is_cached, self._free))
+        self.num_shared = sum(times > 1 for times in counts.values())
 
     def _times_held(self, block_id: int) -> int:
         return self._ref_counts[block_id] if 0 <= block_id < self.num_blocks else 0

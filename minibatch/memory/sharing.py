@@ -44,10 +44,11 @@ def num_lacking(pool: BlockPool, sequence: Sequence, num_tokens: int) -> int:
     the cache holds, and somebody else besides, cost nothing."""
     lacking = sequence.num_new_blocks(num_tokens, pool.block_size)
     if sequence.block_table:
-        return lacking + len(_shared(pool, sequence, num_tokens))
-    if pool.prefixes is not None:
-        lacking -= sum(pool.ref_count(block_id) > 0 for block_id in pool.prefixes.find(sequence))
-    return max(0, lacking)
+        return lacking + len(_shared(pool, sequence, num_tokens)) if pool.num_shared else lacking
+    if pool.prefixes is None:
+        return lacking
+    held = [block_id for block_id in pool.prefixes.find(sequence) if pool.ref_count(block_id)]
+    return max(0, lacking - len(held))
 
 
 def copy_on_write(pool: BlockPool, sequence: Sequence, num_tokens: int) -> None:
@@ -89,7 +90,8 @@ def give_up(pool: BlockPool, sequence: Sequence) -> None:
     if pool.prefixes is not None:
         pool.prefixes.leave(sequence)
     table = sequence.block_table
-    confirm(pool, [copy for copy in pool.copies_owed if copy[1] in table])
+    if pool.copies_owed:
+        confirm(pool, [copy for copy in pool.copies_owed if copy[1] in table])
     pool.free(table)
     sequence.block_table = []
 

@@ -151,11 +151,10 @@ class Scheduler(ABC):
     def grow(self, sequence: Sequence, num_tokens: int) -> None:
         """Give a sequence the blocks it lacks to compute `num_tokens` more tokens, and its own of
         those that it would write while others hold them."""
-        while num_lacking(self.pool, sequence, num_tokens) > self.pool.num_free:
-            if not (others := [s for s in self.holders if s is not sequence]):
-                break
-            self.drop(others[-1])
-        copy_on_write(self.pool, sequence, num_tokens)
+        if self.holders:
+            self.make_way(sequence, num_tokens)
+        if self.pool.num_shared:
+            copy_on_write(self.pool, sequence, num_tokens)
         missing = sequence.num_new_blocks(num_tokens, self.pool.block_size)
         if missing:
             sequence.block_table += self.pool.allocate(missing)
@@ -169,6 +168,12 @@ class Scheduler(ABC):
         held = Counter(block_id for table in tables for block_id in table)
         freed = sum(self.pool.ref_count(block_id) == times for block_id, times in held.items())
         return lacking <= self.pool.num_free + freed
+
+    def make_way(self, sequence: Sequence, num_tokens: int) -> None:
+        """Have forks that wait give up their blocks, the newest first, until `sequence` can grow."""
+        others = [s for s in self.holders if s is not sequence]
+        while others and num_lacking(self.pool, sequence, num_tokens) > self.pool.num_free:
+            self.drop(others.pop())
 
     def drop(self, sequence: Sequence) -> None:
         """Take back the blocks of one that waits, if it holds any; it will compute them itself."""

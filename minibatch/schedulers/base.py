@@ -170,7 +170,7 @@ class Scheduler(ABC):
         return lacking <= self.pool.num_free + freed
 
     def make_way(self, sequence: Sequence, num_tokens: int) -> None:
-        """Have forks that wait give up their blocks, the newest first, until `sequence` can grow."""
+        """Have forks that wait give up blocks, the newest first, until `sequence` can grow."""
         others = [s for s in self.holders if s is not sequence]
         while others and num_lacking(self.pool, sequence, num_tokens) > self.pool.num_free:
             self.drop(others.pop())

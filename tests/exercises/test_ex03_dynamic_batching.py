@@ -1,10 +1,15 @@
 """Judges exercises 3.1 and 3.2: when a batch begins, and with whom. Times in eighths of a second,
 which floating point holds exactly."""
 
+import itertools
+import math
+
 import pytest
+from beliefs import a_kind, why
 from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
+from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
@@ -20,11 +25,137 @@ def ready(student, expected, sentence, *arguments):
     if got is None:
         sentence = "your function returned nothing (None): each way out of it needs a `return`."
     elif not isinstance(got, bool):
-        sentence = f"the answer is True or False, and yours is {got!r:.40}: bool(...) makes one."
+        kind = f"{got!r:.40}" if isinstance(got, int | float | str) else a_kind(got)
+        sentence = f"the answer is True or False, and yours is {kind}: bool(...) makes one."
+    elif arguments[0]:
+        sentence = why([(arguments, got), *probed(student)], together, *READY) or sentence
     raise Wrong(f"{shown}: {sentence}", expected=expected, got=got)
 
 
+def probed(student):
+    """What the learner's function answers where beliefs about it differ."""
+    try:
+        return [(probe, student.call("is_ready", *probe)) for probe in PROBES]
+    except Raised:
+        return []
+
+
 # 3.1 ---------------------------------------------------------------------------------------------
+
+
+PROBES = [
+    (times, times[-1] + later, size, window)
+    for times, later, size, window in itertools.product(
+        ([1.0], [1.0, 1.375], [2.0, 2.75, 3.5], [0.25, 0.5, 1.0, 1.25, 3.0]),
+        (0.0, 0.25, 0.625, 2.0),
+        (1, 2, 3, 8),
+        (0.0, 0.5, 1.5, 3.0),
+    )
+]
+READY = (
+    {  # is anybody there?
+        "": lambda times, now, size, window: True,
+        "one is enough: it starts alone, if nobody else comes.": (
+            lambda times, now, size, window: len(times) > 1
+        ),
+    },
+    {  # is it full?
+        "": lambda times, now, size, window: len(times) >= size,
+        "max_batch_size of them are a full batch already (>=, not >); waiting on serves nobody.": (
+            lambda times, now, size, window: len(times) > size
+        ),
+        "it is full also when more wait than there are seats (>=, not ==).": (
+            lambda times, now, size, window: len(times) == size
+        ),
+        "it is full also when more wait than make so many full batches.": (
+            lambda times, now, size, window: len(times) % size == 0
+        ),
+        "one seat is left, and that is not full: max_batch_size of them are.": (
+            lambda times, now, size, window: len(times) >= size - 1
+        ),
+        "it is full at max_batch_size, whatever that is; yours has a number of its own.": tuple(
+            lambda times, now, size, window, n=n: len(times) >= n for n in range(2, 9)
+        ),
+        "a full batch starts at once, without its window; waiting on serves nobody.": (
+            lambda times, now, size, window: False,
+            lambda times, now, size, window: (
+                len(times) >= size and now >= times[min(len(times), size) - 1] + window
+            ),
+        ),
+        "a full batch starts at once, also when they have just come; yours lets some time pass.": (
+            lambda times, now, size, window: len(times) >= size and now > times[0]
+        ),
+    },
+    {  # has it waited?
+        "": lambda times, now, size, window: now >= times[0] + window,
+        "its whole window is over at the very moment arrival + max_wait (>=, not >).": (
+            lambda times, now, size, window: now > times[0] + window
+        ),
+        "its patience has ended at arrival + max_wait, and at any time after it (>=, not ==).": (
+            lambda times, now, size, window: now == times[0] + window
+        ),
+        "the oldest's wait decides, its whole window; the newest's clock does not count.": (
+            lambda times, now, size, window: now >= times[-1] + window
+        ),
+        "the oldest's wait decides, not the mean of all.": (
+            lambda times, now, size, window: now >= sum(times) / len(times) + window
+        ),
+        "each one's own waiting counts, the oldest's, not the sum of all.": (
+            lambda times, now, size, window: sum(now - time for time in times) >= window,
+            lambda times, now, size, window: (
+                sum(now - time for time in times) >= window > 0 or now >= times[0] + window
+            ),
+        ),
+        "it has waited since it came: what counts is now, not when the newest came.": (
+            lambda times, now, size, window: times[-1] - times[0] >= window,
+            lambda times, now, size, window: times[-1] - times[0] > window,
+        ),
+        "max_wait is how long it waits from its arrival on, not a time on the clock.": (
+            lambda times, now, size, window: now >= window,
+            lambda times, now, size, window: now > window,
+        ),
+        "max_wait is in seconds, as `now` is, not in milliseconds.": (
+            lambda times, now, size, window: now >= times[0] + window / 1000,
+            lambda times, now, size, window: (now - times[0]) / 1000 >= window,
+        ),
+        "nothing is rounded: yours counts in whole seconds.": tuple(
+            lambda times, now, size, window, form=form, whole=whole: form(
+                whole, times[0], now, window
+            )
+            for whole in (int, round, math.ceil)
+            for form in (
+                lambda whole, time, now, window: whole(now) >= whole(time + window),
+                lambda whole, time, now, window: whole(now) >= whole(time) + whole(window),
+                lambda whole, time, now, window: whole(now - time) >= window,
+                lambda whole, time, now, window: whole(now - time) >= whole(window),
+                lambda whole, time, now, window: whole(now) - whole(time) >= window,
+            )
+        ),
+        "it need not be full then: when the oldest has waited for its window, it starts. Yours "
+        "knows no window.": lambda times, now, size, window: False,
+        "a window of 0 s is over at once; `if max_wait` takes it for none.": (
+            lambda times, now, size, window: window > 0 and now >= times[0] + window
+        ),
+        "it waits, for the window is not over; yours starts with whoever is there.": (
+            lambda times, now, size, window: True
+        ),
+        "the time has come when now is past the end of its window; yours asks the opposite.": (
+            lambda times, now, size, window: now < times[0] + window,
+            lambda times, now, size, window: now <= times[0] + window,
+        ),
+    },
+    {  # how do they go together?
+        "": lambda *_: lambda full, waited: full or waited,
+        "either is enough, a full batch or the oldest's window over; you ask for both.": (
+            lambda *_: lambda full, waited: full and waited
+        ),
+    },
+)
+
+
+def together(parts):
+    anybody, full, waited, combined = parts
+    return anybody and combined(full, waited)
 
 
 @pytest.mark.task("3.1", points=0.5)

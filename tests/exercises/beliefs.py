@@ -160,7 +160,7 @@ class Counted:
             return sentence
         if "object is not callable" in sentence:
             otherwise = f"what comes in are numbers, {', '.join(self.names)}: call none of them."
-        return f"{self.name}({shown}) fails with {sentence}. Here {otherwise}"
+        return f"{self.name}({shown}) fails with {sentence} ({otherwise.rstrip('.')})."
 
     def call(self, student, arguments):
         return student.call(self.name, **dict(zip(self.names, arguments, strict=True)))

@@ -18,10 +18,15 @@ WITHHELD = {"3.2": {"minibatch.schedulers.dynamic": "Dynamic"}}
 
 
 def ready(student, expected, sentence, *arguments):
-    got = student.call("is_ready", *arguments)
+    shown = "is_ready({}, now={}, max_batch_size={}, max_wait={})".format(*arguments)
+    try:
+        got = student.call("is_ready", *arguments)
+    except Raised as error:
+        if "the caller's" not in error.sentence:
+            error.sentence = f"{shown} fails with {error.sentence} ({sentence.rstrip('.')})."
+        raise
     if got is expected:
         return
-    shown = "is_ready({}, now={}, max_batch_size={}, max_wait={})".format(*arguments)
     if got is None:
         sentence = "your function returned nothing (None): each way out of it needs a `return`."
     elif not isinstance(got, bool):
@@ -51,7 +56,7 @@ PROBES = [
         (1, 2, 3, 8),
         (0.0, 0.5, 1.5, 3.0),
     )
-]
+] + [([1.0] * 8, 1.0, 3, 0.5), ([1.0] * 8, 1.0, 8, 0.5)]
 READY = (
     {  # is anybody there?
         "": lambda times, now, size, window: True,
@@ -194,7 +199,7 @@ def test_the_oldest_has_waited_long_enough(student):
 @pytest.mark.task("3.1", points=0.5)
 def test_otherwise_it_waits(student, rng):
     said = "one waits, not full, and it has waited less than its window."
-    ready(student, False, said, [1.0], 1.375, 8, 0.5)
+    ready(student, False, said, Lent([1.0]), 1.375, 8, 0.5)
     said = (
         "not full, and the oldest has waited 0.375 s of 0.5 s. (Each one's own waiting counts, not "
         "their sum, and not the time on the clock.)"
@@ -259,20 +264,31 @@ def who(step):
 
 def begins(student, requests, expected, *, early, late, window=2.0):
     """When the first batch begins, and with whom. early, late: what to say if it does not then."""
-    got = first_batch(serve(windowed(student, window), requests, steps=1))
+    engine = serve(windowed(student, window), requests, steps=1)
+    got, has_an_alarm = first_batch(engine), engine.scheduler.planned.wake_at is not None
     expected = round(expected[0], 6), expected[1]
     if got == expected:
         return
-    if got[0] < expected[0] and goes_by_another_clock(student):
+    asked_at = max(ask.arrival for ask in requests if ask.arrival <= got[0])
+    if got[0] == expected[0]:
+        said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
+    elif got[0] > expected[0]:
+        said = late
+    elif has_an_alarm:
+        said = (
+            "Your plan has rows, and a wake_at beside them: rows run at once, and wake_at puts "
+            "nothing off. To wait, answer with a plan that has no rows."
+        )
+    elif round(got[0], 6) == round(asked_at + window / 1000, 6):
+        said = "max_wait is in seconds, as `now` and arrival_time are; you count milliseconds."
+    elif goes_by_another_clock(student):
         said = (
             "Your policy reads another clock than the engine's: it waits as it should not where "
             "`now` is very large, and not at all where it is small. `now` is the time; arrival_time"
             " is on the same clock."
         )
-    elif got[0] == expected[0]:
-        said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
     else:
-        said = early if got[0] < expected[0] else late
+        said = early
     raise Wrong(
         said,
         expected="at {:g} s with {}".format(*expected),
@@ -335,14 +351,25 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
 
 @pytest.mark.task("3.2", points=0.5)
 def test_the_oldest_decides_when_it_leaves(student):
+    late = (
+        "A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at 2 s. If "
+        "each arrival began it anew, a steady trickle would keep A waiting for ever."
+    )
+    three = asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5), ("C", 2, 3, 2.5))
+    many_seats = RemoteScheduler(student, "MyDynamic", 8, max_wait=2.0)
+    if first_batch(serve(many_seats, three, steps=1))[0] == 2.5:
+        late = (
+            "A came at 0 s, and its window of 2 s ends at 2 s. Your policy knows it, for somebody "
+            "who comes at 2.5 s sets it off; but B came at 1.5 s, and since then wake_at is later "
+            "than 2 s. It is when the oldest's patience ends."
+        )
     begins(
         student,
         asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5)),
         (2.0, "A, B"),
         early="A came at 0 s and B at 1.5 s; the window of 2 s is A's, and ends at 2 s. With two "
         "of three slots taken the batch is not full, and yours did not wait for the third.",
-        late="A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at "
-        "2 s. If each arrival began it anew, a steady trickle would keep A waiting for ever.",
+        late=late,
     )
 
 
@@ -410,6 +437,9 @@ def test_each_batch_has_a_window_of_its_own(student):
 
 @pytest.mark.task("3.2", points=0.5)
 def test_any_arrivals_give_the_batches_they_should(student, rng):
+    three = ("A", 4, 3), ("B", 2, 5, 0.5), ("C", 7, 2, 1.5)
+    fixed = asks(*three, ("D", 3, 4, 9.0), ("E", 5, 1, 12.5))
+    serves_in_an_engine(windowed(student), mb.Dynamic(3, 2.0), fixed)
     for _ in range(3):
         requests, arrival = [], 0.0
         for name in "ABCDEFGH":
@@ -424,4 +454,3 @@ def test_any_arrivals_give_the_batches_they_should(student, rng):
             raise Wrong(
                 "The batches are right and begin at other times.", expected=starts[0], got=starts[1]
             )
-    serves_in_an_engine(windowed(student), mb.Dynamic(3, 2.0), requests)

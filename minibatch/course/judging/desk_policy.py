@@ -72,7 +72,19 @@ class PolicyDesk:
         self.clock.sleep(now - self.clock.now())
         self.plans = self.scheduler.plan(now)
         if not isinstance(self.plans, mb.StepPlan):
-            raise TypeError(f"plan returned {self.plans!r:.60}; it has to return a mb.StepPlan")
+            kind = type(self.plans).__name__
+            what = f"a {kind}" if isinstance(self.plans, list | tuple | dict) else self.plans
+            raise TypeError(f"plan returned {what!s:.60}; it has to return a mb.StepPlan")
+        if isinstance(self.plans.rows, int | float):
+            raise TypeError(
+                f"mb.StepPlan({self.plans.rows}) has a number in place of its rows; a time to wait "
+                "for is mb.StepPlan(wake_at=…)"
+            )
+        if self.clock.now() > now + 1e-6:
+            raise RuntimeError(
+                f"plan let the clock go on, from {now:g} s to {self.clock.now():g} s; it decides "
+                "only, and the engine waits: answer mb.StepPlan(wake_at=…)"
+            )
         rows = []
         for row in self.plans.rows:
             if not isinstance(row, mb.Row):
@@ -153,6 +165,9 @@ class PolicyDesk:
 
     def _state(self) -> dict:
         scheduler = self.scheduler
+        for name, sequence in self.sequences.items():
+            if sequence.block_table is None:
+                raise TypeError(f"{name}'s block_table is None; an empty one is an empty list, []")
         return {
             "waiting": [sequence.request_id for sequence in scheduler.waiting],
             "running": [sequence.request_id for sequence in scheduler.running],

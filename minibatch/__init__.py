@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
-    from .simulator import cost, workload
+    from .simulator import cost, streams, workload
     from .simulator.pretend import PretendModel
     from .widgets.predict import predict, predict_curve
 
@@ -71,6 +71,7 @@ _MODULES = {
     "plots": "plots",
     "schedulers": "schedulers",
     "simulator": "simulator",
+    "streams": "simulator.streams",
     "widgets": "widgets",
     "workload": "simulator.workload",
 }

@@ -41,26 +41,18 @@ def static_batching() -> Figure:
 
 
 def dynamic_batching() -> Figure:
-    """Windows on quiet and on busy traffic; planned, no model in it."""
-    return mb.plots.window_tradeoff(
-        {
-            f"{rate:g} requests a second": {
-                window: planned(mb.Dynamic(8, window), rate).summary()
-                for window in (0, 0.1, 0.25, 0.5, 1, 1.5, 2, 3)
-            }
-            for rate in (0.5, 4)
-        }
-    )
-
-
-def planned(policy: mb.Scheduler, rate: float) -> mb.Trace:
-    """Sixty-four short answers, arriving at random, steps of 25 ms."""
-    lengths = [10, 20, 30, 35, 40, 45, 60, 80]
-    requests = [mb.Request([0], max_tokens=lengths[i * 5 % 8]) for i in range(64)]
-    clock = mb.VirtualClock(0.025)
-    engine = mb.Engine(mb.PretendModel(), policy, clock=clock)
-    engine.run(mb.workload.poisson(requests, rate))
-    return engine.trace
+    """The same agents at the same rate, in two ways. When a batch leaves is for the lesson."""
+    everyone = mb.workload.agents(mb.PretendModel(), n=24)
+    streams = {
+        "24 agents, independent of one another": mb.workload.poisson(everyone, 0.5, seed=28),
+        "24 agents, in bursts": mb.workload.bursts(everyone, size=6, every=12, within=0.5),
+    }
+    figure = mb.plots.arrivals(streams)
+    for axis, name in zip(figure.axes, streams, strict=True):
+        axis.set_title(name, loc="left", fontsize=13)
+    question = "When should a batch of eight leave?"
+    figure.suptitle(question, x=0.01, ha="left", fontsize=17, fontweight="bold")
+    return figure
 
 
 def continuous_batching() -> Figure:

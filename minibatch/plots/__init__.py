@@ -7,7 +7,13 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     timeline          who held which slot at which step, and what for
     staircase         how many rows of each step yield a token, and how many are padding
     waits             each request's wait for a slot, for its first token, for its last
-    window_tradeoff   what a window for forming batches buys, and what it costs
+    arrivals          when requests come
+    capacity          how many a policy serves when it is never out of work, and what it burns
+    departures        who waits, when a batch leaves, and what runs then, on an axis of seconds
+    departure_difference   two runs of the same requests, and the batch that leaves otherwise
+    window_curve      what a window does to the first token, or to the machine, over many streams
+    rules             rules for when a batch may leave, on the same streams
+    tails             how much of a batch is padding, by how many are in it
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     roofline          what machines can do at most, and what was reached
@@ -25,32 +31,44 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .figures.arrivals import arrivals
     from .figures.block_table_walk import block_table_walk
+    from .figures.capacity import capacity
+    from .figures.departure_difference import departure_difference
+    from .figures.departures import departures
     from .figures.plan_difference import plan_difference
     from .figures.roofline import roofline
     from .figures.room import room
+    from .figures.rules import rules
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
+    from .figures.tails import tails
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.waits import waits
     from .figures.warp_access import warp_access
-    from .figures.window_tradeoff import window_tradeoff
+    from .figures.window_curve import window_curve
 
 __all__ = [
+    "arrivals",
     "block_table_walk",
+    "capacity",
+    "departure_difference",
+    "departures",
     "plan_difference",
     "roofline",
     "room",
+    "rules",
     "source_heat",
     "staircase",
     "step_times",
+    "tails",
     "timeline",
     "token_costs",
     "waits",
     "warp_access",
-    "window_tradeoff",
+    "window_curve",
 ]
 
 

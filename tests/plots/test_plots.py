@@ -169,16 +169,6 @@ def test_a_roofline_has_its_knee_where_arithmetic_takes_over():
     )
 
 
-def test_a_window_is_drawn_against_first_tokens_and_fill():
-    runs = {w: {"ttft_mean_s": 1 + w, "batch_fill": 0.5 + w / 10} for w in (0, 1, 2)}
-    first, fill = mb.plots.window_tradeoff({"quiet": runs}).axes
-    assert list(first.get_lines()[0].get_ydata()) == [1, 2, 3]
-    assert list(fill.get_lines()[0].get_ydata()) == pytest.approx([50, 60, 70])
-    assert "quiet: first tokens after 1.00 s with a window of 0 s, after 3.00 s with 2 s" in (
-        first.get_title(loc="left")
-    )
-
-
 PICTURES = {
     "timeline": lambda t, ax=None: mb.plots.timeline(t["Static"], ax=ax),
     "staircase": lambda t, ax=None: mb.plots.staircase(t["Static"], ax=ax),

@@ -260,6 +260,17 @@ def test_a_picture_says_what_it_shows(player):
     assert f'aria-label="{alt}"' in player.view.value
 
 
+def test_a_window_slider_serves_the_stream_anew_and_marks_it_on_the_curve():
+    traffic = {"load 0.3": mb.streams.poisson(0.3, count=2, n=30)}
+    slider = mb.widgets.WindowSlider(traffic, mb.streams.by_window(traffic, (0, 2)))
+    for control, value in (("window", 0.0), ("stream", 2)):
+        before = slider.view.value
+        getattr(slider, control).value = value
+        assert slider.view.value != before
+    assert 'alt="Rows of the batch, the queue and the windows by time. window 0 s: ' in before
+    assert slider.view.value.count("<img") == 2
+
+
 PRETEND = mb.PretendModel()
 
 

@@ -2,7 +2,7 @@
 
 Before changing this file: after an exception or a stop anywhere in `step`, the next one must go on.
 `plan` may have admitted, preempted and taken blocks, and can be called again; tokens advance only
-in `update`; what was torn apart further on (`_whole`) is put right by recovery.py.
+in `update`; what was torn apart further on (`Turn.whole`) is put right by recovery.py.
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
 
     timeline          who held which slot at which step, and what for
     staircase         how many rows of each step yield a token, and how many are padding
+    token_grid        what a handful of requests did in each of a few steps, a letter a cell
+    rectangle         prompts of a padded batch: words, padding, mask and positions
+    phase_costs       what a run spent on prompts, and what on answers
+    same_answers      the picture to share: two policies, equal work, and the rows in vain
     waits             each request's wait for a slot, for its first token, for its last
     window_tradeoff   what a window for forming batches buys, and what it costs
     token_costs       the next token with and without a KV cache
@@ -26,28 +30,36 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .figures.block_table_walk import block_table_walk
+    from .figures.phase_costs import phase_costs
     from .figures.plan_difference import plan_difference
+    from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
+    from .figures.same_answers import same_answers
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
+    from .figures.token_grid import token_grid
     from .figures.waits import waits
     from .figures.warp_access import warp_access
     from .figures.window_tradeoff import window_tradeoff
 
 __all__ = [
     "block_table_walk",
+    "phase_costs",
     "plan_difference",
+    "rectangle",
     "roofline",
     "room",
+    "same_answers",
     "source_heat",
     "staircase",
     "step_times",
     "timeline",
     "token_costs",
+    "token_grid",
     "waits",
     "warp_access",
     "window_tradeoff",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -15,7 +15,6 @@ from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 ANSWERS = "#DCECF7"  # paler than work: a phase, not another worth
-Run = tuple[Trace, Sequence[float]]
 
 
 @dataclass
@@ -29,7 +28,7 @@ class Part:
 
 
 def phase_costs(
-    runs: Mapping[str, Run],
+    traces: Mapping[str, Trace],
     *,
     unit: str = "CPU seconds",
     guess: str | None = None,
@@ -38,12 +37,12 @@ def phase_costs(
     """Two runs of the same requests as bars of seconds: steps with prompts in them, and the others.
 
     Of each part, the share of its tokens or rows that is padding is vermillion: that share is
-    counted, not timed. runs: a trace and the seconds of each of its steps, by name; the first is
-    what the second is compared with. guess: the name of a prediction of how many times as quick.
+    counted, not timed. traces: by name; the first is what the second is compared with. unit: what
+    the engines' clocks told. guess: the name of a prediction of how many times as quick.
     """
-    figure, (axis,) = canvas(1, ax, height=1.1 * len(runs) + 0.4)
-    parts = {name: [_part(run, prompts) for prompts in (True, False)] for name, run in runs.items()}
-    longest = max(_total(run) for run in runs.values())
+    figure, (axis,) = canvas(1, ax, height=1.1 * len(traces) + 0.4)
+    parts = {name: [_part(t, True), _part(t, False)] for name, t in traces.items()}
+    longest = max(_seconds(trace.steps) for trace in traces.values())
     bars = []
     for line, (name, (prompts, answers)) in enumerate(parts.items()):
         total = prompts.seconds + answers.seconds
@@ -51,23 +50,23 @@ def phase_costs(
         _draw(axis, line, prompts.seconds, "answers", answers, ANSWERS, "")
         axis.text(total + 0.01 * longest, line, f"{total:.1f} s", va="center", fontsize=LABEL)
         bars.append(f"{name}: prompts {_words(prompts)}; answers {_words(answers)}")
-    finding = _finding(*list(runs.values())[:2]) + said(guess)
+    finding = _finding(*list(traces.values())[:2]) + said(guess)
     dress(axis, finding, f"{unit}; crossed: the share of tokens, or rows, that is padding")
-    axis.set_yticks(range(len(runs)), list(runs), fontsize=LABEL)
-    axis.set_ylim(len(runs) - 0.6, -0.85)
+    axis.set_yticks(range(len(traces)), list(traces), fontsize=LABEL)
+    axis.set_ylim(len(traces) - 0.6, -0.85)
     axis.set_xlim(0, 1.1 * longest)
     describe(figure, "Bars: seconds on prompts and on answers.", [finding, *bars])
     return figure
 
 
-def _total(run: Run) -> float:
-    return sum(run[1])
+def _seconds(steps: Iterable[StepRecord]) -> float:
+    return sum(step.end_time - step.start_time for step in steps)
 
 
-def _part(run: Run, prompts: bool) -> Part:
+def _part(trace: Trace, prompts: bool) -> Part:
     """Of the steps with a prompt in them, or of the others."""
-    some = [both for both in zip(run[0].steps, run[1], strict=True) if _has(both[0]) == prompts]
-    rows = [row for step, _ in some for row in step.rows]
+    some = [step for step in trace.steps if _has_prompt(step) == prompts]
+    rows = [row for step in some for row in step.rows]
     if prompts:
         computed = sum(row.num_tokens + row.num_padding_tokens for row in rows)
         padding = sum(row.num_padding_tokens for row in rows)
@@ -75,10 +74,10 @@ def _part(run: Run, prompts: bool) -> Part:
     else:
         computed, padding = len(rows), sum(map(_is_padding, rows))
         words = f"{len(some):,} steps, {computed:,} rows"
-    return Part(sum(seconds for _, seconds in some), words, computed, padding)
+    return Part(_seconds(some), words, computed, padding)
 
 
-def _has(step: StepRecord) -> bool:
+def _has_prompt(step: StepRecord) -> bool:
     return any(row.kind == "prefill" for row in step.rows)
 
 
@@ -109,7 +108,6 @@ def _words(part: Part) -> str:
     return f"{part.seconds:.1f} s, {part.words}{wasted}"
 
 
-def _finding(slow: Run, fast: Run) -> str:
-    times = _total(slow) / _total(fast)
-    steps = f"{len(fast[0].steps):,} steps instead of {len(slow[0].steps):,}"
-    return f"{steps}, {times:.1f} times as quick"
+def _finding(slow: Trace, fast: Trace) -> str:
+    steps = f"{len(fast.steps):,} steps instead of {len(slow.steps):,}"
+    return f"{steps}, {_seconds(slow.steps) / _seconds(fast.steps):.1f} times as quick"

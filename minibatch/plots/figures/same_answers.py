@@ -1,4 +1,4 @@
-"""The picture to share: one workload under two policies, the same tokens, and the rows in vain."""
+"""The picture to share: one workload under two policies, the same answers, and the rows in vain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...engine.trace import Trace
 from ..colours import FADED, HATCHES, INK, WASTE, WORK
 from ..picture import canvas, describe
 
-NAME, NUMBER, FLAG = 17, 22, 19  # points: to be read as a thumbnail
+TITLE, NUMBER, FLAG, NAME = 30, 22, 19, 17  # points: to be read as a thumbnail
 
 
 def same_answers(
@@ -21,48 +21,45 @@ def same_answers(
 ) -> Figure:
     """Rows of each step under two policies, both on one scale: equal areas are equal work.
 
-    Raises ValueError if they did not yield the same number of tokens: then the areas say nothing.
+    names: of the two panels. ax: where to draw, two Axes. Raises ValueError if the answers differ:
+    then the areas say nothing.
     """
-    tokens, others = (_tokens(trace) for trace in (static, continuous))
-    if tokens != others:
-        raise ValueError(
-            f"{tokens:,} tokens in one run and {others:,} in the other; serve the same"
-        )
+    answers = _answers(static)
+    if answers != _answers(continuous):
+        raise ValueError("the two runs did not give the same answers; serve the same requests")
     figure, axes = canvas(2, ax, height=2.3)
     longest = max(len(static.steps), len(continuous.steps))
     for axis, trace, name in zip(axes, (static, continuous), names, strict=True):
         _draw(axis, trace, name, longest)
-    wasted = _padding(static)
-    title = f"Same answers. {wasted:,} rows nobody reads."
-    axes[0].set_title(title, loc="left", fontsize=30, fontweight="bold", color=INK, pad=14)
+    title = f"Same answers. {_num_padding(static):,} rows nobody reads."
+    axes[0].set_title(title, loc="left", fontsize=TITLE, fontweight="bold", color=INK, pad=14)
     steps = f"{names[0]} in {len(static.steps):,} steps, {names[1]} in {len(continuous.steps):,}"
-    describe(figure, title, [f"Both give {tokens:,} tokens: {steps}"])
+    describe(figure, title, [f"Both give {sum(map(len, answers.values())):,} tokens: {steps}"])
     return figure
 
 
-def _tokens(trace: Trace) -> int:
-    return sum(step.num_output_tokens for step in trace.steps)
+def _answers(trace: Trace) -> dict[str, list[int]]:
+    return {done.request_id: done.token_ids for done in trace.completions}
 
 
-def _padding(trace: Trace) -> int:
+def _num_padding(trace: Trace) -> int:
     return sum(len(step.rows) - step.num_output_tokens for step in trace.steps)
 
 
 def _draw(axis: Axes, trace: Trace, name: str, longest: int) -> None:
-    end = len(trace.steps)
-    edges = list(range(end + 1))
-    useful = [step.num_output_tokens for step in trace.steps]
-    rows = [len(step.rows) for step in trace.steps]
+    end, height = len(trace.steps), trace.max_batch_size
+    edges, rows, useful = _stretches(trace)
     axis.stairs(useful, edges, fill=True, color=WORK)
-    if _padding(trace):
+    if num_padding := _num_padding(trace):
         look = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"]}
         axis.stairs(rows, edges, baseline=useful, fill=True, linewidth=0, **look)
-        tooth = _burnt(useful, rows, trace.max_batch_size)
-        _number(axis, tooth, 0.72, f"{_padding(trace):,}", facecolor="white", edgecolor=WASTE)
-    _number(axis, 0.155 * longest, 0.15, f"{sum(useful):,} tokens", facecolor=WORK, edgecolor=INK)
-    axis.plot([end, end], [0, 1.12 * trace.max_batch_size], color=INK, linewidth=3)
-    _flag(axis, end, longest, f"{end:,} steps")
-    axis.set_ylim(0, 1.15 * trace.max_batch_size)
+        place = _middle_tooth(edges, rows, useful), 0.8 * height
+        _number(axis, place, f"{num_padding:,}", facecolor="white", edgecolor=WASTE)
+    tokens = sum(step.num_output_tokens for step in trace.steps)
+    place = 0.155 * longest, 0.17 * height
+    _number(axis, place, f"{tokens:,} tokens", facecolor=WORK, edgecolor=INK)
+    _flag(axis, end, 1.15 * height, longest)
+    axis.set_ylim(0, 1.15 * height)
     axis.set_xlim(0, 1.02 * longest)
     axis.set_xticks([])
     axis.set_yticks([])
@@ -71,27 +68,38 @@ def _draw(axis: Axes, trace: Trace, name: str, longest: int) -> None:
         axis.spines[side].set_visible(False)
 
 
-def _burnt(useful: list[int], rows: list[int], size: int) -> float:
-    """A place in the middle of the waste, and of one of its teeth."""
-    wide = [i for i, (n, m) in enumerate(zip(useful, rows, strict=True)) if m == size > n + 1]
-    middle = min(wide, key=lambda i: abs(i - len(rows) / 2))
-    left = right = middle
-    while left - 1 in wide:
-        left -= 1
-    while right + 1 in wide:
-        right += 1
-    return (left + right) / 2
+def _stretches(trace: Trace) -> tuple[list[int], list[int], list[int]]:
+    """Steps at which something changes; from each on to the next, the rows, and those of use."""
+    counts = [(len(step.rows), step.num_output_tokens) for step in trace.steps]
+    starts = [i for i, count in enumerate(counts) if not i or count != counts[i - 1]]
+    rows, useful = zip(*(counts[i] for i in starts), strict=True)
+    return [*starts, len(counts)], list(rows), list(useful)
 
 
-def _number(axis: Axes, x: float, height: float, text: str, **box: str) -> None:
+def _middle_tooth(edges: list[int], rows: list[int], useful: list[int]) -> float:
+    """Where a number fits into the waste: in the wide tooth that is nearest to the middle.
+
+    A tooth is what lies between two stretches without padding.
+    """
+    whole = [i for i, (n, m) in enumerate(zip(rows, useful, strict=True)) if n == m]
+    ends = [*whole[1:], len(rows)]
+    teeth = [(edges[i + 1], edges[end]) for i, end in zip(whole, ends, strict=True)]
+    widest = max(right - left for left, right in teeth)
+    wide = [tooth for tooth in teeth if tooth[1] - tooth[0] > 0.9 * widest]
+    left, right = min(wide, key=lambda tooth: abs(sum(tooth) - edges[-1]))
+    return left + 0.57 * (right - left)  # it leans to the right
+
+
+def _number(axis: Axes, place: tuple[float, float], text: str, **box: str) -> None:
     box = {"boxstyle": "round,pad=0.25", "linewidth": 2, **box}
-    axis.text(x, height, text, transform=axis.get_xaxis_transform(), ha="center", va="center",
-              fontsize=NUMBER, fontweight="bold", color=INK, bbox=box)  # fmt: skip
+    look = {"ha": "center", "va": "center", "fontsize": NUMBER, "fontweight": "bold", "color": INK}
+    axis.text(*place, text, bbox=box, **look)
 
 
-def _flag(axis: Axes, end: int, longest: int, text: str) -> None:
-    """Beside the pole, on the side where there is room."""
-    right = end < 0.75 * longest
+def _flag(axis: Axes, end: int, top: float, longest: int) -> None:
+    """A pole at the last step; its flag on the side where there is room."""
+    axis.plot([end, end], [0, 0.97 * top], color=INK, linewidth=3)
     box = {"facecolor": INK, "edgecolor": INK, "boxstyle": "square,pad=0.3"}
-    look = {"ha": "left" if right else "right", "va": "top", "fontsize": FLAG, "color": "white"}
-    axis.text(end, 0.98, text, transform=axis.get_xaxis_transform(), bbox=box, **look)
+    side = "left" if end < 0.75 * longest else "right"
+    look = {"va": "top", "fontsize": FLAG, "color": "white", "bbox": box}
+    axis.text(end, 0.98 * top, f"{end:,} steps", ha=side, **look)

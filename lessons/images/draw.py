@@ -1,4 +1,5 @@
-"""Draws the still picture at the head of each lesson, from a run measured here and now.
+"""Draws the still picture at the head of each lesson, from a run measured here and now, and the one
+at the head of the README.
 
 python lessons/images/draw.py            # all of them
 python lessons/images/draw.py 01 04      # these
@@ -11,6 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import minibatch as mb
+from minibatch.model.rectangle import left_padded
 
 
 def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
@@ -32,12 +34,24 @@ def one_token_at_a_time() -> Figure:
 
 
 def static_batching() -> Figure:
-    """One batch of eight, to the end. Its share of padding is for the lesson to find."""
-    figure = mb.plots.staircase(serve(mb.Static(8), agents(8)))
-    figure.axes[0].set_title(
-        "Eight answers in one batch: who reads all these rows?", loc="left", fontsize=15
+    """Four questions as one rectangle."""
+    model = mb.load_model("wayfarer")
+    questions = (
+        "Hotels in Lisbon?",
+        "Visa for Cairo?",
+        "Plan 2 days in Hanoi.",
+        "Make an itinerary of 14 days in Athens.",
     )
-    return figure
+    prompts = [model.encode(model.chat(question)) for question in questions]
+    padded = left_padded(prompts, model.tokenizer.pad_token_id)
+    return mb.plots.rectangle(model.tokenizer, *padded)
+
+
+def same_answers() -> Figure:
+    """The picture to share: fifty agents under two policies."""
+    return mb.plots.same_answers(
+        serve(mb.Static(8), agents(50)), serve(mb.Continuous(8), agents(50))
+    )
 
 
 def dynamic_batching() -> Figure:
@@ -76,9 +90,14 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "same_answers": same_answers,
 }
+SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG
 
 if __name__ == "__main__":
     for number in sys.argv[1:] or PICTURES:
-        svg = PICTURES[number]().to_svg()
-        Path(__file__).with_name(f"{number}.svg").write_text(svg, encoding="utf-8")
+        picture = PICTURES[number]()
+        path = Path(__file__).with_name(f"{number}.svg")
+        path.write_text(picture.to_svg(), encoding="utf-8")
+        if number in SHARED:
+            picture.savefig(path.with_suffix(".png"), dpi=120)

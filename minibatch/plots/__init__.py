@@ -6,6 +6,10 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
 
     timeline          who held which slot at which step, and what for
     staircase         how many rows of each step yield a token, and how many are padding
+    token_grid        what a handful of requests did in each of a few steps, a letter a cell
+    rectangle         prompts of a padded batch: words, padding, mask and positions
+    phase_costs       what a run spent on prompts, and what on answers
+    same_answers      the picture to share: two policies, equal work, and the rows in vain
     waits             each request's wait for a slot, for its first token, for its last
     arrivals          when requests come
     capacity          how many a policy serves when it is never out of work, and what it burns
@@ -36,16 +40,20 @@ if TYPE_CHECKING:
     from .figures.capacity import capacity
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
+    from .figures.phase_costs import phase_costs
     from .figures.plan_difference import plan_difference
+    from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
     from .figures.rules import rules
+    from .figures.same_answers import same_answers
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.tails import tails
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
+    from .figures.token_grid import token_grid
     from .figures.waits import waits
     from .figures.warp_access import warp_access
     from .figures.window_curve import window_curve
@@ -56,16 +64,20 @@ __all__ = [
     "capacity",
     "departure_difference",
     "departures",
+    "phase_costs",
     "plan_difference",
+    "rectangle",
     "roofline",
     "room",
     "rules",
+    "same_answers",
     "source_heat",
     "staircase",
     "step_times",
     "tails",
     "timeline",
     "token_costs",
+    "token_grid",
     "waits",
     "warp_access",
     "window_curve",

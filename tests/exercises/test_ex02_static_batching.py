@@ -24,7 +24,8 @@ from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {
-    "2.3": {"minibatch.schedulers.static": "Static", "minibatch.schedulers.dynamic": "Dynamic"}
+    "2.1": {"minibatch.model.rectangle": "left_padded"},
+    "2.3": {"minibatch.schedulers.static": "Static", "minibatch.schedulers.dynamic": "Dynamic"},
 }
 PROMPTS = [[5, 6, 7, 8], [11], [9, 10]]
 TWINS = [[9, 10], [5, 6, 7], [9, 10], [4]]

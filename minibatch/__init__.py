@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from .memory.blocks import BlockPool
     from .model.compatibility import UnsupportedModelError
     from .model.load import Model, load_model
+    from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
     from .simulator import cost, workload
     from .simulator.pretend import PretendModel
-    from .widgets.predict import predict
+    from .widgets.predict import predict, predict_curve
 
 _HOMES = {
     "BlockPool": "memory.blocks",
@@ -58,6 +59,8 @@ _HOMES = {
     "Trace": "engine.trace",
     "guess": "plots.guesses",
     "predict": "widgets.predict",
+    "predict_curve": "widgets.predict",
+    "room": "plots.figures.room",
 }
 _MODULES = {
     "attention": "attention",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import attention, plots, schedulers, simulator, widgets
     from .bench import measure
-    from .core.clock import VirtualClock, WallClock
+    from .core.clock import ProcessClock, VirtualClock, WallClock
     from .core.plan import Row, StepPlan
     from .core.records import RowRecord, StepRecord
     from .core.request import Completion, Request, Sequence, TokenEvent
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BlockPool": "memory.blocks",
+    "ProcessClock": "core.clock",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",
     "UnsupportedModelError": "model.compatibility",

@@ -110,3 +110,16 @@ def test_a_wall_clock_never_sleeps_a_negative_time(real_time):
     clock.sleep(0.5)
     clock.sleep(-0.5)
     assert sleeps == [0.5, 0.0]
+
+
+def test_a_process_clock_counts_cpu_seconds_and_a_sleep_passes_at_once(monkeypatch):
+    cpu = [7.0]
+    monkeypatch.setattr(time, "process_time", lambda: cpu[0])
+    clock = mb.ProcessClock()
+    cpu[0] = 9.0
+    assert clock.now() == 2.0
+    clock.sleep(3600.0)
+    clock.sleep(-1.0)
+    assert clock.now() == 3602.0
+    clock.reset()
+    assert clock.now() == 0.0

@@ -8,9 +8,14 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     staircase         how many rows of each step yield a token, and how many are padding
     waits             each request's wait for a slot, for its first token, for its last
     window_tradeoff   what a window for forming batches buys, and what it costs
+    pass_times        what every pass of a run took, and for whom it was
+    savings           how many passes and how many seconds several runs took
+    passes            which tokens go into every pass of one answer, word by word
+    phases            what a token read costs, and what a token written
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
-    roofline          what machines can do at most, and what was reached
+    cost_stack        what such a step must cost, by cause, beside what it took
+    roofline          what a machine can do at most, and what was reached
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
@@ -26,9 +31,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .figures.block_table_walk import block_table_walk
+    from .figures.cost_stack import cost_stack
+    from .figures.pass_times import pass_times
+    from .figures.passes import passes
+    from .figures.phases import phases
     from .figures.plan_difference import plan_difference
     from .figures.roofline import roofline
     from .figures.room import room
+    from .figures.savings import savings
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
@@ -40,9 +50,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "block_table_walk",
+    "cost_stack",
+    "pass_times",
+    "passes",
+    "phases",
     "plan_difference",
     "roofline",
     "room",
+    "savings",
     "source_heat",
     "staircase",
     "step_times",

@@ -32,10 +32,10 @@ class WallClock:
 
 
 class ProcessClock(WallClock):
-    """CPU seconds of this process, which other programs at work hardly disturb.
+    """CPU seconds of this process: while another program has the core, none pass.
 
-    While nothing is computed none pass, so a sleep goes by at once, as on a VirtualClock. Threads
-    add up.
+    For comparing on a CPU; what a GPU computes is not in it. Nothing passes while nobody computes,
+    so a sleep is added, at once, as on a VirtualClock. Threads add up: `measure.one_thread`.
     """
 
     def reset(self) -> None:

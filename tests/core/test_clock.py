@@ -123,3 +123,11 @@ def test_a_process_clock_counts_cpu_seconds_and_a_sleep_passes_at_once(monkeypat
     assert clock.now() == 3602.0
     clock.reset()
     assert clock.now() == 0.0
+
+
+def test_an_engine_on_process_time_holds_requests_until_they_arrive():
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(2), clock=mb.ProcessClock())
+    requests = [mb.Request([0], max_tokens=2, arrival_time=t) for t in (0.0, 3600.0)]
+    first, second = engine.run(requests)
+    assert first.finish_time < 3600
+    assert second.first_scheduled_time >= second.arrival_time >= 3600

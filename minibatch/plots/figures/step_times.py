@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ...bench.measure import StepTime
 from ..colours import COLOURS, INK
 from ..guesses import mark, said
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
 
 CAUSES = {  # of a StepTime: label, colour, hatch
     "weights_s": ("multiplying with weights", COLOURS[1], ""),
@@ -44,7 +44,7 @@ def step_times(
         axis.margins(y=0.12)
         findings.append(_finding(some, said(guess, "{:,.4g} ms") if axis is axes[0] else ""))
         dress(axis, findings[-1], "rows in the batch (tokens/s above each bar)", "")
-    axes[0].set_ylabel("ms per decode step", fontsize=LABEL, color=INK)
+    axes[0].set_ylabel(with_conditions("ms per decode step", times), fontsize=LABEL, color=INK)
     axes[0].legend(loc="upper left", frameon=False, fontsize=TICK)
     mark(axes[0], guess, along="y")
     describe(figure, "Bars: milliseconds of a decode step by batch size and cause.", findings)

@@ -9,7 +9,7 @@ from ...bench.measure import TokenCost
 from ..colours import PROTAGONISTS, WASTE
 from ..guesses import guess as guess_of
 from ..guesses import mark, written
-from ..picture import TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress, with_conditions
 
 CURVES = {
     "uncached_s": ("everything computed again", WASTE, "s--"),
@@ -49,7 +49,7 @@ def token_costs(
     )
     drawn = guess_of(guess) if guess else None
     answer = f"; you drew {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""
-    dress(axis, finding + answer, "tokens so far", "ms for the next token")
+    dress(axis, finding + answer, "tokens so far", with_conditions("ms for the next token", costs))
     mark(axis, guess)
     axis.legend(loc="upper left", frameon=False, fontsize=TICK)
     describe(figure, "Milliseconds for the next token by tokens so far.", [finding])

@@ -5,14 +5,18 @@ python lessons/images/draw.py            # all of them
 python lessons/images/draw.py 01 04      # these
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
 import minibatch as mb
 from minibatch.model.rectangle import left_padded
+from minibatch.plots.colours import FAINT, INK
+from minibatch.plots.picture import Picture
 
 
 def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
@@ -23,14 +27,38 @@ def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
 
 
 def start_here() -> Figure:
-    """Eight answers in their slots."""
-    return mb.plots.timeline(serve(mb.Continuous(8), agents(8)))
+    """Two who ask, one model: what each of them sees after 39 passes."""
+    asked = {
+        "Anna": "The client has 5 days for Lisbon. Make an itinerary.",
+        "Ben": "Where should Rosa have dinner in Marrakesh?",
+    }
+    model = mb.load_model("wayfarer")
+    engine = mb.Engine(model, mb.Sequential())
+    requests = [mb.Request(model.chat(text), request_id=name) for name, text in asked.items()]
+    events = list(itertools.islice(engine.stream(requests), 39))
+    figure = Picture(figsize=(11, 3.4), facecolor="white")
+    axis = figure.add_axes((0, 0, 1, 1), xlim=(0, 11), ylim=(0, 3.4))
+    axis.axis("off")
+    for left, (name, text) in zip((0.1, 5.55), asked.items(), strict=True):
+        said = "".join(event.text for event in events if event.request_id == name)
+        shape = FancyBboxPatch((left + 0.1, 0.15), 5.1, 3.05, "round,pad=0.08", facecolor="white")
+        shape.set(linewidth=2, edgecolor=INK if said else "#BBBBBB", hatch="" if said else "//")
+        axis.add_patch(shape)
+        paper = {"facecolor": "white", "edgecolor": "none", "pad": 4}
+        for y, words, look in (
+            (2.9, name, {"weight": "bold", "fontsize": 16}),
+            (2.45, text, {"style": "italic", "fontsize": 13}),
+            (2.15, said + " ▌" if said else "", {"fontsize": 14, "linespacing": 1.5}),
+            (1.2, "" if said else "waits", {"fontsize": 22, "color": FAINT}),
+        ):
+            axis.text(left + 0.3, y, words, va="top", bbox=None if said else paper, **look)
+    return figure
 
 
 def one_token_at_a_time() -> Figure:
-    """What the next token costs, with and without a cache."""
+    """Which words go into each pass of one answer."""
     model = mb.load_model("wayfarer")
-    return mb.plots.token_costs(mb.measure.token_costs(model, (16, 256, 512, 768, 1024, 1536)))
+    return mb.plots.passes(serve(mb.Sequential(), agents(1)), model.tokenizer)
 
 
 def static_batching() -> Figure:

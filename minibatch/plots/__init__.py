@@ -18,9 +18,15 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     window_curve      what a window does to the first token, or to the machine, over many streams
     rules             rules for when a batch may leave, on the same streams
     tails             how much of a batch is padding, by how many are in it
+    window_tradeoff   what a window for forming batches buys, and what it costs
+    pass_times        what every pass of a run took, and for whom it was
+    savings           how many passes and how many seconds several runs took
+    passes            which tokens go into every pass of one answer, word by word
+    phases            what a token read costs, and what a token written
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
-    roofline          what machines can do at most, and what was reached
+    cost_stack        what such a step must cost, by cause, beside what it took
+    roofline          what a machine can do at most, and what was reached
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
@@ -38,15 +44,20 @@ if TYPE_CHECKING:
     from .figures.arrivals import arrivals
     from .figures.block_table_walk import block_table_walk
     from .figures.capacity import capacity
+    from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
+    from .figures.pass_times import pass_times
+    from .figures.passes import passes
     from .figures.phase_costs import phase_costs
+    from .figures.phases import phases
     from .figures.plan_difference import plan_difference
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
     from .figures.rules import rules
     from .figures.same_answers import same_answers
+    from .figures.savings import savings
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
@@ -62,15 +73,20 @@ __all__ = [
     "arrivals",
     "block_table_walk",
     "capacity",
+    "cost_stack",
     "departure_difference",
     "departures",
+    "pass_times",
+    "passes",
     "phase_costs",
+    "phases",
     "plan_difference",
     "rectangle",
     "roofline",
     "room",
     "rules",
     "same_answers",
+    "savings",
     "source_heat",
     "staircase",
     "step_times",

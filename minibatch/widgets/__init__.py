@@ -4,6 +4,7 @@
     KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
     WindowSlider    who leaves when, as you move the window that a batch waits
     Playground      batch size, window, arrivals and answer lengths, re-planned as you move them
+    watch           answers that grow side by side as an engine writes them
 
 Everything drawn here comes from records (`minibatch.trace`), so any policy can be looked at.
 """
@@ -11,6 +12,7 @@ Everything drawn here comes from records (`minibatch.trace`), so any policy can 
 from .kernel_stepper import KernelStepper
 from .player import EnginePlayer
 from .playground import Playground
+from .watch import watch
 from .window_slider import WindowSlider
 
-__all__ = ["EnginePlayer", "KernelStepper", "Playground", "WindowSlider"]
+__all__ = ["EnginePlayer", "KernelStepper", "Playground", "WindowSlider", "watch"]

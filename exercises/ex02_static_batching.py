@@ -1,6 +1,6 @@
 """Exercises of lesson 02: static batching.
 
-Save this file, then run `check("2.1")` in the lesson, or `python -m minibatch grade 2.1`.
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 2.1`.
 """
 
 import torch

@@ -2,7 +2,7 @@
 
 The batch itself runs as in lesson 02; what you write here decides when it begins.
 
-Save this file, then run `check("3.1")` in the lesson, or `python -m minibatch grade 3.1`.
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 3.1`.
 """
 
 import minibatch as mb

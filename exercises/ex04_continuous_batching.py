@@ -13,7 +13,7 @@ you may use is in `minibatch/schedulers/base.py`; all of it is on a page:
                                its longest answer, but for the last token, which is never read
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
-Save this file, then run `check("4.1")` in the lesson, or `python -m minibatch grade 4.1`.
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 4.1`.
 """
 
 import minibatch as mb
@@ -89,6 +89,5 @@ class MyContinuous(mb.Scheduler):
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #
 # Where? The engine has the model, the trace makes the records; follow `num_free_blocks`, which
-# goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it. Save, then
-# check("4.3").
+# goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it.
 # ---------------------------------------------------------------------------------------------

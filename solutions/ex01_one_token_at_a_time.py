@@ -1,6 +1,6 @@
 """Exercises of lesson 01: what a token costs.
 
-Save this file, then run `check("1.1")` in the lesson, or `python -m minibatch grade 1.1`.
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 1.1`.
 """
 
 import torch

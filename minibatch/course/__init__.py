@@ -4,6 +4,8 @@ Exercises, and what looks after the lessons' pages:
 
     learner.py          what a learner calls: check, hint, solution, status, reset, your
     exercise_card.py    your_turn: an exercise in a notebook, with its buttons
+    beside.py           the button that opens its file beside the page
+    yours.py            with_yours: what is shown of a learner's code, anew once it passes
     commands.py         the same on the command line, and grading
     exercises/          exercises as files: one source, stubs, resets
     judging/            who judges and who is judged: two processes
@@ -16,7 +18,7 @@ Exercises, and what looks after the lessons' pages:
 import importlib
 
 _HOMES = dict.fromkeys(("check", "hint", "reset", "solution", "status", "your"), "learner")
-_HOMES["your_turn"] = "exercise_card"
+_HOMES |= {"your_turn": "exercise_card", "with_yours": "yours"}
 
 
 def __getattr__(name: str) -> object:

@@ -93,7 +93,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         print(result.summary())
         return 1 if result.num_open else 0
     if options.submission is None and not options.sealed and options.hidden is None:
-        shown = learner.check(options.name)
+        shown = learner.check(options.name, stay_ready=False)
         verdicts, text = shown.verdicts, shown.text
     else:
         verdicts = judge(tasks, options.submission, how)

@@ -1,17 +1,33 @@
-"""An exercise's card in a notebook: what it asks, and buttons to check, to get a hint, to reset.
+"""An exercise's card in a notebook: what it asks, and buttons to check, for a hint, to reset.
 
-Buttons are ipywidgets' own: Tab reaches them, Enter presses them, and what they bring is announced.
+Buttons are ipywidgets' own, but for the one that opens the file: Tab reaches them, Enter presses
+them, and what they bring is announced.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import ipywidgets
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from minibatch.course import learner
-from minibatch.course.exercises.source import Task, select
+from minibatch.course.beside import open_beside
+from minibatch.course.exercises.source import Task, exercises_folder, select
+from minibatch.course.judging import card
+from minibatch.course.judging.verdict import Verdict
+from minibatch.course.setup import ROOT
+from minibatch.plots.pages import pages
+
+
+def _with_code(text: str) -> Markup:
+    """Text, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+_PAGES = pages(__file__, with_code=_with_code)
 
 
 class ExerciseCard(ipywidgets.VBox):
@@ -31,9 +47,12 @@ class ExerciseCard(ipywidgets.VBox):
         self.check_button.on_click(lambda _: self._press(self._check))
         self.hint_button.on_click(lambda _: self._press(self._hint))
         self.reset_button.on_click(lambda _: self._press(self._reset))
-        buttons = ipywidgets.HBox([self.check_button, self.hint_button, self.reset_button])
-        asked = ipywidgets.HTML(learner.PAGES.get_template("exercise.html").render(task=task))
-        super().__init__([asked, buttons, self.answer])
+        path, name = _file(task)
+        asked = _PAGES.get_template("exercise.html").render(task=task, file=name)
+        beside = _PAGES.get_template("beside.html").render(file=name, attributes=open_beside(path))
+        buttons = [self.check_button, self.hint_button, self.reset_button, ipywidgets.HTML(beside)]
+        row = ipywidgets.Layout(flex_flow="row wrap", align_items="center")
+        super().__init__([ipywidgets.HTML(asked), ipywidgets.Box(buttons, layout=row), self.answer])
 
     def _press(self, action: Callable[[], str]) -> None:
         """Run an action with the buttons off; whatever goes wrong is shown, nothing is raised."""
@@ -53,8 +72,12 @@ class ExerciseCard(ipywidgets.VBox):
     def _check(self) -> str:
         self._sure = False
         self.answer.value = '<div role="status">Checking …</div>'
-        self._verdict = learner.check(self.task.id).html
+        self._verdict = learner.check(self.task.id, tell=self._tell).html
         return self._verdict
+
+    def _tell(self, so_far: Verdict) -> None:
+        """What is known of a verdict already, as its tests end."""
+        self.answer.value = f'<div role="status">Checking …</div>{card.so_far(so_far)}'
 
     def _hint(self) -> str:
         self._sure = False
@@ -74,6 +97,15 @@ def your_turn(name: str) -> ExerciseCard:
     if len(tasks) > 1:
         raise ValueError(f'one at a time: "{tasks[0].id}", not "{name}"')
     return ExerciseCard(tasks[0])
+
+
+def _file(task: Task) -> tuple[Path, str]:
+    """Where the work is done, and what the card calls it: for a task that changes minibatch/, the
+    first file that it names."""
+    if not task.changes_minibatch:
+        return exercises_folder() / task.file_name, f"exercises/{task.file_name}"
+    named = re.search(r"minibatch/[\w/]+\.py", task.text)
+    return (ROOT / named[0], named[0]) if named else (ROOT / "minibatch", "minibatch/")
 
 
 def _button(name: str, icon: str, tooltip: str) -> ipywidgets.Button:

@@ -14,13 +14,22 @@ from dataclasses import dataclass, field
 
 from minibatch.course.exercises import learner_file
 from minibatch.course.exercises.progress import Progress
-from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks, select
+from minibatch.course.exercises.source import (
+    PATCH,
+    SOLUTIONS,
+    Task,
+    all_tasks,
+    exercises_folder,
+    select,
+)
 from minibatch.course.judging import card
-from minibatch.course.judging.judge import JudgeError, judge
+from minibatch.course.judging.judge import JudgeError, Options, judge
+from minibatch.course.judging.syntax import unreadable
 from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Verdict
 from minibatch.plots.pages import pages
 
 PAGES = pages(__file__)
+TAKES_ITS_PLACE = "What stood in for it in this lesson has made room: below, yours is at work."
 
 
 @dataclass(slots=True, repr=False)
@@ -56,13 +65,28 @@ class Check(Shown):
         return sum(verdict.max_points for verdict in self.verdicts)
 
 
-def check(name: str | None = None) -> Check:
-    """Judge your exercises: "4.1", "ex04", or None for all. Raises ValueError for another name."""
+def check(
+    name: str | None = None,
+    *,
+    tell: Callable[[Verdict], None] = lambda verdict: None,
+    stay_ready: bool = True,
+) -> Check:
+    """Judge your exercises: "4.1", "ex04", or None for all. Raises ValueError for another name.
+
+    tell: called with a task's verdict so far whenever one of its tests has ended. stay_ready: a
+    process gets ready for the next check, which is much sooner done then.
+    """
     tasks = select(name)
-    verdicts = judge(tasks)
-    progress = Progress()
+    found = {task.id: unreadable(task, exercises_folder() / task.file_name) for task in tasks}
+    readable = [task for task in tasks if not found[task.id] or task.changes_minibatch]
+    if readable:
+        judged = judge(readable, options=Options(stay_ready=stay_ready), tell=tell)
+        found |= {verdict.task: verdict for verdict in judged}
+    progress, verdicts = Progress(), [found[task.id] for task in tasks]
     for task, verdict in zip(tasks, verdicts, strict=True):
         progress.note_verdict(task, verdict.outcome, verdict.points, verdict.max_points)
+        if verdict.passed and learner_file.passed(task.id):
+            verdict.yours = f"{verdict.yours} {TAKES_ITS_PLACE}".strip()
     return Check(
         "\n\n".join(card.as_text(verdict) for verdict in verdicts),
         "".join(card.as_html(verdict) for verdict in verdicts),

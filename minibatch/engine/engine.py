@@ -72,7 +72,7 @@ class Engine:
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self.clock = clock or WallClock()
         self.runner = model.runner(pool, attention)
-        self.trace = (trace or Trace()).fresh(scheduler.max_batch_size, pool.num_blocks)
+        self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
@@ -222,7 +222,7 @@ class Engine:
                 self._turn.forget()
                 self.clock.reset()
                 self._start, self._names = self.clock.now(), itertools.count()
-                self.trace = self.trace.fresh(scheduler.max_batch_size, self.pool.num_blocks)
+                self.trace = self.trace.fresh(scheduler, self.pool.num_blocks)
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""

@@ -29,14 +29,15 @@ class Trace:
 
     keep: how many of the newest steps, and of the newest completions; None is all. The summary is
     that of the whole run either way. names: whether records say who waited (`StepRecord.waiting`).
-    max_batch_size, num_blocks: those of the engine it is of, in rows and KV blocks.
+    policy, max_batch_size, num_blocks: those of the engine it is of; its scheduler's class by name,
+    rows, and KV blocks.
     """
 
     def __init__(self, keep: int | None = None, names: bool = False) -> None:
         if keep is not None and keep < 0:
             raise ValueError(f"keep is {keep}; give 0 or more, or None for all")
         self.keep, self.names = keep, names
-        self.max_batch_size = self.num_blocks = 0  # until an engine has it
+        self.policy, self.max_batch_size, self.num_blocks = "", 0, 0  # until an engine has it
         self._steps: deque[StepRecord] | list[StepRecord] = self._shelf()
         self._completions: deque[Completion] | list[Completion] = self._shelf()
         self._slots: dict[Sequence, int] = {}  # of whoever runs; two may have had the same id
@@ -44,10 +45,11 @@ class Trace:
         self._totals, self._latencies = Totals(), Latencies()
         self._ended: tuple[int, object] = 0, None  # how many requests, and the newest one's times
 
-    def fresh(self, max_batch_size: int, num_blocks: int) -> Trace:
-        """An empty one that keeps what this one keeps, for an engine of this size."""
+    def fresh(self, scheduler: Scheduler, num_blocks: int) -> Trace:
+        """An empty one that keeps what this one keeps, for an engine of this policy and size."""
         trace = Trace(self.keep, self.names)
-        trace.max_batch_size, trace.num_blocks = max_batch_size, num_blocks
+        trace.policy, trace.num_blocks = type(scheduler).__name__, num_blocks
+        trace.max_batch_size = scheduler.max_batch_size
         return trace
 
     def _shelf(self) -> deque | list:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from ..core.records import StepRecord
 
+SAME_TIME = 1e-6  # seconds; a policy that asks again and again wakes up a rounding error late
+
 
 @dataclass(slots=True)
 class Span:
@@ -52,6 +54,21 @@ def first_difference(expected: Sequence[StepRecord], yours: Sequence[StepRecord]
         if None in steps or _rows(steps[0]) != _rows(steps[1]):
             return index
     return None
+
+
+def first_other_time(expected: Sequence[StepRecord], yours: Sequence[StepRecord]) -> int | None:
+    """Index of the first step that begins at another time, up to where rows differ; None if none
+    does, or if time was measured: then steps take longer in one run than in the other anyway."""
+    part = first_difference(expected, yours)
+    pairs = list(zip(expected[:part], yours[:part], strict=False))
+    if any(abs(_duration(a) - _duration(b)) > SAME_TIME for a, b in pairs):
+        return None
+    times = (i for i, (a, b) in enumerate(pairs) if abs(a.start_time - b.start_time) > SAME_TIME)
+    return next(times, None)
+
+
+def _duration(step: StepRecord) -> float:
+    return step.end_time - step.start_time
 
 
 def _rows(step: StepRecord) -> list[tuple[str, int, int]]:

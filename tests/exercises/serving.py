@@ -253,10 +253,10 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
         if sequence.num_new_blocks(n, size):
             most = sequence.max_num_tokens
             return (
-                f"{name} computes up to its token {row.seq_len}, and holds {has} blocks of {size}: "
-                f"too few. Whoever joins gets blocks for all that it may ever have to keep, here "
-                f"{most} tokens, {-(-most // size)} blocks: self.admit(now, "
-                "sequence.max_num_tokens)."
+                f"{name} computes up to its token {row.seq_len}, and holds {_blocks(has)} of "
+                f"{size}: too few. Whoever joins gets blocks for its longest possible answer, here "
+                f"{most} tokens with the prompt, {_blocks(-(-most // size))}: "
+                "self.admit(now, sequence.max_num_tokens)."
             )
     if len(plan.rows) > scheduler.max_batch_size:
         return _too_many(plan.rows, scheduler.max_batch_size)
@@ -283,6 +283,10 @@ def _too_many(rows: list[mb.Row], size: int) -> str:
             "has to hold (<, not <=)."
         )
     return f"{said}ask len(self.running) < self.max_batch_size before each one joins."
+
+
+def _blocks(n: int) -> str:
+    return f"{n} block{'' if n == 1 else 's'}"
 
 
 def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:

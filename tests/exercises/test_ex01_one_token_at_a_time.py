@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import now_yours
 import pytest
 from beliefs import Counted, a_kind, in_units, then
 
@@ -793,3 +794,11 @@ def test_any_prompt_is_answered(student, rng):
 def test_the_caller_keeps_its_prompt(student, rng):
     """A list that refuses to be changed."""
     decode(student, random_model(rng), Lent(PROMPT), 3)
+
+
+NOW_YOURS = {
+    "1.1": now_yours.kv_bytes,
+    "1.2": now_yours.step_bytes,
+    "1.3": now_yours.step_flops,
+    "1.4": now_yours.greedy,
+}

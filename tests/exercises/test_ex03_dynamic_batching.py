@@ -4,6 +4,7 @@ which floating point holds exactly."""
 import itertools
 import math
 
+import now_yours
 import pytest
 from beliefs import a_kind, why
 from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
@@ -454,3 +455,6 @@ def test_any_arrivals_give_the_batches_they_should(student, rng):
             raise Wrong(
                 "The batches are right and begin at other times.", expected=starts[0], got=starts[1]
             )
+
+
+NOW_YOURS = {"3.1": now_yours.minibuses, "3.2": now_yours.dynamic}

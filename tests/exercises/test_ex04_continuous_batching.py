@@ -1,5 +1,6 @@
 """Judges exercises 4.1 to 4.3 by what the learner's policy and probe do, step by step."""
 
+import now_yours
 import pytest
 from beliefs import why
 from serving import (
@@ -168,7 +169,7 @@ def test_a_free_slot_never_waits_for_the_others(student):
     for number, (before, step) in enumerate(zip(steps, steps[1:], strict=False), 2):
         if before.waiting and len(step.rows) < 3:
             raise Wrong(
-                f"In step {number} {3 - len(step.rows)} of 3 slots stood empty while "
+                f"In step {number}, {3 - len(step.rows)} of 3 slots stood empty while "
                 f"{', '.join(before.waiting)} waited. {idle(engine)}",
                 expected="3 rows",
                 got=f"{len(step.rows)} rows",
@@ -205,7 +206,7 @@ def in_a_small_pool(student, slots, requests, num_blocks, **options):
             raise
         raise Wrong(
             f"The pool of {num_blocks} blocks ran dry ({error.sentence}). When a sequence joins, "
-            "take blocks for all it may ever need (max_num_tokens), and let it wait if "
+            "take blocks for its longest possible answer (max_num_tokens), and let it wait if "
             "self.can_grow says that there are too few for just as many."
         ) from None
 
@@ -701,3 +702,10 @@ def test_it_holds_for_any_requests(student, rng):
     requests = [[ask.name, ask.prompt, ask.answer] for ask in some_requests(rng)]
     run, got = probe(student, requests, max_batch_tokens=rng.choice([3, 5, 50]))
     compare(student, run, got, "count row.seq_len of each row of the plan, once.")
+
+
+NOW_YOURS = {
+    "4.1": now_yours.continuous,
+    "4.2": lambda student: now_yours.updating(updating(student)),
+    "4.3": now_yours.probe,
+}

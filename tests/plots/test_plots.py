@@ -201,5 +201,31 @@ def test_two_plans_are_drawn_with_the_step_where_they_part():
     figure = mb.plots.plan_difference(static, continuous, names=("Static", "Continuous"))
     assert "The plans part at step 3" in figure.alt
     assert "Static" in figure.alt
-    same = mb.plots.plan_difference(static, run(mb.Static(2)))
+
+    class Mine(mb.Static):
+        pass
+
+    same = mb.plots.plan_difference(static, run(Mine(2)))
     assert "The same plan, step for step" in same.alt
+
+
+def test_a_stand_in_is_not_told_that_its_plan_is_the_same(traces):
+    alt = mb.plots.plan_difference(traces["Static"], traces["Static"]).alt
+    assert "same plan" not in alt
+    assert "Static stands in for yours" in alt
+
+
+def test_who_waits_differently_has_no_same_plan():
+    def late(max_wait, clock=None):
+        class Mine(mb.Dynamic):
+            pass
+
+        clock = clock or mb.VirtualClock(step_time=0.025)
+        engine = mb.Engine(mb.PretendModel(), Mine(8, max_wait), clock=clock)
+        engine.run([mb.Request([0], max_tokens=3, arrival_time=0.1)])
+        return engine.trace
+
+    alt = mb.plots.plan_difference(late(0.5), late(0.45)).alt
+    assert "They wait differently: step 1 begins at 0.55 s, not 0.6 s" in alt
+    measured = [late(0.01, mb.core.clock.WallClock()) for _ in range(2)]
+    assert "begins at" not in mb.plots.plan_difference(*measured).alt

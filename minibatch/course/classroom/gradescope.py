@@ -108,6 +108,8 @@ def results_of(verdicts: list[Verdict]) -> dict:
 
 def _entry(verdict: Verdict, result: TestResult) -> dict:
     output = result.sentence
+    if result.blocked_by:
+        output = f"Blocked: “{result.blocked_by}” fails for the same reason.\n{output}"
     if result.expected is not None:
         output += f"\nexpected: {result.expected}\nyours:    {result.got}"
     for frame in result.frames:

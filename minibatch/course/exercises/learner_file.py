@@ -19,19 +19,25 @@ def your(name: str, instead: Callable) -> Callable:
     A method of a class that is still a stub is left out, so that the base class's serves. Where the
     learner's cannot be used yet (a stub, an error in the file), says so and returns `instead`.
     """
+    found, said = yours_or(name, instead)
+    print(said)
+    return found
+
+
+def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
+    """What `your` returns, and the sentence that says whose it is."""
     substitute = f"this is {instead.__name__} instead"
     path = _home(name)
     if path is None:
-        print(f"No exercise file defines {name} (any more); {substitute}.")
-        return instead
+        return instead, f"No exercise file defines {name} (any more); {substitute}."
     spec = importlib.util.spec_from_file_location(f"your_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
         found = getattr(module, name)
     except Exception as error:
-        print(f"{path.name} cannot be used: {type(error).__name__}: {error}; {substitute}.")
-        return instead
+        said = f"{path.name} cannot be used: {type(error).__name__}: {error}; {substitute}."
+        return instead, said
     if isinstance(found, type):
         stubs = [key for key, value in vars(found).items() if _is_stub(value)]
         written = "plan" not in stubs
@@ -40,10 +46,25 @@ def your(name: str, instead: Callable) -> Callable:
     else:
         written = not _is_stub(found)
     if not written:
-        print(f"Yours ({name} in exercises/{path.name}) is not written yet; {substitute}.")
-        return instead
-    print(f"This is yours: {name} from exercises/{path.name}.")
-    return found
+        return instead, f"Yours ({name} in exercises/{path.name}) is not written yet; {substitute}."
+    return found, f"This is yours: {name} from exercises/{path.name}."
+
+
+# What is shown of a learner's code and has to be made anew once it passes: by task.
+_callbacks: dict[str, list[Callable[[], object]]] = {}
+
+
+def on_pass(task_id: str, callback: Callable[[], object]) -> None:
+    """Have `callback` called whenever a check of the task passes in this process."""
+    _callbacks.setdefault(task_id, []).append(callback)
+
+
+def passed(task_id: str) -> int:
+    """Call those who asked for it; how many they were."""
+    callbacks = list(_callbacks.get(task_id, []))
+    for callback in callbacks:
+        callback()
+    return len(callbacks)
 
 
 def _home(name: str) -> Path | None:

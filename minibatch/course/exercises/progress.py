@@ -76,10 +76,10 @@ class Progress:
         return bool(entry.outcome) and entry.file == self.fingerprint(task)
 
     def fingerprint(self, task: Task) -> str:
-        """Of what was judged: the exercise file, or minibatch/ for a task that changes that."""
+        """Of what was judged: the exercise file, or the rooms that a task changes."""
         paths = [exercises_folder() / task.file_name]
         if task.changes_minibatch:
-            paths = sorted((ROOT / "minibatch").glob("*.py"))
+            paths = sorted(path for room in task.may_change for path in (ROOT / room).rglob("*.py"))
         digest = hashlib.sha256()
         for path in paths:
             digest.update(path.read_bytes() if path.is_file() else b"")

@@ -23,6 +23,7 @@ The stub lacks the hints, and has a marked place and a `raise` where the solutio
 without a solution in the file is one that changes `minibatch/` itself; its solution is a patch.
 """
 
+import ast
 import os
 import re
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class Task:
     """One exercise, "4.1": what its card says, its hints, and its solution.
 
     points count in the grade; difficulty is 1 to 5; hints go from a nudge to almost the code.
+    signature, doc: of the function to write, its class above it; doc ends with an example.
     """
 
     id: str
@@ -65,6 +67,8 @@ class Task:
     lesson: str = ""
     section: str = ""
     text: str = ""
+    signature: str = ""
+    doc: str = ""
     hints: list[str] = field(default_factory=list)
     solution: str = ""
     may_change: list[str] = field(default_factory=list)  # "minibatch/core", …
@@ -122,7 +126,8 @@ def tasks_of(path: Path) -> list[Task]:
     """The tasks of one file in `solutions/`."""
     tasks: list[Task] = []
     in_card = in_solution = False
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    source = path.read_text(encoding="utf-8")
+    for number, line in enumerate(source.splitlines(), 1):
         where, stripped = f"{path.name}, line {number}", line.strip()
         if match := _TITLE.fullmatch(stripped):
             tasks.append(Task(match["id"], match["title"], path.stem))
@@ -135,6 +140,7 @@ def tasks_of(path: Path) -> list[Task]:
             if not tasks or in_solution:
                 raise SourceError(f"{where}: a solution begins outside a task, or in another one")
             in_solution = True
+            tasks[-1].signature, tasks[-1].doc = _function(source, number)
         elif stripped == _END:
             if not in_solution:
                 raise SourceError(f"{where}: a solution ends that has not begun")
@@ -152,6 +158,19 @@ def tasks_of(path: Path) -> list[Task]:
         if len(task.hints) < 3:
             raise SourceError(f"{path.name}: exercise {task.id} has {len(task.hints)} hints of 3")
     return tasks
+
+
+def _function(source: str, line: int) -> tuple[str, str]:
+    """Signature and docstring of the function around a line; a method's class stands above it."""
+    lines, signature, doc = source.splitlines(), [], ""
+    for node in ast.walk(ast.parse(source)):  # what holds comes before what is held
+        is_around = isinstance(node, ast.ClassDef | ast.FunctionDef)
+        if is_around and node.lineno < line <= node.end_lineno:
+            is_class = isinstance(node, ast.ClassDef)
+            last = node.lineno if is_class else node.body[0].lineno - 1
+            signature += lines[node.lineno - 1 : last]
+            doc = ast.get_docstring(node) or ""
+    return "\n".join(signature), doc
 
 
 def _read_card_line(task: Task, line: str, where: str) -> None:

@@ -5,9 +5,13 @@ with limits, in which that code runs. The judge asks, the desk answers, and only
 are can earn a point: a desk that lies merely gives a wrong answer; one that loops or dies costs a
 task.
 
-    judge.py         starts pytest on the graders, and reads the verdicts it wrote
-    plugin.py        pytest's side: --submission, whose test is worth what, one verdict per task
-    verdict.py       what comes out: passed, wrong, not attempted, error, timed out
+    judge.py         has pytest run the graders, and makes verdicts of what it tells
+    graders.py       that process from outside: new, or ready for a notebook's next check
+    run_graders.py   and from inside
+    plugin.py        pytest's side: --submission, whose test is worth what
+    session.py       one run of it: the desks, and what each task's tests came to
+    verdict.py       what comes out: passed, wrong, blocked, not attempted, error, timed out
+    syntax.py        a file that Python cannot read, told at once, in plain words
     card.py          a verdict as a learner sees it, in a terminal or a notebook
     drawing.py       two step plans, and the first step that differs
     student.py       a desk as the graders see it: call this function, make that class

@@ -12,6 +12,7 @@ import textwrap
 from minibatch.course.exercises.source import all_tasks
 from minibatch.course.judging.drawing import LEGEND, Drawing
 from minibatch.course.judging.verdict import (
+    BLOCKED,
     ERROR,
     NOT_ATTEMPTED,
     PASSED,
@@ -37,8 +38,8 @@ _PAGES = pages(__file__)
 def headline(verdict: Verdict) -> str:
     """ "4.1 Who runs next: ✗ wrong, 4 of 6 points"."""
     return (
-        f"{verdict.task} {verdict.title}: {SYMBOLS[verdict.outcome]} {_word(verdict)}, "
-        f"{verdict.points:g} of {verdict.max_points:g} points"
+        f"{verdict.task} {verdict.title}: {SYMBOLS[verdict.outcome]} {verdict.outcome}, "
+        f"{_points(verdict.points, verdict.max_points)}"
     )
 
 
@@ -47,10 +48,11 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
     colour = sys.stdout.isatty() if colour is None else colour
     line = headline(verdict)
     lines = [f"\033[1;{_INKS[verdict.outcome]}m{line}\033[0m" if colour else line]
+    lines += _wrapped(verdict.yours)
     if verdict.outcome == NOT_ATTEMPTED:
         return "\n".join([*lines, f"   {_where_to_write(verdict)}"])
     for result in _shown(verdict):
-        lines.append(f"   {SYMBOLS[result.outcome]} {result.statement} ({result.points:g})")
+        lines.append(f"   {SYMBOLS[result.outcome]} {result.statement} ({_came_to(result)})")
     problem = _told(verdict)
     if problem is not None:
         lines += ["", *_wrapped(problem.sentence)]
@@ -75,7 +77,7 @@ def as_html(verdict: Verdict) -> str:
         ground=ground,
         ink=ink,
         symbols=SYMBOLS,
-        word=_word(verdict),
+        points=_points(verdict.points, verdict.max_points),
         where_to_write=_where_to_write(verdict) if verdict.outcome == NOT_ATTEMPTED else "",
         problem=problem,
         drawing=Drawing(**problem.drawing) if problem and problem.drawing else None,
@@ -83,13 +85,38 @@ def as_html(verdict: Verdict) -> str:
         frames=[_frame(verdict, frame) for frame in problem.frames] if problem else [],
         printed=verdict.printed.strip(),
         shown=shown,
-        num_passed=sum(result.outcome == PASSED for result in shown),
+        summary=_summary(shown),
+        came_to=_came_to,
     )
 
 
-def _word(verdict: Verdict) -> str:
-    """A pass is one of the public tests only."""
-    return "passed: all public tests" if verdict.passed else verdict.outcome
+def so_far(verdict: Verdict) -> str:
+    """While it is being judged: the tests that have ended, as HTML."""
+    return _PAGES.get_template("tests.html").render(
+        shown=_shown(verdict), symbols=SYMBOLS, came_to=_came_to
+    )
+
+
+def _points(points: float, of: float | None = None) -> str:
+    """ "1 point", "4 of 6 points"."""
+    number = f"{points:g}" if of is None else f"{points:g} of {of:g}"
+    return f"{number} point{'' if (of or points) == 1 else 's'}"
+
+
+def _came_to(result: TestResult) -> str:
+    """ "0.5 points", and what stood in its way."""
+    if result.outcome == BLOCKED:
+        return f"{_points(result.points)}, blocked by “{result.blocked_by}”"
+    return f"{_points(result.points)}, {result.outcome}"
+
+
+def _summary(shown: list[TestResult]) -> str:
+    """ "2 of 10 tests passed, 7 blocked by this one"."""
+    passed, blocked = (sum(r.outcome == word for r in shown) for word in (PASSED, BLOCKED))
+    first = next((r.statement for r in shown if r.outcome != PASSED), "")
+    by_this = all(r.blocked_by == first for r in shown if r.outcome == BLOCKED)
+    more = f", {blocked} blocked by {'this one' if by_this else 'another'}" if blocked else ""
+    return f"{passed} of {len(shown)} tests passed{more}"
 
 
 def _frame(verdict: Verdict, frame: dict) -> str:

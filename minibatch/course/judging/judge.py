@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from minibatch.course.exercises.source import Task, exercises_folder
+from minibatch.course.judging.graders import Graders, ready
 from minibatch.course.judging.verdict import UNSEALED, TestResult, Verdict
 from minibatch.course.setup import ROOT
-from minibatch.course.setup.process import environment_variables
 
 GRADERS = ROOT / "tests" / "exercises"
 
@@ -29,6 +25,7 @@ class Options:
 
     sealed: shut the learner's code in or judge nothing; None shuts it in as far as this computer
     can; False leaves it open. seconds: for each task; max_timeouts: of so many, then no more.
+    stay_ready: this process will ask again, and keeps one that is ready for it.
     """
 
     hidden: Path | None = None
@@ -36,76 +33,55 @@ class Options:
     seconds: float = 20.0
     max_timeouts: int | None = None
     seed: int | None = None
+    stay_ready: bool = False
 
 
 def judge(
-    tasks: Iterable[Task], submission: Path | None = None, options: Options | None = None
+    tasks: Iterable[Task],
+    submission: Path | None = None,
+    options: Options | None = None,
+    tell: Callable[[Verdict], None] = lambda verdict: None,
 ) -> list[Verdict]:
     """A verdict for each of the tasks, in their order. Raises JudgeError if one had no grader.
 
     submission: a folder with files called as in exercises/; None is the learner's own. Whatever
     that does, this comes to an end: after `seconds` for each task, and some for the judge itself.
+    tell: called with a task's verdict so far whenever another of its tests has ended.
     """
     tasks, options = list(tasks), options or Options()
     submission = (submission or exercises_folder()).resolve()
+    verdicts = {task.id: Verdict(task.id, task.title, task.stem, []) for task in tasks}
+
+    def hear(message: dict) -> None:
+        verdict = verdicts[message["task"]]
+        verdict.printed = message.get("printed", verdict.printed)
+        verdict.yours = message.get("yours", verdict.yours)
+        if "result" in message:
+            verdict.results.append(TestResult(**message["result"]))
+            tell(verdict)
+
     with tempfile.TemporaryDirectory(prefix="minibatch-judge-", ignore_cleanup_errors=True) as room:
-        command = [sys.executable, "-m", "minibatch.course.judging.run_graders"]
-        command += [*_arguments(tasks, submission, options), "--basetemp", str(Path(room) / "tmp")]
-        out, said, is_late = _run(command, seconds=60 + len(tasks) * (options.seconds + 20))
-    results: dict[str, list[TestResult]] = {}
-    printed: dict[str, str] = {}
-    for line in out.splitlines():
-        message = json.loads(line)
-        results.setdefault(message["task"], []).extend(
-            TestResult(**result) for result in message.get("results", [])
-        )
-        printed[message["task"]] = message.get("printed", "")
-    unsealed = [r for found in results.values() for r in found if r.name == UNSEALED]
+        arguments = [*_arguments(tasks, submission, options), "--basetemp", str(Path(room) / "tmp")]
+        seconds = 60 + len(tasks) * (options.seconds + 20)
+        graders = ready() if options.stay_ready else Graders()
+        said, is_late = graders.run(arguments, seconds, hear)
+    unsealed = [r for verdict in verdicts.values() for r in verdict.results if r.name == UNSEALED]
     if unsealed:
         raise JudgeError(unsealed[0].sentence)
-    missing = [task.id for task in tasks if not results.get(task.id)]
+    missing = [task_id for task_id, verdict in verdicts.items() if not verdict.results]
     if missing and is_late:
         raise JudgeError(f"judging took too long and was ended before {', '.join(missing)}")
     if missing:
         raise JudgeError(f"no grader ran for {', '.join(missing)}; the last lines said:\n{said}")
-    return [
-        Verdict(task.id, task.title, task.stem, results[task.id], printed.get(task.id, ""))
-        for task in tasks
-    ]
-
-
-def _run(command: list[str], seconds: float) -> tuple[str, str, bool]:
-    """What the graders' process reported, the end of what pytest said, and whether it was late."""
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={
-            **environment_variables(),
-            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-    )
-    try:
-        out, said = process.communicate(timeout=seconds)
-        is_late = False
-    except subprocess.TimeoutExpired:
-        process.kill()
-        out, said = process.communicate()
-        is_late = True
-    finally:
-        process.kill()  # interrupted: nothing goes on
-    return out, "\n".join(said.splitlines()[-30:]), is_late
+    return list(verdicts.values())
 
 
 def _arguments(tasks: list[Task], submission: Path, options: Options) -> list[str]:
     folders = [GRADERS, *([options.hidden.resolve()] if options.hidden else [])]
     files = sorted({GRADERS / f"test_{task.stem}.py" for task in tasks})
     chosen = [str(path) for path in (files if not options.hidden else folders)]
-    arguments = [*chosen, "-q", "--no-header", "-p", "no:cacheprovider", "--timeout=0"]
+    arguments = [*chosen, "-q", "--no-header", "-p", "minibatch.course.judging.plugin"]
+    arguments += ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
     arguments += [part for task in tasks for part in ("--task", task.id)]
     arguments += ["--submission", str(submission), "--seconds", str(options.seconds)]
     if options.hidden:

@@ -19,16 +19,16 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.course.exercises.source import Task, all_tasks, exercises_folder
+from minibatch.course.exercises.source import exercises_folder
 from minibatch.course.judging.desk_errors import (
     DeskError,
     Died,
-    Limits,
     NotAttempted,
     Raised,
     TimedOut,
     Unsealed,
 )
+from minibatch.course.judging.session import Judging
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import (
     ERROR,
@@ -87,55 +87,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_KEY] = Judging(config)
 
 
-class Judging:
-    """One session's desks and results."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.desks: dict[str, Student] = {}
-        self.timed_out: list[str] = []
-        self.hidden: set[str] = set()  # tasks of which a hidden test has begun
-        self._tasks: dict[str, Task] | None = None
-        self._printed: dict[str, str] = {}  # before the first hidden test
-        self._tell = getattr(config, "tell_verdict", lambda task_id, results, printed: None)
-
-    @property
-    def tasks(self) -> dict[str, Task]:
-        if self._tasks is None:
-            self._tasks = all_tasks()
-        return self._tasks
-
-    def desk(self, task_id: str, withheld: dict[str, str]) -> Student:
-        """The task's desk; the one before is closed. A hidden test finds a desk that has heard
-        nothing yet, and what is printed there stays there."""
-        if task_id not in self.desks:
-            self.close()
-            self.desks[task_id] = Student(
-                self.config.getoption("submission"),
-                self.tasks[task_id],
-                sealed=self.config.getoption("sealed"),
-                limits=Limits(seconds=self.config.getoption("seconds")),
-                withheld=withheld,
-            )
-        return self.desks[task_id]
-
-    def close(self) -> None:
-        for task_id, desk in self.desks.items():
-            desk.close()
-            self._printed.setdefault(task_id, desk.printed)
-
-    def note(self, task_id: str, result: TestResult) -> None:
-        """Pass a result on as soon as it is known."""
-        if result.outcome == TIMED_OUT and task_id not in self.timed_out:
-            self.timed_out.append(task_id)
-        self._tell(task_id, [asdict(result)], "")
-
-    def end(self) -> None:
-        self.close()
-        for task_id, printed in self._printed.items():
-            self._tell(task_id, [], printed)
-
-
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
     """The judged file of this test's task, on its desk."""
@@ -192,6 +143,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
     if failed:
         report = outcome.get_result()
         report.longrepr = f"Exercise {task_id}, {result.outcome}: {result.sentence}"
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last of a task's own tests, what passed is put to use."""
+    task_id = _task_id(item)
+    now_yours = getattr(item.module, "NOW_YOURS", {}).get(task_id)
+    is_last = nextitem is None or _task_id(nextitem) != task_id or _is_hidden(nextitem)
+    if now_yours and is_last:
+        item.config.stash[_KEY].tell_what_is_theirs(task_id, now_yours)
 
 
 def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:

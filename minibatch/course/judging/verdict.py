@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field
 
 PASSED, WRONG, NOT_ATTEMPTED = "passed", "wrong", "not attempted"
-ERROR, TIMED_OUT = "error", "timed out"
-SYMBOLS = {PASSED: "✓", WRONG: "✗", NOT_ATTEMPTED: "○", ERROR: "!", TIMED_OUT: "⧖"}
-
+ERROR, TIMED_OUT, BLOCKED = "error", "timed out", "blocked"
+SYMBOLS = {
+    PASSED: "✓",
+    WRONG: "✗",
+    NOT_ATTEMPTED: "○",
+    ERROR: "!",
+    TIMED_OUT: "⧖",
+    BLOCKED: "⊘",
+}
 
 UNSEALED = "unsealed"  # in place of a test's name: nothing was judged, since nothing held
 
@@ -34,7 +41,11 @@ class Wrong(AssertionError):
 
 @dataclass(slots=True)
 class TestResult:
-    """One test. statement: what it asks, in words; hidden: a teacher's own, not for students."""
+    """One test. statement: what it asks, in words; hidden: a teacher's own, not for students.
+
+    blocked_by: the statement of an earlier test that failed for the same cause. This one never came
+    to what it asks, so its outcome is BLOCKED; it earns nothing, as if it were wrong.
+    """
 
     __test__ = False  # for pytest: not a test itself
 
@@ -48,17 +59,33 @@ class TestResult:
     drawing: dict | None = None
     frames: list[dict] = field(default_factory=list)
     hidden: bool = False
+    blocked_by: str = ""
+
+    @property
+    def cause(self) -> str:
+        """What went wrong, the same for the same fault in other steps, requests and cases."""
+        if self.outcome == TIMED_OUT:
+            return TIMED_OUT  # the task's time was used up, whatever was asked next
+        sentence = re.sub(r" \(random case;.*\)$", "", self.sentence)
+        sentence = re.sub(r"\b[A-P]\b(, [A-P]\b)*", "A", sentence)  # names of requests
+        sentence = re.sub(r"[0-9]+(?:( \w+?)s?\b)?", r"0\1", sentence)  # "2 blocks", "1 block"
+        return f"{self.outcome}: {sentence}"
 
 
 @dataclass(slots=True)
 class Verdict:
-    """One task of one submission. `printed`: the start of what the learner's code printed."""
+    """One task of one submission.
+
+    printed: the start of what the learner's code printed. yours: what code that passed can do,
+    measured with it, in a sentence.
+    """
 
     task: str
     title: str
     stem: str
     results: list[TestResult]
     printed: str = ""
+    yours: str = ""
 
     @property
     def outcome(self) -> str:

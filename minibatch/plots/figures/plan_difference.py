@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ...engine.trace import Trace
 from ..colours import INK
 from ..picture import LABEL, describe
-from ..spans import first_difference
+from ..spans import first_difference, first_other_time
 from .timeline import timeline
 
 
@@ -19,13 +19,18 @@ def plan_difference(
     names: tuple[str, str] = ("expected", "yours"),
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """Two timelines with the first step marked whose rows differ (order in the step aside)."""
+    """Two timelines with the first step marked whose rows differ (order in the step aside), or, in
+    made-up time, the first that begins at another time.
+
+    Two runs of one policy that do not differ are called that, and no more: as long as a learner's
+    is not written, its stand-in is compared with itself.
+    """
+    number, finding = _finding(expected, yours)
+    if number is None and expected.policy == yours.policy:
+        names = names[0], f"{names[1]}: {yours.policy} stands in"
     figure = timeline(dict(zip(names, (expected, yours), strict=True)), ax=ax)
     axes = figure.axes[:2] if ax is None else ax
-    number = first_difference(expected.steps, yours.steps)
-    finding = "The same plan, step for step"
     if number is not None:
-        finding = f"The plans part at step {number + 1}"
         for axis in axes:
             axis.axvline(number, color=INK, linestyle="--", linewidth=2)
             axis.annotate(
@@ -40,3 +45,17 @@ def plan_difference(
         figure.suptitle(finding, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
     describe(figure, f"{finding}.", [axis.get_title(loc="left") for axis in axes])
     return figure
+
+
+def _finding(expected: Trace, yours: Trace) -> tuple[int | None, str]:
+    """The index of the step where they part, if they do, and what to say of it."""
+    rows = first_difference(expected.steps, yours.steps)
+    time = first_other_time(expected.steps, yours.steps)
+    if time is not None:
+        times = [f"{trace.steps[time].start_time:.4g} s" for trace in (yours, expected)]
+        return time, f"They wait differently: step {time + 1} begins at {times[0]}, not {times[1]}"
+    if rows is not None:
+        return rows, f"The plans part at step {rows + 1}"
+    if expected.policy == yours.policy:
+        return None, f"{yours.policy} stands in for yours: nothing to compare yet"
+    return None, "The same plan, step for step"

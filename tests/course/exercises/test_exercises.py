@@ -166,6 +166,18 @@ def test_progress_survives_and_knows_when_the_file_has_changed(course):
     assert not Progress().is_current(task)
 
 
+def test_a_verdict_on_the_engine_is_old_once_a_room_is_edited(course, monkeypatch):
+    room = course / "minibatch" / "core"
+    room.mkdir(parents=True)
+    (room / "records.py").write_text("a = 1\n")
+    monkeypatch.setattr("minibatch.course.exercises.progress.ROOT", course)
+    task = source.Task("9.3", "Probe", "ex09_small", may_change=["minibatch/core"])
+    Progress().note_verdict(task, "passed", 2, 2)
+    assert Progress().is_current(task)
+    (room / "records.py").write_text("a = 2\n")
+    assert not Progress().is_current(task)
+
+
 def test_a_broken_progress_file_begins_anew(course):
     (course / "exercises" / "progress.json").write_text('{"9.1": 3}')
     assert Progress()["9.1"].outcome == ""
@@ -180,6 +192,14 @@ def test_yours_is_used_once_it_is_written(course, capsys):
     path.write_text("def double(n)\n")
     assert learner_file.your("double", instead=abs) is abs
     assert "SyntaxError" in capsys.readouterr().out
+
+
+def test_who_asked_is_called_when_a_task_passes():
+    called = []
+    learner_file.on_pass("9.1", lambda: called.append("9.1"))
+    assert learner_file.passed("9.2") == 0
+    assert learner_file.passed("9.1") == 1
+    assert called == ["9.1"]
 
 
 def test_a_policy_with_one_stub_left_borrows_that_method(course):

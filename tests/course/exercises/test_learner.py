@@ -1,12 +1,29 @@
 """What a learner calls: check, hint, solution, reset, status; and the same as commands."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
-from minibatch.course import commands, hint, learner, reset, solution, status, your_turn
-from minibatch.course.exercises import source
-from minibatch.course.judging import card
+import minibatch as mb
+from minibatch.course import (
+    beside,
+    commands,
+    hint,
+    learner,
+    reset,
+    solution,
+    status,
+    with_yours,
+    your_turn,
+    yours,
+)
+from minibatch.course.exercises import learner_file, source
+from minibatch.course.judging import card, graders
 from minibatch.course.judging.drawing import Drawing
+from minibatch.course.judging.session import Judging
 from minibatch.course.judging.verdict import (
+    BLOCKED,
     ERROR,
     NOT_ATTEMPTED,
     PASSED,
@@ -63,17 +80,38 @@ def test_the_solution_is_shown_after_passing_or_on_insisting(exercises):
 
 
 def test_check_sees_the_file_as_it_is_saved_and_status_remembers(exercises):
+    """The second by a process that was ready before the file was."""
     first = learner.check("4.2")
     assert not first.passed
     assert [verdict.outcome for verdict in first.verdicts] == [NOT_ATTEMPTED]
+    waiting = graders._ready
     solve(exercises, "ex04_continuous_batching")
-    second = learner.check("4.2")
+    so_far = []
+    second = learner.check("4.2", tell=lambda verdict: so_far.append(len(verdict.results)))
     assert second.passed
     assert second.points == second.max_points == source.all_tasks()["4.2"].points
+    assert so_far == list(range(1, len(second.verdicts[0].results) + 1))
+    assert sys.platform != "linux" or (graders._ready is waiting and waiting.can_work)
     assert "✓ passed" in status().text
     with (exercises / "ex04_continuous_batching.py").open("a") as file:
         file.write("# a thought\n")
     assert "changed since" in status().text
+
+
+def test_a_syntax_error_is_told_with_its_line_and_nothing_is_started(exercises, monkeypatch):
+    def fail(*args, **kwargs):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(learner, "judge", fail)
+    path = exercises / "ex04_continuous_batching.py"
+    path.write_text("def plan(self):\n    rows = [self.running[0]\n    return rows\n")
+    found = learner.check("4.1")
+    assert (found.points, found.max_points) == (0, 6)
+    assert "Python cannot read line 2: '[' was never closed." in found.text
+    for shown in (found.text, found.html):
+        assert "rows = [self.running[0]\n" in shown
+    path.write_text("def plan(self)\n    pass\n")
+    assert "line 1: a colon is missing at the end." in learner.check("4.1").text
 
 
 @pytest.mark.parametrize("home", [True, False], ids=["at home", "nowhere"])
@@ -115,6 +153,47 @@ def test_a_name_that_is_no_exercise_is_refused_with_those_there_are(exercises, c
     assert 'no exercise is called "7.7"' in capsys.readouterr().err
 
 
+def test_a_card_has_statement_signature_example_and_points(exercises):
+    asked = your_turn("1.1").children[0].value
+    assert "1 point ·" in asked
+    assert "How many bytes of K and V does one token keep" in asked
+    assert "num_layers: int, num_query_heads: int" in asked
+    assert "kv_bytes_per_token(6, 8, 4, 32, 4) is 6144." in asked
+    assert "<code>row.seq_len</code>" in your_turn("4.3").children[0].value
+
+
+def test_a_file_that_the_server_shows_opens_beside_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(beside, "_server_root", lambda: tmp_path)
+    attributes = beside.open_beside(tmp_path / "exercises" / "ex01.py")
+    assert '"path": "exercises/ex01.py"' in attributes["data-commandlinker-args"]
+    assert beside.open_beside(tmp_path.parent / "elsewhere.py") == {}
+
+
+def test_what_is_shown_with_a_stand_in_becomes_the_learner_s_when_it_passes(exercises, monkeypatch):
+    shown, made = [], []
+
+    def place(what, display_id):
+        shown.append(what)
+        number = len(shown) - 1
+        return SimpleNamespace(update=lambda what: shown.__setitem__(number, what))
+
+    monkeypatch.setattr(yours, "display", place)
+
+    @with_yours("MyContinuous", instead=mb.Continuous)
+    def player(policy):
+        made.append(policy.__name__)
+        print("printed for", policy.__name__)
+        return policy.__name__
+
+    assert made == shown[1:] == ["Continuous"]
+    assert "not written yet; this is Continuous instead" in shown[0].data
+    solve(exercises, "ex04_continuous_batching")
+    assert learner_file.passed("4.1") == 1
+    assert shown[1:] == ["MyContinuous"]
+    assert "This is yours" in shown[0].data
+    assert "printed for MyContinuous" in shown[0].data
+
+
 def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):
     turn = your_turn("4.1")
     turn.hint_button.click()
@@ -131,7 +210,7 @@ def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):
 
 
 def test_the_widget_tells_what_went_wrong_and_stays_usable(exercises, monkeypatch):
-    def fail(name):
+    def fail(name, tell):
         raise learner.JudgeError("no grader ran for 4.1 <b>")
 
     monkeypatch.setattr(learner, "check", fail)
@@ -187,9 +266,42 @@ def test_a_card_has_sentence_comparison_drawing_and_the_learner_s_lines():
     assert 'aria-label="The plans differ first in step 2."' in page
 
 
-def test_a_pass_is_never_said_to_be_of_all_tests():
-    """A teacher may have others."""
-    assert "all public tests" in card.as_text(verdict_of(PASSED), colour=False)
+def test_who_passes_hears_what_is_theirs_now_and_no_grader_s_word():
+    verdict = verdict_of(PASSED)
+    verdict.yours = "Your policy serves 12 agents."
+    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+        assert verdict.yours in shown
+        assert "public" not in shown
+
+
+def test_a_test_that_never_came_to_its_question_is_blocked_not_wrong():
+    told = []
+    judging = Judging(SimpleNamespace(tell_judge=lambda **message: told.append(message["result"])))
+    for name, outcome, sentence in (
+        ("slots", WRONG, "In step 1: 4 rows planned; max_batch_size is 3."),
+        ("order", WRONG, "In step 3: 1 row planned; max_batch_size is 3."),
+        ("any", WRONG, "In step 2: 9 rows planned; max_batch_size is 3. (random case; --seed 7 x)"),
+        ("pool", WRONG, "C overtook A, B."),
+        ("tokens", PASSED, ""),
+        ("loop", TIMED_OUT, "no end after 20 s"),
+        ("later", TIMED_OUT, "the 20 s of this task are used up"),
+    ):
+        judging.note("4.1", TestResult(f"test_{name}", name, 1, outcome, sentence))
+    assert [(result["outcome"], result["blocked_by"]) for result in told] == [
+        (WRONG, ""),
+        (BLOCKED, "slots"),
+        (BLOCKED, "slots"),
+        (WRONG, ""),
+        (PASSED, ""),
+        (TIMED_OUT, ""),
+        (BLOCKED, "loop"),
+    ]
+    verdict = Verdict("4.1", "Who", "ex04", [TestResult(**result) for result in told])
+    assert (verdict.outcome, verdict.points) == (WRONG, 1)
+    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+        assert "⊘ order" in shown
+        assert "blocked by “slots”" in shown
+    assert "1 of 7 tests passed, 3 blocked" in card.as_html(verdict)
 
 
 def test_a_hidden_test_is_not_told():

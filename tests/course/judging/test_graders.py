@@ -164,6 +164,7 @@ def test_the_solutions_earn_every_point(sealed):
     for verdict in verdicts:
         assert verdict.first_problem is None
         assert verdict.points == verdict.max_points == TASKS[verdict.task].points
+        assert verdict.yours, "what is theirs now"
 
 
 def test_stubs_earn_nothing_and_are_not_attempted(tmp_path):

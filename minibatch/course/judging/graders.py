@@ -1,0 +1,94 @@
+"""The graders' process, from outside: a new one, or one that is ready and waits for work.
+
+Most of what a check takes is importing torch and transformers. So a notebook, which will ask again,
+keeps a process that has them (`ready`); whoever judges once, or a class, starts new ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+
+from minibatch.course.exercises.source import exercises_folder
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.process import environment_variables
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_VARIABLES = {**dict.fromkeys(_THREADS, "1"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+_GROUPS = os.name == "posix"  # it and its copies are ended together
+
+
+class Graders:
+    """A process that runs pytest; see `run_graders`, which `ahead` is for."""
+
+    def __init__(self, ahead: bool = False) -> None:
+        self.exercises = exercises_folder()
+        self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (as long as this object)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "minibatch.course.judging.run_graders", *["--ahead"] * ahead],
+            cwd=ROOT,
+            env={**environment_variables(), **_VARIABLES},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            process_group=0 if _GROUPS else None,
+        )
+
+    @property
+    def can_work(self) -> bool:
+        """Whether it is there, and the learner's folder is still the one it began with."""
+        return self._process.poll() is None and self.exercises == exercises_folder()
+
+    def run(
+        self, arguments: list[str], seconds: float, hear: Callable[[dict], None]
+    ) -> tuple[str, bool]:
+        """Have it run pytest and hand each message to `hear` as it comes.
+
+        Returns the end of what pytest said, and whether it had to be ended after `seconds`.
+        """
+        begin, is_late, is_done = self._said.seek(0, os.SEEK_END), threading.Event(), False
+        alarm = threading.Timer(seconds, lambda: (is_late.set(), self.close()))
+        alarm.start()
+        try:
+            with contextlib.suppress(OSError):  # it is gone: what it said tells
+                self._process.stdin.write(json.dumps(arguments).encode() + b"\n")
+                self._process.stdin.flush()
+            for line in self._process.stdout:
+                message = json.loads(line)
+                if is_done := "end" in message:
+                    break
+                hear(message)
+        finally:
+            alarm.cancel()
+            if not is_done:  # interrupted, late, or for one run only
+                self.close()
+        self._said.seek(begin)
+        said = self._said.read().decode("utf-8", "replace")
+        return "\n".join(said.splitlines()[-30:]), is_late.is_set()
+
+    def close(self) -> None:
+        """End it, and its copies."""
+        if self._process.poll() is None and _GROUPS:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+
+
+_ready: Graders | None = None  # of this process, a notebook's
+
+
+def ready() -> Graders:
+    """The process that waits for this one's checks; the first time, a new one that works at once
+    while another gets ready for what follows."""
+    global _ready
+    found = _ready if _ready is not None and _ready.can_work else Graders()
+    if found is not _ready or sys.platform != "linux":  # elsewhere each works once
+        _ready = Graders(ahead=True)
+    return found

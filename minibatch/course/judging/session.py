@@ -1,0 +1,83 @@
+"""One run of pytest over the graders: a desk for each task, and what its tests came to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+import pytest
+
+from minibatch.course.exercises.source import Task, all_tasks
+from minibatch.course.judging.desk_errors import Limits
+from minibatch.course.judging.student import Student
+from minibatch.course.judging.verdict import (
+    BLOCKED,
+    NOT_ATTEMPTED,
+    PASSED,
+    TIMED_OUT,
+    TestResult,
+)
+
+
+class Judging:
+    """One run's desks and results. config: pytest's; its `tell_judge` takes what becomes known."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.desks: dict[str, Student] = {}
+        self.timed_out: list[str] = []
+        self.hidden: set[str] = set()  # tasks of which a hidden test has begun
+        self._tasks: dict[str, Task] | None = None
+        self._printed: dict[str, str] = {}  # before the first hidden test
+        self._results: dict[str, list[TestResult]] = {}
+        self._tell = getattr(config, "tell_judge", lambda **message: None)
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        if self._tasks is None:
+            self._tasks = all_tasks()
+        return self._tasks
+
+    def desk(self, task_id: str, withheld: dict[str, str]) -> Student:
+        """The task's desk; the one before is closed. A hidden test finds a desk that has heard
+        nothing yet, and what is printed there stays there."""
+        if task_id not in self.desks:
+            self.close()
+            self.desks[task_id] = Student(
+                self.config.getoption("submission"),
+                self.tasks[task_id],
+                sealed=self.config.getoption("sealed"),
+                limits=Limits(seconds=self.config.getoption("seconds")),
+                withheld=withheld,
+            )
+        return self.desks[task_id]
+
+    def close(self) -> None:
+        for task_id, desk in self.desks.items():
+            desk.close()
+            self._printed.setdefault(task_id, desk.printed)
+
+    def note(self, task_id: str, result: TestResult) -> None:
+        """Pass a result on as soon as it is known."""
+        if result.outcome == TIMED_OUT and task_id not in self.timed_out:
+            self.timed_out.append(task_id)
+        before = self._results.setdefault(task_id, [])
+        same = [r for r in before if r.outcome != PASSED and r.cause == result.cause]
+        before.append(result)
+        if same and result.outcome != NOT_ATTEMPTED:
+            result = replace(result, outcome=BLOCKED, blocked_by=same[0].statement)
+        self._tell(task=task_id, result=asdict(result))
+
+    def tell_what_is_theirs(self, task_id: str, now_yours: Callable[[Student], str]) -> None:
+        """Once all of a task's tests have passed: what the learner's own code can do now."""
+        results = self._results.get(task_id, [])
+        if not results or any(result.outcome != PASSED for result in results):
+            return
+        with contextlib.suppress(Exception):  # whatever goes wrong, it has passed
+            self._tell(task=task_id, yours=now_yours(self.desks[task_id]))
+
+    def end(self) -> None:
+        self.close()
+        for task_id, printed in self._printed.items():
+            self._tell(task=task_id, printed=printed)

@@ -1,0 +1,59 @@
+"""A learner's file that Python cannot read: told at once, before any process is started."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+
+from minibatch.course.exercises.source import Task
+from minibatch.course.judging.verdict import ERROR, TestResult, Verdict
+
+PLAIN = {  # what Python says, or the start of it, in other words
+    "expected ':'": "a colon is missing at the end",
+    "unexpected indent": "it is further in than the line above, and nothing there opens a block",
+    "unindent does not match": "it is indented like none of the blocks above it",
+    "inconsistent use of tabs": "tabs and spaces are mixed at its beginning; use spaces",
+    "unterminated string": "a text begins here, and its closing quotation mark is missing",
+}
+UNSAID = "is something missing, or one too many, at the mark or at the end of the line before?"
+
+
+def unreadable(task: Task, path: Path) -> Verdict | None:
+    """The verdict on a file with a syntax error, with its line; None for one that can be read.
+
+    One result stands for all of the task's tests, and nothing is earned.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(path.read_text(encoding="utf-8"), path.name)
+    except SyntaxError as error:
+        line = error.lineno or 1
+        result = TestResult(
+            "syntax",
+            "Python can read the file",
+            task.points,
+            ERROR,
+            f"Python cannot read line {line}: {_in_plain_words(error.msg)}",
+            frames=[{"line": line, "in": "", "code": _marked(error)}],
+        )
+        return Verdict(task.id, task.title, task.stem, [result])
+    except (OSError, ValueError, RecursionError, MemoryError):
+        pass  # no file, or a strange one: the desk will tell
+    return None
+
+
+def _in_plain_words(said: str) -> str:
+    for start, plain in PLAIN.items():
+        if said.startswith(start):
+            return f"{plain}."
+    said = said.removeprefix("invalid syntax").removeprefix(". ") or UNSAID  # Python's own guess
+    return said[0].lower() + said[1:] + ("" if said.endswith("?") else ".")
+
+
+def _marked(error: SyntaxError) -> str:
+    """The line, and under it a mark where Python stopped."""
+    text = (error.text or "").expandtabs(1).rstrip()
+    code = text.lstrip()
+    column = (error.offset or 1) - 1 - (len(text) - len(code))
+    return f"{code}\n{' ' * max(0, min(column, len(code)))}^" if code else ""

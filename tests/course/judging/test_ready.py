@@ -1,0 +1,100 @@
+"""The graders' process that waits for a notebook's next check: nothing of one is in the other."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minibatch.course.judging import graders
+from minibatch.course.judging.graders import Graders
+from minibatch.course.setup import ROOT
+
+LEAVES_TRACES = """
+import builtins, os, sys
+
+def test_it():
+    assert not hasattr(builtins, "trace") and "TRACE" not in os.environ
+    assert "trace" not in sys.modules
+    builtins.trace = os.environ["TRACE"] = "here"
+    sys.modules["trace"] = sys
+"""
+
+needs_copies = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each judges once")
+
+
+def run(process, folder, hear=print):
+    arguments = [str(folder), "-q", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    return process.run(arguments, seconds=60, hear=hear)
+
+
+@needs_copies
+def test_nothing_of_one_run_is_there_in_the_next(tmp_path):
+    (tmp_path / "test_it.py").write_text(LEAVES_TRACES)
+    process = Graders(ahead=True)
+    for _ in range(2):
+        said, is_late = run(process, tmp_path)
+        assert "1 passed" in said
+        assert not is_late
+        assert process.can_work
+    (tmp_path / "test_it.py").write_text("def test_it():\n    import os; os._exit(3)\n")
+    assert "passed" not in run(process, tmp_path)[0]
+    assert process.can_work, "a copy died, not the one that waits"
+    process.close()
+    assert not process.can_work
+
+
+def test_what_is_late_or_interrupted_is_ended(tmp_path):
+    (tmp_path / "test_it.py").write_text("import time\ndef test_it():\n    time.sleep(60)\n")
+    process = Graders()
+    arguments = [str(tmp_path), "-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    assert process.run(arguments, seconds=2, hear=print)[1]
+    assert not process.can_work
+
+    def interrupt(message):
+        raise KeyboardInterrupt
+
+    process = Graders()
+    task = [str(ROOT / "tests/exercises/test_ex03_dynamic_batching.py"), "--task", "3.1"]
+    with pytest.raises(KeyboardInterrupt):
+        process.run([*task, "--submission", str(tmp_path)], seconds=60, hear=interrupt)
+    assert not process.can_work
+
+
+def test_a_notebook_keeps_one_ready_from_its_first_check_on(monkeypatch):
+    made = []
+
+    class Fake:
+        def __init__(self, ahead=False):
+            self.ahead, self.can_work = ahead, True
+            made.append(self)
+
+    monkeypatch.setattr(graders, "Graders", Fake)
+    monkeypatch.setattr(graders, "_ready", None)
+    monkeypatch.setattr(sys, "platform", "linux")
+    first = graders.ready()
+    assert [process.ahead for process in made] == [False, True]
+    second = graders.ready()
+    assert first is made[0]
+    assert second is made[1] is graders.ready()
+    second.can_work = False
+    assert graders.ready() is made[2]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert graders.ready() is made[3]
+    assert graders.ready() is made[4], "each judges once"
+
+
+@pytest.mark.full
+@needs_copies
+def test_who_waits_ends_with_whoever_could_ask():
+    program = (
+        "from minibatch.course.judging.graders import Graders\n"
+        "print(Graders(ahead=True)._process.pid)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    for _ in range(600):
+        if not Path(f"/proc/{done.stdout.strip()}").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it goes on without anybody")

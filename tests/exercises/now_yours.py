@@ -1,0 +1,190 @@
+"""What a learner's code can do now that it has passed: measured with it, at its desk, and told in a
+sentence. A grader's file names them by task, NOW_YOURS."""
+
+import random
+
+from serving import serve, some_requests
+
+import minibatch as mb
+from minibatch.simulator.workload import OUTPUT_LENGTHS, PROMPT_LENGTHS
+
+WAYFARER = {"num_layers": 6, "num_query_heads": 8, "num_kv_heads": 4, "head_dim": 32}
+KV_SHAPES = ((4, 32),) * 6
+
+
+def kv_bytes(student):
+    per_token = student.call("kv_bytes_per_token", **WAYFARER, bytes_per_number=4)
+    tokens = PROMPT_LENGTHS[-1] + OUTPUT_LENGTHS[-1]
+    return (
+        f"By your count agent H, with {tokens:,} tokens of prompt and answer, fills "
+        f"{tokens * per_token / 1e6:.1f} MB of Wayfarer's cache."
+    )
+
+
+def step_bytes(student):
+    one, many = (
+        student.call(
+            "decode_step_bytes",
+            num_weights=10**9,
+            bytes_per_number=2,
+            kv_bytes_per_token=50_000,
+            batch_size=rows,
+            context=1000,
+        )
+        for rows in (1, 64)
+    )
+    return (
+        "By your count a model of a billion weights in bfloat16, with 1,000 tokens of context at "
+        f"50 kB each, reads {one / 1e9:.2f} GB for one row and {many / 1e9:.2f} GB for 64: "
+        f"{many / one:.1f} times the bytes for 64 times the tokens."
+    )
+
+
+def step_flops(student):
+    one, many = (
+        student.call(
+            "decode_step_flops",
+            num_weights=10**9,
+            num_layers=16,
+            num_query_heads=32,
+            head_dim=64,
+            batch_size=rows,
+            context=1000,
+        )
+        for rows in (1, 64)
+    )
+    return (
+        "By your count a model of a billion weights does "
+        f"{one / 1e9:.2f} billion operations for one row and {many / 1e9:.0f} billion for 64: "
+        f"{many / one:.0f} times as many. Rows share bytes, and no operations."
+    )
+
+
+def greedy(student):
+    from stand_in import StandIn  # here, since importing torch takes seconds
+    from tiny_model import tiny_model
+
+    prompt, num_tokens = [3, 9, 27, 81, 60, 40, 7], 24
+    model = StandIn(tiny_model().hf, max_passes=2 * num_tokens)
+    answer = student.call("greedy_decode", model, prompt, num_tokens, -1)
+    fed = sum(len(one.token_ids) for one in model.passes)
+    without = sum(len(prompt) + n for n in range(len(answer)))
+    return (
+        f"After a prompt of {len(prompt)} tokens your loop wrote {len(answer)} and fed the model "
+        f"{fed}; without a cache it would have been {without}."
+    )
+
+
+def rectangle(student):
+    _, mask, _ = student.call("pad_batch", [[5] * n for n in PROMPT_LENGTHS], 0)
+    real, places = sum(map(sum, mask.values)), mask.shape[0] * mask.shape[1]
+    return (
+        f"Your rectangle for the eight agents has {mask.shape[0]} rows of {mask.shape[1]:,} "
+        f"places: {places - real:,} of {places:,}, {1 - real / places:.1%}, are padding."
+    )
+
+
+def padding(student):
+    eight = student.call("padding_share", list(OUTPUT_LENGTHS), 8)
+    fifty = student.call("padding_share", [OUTPUT_LENGTHS[i % 8] for i in range(50)], 8)
+    return (
+        f"By your count {eight:.1%} of the eight agents' slot-steps are padding, and {fifty:.1%} "
+        "of the fifty's."
+    )
+
+
+def minibuses(student):
+    """A minute, looked at every eighth of a second; somebody comes every 1 to 3 seconds."""
+    arrivals, leaves, waiting = [n * 13 // 8 for n in range(36)], [], []
+    for eighths in range(8 * 60):
+        now = eighths / 8
+        waiting += [float(time) for time in arrivals if time == now]
+        if student.call("is_ready", list(waiting), now, 8, 3.0):
+            leaves.append(len(waiting))
+            waiting = []
+    return (
+        f"Asked every eighth of a second for a minute in which {len(arrivals)} came, with a window "
+        f"of 3 s, your rule sent off {len(leaves)} minibuses with {sum(leaves)} people."
+    )
+
+
+def static(student):
+    yours, ours = _served(student, "MyStatic", mb.Static, 50, max_batch_size=8)
+    return (
+        f"Your policy serves the fifty agents in {len(yours):,} steps, {_like(yours, ours, len)}."
+    )
+
+
+def dynamic(student):
+    yours, ours = _served(
+        student, "MyDynamic", mb.Dynamic, 24, every=12, max_batch_size=8, max_wait=60
+    )
+    return (
+        "With steps of a second, a window of 60 s and somebody every 12 s your policy serves 24 "
+        f"agents in {_batches(yours)} batches, {_like(yours, ours, _batches)}."
+    )
+
+
+def continuous(student):
+    borrowed = {"update": "Scheduler"}
+    yours, ours = _served(student, "MyContinuous", mb.Continuous, 12, borrowed, max_batch_size=4)
+    return f"Your policy serves 12 agents in {len(yours):,} steps, {_like(yours, ours, len)}."
+
+
+def updating(scheduler):
+    engine = serve(scheduler, some_requests(random.Random(0), 16))
+    tokens = sum(len(completion.token_ids) for completion in engine.trace.completions)
+    return (
+        f"Your update took in {tokens} tokens of 16 requests and saw each one out: "
+        f"{engine.pool.num_free} of {engine.pool.num_blocks} blocks are free again."
+    )
+
+
+def probe(student):
+    read = student.unpacked(
+        student.ask(
+            "records",
+            attribute="kv_bytes_read",
+            requests=_agents(8, prompt_scale=1.0),
+            options={
+                "policy": "Continuous",
+                "arguments": {"max_batch_size": 8},
+                "num_blocks": 800,
+                "block_size": 16,
+                "kv_shapes": KV_SHAPES,
+                "dtype": "float32",
+            },
+        )
+    )
+    return (
+        f"By your probe Wayfarer's attention reads {max(read) / 1e6:.1f} MB of K and V in the "
+        f"fullest step of the eight agents, and {read[-1] / 1e6:.1f} MB in the last, when only H "
+        "is left."
+    )
+
+
+def _agents(n, prompt_scale=0.1, every=0):
+    requests = mb.workload.agents(mb.PretendModel(), n, prompt_scale)
+    return [[r.request_id, len(r.prompt), r.max_tokens, i * every] for i, r in enumerate(requests)]
+
+
+def _served(student, name, ours, n, borrowed=(), every=0, **arguments):
+    """Who joins, step by step: under the learner's policy, in an engine of its own; under ours."""
+    asked, options = _agents(n, every=every), {"num_blocks": 1024, "block_size": 16}
+    theirs = {"policy": name, "borrowed": dict(borrowed), "arguments": arguments, **options}
+    yours = student.ask("records", attribute="admitted", requests=asked, options=theirs)
+    clock = mb.VirtualClock(step_time=1)
+    engine = mb.Engine(mb.PretendModel(), ours(**arguments), clock=clock, **options)
+    engine.run(
+        mb.Request([0] * prompt, max_tokens=answer, request_id=name, arrival_time=arrival)
+        for name, prompt, answer, arrival in asked
+    )
+    return student.unpacked(yours), [step.admitted for step in engine.trace.steps]
+
+
+def _batches(steps):
+    return sum(map(bool, steps))
+
+
+def _like(yours, ours, count):
+    return "like ours" if count(yours) == count(ours) else f"and ours in {count(ours):,}"

@@ -76,20 +76,31 @@ def test_what_is_measured_says_in_which_time(tiny_model, monkeypatch, platform, 
     assert words in str(took)
     assert words in mb.plots.step_times([step]).axes[0].get_ylabel()
     assert words in mb.plots.token_costs([token]).axes[0].get_ylabel()
-    kind = type(measure.clock(tiny_model.device))
-    assert kind is (mb.WallClock if platform == "win32" else mb.ProcessClock)
 
 
-def test_while_measuring_the_engine_s_own_loops_have_one_thread_too(tiny_model):
-    before, seen = torch.get_num_threads(), []
+@pytest.fixture
+def _four_threads():
+    before = torch.get_num_threads()
     torch.set_num_threads(4)
-    try:
-        measure.alternating({"A": lambda: seen.append(threads.num_threads())}, rounds=1)
-        stopwatch.quickest([lambda: seen.append(threads.num_threads())], 1, WATCH)
-        assert set(seen) == {1}
-        assert threads.num_threads() == 4
-    finally:
-        torch.set_num_threads(before)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_four_threads")
+def test_while_measuring_the_engine_s_own_loops_have_one_thread_too():
+    seen = []
+    measure.alternating({"A": lambda: seen.append(threads.num_threads())}, rounds=1)
+    stopwatch.quickest([lambda: seen.append(threads.num_threads())], 1, WATCH)
+    assert set(seen) == {1}
+    assert threads.num_threads() == 4
+
+
+@pytest.mark.usefixtures("_four_threads")
+def test_an_engine_s_clock_for_comparing_counts_one_thread(monkeypatch):
+    assert type(measure.clock(torch.device("cpu"))) is mb.ProcessClock
+    assert torch.get_num_threads() == 1
+    monkeypatch.setattr(stopwatch, "sys", SimpleNamespace(platform="win32"))
+    assert type(measure.clock(torch.device("cpu"))) is mb.WallClock
 
 
 def test_timing_leaves_no_hooks_on_the_model(tiny_model):

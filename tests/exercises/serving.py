@@ -293,8 +293,9 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     """Why nothing happens any more, though somebody is there."""
     if scheduler.running:
         return (
-            f"the plan has no rows, though {_names(scheduler.running)} runs: everyone in "
-            "self.running has a row in every step, and who has just joined too."
+            f"the plan has no rows, though {_names(scheduler.running)} run"
+            f"{'s' * (len(scheduler.running) == 1)}: everyone in self.running has a row in every "
+            "step, and who has just joined too."
         )
     waiting = f"{_names(scheduler.waiting)} wait{'s' * (len(scheduler.waiting) == 1)}"
     window = getattr(scheduler, "options", {}).get("max_wait")
@@ -357,30 +358,35 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
     """Wrong, after a step, if a table has more blocks than its sequence can ever need."""
     size, before = scheduler.pool.block_size, {}
 
+    def blocks(num_tokens: int) -> int:
+        return -(-num_tokens // size)
+
     def look(record: object) -> None:
         for sequence in scheduler.running:
             name, has = sequence.request_id, len(sequence.block_table)
-            most = -(-sequence.max_num_tokens // size)
+            most = blocks(sequence.max_num_tokens)
             if has > most and before.get(name, has) < has:
                 raise Wrong(
                     f"{name} joined with {before[name]} blocks, now has {has}, and can need {most} "
                     "at most: self.grow(s, n) gives blocks for n tokens more than are computed. "
                     "Who has all its blocks from the start need not grow."
                 )
-            others = scheduler.sequences.values()
-            if has > most and has in {-(-s.max_num_tokens // size) for s in others}:
-                raise Wrong(
-                    f"{name} holds {has} blocks of {size}, as many as somebody longer needs; its "
-                    f"own longest answer ends after {most}. Each takes blocks for its own "
-                    "max_num_tokens: padding is stored nowhere.",
-                    expected=f"{most} blocks",
-                    got=f"{has} blocks",
-                )
             if has > most:
+                others = {blocks(one.max_num_tokens) for one in scheduler.sequences.values()}
+                if has == blocks(sequence.max_num_tokens + 1):
+                    said = "The answer's last token is not in it: nothing comes after that one."
+                elif has == blocks(sequence.max_num_tokens + sequence.num_prompt_tokens):
+                    said = "The prompt is in it already."
+                elif has in others:
+                    said = (
+                        "Yours are as many as somebody longer needs: each takes blocks for its own "
+                        "answer, and padding is stored nowhere."
+                    )
+                else:
+                    said = "Take blocks for these, and for no more."
                 raise Wrong(
                     f"{name} holds {has} blocks of {size}; its prompt and its longest answer are "
-                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks: take blocks "
-                    "for these, and for no more.",
+                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks. {said}",
                     expected=f"{most} blocks",
                     got=f"{has} blocks",
                 )

@@ -17,7 +17,7 @@ from ..plots.svg import strip
 from ..schedulers import Continuous, Dynamic, Scheduler
 from ..simulator.cost import CostModel
 from ..simulator.pretend import PretendModel
-from .frame import PAGES
+from .pages import PAGES
 from .still import WithStill
 
 BLOCK_SIZE = 16  # of blocks that never run short

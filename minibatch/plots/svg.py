@@ -24,6 +24,7 @@ FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: "#EEEEEE", AWAY: 
 
 WIDTH = 1000  # of a strip's panel, in pixels, as which letters have room; the page may be narrower
 LETTER_WIDTH = 8  # at most, of a strip's letters
+FLAG = 18  # percent of a panel that the words of a flag take at most
 ARRIVALS, QUEUE, AXIS = 16, 40, 20  # heights of a strip's lines, above and below its slots
 CELL, LEFT, TOP, BOTTOM = 22, 70, 21, 17  # of a grid, in pixels
 _PAGES = pages(__file__, ink=INK, faded=FADED, empty=EMPTY, waste=WASTE)
@@ -89,6 +90,10 @@ def strip(
     def at(place: float) -> float:
         return round(100 * place / max(end, 1e-9), 3)
 
+    def hidden(place: float) -> bool:
+        """By the words of the flag, which stand before it."""
+        return flag is not None and -2 <= at(flag[0]) - at(place) <= FLAG
+
     own = dict(zip(highlight, PROTAGONISTS, strict=False))
     bars = [_bar(span, *map(at, edges(span)), own) for span in spans(steps)]
     top = ARRIVALS + QUEUE if traffic else 0
@@ -99,11 +104,13 @@ def strip(
         (100, top + max_batch_size * row_height + AXIS),
         row_height,
         alt,
+        letter=LETTER_WIDTH,
+        font_size=min(13, row_height - 4),
         traffic=traffic,
         arrivals=[at(time) for time in traffic.arrivals] if traffic else (),
         queue=_area([(at(time), n) for time, n in traffic.queue]) if traffic else "",
         most_waiting=max((n for _, n in traffic.queue), default=0) if traffic else 0,
-        ticks=[(at(place), f"{place:g}") for place in _round_places(end)],
+        ticks=[(at(place), f"{place:g}") for place in _round_places(end) if not hidden(place)],
         unit=unit,
         flag=flag and (at(flag[0]), flag[1]),
     )

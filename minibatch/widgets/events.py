@@ -1,6 +1,6 @@
 """What happened in a step, told in a line: who left, who joined, who wrote.
 
-    step 21: A left (20 tokens). A2 joins slot 0: 80 tokens of prompt; seven others write one each.
+step 21: A left (20 tokens). A2 joins slot 0: 80 tokens of prompt; seven others write one each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from ..core.records import RowRecord, StepRecord
 from .film import Film
 
 MOST_NAMES = 3  # of a sentence; more are counted
-NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six"]
+NUMBERS += ["seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 def told(film: Film, position: int) -> str:
@@ -25,8 +26,8 @@ def told(film: Film, position: int) -> str:
         _of_rows(frame.record, frame.num_output_tokens),
     ]
     if position == film.last and not film.engine.has_work:
-        all_of_them = len(frame.finished)
-        sentences.append(f"All {number(all_of_them)} have finished" if all_of_them > 1 else "That was all")
+        total = len(frame.finished)
+        sentences.append(f"All {number(total)} have finished" if total > 1 else "That was all")
     return " ".join(f"{_capital(sentence)}." for sentence in sentences if sentence)
 
 

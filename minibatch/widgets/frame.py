@@ -34,17 +34,19 @@ def event(film: Film, position: int) -> tuple[str, str]:
     return f"step {position:,}", told(film, position)
 
 
-def slots_html(film: Film, position: int, own: dict[str, str], longest: int) -> Markup:
+def slots_html(
+    film: Film, position: int, own: dict[str, str], longest: int = LONGEST_TEXT, brief: bool = False
+) -> Markup:
     """A row for each slot: who has it, what for, and the newest of the answer.
 
     own: colours of the requests that are highlighted. longest: characters of an answer shown.
+    brief: leave out what a row does, but for padding, and how many tokens it has.
     """
     frame = film.frames[position]
     record = frame.record
     rows = {} if record is None else {row.slot: row for row in record.rows}
-    padded = Counter(
-        row.request_id for step in film.steps(position) for row in step.rows if row.kind == "padding"
-    )
+    so_far = (row for step in film.steps(position) for row in step.rows)
+    padded = Counter(row.request_id for row in so_far if row.kind == "padding")
 
     def answer(request_id: str) -> tuple[str, str]:
         """What was there, and what this step wrote; cut at the left."""
@@ -62,19 +64,26 @@ def slots_html(film: Film, position: int, own: dict[str, str], longest: int) -> 
             padded=padded,
             answer=answer,
             own=own,
+            brief=brief,
         )
     )
 
 
 def run_html(
-    film: Film, position: int, own: dict[str, str], end: float, in_seconds: bool, flag: str = ""
+    film: Film,
+    position: int,
+    own: dict[str, str],
+    end: float,
+    in_seconds: bool,
+    flag: str = "",
+    row_height: int = 18,
 ) -> Markup:
     """The strip of the run up to that frame, from 0 to `end` steps or seconds.
 
     flag: what stands at its end, if the run is over.
     """
     steps = film.steps(position)
-    num_rows, padding = _rows(film, position)
+    num_rows, padding = count_rows(film, position)
     alt = f"Slots by steps, so far: {len(steps)} steps, {num_rows} rows, {padding} of them padding."
 
     def in_time(span: Span) -> tuple[float, float]:
@@ -89,6 +98,7 @@ def run_html(
         alt,
         **edges,
         unit="seconds" if in_seconds else "steps",
+        row_height=row_height,
         highlight=tuple(own),
         flag=(place, flag) if flag else None,
     )
@@ -105,7 +115,7 @@ def frame_html(
     frame, trace = film.frames[position], film.trace
     own = protagonists(highlight)
     record = frame.record
-    num_rows, padding = _rows(film, position)
+    num_rows, padding = count_rows(film, position)
     used = [trace.num_blocks - step.num_free_blocks for step in film.steps(position)] or [0]
     leaving = () if record is None or is_over(film, position) else record.finished
     end = film.frames[-1].seconds if in_seconds else max(SHORTEST_STRIP, film.last)
@@ -116,8 +126,8 @@ def frame_html(
         frame=frame,
         record=record,
         own=own,
-        slots=slots_html(film, position, own, LONGEST_TEXT),
-        waiting=tuple(frame.texts) if record is None else record.waiting,
+        slots=slots_html(film, position, own),
+        waiting=waiting_at(film, position),
         finished=frame.finished[: len(frame.finished) - len(leaving)],
         num_computed=sum(row.num_tokens + row.num_padding_tokens for row in rows),
         num_padded=sum(row.num_padding_tokens for row in rows),
@@ -143,7 +153,13 @@ def protagonists(highlight: Sequence[str]) -> dict[str, str]:
     return dict(zip(highlight, PROTAGONISTS, strict=False))
 
 
-def _rows(film: Film, position: int) -> tuple[int, int]:
+def waiting_at(film: Film, position: int) -> tuple[str, ...]:
+    """The queue at that frame."""
+    frame = film.frames[position]
+    return tuple(frame.texts) if frame.record is None else frame.record.waiting
+
+
+def count_rows(film: Film, position: int) -> tuple[int, int]:
     """All rows up to that frame, and those of them that are padding."""
     rows = [row for step in film.steps(position) for row in step.rows]
     return len(rows), sum(row.kind == "padding" for row in rows)

@@ -99,8 +99,8 @@ class PolicyMenu(ipywidgets.Dropdown):
         self.refresh(name)
 
     def refresh(self, name: str | None = None) -> None:
-        """Take in what the notebook has defined since; show this name, or go on showing the same."""
-        names = [*self._nothing, *(self._given | policies(self._own))]
+        """Take in what the notebook has defined since. name: what to show; None is the same."""
+        names = [*self._nothing, *(policies(self._own) | self._given)]
         name = name or self.value
         choose, self._choose = self._choose, lambda: None  # new options begin with their first
         try:

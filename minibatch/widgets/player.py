@@ -8,6 +8,7 @@ import ipywidgets
 
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..engine.trace import Trace
 from .film import Film
 from .frame import event, event_html, frame_html
 from .menu import Policy, PolicyMenu, new, settings
@@ -71,6 +72,11 @@ class EnginePlayer(Stepping):
     def engine(self) -> Engine:
         """The one that runs now; another choice in the menu makes another."""
         return self.film.engine
+
+    @property
+    def trace(self) -> Trace:
+        """Of the run that is shown."""
+        return self.film.trace
 
     @property
     def last(self) -> int:

@@ -11,6 +11,7 @@ from html import escape
 import ipywidgets
 
 from ..plots import guesses
+from .still import accessible
 
 
 class Predict(ipywidgets.VBox):
@@ -35,7 +36,8 @@ class Predict(ipywidgets.VBox):
         self.button.on_click(lambda _: self._keep())
         self.status = ipywidgets.HTML()
         asked = ipywidgets.HTML(f"<p><b>Predict.</b> {escape(question)}</p>")
-        super().__init__([asked, ipywidgets.HBox([self.slider, self.button]), self.status])
+        answer = ipywidgets.HBox([self.slider, self.button])
+        super().__init__([asked, answer, accessible(), self.status])
 
     def _keep(self) -> None:
         guesses.keep(self.name, self.slider.value)

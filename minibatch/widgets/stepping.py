@@ -66,9 +66,7 @@ class Stepping(WithStill):
         ipywidgets.link((self.speed, "value"), (self.play, "interval"))
         ipywidgets.jslink((self.play_button, "value"), (self.play, "playing"))
         buttons = [self.back_button, self.step_button, self.play_button, self.play]
-        super().__init__(
-            [*buttons, self.speed, self.go_to_box, self.axis, *more, self.scrubber]
-        )
+        super().__init__([*buttons, self.speed, self.go_to_box, self.axis, *more, self.scrubber])
 
     @property
     @abstractmethod

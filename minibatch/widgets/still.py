@@ -13,9 +13,7 @@ class WithStill(ipywidgets.VBox):
         self.line, self.view = ipywidgets.HTML(), ipywidgets.HTML()
         self.line.add_class("minibatch-live")
         row = ipywidgets.Layout(flex_flow="row wrap", align_items="center")
-        super().__init__(
-            [ipywidgets.Box(controls, layout=row), accessible(), self.line, self.view]
-        )
+        super().__init__([ipywidgets.Box(controls, layout=row), accessible(), self.line, self.view])
 
     @property
     def still(self) -> str:

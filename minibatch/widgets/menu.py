@@ -72,7 +72,7 @@ class PolicyMenu(ipywidgets.Dropdown):
         self._choose: Callable[[], object] = lambda: None
         super().__init__(
             description=description,
-            layout=ipywidgets.Layout(width="20em"),
+            layout=ipywidgets.Layout(width="16em"),
             style={"description_width": "5em"},
         )
         self.offer(first)

@@ -193,4 +193,4 @@ def _news(lane: Lane, place: int, furthest: int) -> str:
     """What happened in a lane's step; that it is over, once the others have gone on."""
     if lane.flag and place < furthest:
         return "has finished."
-    return told(lane.film, place) or f"{count(len(lane.waiting), 'request')} wait."
+    return told(lane.film, place) or "before the first step."

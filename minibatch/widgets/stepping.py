@@ -53,9 +53,10 @@ class Stepping(WithStill):
             max=1,
             readout=False,
             description="step",
-            layout=ipywidgets.Layout(width="100%"),
+            layout=ipywidgets.Layout(flex="1 1 20em", width="auto"),
             style={"description_width": "3.5em"},
         )
+        self.scrubber.add_class("minibatch-growing")
         self.back_button.on_click(lambda _: self._jump(self.position - 1))
         self.step_button.on_click(lambda _: self._jump(self.position + 1))
         self.play.observe(lambda change: self.go_to(change["new"]), "value")

@@ -16,7 +16,7 @@ from ..engine.engine import Engine
 from ..schedulers import Dynamic, Scheduler
 from ..simulator.pretend import PretendModel
 from ..simulator.streams import STEP_TIME, Outcome, outcomes
-from .frame import PAGES
+from .pages import PAGES
 from .still import WithStill
 
 CLASS = "minibatch-window-slider"

@@ -15,6 +15,7 @@ from ..core.clock import VirtualClock
 from ..core.collector import collector_held_back
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..engine.metrics import Summary
 from ..engine.trace import Trace
 from ..plots.spans import Span
 from ..plots.svg import Traffic, strip
@@ -33,7 +34,7 @@ FIGURES = {
     "slot_utilization": ("rows that yield a token", "{:.0%}"),
     "batch_fill": ("slots with a row", "{:.0%}"),
     "ttft_mean_s": ("time to first token, mean", "{:.2f} s"),
-    "ttft_p99_s": ("time to first token, p99", "{:.2f} s"),
+    "ttft_slowest_s": ("time to first token, the slowest", "{:.2f} s"),
     "e2e_mean_s": ("time to last token, mean", "{:.2f} s"),
 }
 
@@ -174,7 +175,7 @@ class Playground(WithStill):
             panels=[_panel(name, trace, end) for name, trace in traces.items()],
             error=error,
             has_padding=any(_padding(trace) for trace in traces.values()),
-            summaries={name: trace.summary() for name, trace in traces.items()},
+            summaries={name: _summary(trace) for name, trace in traces.items()},
             figures=FIGURES,
             step_time=self.step_time,
             cost=self.cost if self.takes.value else None,
@@ -201,6 +202,12 @@ def _panel(name: str, trace: Trace, end: float) -> tuple[str, str]:
     traffic = Traffic([c.arrival_time for c in trace.completions], list(_queue(trace)))
     options = {"unit": "seconds", "row_height": 16, "traffic": traffic}
     return finding, strip(trace.steps, trace.max_batch_size, end, finding, edges, **options)
+
+
+def _summary(trace: Trace) -> Summary:
+    """With the slowest in place of percentiles, for which the requests are too few."""
+    slowest = max(completion.ttft for completion in trace.completions)
+    return trace.summary() | {"ttft_slowest_s": slowest}
 
 
 def _gist(trace: Trace) -> str:

@@ -28,6 +28,14 @@ def why(seen, together, *parts):
     return ""
 
 
+def rewritten(part, change):
+    """A part with each of its forms changed by `change`."""
+    return {
+        said: tuple(map(change, forms)) if isinstance(forms, tuple) else change(forms)
+        for said, forms in part.items()
+    }
+
+
 def _choices(parts, num_wrong):
     """Every choice of a form of each part, just so many of them wrong: (sentence, form) pairs."""
     right = [("", part[""]) for part in parts]

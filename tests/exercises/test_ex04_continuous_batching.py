@@ -1,7 +1,7 @@
 """Judges exercises 4.1 to 4.3 by what the learner's policy and probe do, step by step."""
 
 import pytest
-from beliefs import why
+from beliefs import rewritten, why
 from serving import (
     asks,
     asks_the_pool,
@@ -558,7 +558,7 @@ def _numbers(shapes):
 
 def given(forms):
     """A part for `why` whose forms are the same, whatever the run."""
-    return {said: (lambda *run, form=form: form) for said, form in forms.items()}
+    return rewritten(forms, lambda form: lambda *run: form)
 
 
 def together(parts):
@@ -567,10 +567,8 @@ def together(parts):
 
 
 def bytes_of(forms):
-    return {
-        said: (lambda steps, shapes, size, form=form: form(shapes, size))
-        for said, form in forms.items()
-    }
+    """A part for `why` whose forms look at the model alone."""
+    return rewritten(forms, lambda form: lambda steps, shapes, size: form(shapes, size))
 
 
 PARTS = (

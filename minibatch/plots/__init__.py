@@ -8,6 +8,11 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     staircase         how many rows of each step yield a token, and how many are padding
     waits             each request's wait for a slot, for its first token, for its last
     window_tradeoff   what a window for forming batches buys, and what it costs
+    dumbbells         several runs' figures as multiples of the first run's
+    heartbeat         the time from each token of an answer to the next
+    melting           a step's tokens: a padded rectangle, laid end to end, and their mask
+    tradeoff          tokens a second of all slots, against the wait of each for a token
+    utilisation       how many slots are at work, step by step
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     roofline          what machines can do at most, and what was reached
@@ -25,6 +30,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .figures.block_table_walk import block_table_walk
+    from .figures.dumbbells import dumbbells
+    from .figures.heartbeat import heartbeat
+    from .figures.melting import melting
     from .figures.plan_difference import plan_difference
     from .figures.roofline import roofline
     from .figures.source_heat import source_heat
@@ -32,12 +40,17 @@ if TYPE_CHECKING:
     from .figures.step_times import step_times
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
+    from .figures.tradeoff import tradeoff
+    from .figures.utilisation import utilisation
     from .figures.waits import waits
     from .figures.warp_access import warp_access
     from .figures.window_tradeoff import window_tradeoff
 
 __all__ = [
     "block_table_walk",
+    "dumbbells",
+    "heartbeat",
+    "melting",
     "plan_difference",
     "roofline",
     "source_heat",
@@ -45,6 +58,8 @@ __all__ = [
     "step_times",
     "timeline",
     "token_costs",
+    "tradeoff",
+    "utilisation",
     "waits",
     "warp_access",
     "window_tradeoff",

@@ -2,11 +2,13 @@
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import minibatch as mb
 from minibatch.bench.measure import StepTime, TokenCost
-from minibatch.plots.colours import COLOURS, colour_of, ink_on
+from minibatch.plots import guesses
+from minibatch.plots.colours import COLOURS, PROTAGONISTS, WASTE, WORK, colour_of, ink_on
 from minibatch.simulator.cost import Roof
 
 
@@ -36,14 +38,14 @@ def bars(axis):
 def test_timeline_draws_every_span_in_its_slot(traces):
     static, continuous = mb.plots.timeline(traces).axes
     assert bars(static) == {
-        *{(0, 0, 1, "/////"), (0, 1, 19, None), (0, 20, 40, "xxx")},  # A, then its padding
-        *{(1, 0, 1, "/////"), (1, 1, 59, None)},  # B
-        *{(0, 60, 1, "/////"), (0, 61, 19, None)},  # C
+        *{(0, 0, 1, "////"), (0, 1, 19, None), (0, 20, 40, "xx")},  # A, then its padding
+        *{(1, 0, 1, "////"), (1, 1, 59, None)},  # B
+        *{(0, 60, 1, "////"), (0, 61, 19, None)},  # C
     }
     assert bars(continuous) == {
-        *{(0, 0, 1, "/////"), (0, 1, 19, None)},
-        *{(1, 0, 1, "/////"), (1, 1, 59, None)},
-        *{(0, 20, 1, "/////"), (0, 21, 19, None)},
+        *{(0, 0, 1, "////"), (0, 1, 19, None)},
+        *{(1, 0, 1, "////"), (1, 1, 59, None)},
+        *{(0, 20, 1, "////"), (0, 21, 19, None)},
     }
 
 
@@ -75,11 +77,32 @@ def test_a_timeline_can_be_drawn_into_ones_own_axes(traces):
     own.canvas.draw()
 
 
-def test_a_request_keeps_its_colour_and_letters_share_theirs_with_their_rounds():
-    assert colour_of("A") == colour_of("A2") == colour_of("A17")
+def test_a_request_keeps_its_colour_and_a_second_of_its_letter_is_paler():
+    assert len({colour_of("A"), colour_of("A2"), colour_of("A3")}) == 3
+    assert colour_of("A3") == colour_of("A17")
     assert len({colour_of(letter) for letter in "ABCDEFGH"}) == 8
     assert colour_of("request-3") == colour_of("request-11") != colour_of("request-4")
     assert colour_of("someone").startswith("#")
+
+
+def test_the_one_a_picture_is_about_and_waste_have_colours_of_their_own(traces):
+    (static, _) = mb.plots.timeline(traces, highlight=("B",)).axes
+    assert {to_hex(bar.get_facecolor()).upper() for bar in static.patches} == {
+        *(WORK, WASTE, PROTAGONISTS[0])
+    }
+    assert "40 padding" in {text.get_text() for text in static.texts}
+
+
+def test_a_guess_is_drawn_and_the_title_answers_it(traces):
+    guesses.keep("steps", 70)
+    try:
+        _, continuous = mb.plots.timeline(traces, guess="steps").axes
+        assert continuous.get_title(loc="left").endswith("; you said 70")
+        assert "you said 70" in {text.get_text() for text in continuous.texts}
+    finally:
+        guesses.forget("steps")
+    _, continuous = mb.plots.timeline(traces, guess="steps").axes
+    assert "you said" not in continuous.get_title(loc="left")
 
 
 def rows_filled(axis):

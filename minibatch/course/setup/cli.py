@@ -74,6 +74,10 @@ COMMANDS = {
         "check the lessons: the notebooks' form (--fix mends it), links, cited sources",
         "minibatch.course.notebooks.hygiene:main",
     ),
+    "site": Command(
+        "run every lesson and write it as a page to read without installing",
+        "minibatch.course.site.build:main",
+    ),
     "exercises": Command(
         "for authors: make exercises/ from solutions/",
         "minibatch.course.exercises.build:main",

@@ -1,0 +1,6 @@
+"""The course as pages to read without installing anything: `python -m minibatch site DIR`.
+
+build.py    runs every lesson and writes a page for each, and one of contents
+cells.py    a notebook's cells as HTML: text, code, outputs
+stills.py   what a control showed when the lesson was run
+"""

@@ -1,0 +1,150 @@
+"""`python -m minibatch site DIR`: every lesson run here and now, as a page that needs no network.
+
+A page holds all that it shows: figures, pictures, style. Exercises stand as a learner finds them,
+unsolved. With the repository's address the pages link its files, and open a lesson elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import nbformat
+from markupsafe import Markup
+from nbclient import NotebookClient
+from nbconvert.filters import markdown2html
+from pygments.formatters import HtmlFormatter
+
+from minibatch.course.setup import ROOT
+from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.git import git
+from minibatch.course.site.cells import cells
+from minibatch.plots.pages import pages
+
+LESSONS = ROOT / "lessons"
+_PAGES = pages(__file__)
+_MOST_BYTES = 3_000_000  # of one page
+_GITHUB = re.compile(r"(?:https://|git@)github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?$")
+
+
+def main(arguments: list[str]) -> int:
+    """`site DIR [--repository ADDRESS] [LESSON ...]`: 0 if every page was written."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch site",
+        description="Run every lesson, and write each as a page to be read without installing.",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where the pages go")
+    parser.add_argument("lessons", nargs="*", metavar="04", help="only these; default: all")
+    parser.add_argument(
+        "--repository",
+        default=_origin(),
+        metavar="ADDRESS",
+        help="https://github.com/OWNER/NAME, for links to its files; default: where it was cloned",
+    )
+    options = parser.parse_args(arguments)
+    paths = sorted(LESSONS.glob("[0-9]*.ipynb"))
+    chosen = [p for p in paths if not options.lessons or p.name[:2] in options.lessons]
+    if not chosen:
+        parser.error(f"there are lessons {', '.join(path.name[:2] for path in paths)}")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    too_large = 0
+    for path in chosen:
+        print(f"{path.name}: runs ...", flush=True)
+        page = lesson_page(run(path), path, paths, options.repository)
+        too_large += _write(options.folder / f"{path.stem}.html", page)
+    _write(options.folder / "index.html", contents_page(options.repository))
+    return 1 if too_large else 0
+
+
+def run(path: Path) -> nbformat.NotebookNode:
+    """The lesson with its outputs and the state of its controls, from a fresh kernel. What a
+    learner has written in exercises/ plays no part. Raises nbclient's CellExecutionError."""
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as empty:
+        NotebookClient(
+            notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": LESSONS}}
+        ).execute(env={**os.environ, "MINIBATCH_EXERCISES": empty})
+    return notebook
+
+
+def lesson_page(
+    notebook: nbformat.NotebookNode, path: Path, lessons: list[Path], repository: str
+) -> str:
+    """The page of one lesson that was run. lessons: all of them, for the links at its foot."""
+    number = lessons.index(path)
+    around = {
+        "before": lessons[number - 1] if number else None,
+        "after": lessons[number + 1] if number + 1 < len(lessons) else None,
+    }
+    return _page(
+        "lesson.html",
+        repository,
+        title=_title(notebook),
+        cells=cells(notebook, LESSONS, lambda target: _target(target, LESSONS, repository)),
+        name=path.name,
+        **around,
+    )
+
+
+def contents_page(repository: str) -> str:
+    """What lessons/README.md says, with links to the pages."""
+    text = (LESSONS / "README.md").read_text(encoding="utf-8")
+    source = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+    (cell,) = cells(source, LESSONS, lambda target: _target(target, LESSONS, repository))
+    return _page("contents.html", repository, title="minibatch", body=cell.body)
+
+
+def _page(template: str, repository: str, **names: object) -> str:
+    styles = Markup("\n").join(
+        [
+            Markup(HtmlFormatter(style="default").get_style_defs(".highlight")),
+            Markup("@media (prefers-color-scheme: dark) {{ {} }}").format(
+                Markup(HtmlFormatter(style="github-dark").get_style_defs(".highlight"))
+            ),
+        ]
+    )
+    found = _GITHUB.match(repository)
+    return _PAGES.get_template(template).render(
+        styles=styles, repository=repository, github=found[1] if found else "", **names
+    )
+
+
+def _title(notebook: nbformat.NotebookNode) -> str:
+    heading = next(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return re.sub("<[^>]+>", "", markdown2html(heading.splitlines()[0])).strip("¶ \n")
+
+
+def _target(target: str, folder: Path, repository: str) -> str:
+    """Where a relative link of a page in `folder` leads to on the site."""
+    name, _, heading = target.partition("#")
+    path = (folder / name).resolve()
+    heading = f"#{heading}" if heading else ""
+    if path.parent == LESSONS and path.suffix == ".ipynb":
+        return f"{path.stem}.html{heading}"
+    if path == LESSONS / "README.md":
+        return f"index.html{heading}"
+    inside = path.relative_to(ROOT).as_posix()
+    return f"{repository}/blob/main/{inside}{heading}" if repository else ""
+
+
+def _origin() -> str:
+    """The address this was cloned from, if it is a page in the web; "" if there is none."""
+    with suppress(SetupError):
+        found = _GITHUB.match(git(ROOT, "remote", "get-url", "origin").strip())
+        return f"https://github.com/{found[1]}" if found else ""
+    return ""
+
+
+def _write(path: Path, page: str) -> bool:
+    """Write a page; whether it is larger than a page may be."""
+    path.write_text(page, encoding="utf-8")
+    size = len(page.encode())
+    print(f"{path}: {size / 1e6:.1f} MB", flush=True)
+    if size > _MOST_BYTES:
+        print(f"  more than {_MOST_BYTES / 1e6:g} MB: draw less in it", file=sys.stderr)
+    return size > _MOST_BYTES

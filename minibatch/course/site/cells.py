@@ -1,0 +1,90 @@
+"""A notebook's cells as HTML. nbconvert's filters do the text and the code; the rest is choosing
+which form of an output a page can show: a control's still, HTML, a picture, text."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from markupsafe import Markup, escape
+from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
+from nbformat import NotebookNode
+
+from minibatch.course.site.stills import STATE, VIEW, Stills
+
+_IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
+_LINK = re.compile(r'<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+_CODE = Highlight2HTML(pygments_lexer="python")
+
+
+@dataclass(slots=True)
+class Cell:
+    """body: what is read. code: highlighted, above it; folded if the lesson hides it."""
+
+    body: Markup
+    code: Markup = Markup("")
+    is_folded: bool = False
+
+
+def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> list[Cell]:
+    """Every cell that has something to show.
+
+    folder: where relative pictures lie; they are put into the page. link: what a relative link
+    leads to on the site; "" if it leads nowhere there.
+    """
+    states = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    stills = Stills(states, lambda output: _output(output, stills))
+    shown = []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            body = _IMAGE.sub(lambda found: _embedded(found, folder), markdown2html(cell.source))
+            shown.append(Cell(Markup(_LINK.sub(lambda found: _linked(found, link), body))))
+        elif cell.cell_type == "code" and cell.source.strip():
+            body = Markup("").join(Markup(_output(output, stills)) for output in cell.outputs)
+            hidden = bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+            shown.append(Cell(body, Markup(_CODE(cell.source)), hidden))
+    return shown
+
+
+def _output(output: dict, stills: Stills) -> str:
+    """One output in the richest form that needs no kernel."""
+    if output["output_type"] == "stream":
+        return f"<pre>{ansi2html(_text(output['text']))}</pre>"
+    if output["output_type"] == "error":
+        return f"<pre>{ansi2html(_text(output['traceback'], chr(10)))}</pre>"
+    data = output["data"]
+    if VIEW in data:
+        return stills.show(data[VIEW]["model_id"])
+    if "text/html" in data:
+        return _text(data["text/html"])
+    if "text/markdown" in data:
+        return markdown2html(_text(data["text/markdown"]))
+    if "image/png" in data:
+        return f'<img alt="" src="data:image/png;base64,{_text(data["image/png"]).strip()}">'
+    return f"<pre>{escape(_text(data.get('text/plain', '')))}</pre>"
+
+
+def _text(value: str | list[str], between: str = "") -> str:
+    return value if isinstance(value, str) else between.join(value)
+
+
+def _embedded(found: re.Match, folder: Path) -> str:
+    """A picture of the repository, as part of the page."""
+    path = folder / unquote(found[2])
+    kind = mimetypes.guess_type(path.name)[0] or "image/svg+xml"
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f"{found[1]}data:{kind};base64,{data}{found[3]}"
+
+
+def _linked(found: re.Match, link: Callable[[str], str]) -> str:
+    """An anchor that leads somewhere from the site, or its words alone."""
+    target = found[1]
+    if target.startswith(("#", "https:", "http:")):
+        return found[0]
+    target = link(target)
+    return f'<a href="{escape(target)}">{found[2]}</a>' if target else found[2]

@@ -1,0 +1,64 @@
+"""A control, as it stood when the lesson was run: a page without a kernel shows it, and says so.
+
+nbclient keeps the state of every widget in the notebook's metadata: `state[model_id]`. A box is its
+children one after another, an HTML view is itself, a slider is its name and its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from minibatch.plots.pages import pages
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+_PAGES = pages(__file__)
+
+
+class Stills:
+    """states: of a notebook's widgets, by model id. show_output: an output as HTML, for those that
+    a control holds inside."""
+
+    def __init__(self, states: dict[str, dict], show_output: Callable[[dict], str]) -> None:
+        self.states, self.show_output = states, show_output
+        self._num_controls = 0  # of the one that is being shown
+
+    def show(self, model_id: str) -> Markup:
+        """The whole control, framed, with a line that says how to make it move; a progress bar or
+        a view that nothing moves is shown as it is."""
+        self._num_controls = 0
+        body = self._inside(model_id)
+        if not self._num_controls:
+            return body
+        return Markup(_PAGES.get_template("still.html").render(body=body))
+
+    def _inside(self, model_id: str) -> Markup:
+        model = self.states.get(model_id, {"model_name": "", "state": {}})
+        kind, state = model["model_name"].removesuffix("Model"), model["state"]
+        layout = self.states.get(str(state.get("layout")).removeprefix("IPY_MODEL_"), {})
+        if layout.get("state", {}).get("display") == "none":
+            return Markup("")
+        if "children" in state:
+            inner = [self._inside(child.removeprefix("IPY_MODEL_")) for child in state["children"]]
+            side = "row" if kind in ("HBox", "Box") else "column"
+            return Markup('<div class="{}">{}</div>').format(side, Markup("").join(inner))
+        if kind == "Output":
+            outputs = [Markup(self.show_output(output)) for output in state.get("outputs", ())]
+            return Markup("").join(outputs)
+        if kind in ("HTML", "HTMLMath"):
+            return Markup(state.get("value", ""))
+        return self._chip(kind, state)
+
+    def _chip(self, kind: str, state: dict) -> Markup:
+        """A button, a slider, a menu: its name, and what it stands at."""
+        if not kind or kind.endswith("Progress"):
+            return Markup("")
+        self._num_controls += 1
+        value = state.get("value")
+        if "_options_labels" in state and state.get("index") is not None:
+            value = state["_options_labels"][state["index"]]
+        words = [state.get("description") or "", "" if kind == "Button" else value]
+        shown = " ".join(str(word) for word in words if word not in ("", None))
+        return Markup('<span class="chip">{}</span>').format(shown) if shown else Markup("")

@@ -1,0 +1,121 @@
+"""A lesson as a page: self-contained, with stills of its controls; its links lead somewhere."""
+
+import re
+
+import nbformat
+import pytest
+
+from minibatch.course.site import build
+from minibatch.course.site.cells import cells
+from minibatch.course.site.stills import STATE, VIEW
+
+PATHS = sorted(build.LESSONS.glob("[0-9]*.ipynb"))
+
+
+def notebook(*made, states=None):
+    metadata = {"widgets": {STATE: {"state": states or {}}}}
+    return nbformat.v4.new_notebook(cells=list(made), metadata=metadata)
+
+
+def code(source, *outputs, **metadata):
+    return nbformat.v4.new_code_cell(source, outputs=list(outputs), metadata=metadata)
+
+
+def shown(*outputs, states=None):
+    (cell,) = cells(notebook(code("look", *outputs), states=states), build.LESSONS, str)
+    return cell.body
+
+
+def displayed(**data):
+    mime = {name.replace("_", "/", 1): value for name, value in data.items()}
+    return nbformat.v4.new_output("display_data", mime)
+
+
+STATES = {
+    "box": {
+        "model_name": "VBoxModel",
+        "state": {"children": ["IPY_MODEL_slider", "IPY_MODEL_gone", "IPY_MODEL_view"]},
+    },
+    "slider": {"model_name": "IntSliderModel", "state": {"description": "slots <8>", "value": 4}},
+    "gone": {
+        "model_name": "ButtonModel",
+        "state": {"description": "hidden", "layout": "IPY_MODEL_none"},
+    },
+    "none": {"model_name": "LayoutModel", "state": {"display": "none"}},
+    "view": {
+        "model_name": "OutputModel",
+        "state": {"outputs": [displayed(text_html="<b>a figure</b>")]},
+    },
+    "bar": {"model_name": "FloatProgressModel", "state": {"value": 1.0}},
+}
+
+
+def test_a_control_leaves_a_still_with_its_value_and_what_it_drew():
+    still = shown(
+        nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}}), states=STATES
+    )
+    assert "slots &lt;8&gt; 4" in still
+    assert "<b>a figure</b>" in still
+    assert "hidden" not in still
+    assert "python -m minibatch lab" in still
+
+
+def test_a_progress_bar_leaves_nothing():
+    output = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "bar"}})
+    assert shown(output, states=STATES) == ""
+
+
+def test_what_a_program_printed_is_text_and_no_markup():
+    assert "&lt;script&gt;" in shown(nbformat.v4.new_output("stream", text="<script>"))
+
+
+def test_pictures_are_in_the_page_and_links_lead_somewhere_or_are_words():
+    text = (
+        "![steps](images/04.svg) [next](01_one_token_at_a_time.ipynb#go) [file](../exercises/x.py)"
+    )
+    made = notebook(nbformat.v4.new_markdown_cell(text))
+    (cell,) = cells(made, build.LESSONS, lambda to: build._target(to, build.LESSONS, ""))
+    assert 'src="data:image/svg+xml;base64,' in cell.body
+    assert 'href="01_one_token_at_a_time.html#go"' in cell.body
+    assert "file" in cell.body
+    assert "exercises" not in cell.body
+    at_home = build._target("../exercises/x.py", build.LESSONS, "https://github.com/me/course")
+    assert at_home == "https://github.com/me/course/blob/main/exercises/x.py"
+
+
+def test_code_that_a_lesson_hides_is_folded():
+    made = notebook(code("1 + 1", jupyter={"source_hidden": True}), code("2 + 2"))
+    assert [cell.is_folded for cell in cells(made, build.LESSONS, str)] == [True, False]
+
+
+def test_a_page_asks_the_network_for_nothing():
+    lesson = nbformat.read(PATHS[1], as_version=4)
+    pages = build.lesson_page(lesson, PATHS[1], PATHS, ""), build.contents_page("")
+    for page in pages:
+        assert not re.search(r'(?:src|data)="https?:|<link|@import|url\(', page)
+    assert 'href="00_start_here.html"' in pages[0]
+    assert 'href="02_static_batching.html"' in pages[0]
+    assert "Colab" not in pages[0]
+
+
+def test_with_an_address_a_page_opens_its_lesson_elsewhere():
+    lesson = nbformat.read(PATHS[0], as_version=4)
+    page = build.lesson_page(lesson, PATHS[0], PATHS, "https://github.com/me/course")
+    assert "https://codespaces.new/me/course" in page
+    assert (
+        "colab.research.google.com/github/me/course/blob/main/lessons/00_start_here.ipynb" in page
+    )
+
+
+def test_a_lesson_that_is_not_there_is_named(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        build.main([str(tmp_path), "99"])
+    assert "there are lessons 00, 01" in capsys.readouterr().err
+
+
+@pytest.mark.full
+def test_the_first_lesson_becomes_a_page(tmp_path):
+    assert build.main([str(tmp_path), "00", "--repository", ""]) == 0
+    page = (tmp_path / "00_start_here.html").read_text(encoding="utf-8")
+    assert 'src="data:image/svg+xml' in page
+    assert (tmp_path / "index.html").exists()

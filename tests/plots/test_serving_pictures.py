@@ -69,7 +69,7 @@ def test_a_heartbeat_marks_the_steps_that_compute_a_newcomer_s_prompt():
     figure = mb.plots.heartbeat(engine.trace, "H")
     (axis,) = figure.axes
     assert titles(figure) == ["The median gap is 10 ms, the longest 100 ms"]
-    assert [text.get_text() for text in axis.texts] == "A2 B2 C2 D2 E2 F2 G2 H2".split()
+    assert [text.get_text() for text in axis.texts] == [f"{name}2" for name in "ABCDEFGH"]
     stalls = [bar.get_height() for bar in axis.patches if bar.get_hatch()]
     assert stalls == pytest.approx([100] * 8)
     assert len(axis.patches) == 199

@@ -20,6 +20,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
     plan_difference   two runs of the same requests, and the step where they part
+    room              what a class guessed, and what it is
 
 They stand in figures/ and load matplotlib when first used. What is found in the records for them is
 in spans.py; what draws it as SVG, at every step of a player and in a grader's verdict, in svg.py.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .figures.melting import melting
     from .figures.plan_difference import plan_difference
     from .figures.roofline import roofline
+    from .figures.room import room
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
@@ -53,6 +55,7 @@ __all__ = [
     "melting",
     "plan_difference",
     "roofline",
+    "room",
     "source_heat",
     "staircase",
     "step_times",

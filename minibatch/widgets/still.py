@@ -11,6 +11,11 @@ class WithStill(ipywidgets.VBox):
         row = ipywidgets.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([ipywidgets.Box(controls, layout=row), self.view])
 
+    @property
+    def still(self) -> str:
+        """What a saved notebook shows, as HTML."""
+        return self.view.value
+
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, object]:
         bundle = super()._repr_mimebundle_(**kwargs)
-        return {**bundle, "text/html": self.view.value} if bundle else {}
+        return {**bundle, "text/html": self.still} if bundle else {}

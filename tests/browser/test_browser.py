@@ -91,6 +91,14 @@ mb.widgets.KernelStepper(report)
 """
 
 
+QUESTIONS = """\
+import minibatch as mb
+
+display(mb.predict("steps", "How many steps?", 0, 400, "steps"))
+mb.predict_curve("cost", "Draw the curve.", (16, 256, 1536), 0, 200, "tokens", "ms")
+"""
+
+
 YOUR_TURN = """\
 from minibatch.course import your_turn
 
@@ -212,6 +220,26 @@ def test_moving_the_playground_plans_anew(page, lab):
     page.wait_for_function(f"text => {OUTPUT_TEXT} !== text", arg=two_slots)
     assert before != two_slots
     screenshot_outputs(page, "playground")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+@pytest.mark.full
+def test_a_guess_is_made_without_a_mouse(page, lab):
+    write_notebook(lab.root / "lessons" / "questions.ipynb", QUESTIONS)
+    open_lesson(page, "questions.ipynb")
+    run_all(page)
+    field = page.get_by_label("your guess")
+    field.fill("250")
+    field.press("Enter")
+    page.get_by_role("slider", name="How many steps?").press("ArrowRight")
+    page.get_by_role("button", name="That is my guess").first.press("Enter")
+    scroll_until_seen(page, "You said 251 steps.")
+    page.get_by_role("slider", name="ms at 256 tokens").press("PageUp")
+    page.get_by_role("img", name="Your curve: 0 at 16, 5 at 256, 0 at 1,536.").wait_for()
+    page.get_by_role("button", name="That is my guess").last.press("Enter")
+    scroll_until_seen(page, "Your curve is kept.")
+    screenshot_outputs(page, "questions")
     no_errors(page)
     assert axe_violations(page) == []
 

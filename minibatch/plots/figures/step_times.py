@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ...bench.measure import StepTime
 from ..colours import COLOURS, INK
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
 
 CAUSES = (
     ("weights_s", "multiplying with weights", COLOURS[4], ""),
@@ -40,7 +40,7 @@ def step_times(times: list[StepTime], *, ax: Axes | list[Axes] | None = None) ->
         axis.margins(y=0.12)
         findings.append(_finding(some))
         dress(axis, findings[-1], "batch size (tokens/s above each bar)", "")
-    axes[0].set_ylabel("ms per decode step", fontsize=LABEL, color=INK)
+    axes[0].set_ylabel(with_conditions("ms per decode step", times), fontsize=LABEL, color=INK)
     axes[0].legend(loc="upper left", frameon=False, fontsize=TICK)
     describe(figure, "Bars: milliseconds of a decode step by batch size and cause.", findings)
     return figure

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ...bench.measure import TokenCost
 from ..colours import COLOURS
-from ..picture import TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress, with_conditions
 
 
 def token_costs(costs: list[TokenCost], *, ax: Axes | None = None) -> Figure:
@@ -39,7 +39,7 @@ def token_costs(costs: list[TokenCost], *, ax: Axes | None = None) -> Figure:
         f"After {last.length:,} tokens, the next one costs "
         f"{last.uncached_s / last.cached_s:.0f} times as much without a cache"
     )
-    dress(axis, finding, "tokens so far", "ms for the next token")
+    dress(axis, finding, "tokens so far", with_conditions("ms for the next token", costs))
     axis.legend(loc="upper left", frameon=False, fontsize=TICK)
     describe(figure, "Two curves: milliseconds for the next token by tokens so far.", [finding])
     return figure

@@ -44,7 +44,7 @@ def dumbbells(
     """
     first, *others = summaries
     keys = list(keys)
-    figure, (axis,) = canvas(1, ax, height=0.5 + 0.42 * len(keys))
+    figure, (axis,) = canvas(1, ax, height=0.4 + 0.37 * len(keys))
     base = summaries[first]
     for y, key in enumerate(keys):
         shares = [summaries[name][key] / base[key] for name in others]

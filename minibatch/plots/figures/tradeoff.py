@@ -27,7 +27,7 @@ def tradeoff(
     """
     some = sorted(times, key=lambda time: time.batch_size)
     waits, rates = [1e3 * t.total_s for t in some], [t.tokens_per_s for t in some]
-    figure, (axis,) = canvas(1, ax, height=3.9)
+    figure, (axis,) = canvas(1, ax, height=2.9)
     right, top = 1.35 * max(waits), 1.25 * max(rates)
     for time in some:
         edge = max(1e3 * time.batch_size / top, 1e-3)

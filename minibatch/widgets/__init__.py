@@ -3,6 +3,7 @@
     EnginePlayer    a real engine, step by step, forward and back
     EngineRace      two or three of them in lockstep, by step or by second
     KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
+    Slide           a figure that is drawn anew as a slider moves
     WindowSlider    who leaves when, as you move the window that a batch waits
     Playground      any policies on made-up arrivals, re-planned as you move the controls
     watch           answers that grow side by side as an engine writes them
@@ -14,6 +15,7 @@ from .kernel_stepper import KernelStepper
 from .player import EnginePlayer
 from .playground import Playground
 from .race import EngineRace
+from .slide import Slide
 from .watch import watch
 from .window_slider import WindowSlider
 
@@ -22,6 +24,7 @@ __all__ = [
     "EngineRace",
     "KernelStepper",
     "Playground",
+    "Slide",
     "WindowSlider",
     "watch",
 ]

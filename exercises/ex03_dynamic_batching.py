@@ -11,10 +11,10 @@ import minibatch as mb
 # ---------------------------------------------------------------------------------------------
 # Exercise 3.1: When is a batch ready
 # 2 points, 10 minutes, difficulty 1 of 5
-# lessons/03_dynamic_batching.ipynb, "Requests do not arrive together"
+# lessons/03_dynamic_batching.ipynb, "When may a batch leave?"
 #
-# A minibus leaves when it is full, or when the first passenger has waited long enough. Nobody in
-# it: it stays.
+# A coach leaves when it is full, or when the first passenger has waited long enough. Nobody in it:
+# it stays.
 #
 # Seconds are floats: compare `now` with the sum, arrival + max_wait, which is what an alarm would
 # be set to. The difference, now - arrival, can come out a rounding error below max_wait.
@@ -42,7 +42,7 @@ class MyDynamic(mb.Static):
     # -----------------------------------------------------------------------------------------
     # Exercise 3.2: Wait, or go
     # 4 points, 20 minutes, difficulty 3 of 5
-    # lessons/03_dynamic_batching.ipynb, "Requests do not arrive together"
+    # lessons/03_dynamic_batching.ipynb, "Your turn"
     #
     # While a batch runs, or once one is ready, `super().plan(now)` does the rest: it is Static's.
     # Otherwise answer with a plan without rows that says when to ask again:

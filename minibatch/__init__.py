@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import attention, plots, schedulers, simulator, widgets
     from .bench import measure
-    from .core.clock import VirtualClock, WallClock
+    from .core.clock import ProcessClock, VirtualClock, WallClock
     from .core.plan import Row, StepPlan
     from .core.records import RowRecord, StepRecord
     from .core.request import Completion, Request, Sequence, TokenEvent
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from .memory.blocks import BlockPool
     from .model.compatibility import UnsupportedModelError
     from .model.load import Model, load_model
+    from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
-    from .simulator import cost, workload
+    from .simulator import cost, streams, workload
     from .simulator.pretend import PretendModel
-    from .widgets.predict import predict
+    from .widgets.predict import predict, predict_curve
 
 _HOMES = {
     "BlockPool": "memory.blocks",
+    "ProcessClock": "core.clock",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",
     "UnsupportedModelError": "model.compatibility",
@@ -58,6 +60,8 @@ _HOMES = {
     "Trace": "engine.trace",
     "guess": "plots.guesses",
     "predict": "widgets.predict",
+    "predict_curve": "widgets.predict",
+    "room": "plots.figures.room",
 }
 _MODULES = {
     "attention": "attention",
@@ -67,6 +71,7 @@ _MODULES = {
     "plots": "plots",
     "schedulers": "schedulers",
     "simulator": "simulator",
+    "streams": "simulator.streams",
     "widgets": "widgets",
     "workload": "simulator.workload",
 }

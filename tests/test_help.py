@@ -19,7 +19,7 @@ def live(tiny_model):
     plan = mb.StepPlan([mb.Row(sequence, 1)])
     event = next(engine.stream([sequence.request]))
     parts = [engine, engine.model, engine.scheduler, engine.pool, engine.clock, engine.trace]
-    more = [mb.Sequential(), mb.Static(), mb.Dynamic(), mb.WallClock()]
+    more = [mb.Sequential(), mb.Static(), mb.Dynamic(), mb.WallClock(), mb.ProcessClock()]
     rows = [*plan.rows, sequence, sequence.request, *record.rows]
     return [*parts, *more, *rows, plan, record, *done, event]
 

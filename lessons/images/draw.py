@@ -1,16 +1,22 @@
-"""Draws the still picture at the head of each lesson, from a run measured here and now.
+"""Draws the still picture at the head of each lesson, from a run measured here and now, and the one
+at the head of the README.
 
 python lessons/images/draw.py            # all of them
 python lessons/images/draw.py 01 04      # these
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
 import minibatch as mb
+from minibatch.model.rectangle import left_padded
+from minibatch.plots.colours import FAINT, INK
+from minibatch.plots.picture import Picture
 
 
 def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
@@ -21,46 +27,74 @@ def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
 
 
 def start_here() -> Figure:
-    """Eight answers in their slots."""
-    return mb.plots.timeline(serve(mb.Continuous(8), agents(8)))
-
-
-def one_token_at_a_time() -> Figure:
-    """What the next token costs, with and without a cache."""
+    """Two who ask, one model: what each of them sees after 39 passes."""
+    asked = {
+        "Anna": "The client has 5 days for Lisbon. Make an itinerary.",
+        "Ben": "Where should Rosa have dinner in Marrakesh?",
+    }
     model = mb.load_model("wayfarer")
-    return mb.plots.token_costs(mb.measure.token_costs(model, (16, 256, 512, 768, 1024, 1536)))
-
-
-def static_batching() -> Figure:
-    """One batch of eight, to the end. Its share of padding is for the lesson to find."""
-    figure = mb.plots.staircase(serve(mb.Static(8), agents(8)))
-    figure.axes[0].set_title(
-        "Eight answers in one batch: who reads all these rows?", loc="left", fontsize=15
-    )
+    engine = mb.Engine(model, mb.Sequential())
+    requests = [mb.Request(model.chat(text), request_id=name) for name, text in asked.items()]
+    events = list(itertools.islice(engine.stream(requests), 39))
+    figure = Picture(figsize=(11, 3.4), facecolor="white")
+    axis = figure.add_axes((0, 0, 1, 1), xlim=(0, 11), ylim=(0, 3.4))
+    axis.axis("off")
+    for left, (name, text) in zip((0.1, 5.55), asked.items(), strict=True):
+        said = "".join(event.text for event in events if event.request_id == name)
+        shape = FancyBboxPatch((left + 0.1, 0.15), 5.1, 3.05, "round,pad=0.08", facecolor="white")
+        shape.set(linewidth=2, edgecolor=INK if said else "#BBBBBB", hatch="" if said else "//")
+        axis.add_patch(shape)
+        paper = {"facecolor": "white", "edgecolor": "none", "pad": 4}
+        for y, words, look in (
+            (2.9, name, {"weight": "bold", "fontsize": 16}),
+            (2.45, text, {"style": "italic", "fontsize": 13}),
+            (2.15, said + " ▌" if said else "", {"fontsize": 14, "linespacing": 1.5}),
+            (1.2, "" if said else "waits", {"fontsize": 22, "color": FAINT}),
+        ):
+            axis.text(left + 0.3, y, words, va="top", bbox=None if said else paper, **look)
     return figure
 
 
-def dynamic_batching() -> Figure:
-    """Windows on quiet and on busy traffic; planned, no model in it."""
-    return mb.plots.window_tradeoff(
-        {
-            f"{rate:g} requests a second": {
-                window: planned(mb.Dynamic(8, window), rate).summary()
-                for window in (0, 0.1, 0.25, 0.5, 1, 1.5, 2, 3)
-            }
-            for rate in (0.5, 4)
-        }
+def one_token_at_a_time() -> Figure:
+    """Which words go into each pass of one answer."""
+    model = mb.load_model("wayfarer")
+    return mb.plots.passes(serve(mb.Sequential(), agents(1)), model.tokenizer)
+
+
+def static_batching() -> Figure:
+    """Four questions as one rectangle."""
+    model = mb.load_model("wayfarer")
+    questions = (
+        "Hotels in Lisbon?",
+        "Visa for Cairo?",
+        "Plan 2 days in Hanoi.",
+        "Make an itinerary of 14 days in Athens.",
+    )
+    prompts = [model.encode(model.chat(question)) for question in questions]
+    padded = left_padded(prompts, model.tokenizer.pad_token_id)
+    return mb.plots.rectangle(model.tokenizer, *padded)
+
+
+def same_answers() -> Figure:
+    """The picture to share: fifty agents under two policies."""
+    return mb.plots.same_answers(
+        serve(mb.Static(8), agents(50)), serve(mb.Continuous(8), agents(50))
     )
 
 
-def planned(policy: mb.Scheduler, rate: float) -> mb.Trace:
-    """Sixty-four short answers, arriving at random, steps of 25 ms."""
-    lengths = [10, 20, 30, 35, 40, 45, 60, 80]
-    requests = [mb.Request([0], max_tokens=lengths[i * 5 % 8]) for i in range(64)]
-    clock = mb.VirtualClock(0.025)
-    engine = mb.Engine(mb.PretendModel(), policy, clock=clock)
-    engine.run(mb.workload.poisson(requests, rate))
-    return engine.trace
+def dynamic_batching() -> Figure:
+    """The same agents at the same rate, in two ways. When a batch leaves is for the lesson."""
+    everyone = mb.workload.agents(mb.PretendModel(), n=24)
+    streams = {
+        "24 agents, independent of one another": mb.workload.poisson(everyone, 0.5, seed=28),
+        "24 agents, in bursts": mb.workload.bursts(everyone, size=6, every=12, within=0.5),
+    }
+    figure = mb.plots.arrivals(streams)
+    for axis, name in zip(figure.axes, streams, strict=True):
+        axis.set_title(name, loc="left", fontsize=13)
+    question = "When should a batch of eight leave?"
+    figure.suptitle(question, x=0.01, ha="left", fontsize=17, fontweight="bold")
+    return figure
 
 
 def continuous_batching() -> Figure:
@@ -84,9 +118,14 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "same_answers": same_answers,
 }
+SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG
 
 if __name__ == "__main__":
     for number in sys.argv[1:] or PICTURES:
-        svg = PICTURES[number]().to_svg()
-        Path(__file__).with_name(f"{number}.svg").write_text(svg, encoding="utf-8")
+        picture = PICTURES[number]()
+        path = Path(__file__).with_name(f"{number}.svg")
+        path.write_text(picture.to_svg(), encoding="utf-8")
+        if number in SHARED:
+            picture.savefig(path.with_suffix(".png"), dpi=120)

@@ -2,6 +2,7 @@
 
 stopwatch.py   what all of it is timed with
 measure.py     for the lessons: this machine, a step taken apart, what steps cost
+alternating.py for the lessons: whole runs in turns, and what each took
 command.py     `python -m minibatch bench`: our policies beside transformers
 contenders.py  who competes, and how each is asked     measuring.py  rounds and times
 agreement.py   whether everyone said the same          machine.py    what this was measured on

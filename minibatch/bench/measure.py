@@ -1,25 +1,34 @@
 """Stopwatches for the lessons: what this machine reaches, and where the time of a step goes.
 
-Each figure is the quickest of some runs, the one that other programs at work disturbed least.
+    this_machine  step_times  token_costs  cost_model    the quickest of some runs, taken in turns
+    alternating                                          whole runs in turns; the median of each
+    clock                                                the same kind of time, for an engine
+
+On a CPU all of it is the CPU time of this process with one thread, which programs at work beside it
+hardly change; each result says so in its `conditions`, or its `source`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
-from tqdm.auto import tqdm
 
 from ..attention import choose
+from ..core.clock import ProcessClock, WallClock
 from ..core.plan import Row, StepPlan
 from ..core.request import Request, Sequence
 from ..memory.blocks import BlockPool
 from ..memory.kv_cache import bytes_per_token
 from ..model.load import Model
 from ..simulator.cost import CostModel, Roof
-from .stopwatch import Stopwatch, one_thread, times
+from .alternating import Comparison, alternating
+from .stopwatch import Stopwatch, conditions, counts_cpu_time, one_thread, quickest
+
+__all__ = ["Comparison", "StepTime", "TokenCost", "alternating", "clock", "cost_model"]
+__all__ += ["one_thread", "step_times", "this_machine", "token_costs"]
 
 BLOCK_SIZE = 16
 MEGABYTE = 1 << 20
@@ -31,12 +40,12 @@ STEPS = [(rows, context, 1) for rows, context in DECODE_STEPS]
 STEPS += [(1, 0, 16), (1, 0, 200), (1, 600, 200), (1, 0, 1300)]
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class StepTime:
     """A decode step of `batch_size` rows over `context` tokens each, in seconds, by cause.
 
     weights_s: in the layers that multiply with weights. attention_s: reading K and V.
-    other_s: the rest: norms, activations, sampling, Python.
+    other_s: the rest: norms, activations, sampling, Python. conditions: what kind of time it is.
     """
 
     batch_size: int
@@ -44,6 +53,7 @@ class StepTime:
     weights_s: float
     attention_s: float
     other_s: float
+    conditions: str = ""
 
     @property
     def total_s(self) -> float:
@@ -54,13 +64,14 @@ class StepTime:
         return self.batch_size / self.total_s
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class TokenCost:
     """What the next token costs after `length` tokens, in seconds, with and without a KV cache."""
 
     length: int
     cached_s: float
     uncached_s: float
+    conditions: str = ""
 
 
 def this_machine(device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Roof:
@@ -70,116 +81,113 @@ def this_machine(device: torch.device | str = "cpu", dtype: torch.dtype = torch.
     """
     numbers = torch.ones(256 * MEGABYTE // dtype.itemsize, device=device, dtype=dtype)
     matrix = torch.ones(1024, 1024, device=device, dtype=dtype)
-    reading = min(times(numbers.sum, 7, numbers.device))
-    computing = min(times(lambda: matrix @ matrix, 7, matrix.device))
-    num_threads = torch.get_num_threads()
-    threads = f"{num_threads} thread{'' if num_threads == 1 else 's'}"
-    name = "this GPU" if numbers.device.type == "cuda" else f"this CPU, {threads}"
-    source = f"measured: sum over 256 MB, product of 1,024 x 1,024, {str(dtype).split('.')[-1]}"
-    return Roof(name, numbers.nbytes / reading, 2 * 1024**3 / computing, source)
+    watch = Stopwatch(numbers.device, cpu_time=True)
+    reading, computing = quickest([numbers.sum, partial(torch.mm, matrix, matrix)], 4, watch)
+    name = "this CPU, one thread" if numbers.device.type == "cpu" else "this GPU"
+    source = f"measured: sum over 256 MB, product of 1,024 x 1,024, {_name(dtype)}; "
+    source += conditions(numbers.device)
+    return Roof(name, numbers.nbytes / reading["total"], 2 * 1024**3 / computing["total"], source)
 
 
 def step_times(
     model: Model,
     batch_sizes: Iterable[int] = (1, 2, 4, 8, 16, 32, 64),
     contexts: Iterable[int] = (64, 1000),
-    repeats: int = 5,
+    repeats: int = 3,
     progress: bool = False,
 ) -> list[StepTime]:
-    """Decode steps of the model, timed and taken apart.
+    """Decode steps of the model, timed and taken apart, in `repeats` rounds.
 
     The contexts are not computed first: the cache holds zeros, which takes as long to read.
     Raises ValueError if a context, and the token after it, is more than the model's context holds.
     """
     sizes = [(batch_size, context) for context in contexts for batch_size in batch_sizes]
-    return [
-        _step_time(model, *size, repeats)
-        for size in tqdm(sizes, unit="size", disable=not progress, leave=False)
-    ]
+    watch = Stopwatch(model.device, cpu_time=True)
+    acts = _steps(model, [[(context, 1)] * batch_size for batch_size, context in sizes], watch)
+    linear = [m for m in model.hf.modules() if type(m).__name__ in LINEAR]
+    with watch.inside(linear, "weights"):
+        found = quickest(acts, repeats, watch, "step", progress)
+    times = []
+    for size, parts in zip(sizes, found, strict=True):
+        weights, attention = parts["weights"], parts["attention"]
+        other = parts["total"] - weights - attention
+        times.append(StepTime(*size, weights, attention, other, conditions(model.device)))
+    return times
 
 
 def token_costs(
-    model: Model, lengths: Iterable[int], repeats: int = 3, progress: bool = False
+    model: Model, lengths: Iterable[int], repeats: int = 2, progress: bool = False
 ) -> list[TokenCost]:
     """The next token after `length` tokens: with the K and V of all of them at hand, and without.
 
     Without, the model computes the whole sequence again, as its own forward pass does it.
     """
-    costs = []
-    for length in tqdm(list(lengths), unit="length", disable=not progress, leave=False):
-        ids = torch.zeros(1, length, dtype=torch.int64, device=model.device)
+    lengths = list(lengths)
 
-        def whole(ids: torch.Tensor = ids) -> object:
-            with torch.inference_mode():
-                return model.hf(ids, use_cache=False, logits_to_keep=1)
+    @torch.inference_mode()
+    def whole(ids: torch.Tensor) -> None:
+        model.hf(ids, use_cache=False, logits_to_keep=1)
 
-        uncached = min(times(whole, repeats, model.device))
-        costs.append(TokenCost(length, _step_time(model, 1, length - 1, repeats).total_s, uncached))
-    return costs
+    watch = Stopwatch(model.device, cpu_time=True)
+    acts = _steps(model, [[(length - 1, 1)] for length in lengths], watch)
+    for length in lengths:
+        acts.append(partial(whole, torch.zeros(1, length, dtype=torch.int64, device=model.device)))
+    found = [parts["total"] for parts in quickest(acts, repeats, watch, "pass", progress)]
+    pairs = zip(lengths, found[: len(lengths)], found[len(lengths) :], strict=True)
+    return [TokenCost(*costs, conditions(model.device)) for costs in pairs]
 
 
 def cost_model(model: Model) -> CostModel:
     """What this model's steps take on this machine, fitted to a handful of them; 1 to 3 seconds.
 
-    Decode steps of several sizes and contexts, and prompts of several lengths. On a CPU it is the
-    CPU time of one thread, which other programs at work hardly disturb.
+    Decode steps of several sizes and contexts, and prompts of several lengths.
     """
     shapes = []
     for num_rows, context, num_tokens in STEPS:
         context = min(context, model.max_model_len - 1)
         shapes.append([(context, min(num_tokens, model.max_model_len - context))] * num_rows)
+    watch = Stopwatch(model.device, cpu_time=True)
+    acts = _steps(model, shapes, watch)
+    plans = [act.args[0] for act in acts]
+    seconds = [parts["total"] for parts in quickest(acts, 2, watch)]
+    source = (
+        f"measured here: {conditions(model.device)}, {_name(model.dtype)}, decode steps of up to "
+        f"{max(map(len, shapes))} rows, prompts of up to {shapes[-1][0][1]:,} tokens"
+    )
+    return CostModel.fit(plans, seconds, bytes_per_token(model.kv_shapes, model.dtype), source)
+
+
+def clock(device: torch.device) -> ProcessClock | WallClock:
+    """For an engine whose steps are compared: CPU time with one thread, where it can be had.
+
+    CPU time adds up what all threads take, so PyTorch has one from here on. Where arrivals are
+    real, an engine wants real time: leave its clock alone.
+    """
+    if not counts_cpu_time(device):
+        return WallClock()
+    torch.set_num_threads(1)
+    return ProcessClock()
+
+
+Shape = list[tuple[int, int]]  # of a step: each row's tokens in the cache, and tokens to compute
+
+
+def _steps(model: Model, shapes: list[Shape], watch: Stopwatch) -> list[partial]:
+    """Engine steps of these shapes, each to be run as often as one likes: `runner.run(plan)`."""
+    for context, num_tokens in {row for shape in shapes for row in shape}:
+        if context + num_tokens > model.max_model_len:
+            raise ValueError(
+                f"a context of {context:,} tokens and one more: this model's holds "
+                f"{model.max_model_len:,}"
+            )
     pools = [BlockPool(sum(map(_num_blocks, shape)), BLOCK_SIZE) for shape in shapes]
     plans = [
         StepPlan([_row(pool, *row) for row in shape])
         for pool, shape in zip(pools, shapes, strict=True)
     ]  # one at a time, so that they can use the same blocks
     pool = max(pools, key=lambda pool: pool.num_blocks)
-    runner = model.runner(pool, choose("auto", model.device))
-    watch = Stopwatch(model.device, cpu_time=True)
-    seconds = [math.inf] * len(plans)
-    with one_thread():
-        runner.run(plans[0])  # compiles what has to be
-        for _ in range(3):
-            for i, plan in enumerate(plans):
-                watch.reset()
-                with watch.part("step"):
-                    runner.run(plan)
-                seconds[i] = min(seconds[i], watch.seconds["step"])
-    where = (
-        "CPU time of one thread"
-        if model.device.type == "cpu"
-        else "time until the GPU has finished"
-    )
-    source = (
-        f"measured here: {where}, {str(model.dtype).split('.')[-1]}, decode steps of up to "
-        f"{max(map(len, shapes))} rows, prompts of up to {shapes[-1][0][1]:,} tokens"
-    )
-    return CostModel.fit(plans, seconds, bytes_per_token(model.kv_shapes, model.dtype), source)
-
-
-def _step_time(model: Model, batch_size: int, context: int, repeats: int) -> StepTime:
-    if context + 1 > model.max_model_len:
-        raise ValueError(
-            f"a context of {context:,} tokens and one more: this model's holds "
-            f"{model.max_model_len:,}"
-        )
-    pool = BlockPool(batch_size * _num_blocks((context, 1)), BLOCK_SIZE)
-    watch = Stopwatch(model.device)
     runner = model.runner(pool, watch.around("attention", choose("auto", model.device)))
-    plan = StepPlan([_row(pool, context, 1) for _ in range(batch_size)])
-    parts = []
-    linear = [m for m in model.hf.modules() if type(m).__name__ in LINEAR]
-    with watch.inside(linear, "weights"):
-        for _ in range(3):  # the first one compiles, the next fill caches
-            runner.run(plan)
-        for _ in range(repeats):
-            watch.reset()
-            with watch.part("total"):
-                runner.run(plan)
-            parts.append(dict(watch.seconds))
-    best = min(parts, key=lambda part: part["total"])
-    weights, attention = best["weights"], best["attention"]
-    return StepTime(batch_size, context, weights, attention, best["total"] - weights - attention)
+    return [partial(runner.run, plan) for plan in plans]
 
 
 def _row(pool: BlockPool, context: int, num_tokens: int) -> Row:
@@ -200,3 +208,7 @@ def _row(pool: BlockPool, context: int, num_tokens: int) -> Row:
 
 def _num_blocks(row: tuple[int, int]) -> int:
     return -(-sum(row) // BLOCK_SIZE)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).split(".")[-1]

@@ -51,10 +51,15 @@ class Row:
 @dataclass
 class StepPlan:
     """The rows of one step. A plan without rows means "not yet": `wake_at` says when to ask again
-    (engine clock, seconds), None means when the next request arrives."""
+    (engine clock, seconds), None means when the next request arrives.
+
+    copies: (from, to) of the KV blocks to be copied before the forward pass; the engine's to fill
+    in, with all that are owed.
+    """
 
     rows: list[Row] = field(default_factory=list)
     wake_at: float | None = None
+    copies: list[tuple[int, int]] = field(default_factory=list)
 
     def check(self, block_size: int) -> None:
         """Refuse a plan that would be computed wrongly. Raises ValueError naming the request.

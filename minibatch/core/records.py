@@ -23,6 +23,45 @@ class RowRecord(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Miss:
+    """Why the cached part of a prompt ended at its token `at`.
+
+    reason: "partial block" (the rest fills none, or is the last token, which is always computed);
+    "computed now" (by `other`, at work on the same block); "diverged" (`other` went on with another
+    token there); "evicted" (num_blocks_since blocks were, since); "never seen".
+    """
+
+    reason: str
+    at: int
+    other: str | None = None
+    num_blocks_since: int | None = None
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What a request found in the prefix cache when it was admitted: num_hits of its num_tokens
+    tokens, and why no more."""
+
+    request_id: str
+    num_tokens: int
+    num_hits: int
+    miss: Miss
+
+
+@dataclass(frozen=True)
+class SharingRecord:
+    """What a step shared. lookups: of those admitted; num_evicted: known blocks that were given
+    away; num_copies: blocks copied on write; num_shared: blocks that two or more hold as it ends;
+    num_cached: free blocks whose content is known then."""
+
+    lookups: tuple[Lookup, ...]
+    num_evicted: int
+    num_copies: int
+    num_shared: int
+    num_cached: int
+
+
+@dataclass(frozen=True)
 class StepRecord:
     """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
     clock; admitted, finished and preempted hold request ids.
@@ -30,7 +69,8 @@ class StepRecord:
     row_values: what `rows` makes its RowRecords of. They are kept as plain tuples because Python's
     garbage collector leaves those alone; a long run's RowRecords would cost it half of the time.
     admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting as it was
-    left. waiting_names: who waited, where the trace keeps names.
+    left. waiting_names: who waited, where the trace keeps names. sharing: None without forks and
+    prefix caching.
     """
 
     index: int
@@ -39,6 +79,7 @@ class StepRecord:
     row_values: tuple[tuple[str, int, Kind, int, int, tuple[int, ...]], ...]
     num_waiting: int
     waiting_names: tuple[str, ...] | None
+    sharing: SharingRecord | None
     admitted: tuple[str, ...]
     finished: tuple[str, ...]
     preempted: tuple[str, ...]

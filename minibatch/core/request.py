@@ -34,6 +34,7 @@ class Request:
         without work; None is now.
     request_id: what it is called in answers and records; None is named when it is added.
     priority: kept for policies that rank requests; the four shipped here serve in order of arrival.
+    cache_salt: with prefix caching, whose K and V it may find: those computed under the same text.
     Raises TypeError or ValueError, naming the value, for anything out of range.
     """
 
@@ -49,6 +50,7 @@ class Request:
     arrival_time: float | None = None
     priority: int = 0
     request_id: str | None = None
+    cache_salt: str | None = None
 
     def __post_init__(self) -> None:
         def settle(name: str, value: object) -> None:
@@ -70,6 +72,8 @@ class Request:
         check_number("top_p", self.top_p, "lie in (0, 1]", lambda x: 0 < x <= 1)
         if self.request_id == "" or not isinstance(self.request_id, str | None):
             raise ValueError(f"request_id is {self.request_id!r}; give some text, or None")
+        if not isinstance(self.cache_salt, str | None):
+            raise TypeError(f"cache_salt is {self.cache_salt!r}; give some text, or None")
         if self.arrival_time is not None:
             check_number(
                 "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0

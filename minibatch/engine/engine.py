@@ -2,14 +2,13 @@
 
 Before changing this file: after an exception or a stop anywhere in `step`, the next one must go on.
 `plan` may have admitted, preempted and taken blocks, and can be called again; tokens advance only
-in `update`; what was torn apart further on (`_whole`) is put right by recovery.py.
+in `update`; what was torn apart further on (`Turn.whole`) is put right by recovery.py.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
@@ -20,13 +19,16 @@ from ..core.plan import StepPlan
 from ..core.records import StepRecord
 from ..core.request import Completion, Request, Sequence, TokenEvent
 from ..memory.blocks import BlockPool
-from ..model.text import Listener, decode
+from ..memory.prefix import PrefixIndex
+from ..memory.sharing import confirm, make_known, take_fork
+from ..model.text import decode
 from ..schedulers import Scheduler
 from .arrivals import Arrivals
-from .intake import live_one, make_pool, take_in
+from .intake import fork_requests, live_one, make_pool, take_in
 from .invariants import check_invariants
 from .kinds import check_parts, check_plan, no_rows
 from .recovery import settle
+from .streaming import token_events
 from .trace import Trace
 from .turn import Turn
 
@@ -43,6 +45,7 @@ class Engine:
     block_size: tokens in a block. pool: one of your own, in place of these two.
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
+    prefix_caching: whether requests that begin alike find each other's K and V.
     trace: what is remembered of the steps; None is all but the names of those who wait.
     Its parts are its attributes: model, scheduler, pool, clock, trace, and runner, which computes a
     plan: `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
@@ -58,6 +61,7 @@ class Engine:
         block_size: int = 16,
         pool: BlockPool | None = None,
         attention: str | AttentionFunction = "auto",
+        prefix_caching: bool = False,
         clock: Clock | None = None,
         trace: Trace | None = None,
     ) -> None:
@@ -65,6 +69,7 @@ class Engine:
         if pool is None:
             pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
         self.model, self.scheduler, self.pool = model, scheduler, pool
+        pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self.clock = clock or WallClock()
         self.runner = model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
@@ -74,7 +79,7 @@ class Engine:
         self._arrivals, self._names = Arrivals(), itertools.count()
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
-        self._is_busy, self._is_torn, self._turn = False, False, Turn()
+        self._turn = Turn(self._settle)
 
     # One step ------------------------------------------------------------------------------------
 
@@ -89,15 +94,17 @@ class Engine:
 
         Raises RuntimeError if there is nothing to do, or if the policy leaves requests waiting
         without saying until when. After any exception the next step goes on."""
-        with self._whole():
+        with self._turn.whole():
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
                 return None
             start_time, num_free_blocks = self.clock.now(), self.pool.num_free
             tokens = self.runner.run(plan)
             self.clock.tick(plan)
+            confirm(self.pool, plan.copies)  # made, whatever becomes of the tokens
             times = start_time, self.clock.now()
             finished = scheduler.update(plan, tokens, times[1])
+            make_known(self.pool, plan)
             record = self.trace.record(plan, tokens, finished, scheduler, times, num_free_blocks)
             for sequence in finished:
                 self._complete(sequence)
@@ -126,6 +133,7 @@ class Engine:
             plan = self.scheduler.plan(now)
             check_plan(self.scheduler, plan)
             if plan.rows:
+                self.scheduler.own_what_is_written(plan)
                 self.scheduler.check(plan)
                 return plan
             wake_time = self._arrivals.or_sooner(plan.wake_at)
@@ -136,28 +144,9 @@ class Engine:
                 return None
             self.clock.sleep(max(wake_time - now, SAME_TIME))
 
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """What begins in here goes through, or is put right: at once, or before the next begins."""
-        with self._turn:
-            if self._is_busy:  # a policy calls the engine that is just asking it
-                yield
-                return
-            self._settle()
-            self._is_torn = self._is_busy = True
-            try:
-                yield
-                self._is_torn = False
-            finally:
-                self._is_busy = False
-                with suppress(Exception):  # a policy may still be at fault; the first error is told
-                    self._settle()
-
     def _settle(self) -> None:
-        if self._is_torn:
-            for sequence in settle(self.scheduler, self.pool, self._live, self._arrivals):
-                self._complete(sequence)
-            self._is_torn = False
+        for sequence in settle(self.scheduler, self.pool, self._live, self._arrivals):
+            self._complete(sequence)
 
     # Requests in, answers out --------------------------------------------------------------------
 
@@ -168,10 +157,18 @@ class Engine:
             self._start = self.clock.now()
         return self._enqueue([request])[0].request_id
 
+    def fork(self, request_id: str, n: int = 1) -> list[str]:
+        """Ask for `n` more answers to the prompt of a live request; returns their ids. They queue
+        like requests, each with a seed of its own, and hold what is computed of the prompt."""
+        parent = live_one(request_id, self._live)
+        new = self._enqueue(fork_requests(parent, n, self._live), parent)
+        self._wake_time = None
+        return [sequence.request_id for sequence in new]
+
     def abort(self, request_id: str) -> None:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
         sequence = live_one(request_id, self._live)
-        with self._whole():
+        with self._turn.whole():
             self._wake_time = None
             sequence.abort_time = self.clock.now()
             self.scheduler.abort(sequence)
@@ -196,18 +193,7 @@ class Engine:
         """Serve these, yielding each token as it comes. Closing the iterator aborts the rest;
         interrupted or failed, it leaves them live, as `run` does."""
         self._start = self.clock.now()
-        sequences = self._enqueue(requests)
-        listeners = [Listener(sequence, self.model.tokenizer) for sequence in sequences]
-        try:
-            while listeners:
-                if not all(listener.sequence.is_finished for listener in listeners):
-                    self.step()
-                for listener in listeners:
-                    yield from listener.news()
-                listeners = [listener for listener in listeners if not listener.done]
-        except GeneratorExit:
-            for sequence in (s for s in sequences if not s.is_finished):
-                self.abort(sequence.request_id)
+        yield from token_events(self, self._enqueue(requests))
 
     def on_step(self, callback: Callable[[StepRecord], object]) -> Callable[[StepRecord], object]:
         """Call this with the record of every step to come. Also serves as a decorator."""
@@ -231,8 +217,9 @@ class Engine:
             finally:
                 for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
                     everyone.clear()
-                self.pool.rebuild([])
-                self._is_torn, self._wake_time = False, None
+                self.pool.reset()
+                self._wake_time = None
+                self._turn.forget()
                 self.clock.reset()
                 self._start, self._names = self.clock.now(), itertools.count()
                 self.trace = self.trace.fresh(scheduler, self.pool.num_blocks)
@@ -241,14 +228,20 @@ class Engine:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
         check_invariants(self.pool, self.scheduler, self._live.values())
 
-    def _enqueue(self, requests: Iterable[Request]) -> list[Sequence]:
-        """All of them, or none if one is refused."""
+    def _enqueue(
+        self, requests: Iterable[Request], parent: Sequence | None = None
+    ) -> list[Sequence]:
+        """All of them, or none if one is refused. parent: whose prompt they share, and are here."""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
-        with self._whole():
+        with self._turn.whole():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:
-                self._arrivals.add(sequence)
+                if parent is None:
+                    self._arrivals.add(sequence)
+                    continue
+                take_fork(self.pool, sequence, parent)
+                self.scheduler.add(sequence)
         return new
 
     def _complete(self, sequence: Sequence) -> None:

@@ -9,6 +9,8 @@ import itertools
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..core.checks import integer
@@ -105,6 +107,18 @@ def check_fits(
             f"{needs} = {num_blocks:,} blocks of {pool.block_size}; this engine has "
             f"{pool.num_blocks:,}. Raise num_blocks or lower max_tokens."
         )
+
+
+def fork_requests(parent: Sequence, n: int, live: Mapping[str, Sequence]) -> list[Request]:
+    """`n` requests for more answers to the prompt of `parent`, arriving now: named after it, "A/1",
+    "A/2"; with the seeds after its own, or with drawn ones if its own was drawn."""
+    n, request = integer("n", n, at_least=1), parent.request
+    names = (f"{parent.request_id}/{k}" for k in itertools.count(1))
+    free = (name for name in names if name not in live)
+    seeds = [None if request.seed is None else (request.seed + k) % 2**64 for k in range(1, n + 1)]
+    prompt = parent.token_ids[: parent.num_prompt_tokens]
+    again = partial(replace, request, prompt=prompt, arrival_time=None)
+    return [again(seed=seed, request_id=next(free)) for seed in seeds]
 
 
 def live_one(request_id: str, live: Mapping[str, Sequence]) -> Sequence:

@@ -20,7 +20,8 @@ def check_invariants(pool: BlockPool, scheduler: Scheduler, live: Iterable[Seque
             raise InvariantError(message)
 
     running, waiting = list(scheduler.running), list(scheduler.waiting)
-    held = Counter(block for sequence in running for block in sequence.block_table)
+    held = Counter(block for sequence in running + waiting for block in sequence.block_table)
+    held.update(source for source, _ in pool.copies_owed)
     for block in range(pool.num_blocks):
         count = pool.ref_count(block)
         require(
@@ -54,9 +55,12 @@ def check_invariants(pool: BlockPool, scheduler: Scheduler, live: Iterable[Seque
             f"{len(sequence.block_table)} blocks of {pool.block_size}",
         )
     for sequence in waiting:
+        num_blocks, num_computed = len(sequence.block_table), sequence.num_computed_tokens
         require(
-            not sequence.block_table and not sequence.num_computed_tokens,
-            f"request {sequence.request_id!r} waits, yet holds {len(sequence.block_table)} blocks",
+            num_blocks == -(-num_computed // pool.block_size)
+            and (not num_blocks or sequence in scheduler.holders),
+            f"request {sequence.request_id!r} waits, yet holds {num_blocks} blocks for "
+            f"{num_computed} computed tokens",
         )
     for sequence in live:
         require(

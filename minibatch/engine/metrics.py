@@ -28,18 +28,28 @@ class Totals(NamedTuple):
     output_tokens: int = 0
     num_preemptions: int = 0
     least_free_blocks: int | None = None
+    lookup_tokens: int = 0
+    hit_tokens: int = 0
+    num_evictions: int = 0
+    num_copies: int = 0
     begin: float = math.inf  # seconds, of the first step
     end: float = 0.0  # of the last
 
     def plus(self, step: StepRecord) -> Totals:
         """With one step more."""
         free, least = step.num_free_blocks, self.least_free_blocks
+        shared = step.sharing
+        lookups = shared.lookups if shared is not None else ()
         return Totals(
             num_steps=self.num_steps + 1,
             num_rows=self.num_rows + len(step.row_values),
             output_tokens=self.output_tokens + step.num_output_tokens,
             num_preemptions=self.num_preemptions + len(step.preempted),
             least_free_blocks=free if least is None else min(least, free),
+            lookup_tokens=self.lookup_tokens + sum([lookup.num_tokens for lookup in lookups]),
+            hit_tokens=self.hit_tokens + sum([lookup.num_hits for lookup in lookups]),
+            num_evictions=self.num_evictions + (shared.num_evicted if shared else 0),
+            num_copies=self.num_copies + (shared.num_copies if shared else 0),
             begin=min(self.begin, step.start_time),
             end=step.end_time,
         )
@@ -77,6 +87,7 @@ def summary_of(
     duration_s: from the first arrival or step, whichever is earlier, to the end of the last step.
     slot_utilization: output tokens per row computed, padding rows included.
     batch_fill: rows computed per slot and step.
+    prefix_hit_rate: tokens found in the prefix cache per token asked for, preempted ones' again.
     """
     seconds = latencies.columns()
     begin = min(totals.begin, seconds["arrival"].min(initial=math.inf))
@@ -96,6 +107,9 @@ def summary_of(
     least = totals.least_free_blocks
     summary["num_preemptions"] = totals.num_preemptions
     summary["peak_blocks"] = 0 if least is None else num_blocks - least
+    asked = totals.lookup_tokens
+    summary["prefix_hit_rate"] = totals.hit_tokens / asked if asked else None
+    summary["num_evictions"], summary["num_copies"] = totals.num_evictions, totals.num_copies
     return summary
 
 
@@ -127,7 +141,7 @@ def side_by_side(summaries: Mapping[str, Summary], keys: Iterable[str] | None = 
 def _cell(key: str, value: float | int | None) -> str:
     if value is None:
         return "–"
-    if key in ("slot_utilization", "batch_fill"):
+    if key in ("slot_utilization", "batch_fill", "prefix_hit_rate"):
         return f"{value:.1%}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 

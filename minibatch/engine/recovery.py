@@ -4,8 +4,9 @@ What an interrupted call has left behind is found by looking at the sequences, w
 every moment: a sequence stands in the queue, in the running set, among those who arrive, or, if it
 has just fallen between two of these, nowhere. So nothing has to be undone, and nothing logged.
 
-Before changing this file: nobody who waits keeps blocks here. Once somebody may (a fork that shares
-its prompt's), their table must be told from one that an interrupted `admit` has begun.
+Before changing this file: a fork that waits keeps the blocks that its counter speaks of; whatever
+else stands in the table of one that waits, an interrupted `admit` has begun. Blocks that an
+interrupted `admit` took from the cache, and counted, are kept so, too: their content is right.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ def settle(
     for sequence in live.values():
         if sequence in running:
             continue
+        if sequence in waiting and not sequence.is_finished:
+            del sequence.block_table[-(-sequence.num_computed_tokens // pool.block_size) :]
+            continue
         sequence.block_table, sequence.num_computed_tokens = [], 0
-        if sequence in waiting or sequence in arriving or sequence.is_finished:
+        if sequence in arriving or sequence.is_finished:
             continue
         if sequence.first_scheduled_time is None:
             arrivals.add(sequence)
         else:
             scheduler.waiting.appendleft(sequence)
+    scheduler.holders[:] = [s for s in scheduler.waiting if s.block_table]
     pool.rebuild(s.block_table for s in (*scheduler.running, *scheduler.waiting))
     finished = [sequence for sequence in live.values() if sequence.is_finished]
     for sequence in finished:

@@ -17,6 +17,7 @@ from pathlib import Path
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
 from ..core.request import Completion, Sequence
+from ..memory.sharing import sharing_record
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
 from .kinds import check_finished
@@ -112,6 +113,7 @@ class Trace:
             ),
             num_waiting=len(scheduler.waiting),
             waiting_names=_names(scheduler.waiting) if self.names else None,
+            sharing=sharing_record(scheduler.pool, plan),
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),

@@ -53,6 +53,12 @@ class KVCache:
         self.keys[layer].flatten(0, 1).index_copy_(0, slot_mapping, key)
         self.values[layer].flatten(0, 1).index_copy_(0, slot_mapping, value)
 
+    def copy(self, copies: list[tuple[int, int]]) -> None:
+        """Copy whole blocks, (from, to), in every layer. All are read before any is written."""
+        sources, targets = torch.tensor(copies, device=self.keys[0].device).unbind(1)
+        for blocks in (*self.keys, *self.values):
+            blocks.index_copy_(0, targets, blocks[sources])
+
 
 def free_bytes(device: torch.device) -> int:
     """Memory that new tensors can have; 2 GB where the system does not tell."""

@@ -43,6 +43,8 @@ class ModelRunner:
     def run(self, plan: StepPlan) -> list[list[int]]:
         """A list of tokens for each row of the plan: one token if the row reached its sequence's
         end, none if it did not."""
+        if plan.copies:
+            self.kv_cache.copy(plan.copies)
         ending = [row.sequence for row in plan.rows if row.reaches_end]
         sampled = iter(sample(self.forward(plan), ending))
         return [[next(sampled)] if row.reaches_end else [] for row in plan.rows]

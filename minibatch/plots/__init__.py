@@ -6,15 +6,32 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
 
     timeline          who held which slot at which step, and what for
     staircase         how many rows of each step yield a token, and how many are padding
+    token_grid        what a handful of requests did in each of a few steps, a letter a cell
+    rectangle         prompts of a padded batch: words, padding, mask and positions
+    phase_costs       what a run spent on prompts, and what on answers
+    same_answers      the picture to share: two policies, equal work, and the rows in vain
     waits             each request's wait for a slot, for its first token, for its last
+    arrivals          when requests come
+    capacity          how many a policy serves when it is never out of work, and what it burns
+    departures        who waits, when a batch leaves, and what runs then, on an axis of seconds
+    departure_difference   two runs of the same requests, and the batch that leaves otherwise
+    window_curve      what a window does to the first token, or to the machine, over many streams
+    rules             rules for when a batch may leave, on the same streams
+    tails             how much of a batch is padding, by how many are in it
     window_tradeoff   what a window for forming batches buys, and what it costs
+    pass_times        what every pass of a run took, and for whom it was
+    savings           how many passes and how many seconds several runs took
+    passes            which tokens go into every pass of one answer, word by word
+    phases            what a token read costs, and what a token written
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
-    roofline          what machines can do at most, and what was reached
+    cost_stack        what such a step must cost, by cause, beside what it took
+    roofline          what a machine can do at most, and what was reached
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
     plan_difference   two runs of the same requests, and the step where they part
+    room              what a class guessed, and what it is
 
 They stand in figures/ and load matplotlib when first used. What is found in the records for them is
 in spans.py; what draws it as SVG, at every step of a player and in a grader's verdict, in svg.py.
@@ -24,30 +41,62 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .figures.arrivals import arrivals
     from .figures.block_table_walk import block_table_walk
+    from .figures.capacity import capacity
+    from .figures.cost_stack import cost_stack
+    from .figures.departure_difference import departure_difference
+    from .figures.departures import departures
+    from .figures.pass_times import pass_times
+    from .figures.passes import passes
+    from .figures.phase_costs import phase_costs
+    from .figures.phases import phases
     from .figures.plan_difference import plan_difference
+    from .figures.rectangle import rectangle
     from .figures.roofline import roofline
+    from .figures.room import room
+    from .figures.rules import rules
+    from .figures.same_answers import same_answers
+    from .figures.savings import savings
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
+    from .figures.tails import tails
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
+    from .figures.token_grid import token_grid
     from .figures.waits import waits
     from .figures.warp_access import warp_access
-    from .figures.window_tradeoff import window_tradeoff
+    from .figures.window_curve import window_curve
 
 __all__ = [
+    "arrivals",
     "block_table_walk",
+    "capacity",
+    "cost_stack",
+    "departure_difference",
+    "departures",
+    "pass_times",
+    "passes",
+    "phase_costs",
+    "phases",
     "plan_difference",
+    "rectangle",
     "roofline",
+    "room",
+    "rules",
+    "same_answers",
+    "savings",
     "source_heat",
     "staircase",
     "step_times",
+    "tails",
     "timeline",
     "token_costs",
+    "token_grid",
     "waits",
     "warp_access",
-    "window_tradeoff",
+    "window_curve",
 ]
 
 

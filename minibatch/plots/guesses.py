@@ -1,24 +1,32 @@
 """What you said before you looked: kept for the run, drawn into the figure that answers.
 
-`mb.predict` asks and calls `keep`; a figure calls `mark` and `said`. A question that was skipped
-has no guess, and is neither drawn nor spoken of.
+`mb.predict` and `mb.predict_curve` ask and call `keep`; `mb.room` calls `hear` with what a class
+said; a figure calls `mark` and `said`. A question that was skipped has no guess, and is neither
+drawn nor spoken of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 from matplotlib.axes import Axes
 
 from .colours import GUESS, INK
 
 Curve = list[tuple[float, float]]
+
+LOOK = {"color": GUESS, "linestyle": (0, (4, 3)), "linewidth": 2.5, "zorder": 5}
+PAPER = {"facecolor": "white", "edgecolor": GUESS, "boxstyle": "round,pad=0.25"}
+BOX = {"fontsize": 12, "color": INK, "bbox": PAPER, "zorder": 6}
+
 _guesses: dict[str, float | Curve] = {}
+_rooms: dict[str, list[float]] = {}
 
 
 def keep(name: str, value: float | Sequence[tuple[float, float]]) -> None:
     """Remember a guess: a number, or a curve as (x, y) points. The newest of a name counts."""
-    _guesses[name] = value if isinstance(value, int | float) else [tuple(p) for p in value]
+    _guesses[name] = value if isinstance(value, Real) else [tuple(p) for p in value]
 
 
 def guess(name: str) -> float | Curve | None:
@@ -26,31 +34,100 @@ def guess(name: str) -> float | Curve | None:
     return _guesses.get(name)
 
 
+def hear(name: str, numbers: Sequence[float]) -> None:
+    """Remember what a room full of people said to the question `name`."""
+    _rooms[name] = list(numbers)
+
+
+def heard(name: str) -> list[float]:
+    """What the room said to the question `name`; nothing if it was not asked."""
+    return _rooms.get(name, [])
+
+
 def forget(name: str | None = None) -> None:
-    """Drop one guess, or all."""
-    _guesses.clear() if name is None else _guesses.pop(name, None)
+    """Drop what was said to one question, or to all; the room's guesses too."""
+    for kept in (_guesses, _rooms):
+        kept.clear() if name is None else kept.pop(name, None)
 
 
-def said(name: str | None, words: str = "{:,.4g}") -> str:
+def written(number: float) -> str:
+    """ "250", "12,345", "0.053": a whole or a large number in full, others to three digits."""
+    whole = number == round(number) or abs(number) >= 1000
+    return f"{number:,.0f}" if whole else f"{number:,.3g}"
+
+
+def said(name: str | None, words: str = "") -> str:
     """ "; you said 250" for a title, or "" if nothing was said. words: a format of the number."""
     value = guess(name) if name else None
-    return "" if not isinstance(value, int | float) else f"; you said {words.format(value)}"
+    if not isinstance(value, Real):
+        return ""
+    return f"; you said {words.format(value) if words else written(value)}"
 
 
 def mark(axis: Axes, name: str | None, along: str = "x") -> None:
-    """Draw the guess into `axis`: a number as a dashed line across the axis `along`, labelled "you
-    said 250"; a curve as a dashed curve. Nothing if the question was skipped."""
+    """Draw into `axis` what was said to the question `name`; nothing if it was skipped.
+
+    A number is a dashed line at its place `along` "x" or "y", labelled "you said 250"; a curve is a
+    dashed curve. What the room said is a row of faint ticks. Call it last: an axis too short for
+    the guess is made longer; the room's ticks beyond its ends are left out.
+    """
     value = guess(name) if name else None
-    if value is None:
-        return
-    look = {"color": GUESS, "linestyle": (0, (4, 3)), "linewidth": 2.5, "zorder": 5}
     if isinstance(value, list):
-        axis.plot(*zip(*value, strict=True), **look, label="you said")
-        return
-    line, at = (axis.axvline, (value, 0.98)) if along == "x" else (axis.axhline, (0.99, value))
-    line(value, **look)
-    transform = axis.get_xaxis_transform() if along == "x" else axis.get_yaxis_transform()
-    label = {"ha": "left", "va": "top"} if along == "x" else {"ha": "right", "va": "bottom"}
-    box = {"facecolor": "white", "edgecolor": GUESS, "boxstyle": "round,pad=0.25"}
-    axis.text(*at, f"you said {value:,.4g}", transform=transform, **label, fontsize=12,
-              color=INK, bbox=box, zorder=6)  # fmt: skip
+        _draw_curve(axis, value)
+    elif value is not None:
+        _reach(axis, along, [value])
+        label(axis, value, f"you said {written(value)}", along)
+        (axis.axvline if along == "x" else axis.axhline)(value, **LOOK)
+    if name and heard(name):
+        _draw_ticks(axis, heard(name), along)
+
+
+def label(axis: Axes, value: float, words: str, along: str = "x") -> None:
+    """Write `words` beside the place `value` of the axis `along`, on the side where there is room.
+
+    At the axes' upper edge, or at the right one."""
+    middle = sum(axis.get_xlim() if along == "x" else axis.get_ylim()) / 2
+    far, aside = value > middle, 6 * (-1 if value > middle else 1)
+    if along == "x":
+        place, at = (value, 0.98), axis.get_xaxis_transform()
+        look = {"xytext": (aside, 0), "ha": "right" if far else "left", "va": "top"}
+    else:
+        place, at = (0.99, value), axis.get_yaxis_transform()
+        look = {"xytext": (0, aside), "ha": "right", "va": "top" if far else "bottom"}
+    axis.annotate(words, place, xycoords=at, textcoords="offset points", **look, **BOX)
+
+
+def _draw_curve(axis: Axes, points: Curve) -> None:
+    xs, ys = zip(*points, strict=True)
+    _reach(axis, "x", xs)
+    _reach(axis, "y", ys)
+    axis.plot(xs, ys, **LOOK, label="you said", scalex=False, scaley=False)
+    far = ys[-1] > sum(axis.get_ylim()) / 2
+    look = {"xytext": (0, -12 if far else 12), "ha": "right", "va": "top" if far else "bottom"}
+    axis.annotate("you said", points[-1], textcoords="offset points", **look, **BOX)
+
+
+def _draw_ticks(axis: Axes, numbers: list[float], along: str) -> None:
+    edge = [0.0] * len(numbers)
+    look = {"color": GUESS, "alpha": 0.45, "linestyle": "", "markersize": 18, "zorder": 4}
+    if along == "x":
+        at = axis.get_xaxis_transform()
+        axis.plot(numbers, edge, marker="|", transform=at, scalex=False, **look)
+    else:
+        at = axis.get_yaxis_transform()
+        axis.plot(edge, numbers, marker="_", transform=at, scaley=False, **look)
+    words = {"fontsize": 11, "color": GUESS, "ha": "right", "va": "top"}
+    axis.annotate(f"ticks: what {len(numbers)} in the room said", (1, 0), (0, -24), **words,
+                  xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+
+
+def _reach(axis: Axes, along: str, values: Sequence[float]) -> None:
+    """Make the axis long enough for these."""
+    get, put = (axis.get_xlim, axis.set_xlim) if along == "x" else (axis.get_ylim, axis.set_ylim)
+    first, last = get()
+    low, high = sorted((first, last))
+    margin = 0.04 * (high - low)
+    least = low if min(values) >= low else min(values) - margin
+    most = high if max(values) <= high else max(values) + margin
+    if (least, most) != (low, high):
+        put(*((least, most) if first < last else (most, least)))

@@ -70,3 +70,9 @@ def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
     """The alt text: what is drawn, then what it shows. A figure of someone else's keeps its own."""
     if isinstance(figure, Picture):
         figure.alt = " ".join([what, *(f"{finding}.".replace("\n", " ") for finding in findings)])
+
+
+def with_conditions(label: str, measured: Iterable[object]) -> str:
+    """A label for an axis of measured figures, and under it how these say they were measured."""
+    said = {str(figure.conditions) for figure in measured if figure.conditions}
+    return "\n".join([label, *sorted(said)])

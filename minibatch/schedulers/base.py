@@ -13,7 +13,7 @@ and `preempt` (back to 0).
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 
 from ..core.checks import integer
@@ -22,6 +22,7 @@ from ..core.other_names import POLICY, translates
 from ..core.plan import StepPlan
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
+from ..memory.sharing import copy_on_write, give_up, num_lacking, take_prefix
 
 
 class Scheduler(ABC):
@@ -37,6 +38,7 @@ class Scheduler(ABC):
         self.max_batch_size = integer("max_batch_size", max_batch_size, at_least=1)
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
+        self.holders: list[Sequence] = []  # of `waiting`, those that hold blocks: forks
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
 
@@ -93,14 +95,25 @@ class Scheduler(ABC):
                         f"{pool.ref_count(block_id)} hold; only a sole holder may write"
                     )
 
+    def own_what_is_written(self, plan: StepPlan) -> None:
+        """See to it that rows write into blocks of their own, and name the copies that this takes.
+        Policies that reserve blocks once, and never call `grow` again, need not know of forks."""
+        if self.pool.num_shared:
+            for row in plan.rows:
+                self.grow(row.sequence, row.num_tokens)
+        plan.copies = list(self.pool.copies_owed)
+
     def add(self, sequence: Sequence) -> None:
         """Take in a sequence that has arrived, at the end of the queue."""
+        if sequence.block_table:
+            self.holders.append(sequence)
         self.waiting.append(sequence)
 
     def abort(self, sequence: Sequence) -> None:
         """Forget a sequence, wherever it stands, and take its blocks back."""
         if sequence in self.waiting:
             self.waiting.remove(sequence)
+            self.drop(sequence)
         elif sequence in self.running:
             self.release(sequence)
 
@@ -114,10 +127,13 @@ class Scheduler(ABC):
         pool need not be computed.
         """
         sequence = self.waiting[0] if sequence is None else sequence
+        take_prefix(self.pool, sequence)
         self.grow(sequence, num_tokens - sequence.num_computed_tokens)
         if sequence.first_scheduled_time is None:
             sequence.first_scheduled_time = now
         self.waiting.remove(sequence)  # at the head this is quick
+        if sequence in self.holders:
+            self.holders.remove(sequence)
         self.running.append(sequence)
         return sequence
 
@@ -133,20 +149,45 @@ class Scheduler(ABC):
         return max(candidates, key=self.running.index)
 
     def grow(self, sequence: Sequence, num_tokens: int) -> None:
-        """Give a sequence the blocks it lacks to compute `num_tokens` more tokens."""
+        """Give a sequence the blocks it lacks to compute `num_tokens` more tokens, and its own of
+        those that it would write while others hold them."""
+        if self.holders:
+            self.make_way(sequence, num_tokens)
+        if self.pool.num_shared:
+            copy_on_write(self.pool, sequence, num_tokens)
         missing = sequence.num_new_blocks(num_tokens, self.pool.block_size)
         if missing:
             sequence.block_table += self.pool.allocate(missing)
 
     def can_grow(self, sequence: Sequence, num_tokens: int) -> bool:
-        """Whether the pool has those blocks."""
-        return sequence.num_new_blocks(num_tokens, self.pool.block_size) <= self.pool.num_free
+        """Whether the pool has those blocks, or gets them from forks that wait."""
+        lacking = num_lacking(self.pool, sequence, num_tokens)
+        if lacking <= self.pool.num_free or not self.holders:
+            return lacking <= self.pool.num_free
+        tables = [s.block_table for s in self.holders if s is not sequence]
+        held = Counter(block_id for table in tables for block_id in table)
+        freed = sum(self.pool.ref_count(block_id) == times for block_id, times in held.items())
+        return lacking <= self.pool.num_free + freed
+
+    def make_way(self, sequence: Sequence, num_tokens: int) -> None:
+        """Have forks that wait give up blocks, the newest first, until `sequence` can grow."""
+        others = [s for s in self.holders if s is not sequence]
+        while others and num_lacking(self.pool, sequence, num_tokens) > self.pool.num_free:
+            self.drop(others.pop())
+
+    def drop(self, sequence: Sequence) -> None:
+        """Take back the blocks of one that waits, if it holds any; it will compute them itself."""
+        if sequence in self.holders:
+            self.holders.remove(sequence)
+            sequence.num_computed_tokens = (
+                0  # first: interrupted, it has too many blocks, not too few
+            )
+            give_up(self.pool, sequence)
 
     def release(self, sequence: Sequence) -> None:
         """Take a sequence out of the running set and give its blocks back."""
         self.running.remove(sequence)
-        self.pool.free(sequence.block_table)
-        sequence.block_table = []
+        give_up(self.pool, sequence)
 
     def retire(self, finished: list[Sequence]) -> None:
         """What becomes of finished sequences: they leave at once."""

@@ -20,7 +20,11 @@ class Dynamic(Static):
 
     def plan(self, now: float) -> StepPlan:
         if not self.running and self.waiting:
-            deadline = self.waiting[0].arrival_time + self.max_wait
+            deadline = self.deadline()
             if len(self.waiting) < self.max_batch_size and now < deadline:
                 return StepPlan(wake_at=deadline)
         return super().plan(now)
+
+    def deadline(self) -> float:
+        """When those who wait leave, though they are not `max_batch_size`: seconds on the clock."""
+        return self.waiting[0].arrival_time + self.max_wait

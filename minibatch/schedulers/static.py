@@ -24,7 +24,7 @@ class Static(Scheduler):
         """Admit from the queue's head until the batch, the pool, or the queue is at its end."""
         while self.waiting and len(self.running) < self.max_batch_size:
             longest = self.waiting[0].max_num_tokens
-            if not self.can_grow(self.waiting[0], longest):
+            if not self.can_grow(self.waiting[0], longest - self.waiting[0].num_computed_tokens):
                 break  # the pool is full; this one opens the next batch
             self.admit(now, longest)
 

@@ -2,5 +2,6 @@
 
 pretend.py    a model that computes nothing
 workload.py   the running example, the fifty agents, arrivals
+streams.py    thirty streams of arrivals at once, and what a policy makes of each
 cost.py       what a step has to read and to compute, and what that takes
 """

@@ -25,11 +25,15 @@ if TYPE_CHECKING:  # importing transformers takes seconds, and a cost model need
 
 @dataclass(frozen=True)
 class StepCost:
-    """Bytes that one decode step must read, and floating-point operations it must do."""
+    """Bytes that one decode step must read, and floating-point operations it must do.
+
+    attention_flops: those of `flops` that are done on K and V, and not on weights.
+    """
 
     weight_bytes: int
     kv_bytes: int
     flops: int
+    attention_flops: int = 0
 
     @property
     def intensity(self) -> float:
@@ -46,10 +50,12 @@ def decode_step(model: Model, batch_size: int, context: int) -> StepCost:
     """
     weights = num_weights(model)
     query_size = sum(model.hf.config.num_attention_heads * dim for _, dim in model.kv_shapes)
+    attention_flops = batch_size * 4 * query_size * context
     return StepCost(
         weight_bytes=weights * model.dtype.itemsize,
         kv_bytes=batch_size * context * bytes_per_token(model.kv_shapes, model.dtype),
-        flops=batch_size * (2 * weights + 4 * query_size * context),
+        flops=batch_size * 2 * weights + attention_flops,
+        attention_flops=attention_flops,
     )
 
 
@@ -60,6 +66,20 @@ def num_weights(model: Model) -> int:
     only_looked_up = output is None or output.weight is not table.weight
     total = sum(parameter.numel() for parameter in model.hf.parameters())
     return total - (table.weight.numel() if only_looked_up else 0)
+
+
+@dataclass(frozen=True)
+class Account:
+    """The least seconds of a decode step, by cause.
+
+    weights_s: reading the weights. arithmetic_s: how much longer multiplying with them takes than
+    reading them; 0 for a few rows. kv_s: reading K and V, or computing with them if that takes
+    longer.
+    """
+
+    weights_s: float
+    arithmetic_s: float
+    kv_s: float
 
 
 @dataclass(frozen=True)
@@ -80,6 +100,18 @@ class Roof:
         """Seconds the step takes at least."""
         reading = (cost.weight_bytes + cost.kv_bytes) / self.bytes_per_s
         return max(reading, cost.flops / self.flops_per_s)
+
+    def account(self, cost: StepCost) -> Account:
+        """The same by cause, for a step that does one thing after another."""
+        reading = cost.weight_bytes / self.bytes_per_s
+        computing = (cost.flops - cost.attention_flops) / self.flops_per_s
+        attending = cost.kv_bytes / self.bytes_per_s, cost.attention_flops / self.flops_per_s
+        return Account(reading, max(0.0, computing - reading), max(attending))
+
+    def rows_at_the_ridge(self, bytes_per_weight: int) -> float:
+        """Rows from which on multiplying with the weights takes longer than reading them: each
+        weight is read once, and multiplied and added once for each row."""
+        return self.ridge * bytes_per_weight / 2
 
     def flops_at(self, intensity: float) -> float:
         """The most operations a second at that many operations per byte."""

@@ -78,12 +78,21 @@ def poisson(requests: Iterable[Request], rate: float, seed: int = 0) -> list[Req
     return _arriving(requests, arrivals.tolist())
 
 
-def bursts(requests: Iterable[Request], size: int, every: float) -> list[Request]:
-    """The same requests, arriving `size` at once, every `every` seconds, the first ones at 0."""
+def bursts(
+    requests: Iterable[Request], size: int, every: float, within: float = 0.0, seed: int = 0
+) -> list[Request]:
+    """The same requests, arriving `size` together, every `every` seconds, the first ones at 0.
+
+    within: seconds over which those of a burst come, each at a moment of its own; 0 is at once.
+    """
     if size < 1 or not (math.isfinite(every) and every > 0):
         raise ValueError(f"size is {size}, every is {every}; give 1 or more, and seconds above 0")
+    if not 0 <= within <= every:
+        raise ValueError(f"within is {within}; give seconds from 0 to {every:g}, until the next")
     requests = list(requests)
-    return _arriving(requests, [i // size * every for i in range(len(requests))])
+    late = np.random.default_rng(seed).uniform(0, within, len(requests))
+    burst = np.arange(len(requests)) // size
+    return _arriving(requests, np.sort(burst * every + late).tolist())
 
 
 def _arriving(requests: list[Request], times: list[float]) -> list[Request]:

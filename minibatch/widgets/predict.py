@@ -1,46 +1,154 @@
 """A question before the run: say what you expect, then look. The next figure draws what you said.
 
-The guess is kept by name (`plots/guesses.py`) until the kernel ends. Nobody has to answer: a
-notebook that is run from top to bottom skips the question.
+The guess is kept by name (`plots/guesses.py`) until the kernel ends, and may be changed at any
+time. Nobody has to answer: a notebook that is run from top to bottom skips the question.
 """
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Sequence
 
 import ipywidgets
 
 from ..plots import guesses
+from .pages import PAGES
+from .still import WithStill
+
+STEPS = 100  # of a slider from end to end, unless its numbers are whole ones
+CLASS = "minibatch-question"
 
 
-class Predict(ipywidgets.VBox):
-    """A slider with its number, and one button that keeps the guess under `name`."""
+class Question(WithStill):
+    """Controls under a question, a button that keeps the guess, and a line that says what is kept.
 
-    def __init__(self, name: str, question: str, low: float, high: float, unit: str = "") -> None:
-        self.name, self.unit = name, unit
-        whole = isinstance(low, int) and isinstance(high, int)
-        kind = ipywidgets.IntSlider if whole else ipywidgets.FloatSlider
-        step = 1 if whole else (high - low) / 100
-        kept = guesses.guess(name)
-        start = kept if isinstance(kept, int | float) else (low + high) / 2
-        self.slider = kind(
-            value=int(start) if whole else start,
-            min=low,
-            max=high,
-            step=step,
-            description=unit,
-            layout=ipywidgets.Layout(width="32em"),
-        )
+    sliders: what a screen reader calls each of them; Jupyter's have no names of their own.
+    """
+
+    def __init__(
+        self, name: str, question: str, controls: list[ipywidgets.Widget], sliders: Sequence[str]
+    ) -> None:
+        self.name, self.question = name, question
         self.button = ipywidgets.Button(description="That is my guess", icon="check")
         self.button.on_click(lambda _: self._keep())
-        self.status = ipywidgets.HTML()
-        asked = ipywidgets.HTML(f"<p><b>Predict.</b> {escape(question)}</p>")
-        super().__init__([asked, ipywidgets.HBox([self.slider, self.button]), self.status])
+        super().__init__([*controls, self.button])
+        page = PAGES.get_template("question.html")
+        asked = page.render(question=question, sliders=sliders, classname=CLASS)
+        self.children = [ipywidgets.HTML(asked), *self.children]
+        self.add_class(CLASS)
+        self._tell()
+
+    @property
+    def said(self) -> float | guesses.Curve:
+        """What the controls say now."""
+        raise NotImplementedError
+
+    @property
+    def still(self) -> str:
+        """The question, and what was said to it."""
+        page = PAGES.get_template("question.html")
+        return page.render(question=self.question, sliders=()) + self.view.value
 
     def _keep(self) -> None:
-        guesses.keep(self.name, self.slider.value)
-        kept = f"You say {self.slider.value:,.4g} {escape(self.unit)}. Run on and see."
-        self.status.value = f'<p role="status" aria-live="polite">{kept}</p>'
+        guesses.keep(self.name, self.said)
+        self._tell()
+
+    def _tell(self) -> None:
+        kept = guesses.guess(self.name)
+        words = "" if kept is None else self._words(kept)
+        self.view.value = PAGES.get_template("said.html").render(words=words)
+
+    def _words(self, kept: float | guesses.Curve) -> str:
+        return "Your curve is kept."
+
+
+class Predict(Question):
+    """A slider and a field for a number, for mouse and keyboard."""
+
+    def __init__(self, name: str, question: str, low: float, high: float, unit: str = "") -> None:
+        self.unit = unit
+        kept = guesses.guess(name)
+        start = (low + high) / 2 if kept is None or isinstance(kept, list) else kept
+        self.slider, self.number = _slider_and_number(low, high, start, "your guess")
+        self.slider.layout.width = "24em"
+        self.number.layout.width = "12em"
+        controls = [self.slider, self.number, ipywidgets.Label(unit)]
+        super().__init__(name, question, controls, [question])
+
+    @property
+    def said(self) -> float:
+        """Where the slider stands."""
+        return self.slider.value
+
+    def _words(self, kept: float | guesses.Curve) -> str:
+        return f"You said {guesses.written(kept)} {self.unit}".rstrip() + "."
+
+
+class PredictCurve(Question):
+    """A slider and a field for each point of a curve, and the curve as they draw it."""
+
+    def __init__(
+        self,
+        name: str,
+        question: str,
+        xs: Sequence[float],
+        low: float,
+        high: float,
+        x_label: str = "",
+        y_label: str = "",
+    ) -> None:
+        self.xs, self.low, self.high = list(xs), low, high
+        self.labels = x_label, y_label
+        kept = guesses.guess(name)
+        known = dict(kept) if isinstance(kept, list) else {}
+        pairs = [_slider_and_number(low, high, known.get(x, low), guesses.written(x)) for x in xs]
+        self.sliders, self.numbers = zip(*pairs, strict=True)
+        columns = []
+        for slider, number in pairs:
+            slider.orientation = "vertical"
+            slider.layout.height = "9em"
+            slider.observe(lambda _: self._draw(), "value")
+            number.layout.width = "7em"
+            number.style.description_width = "3em"
+            column = ipywidgets.Layout(align_items="center")
+            columns.append(ipywidgets.VBox([slider, number], layout=column))
+        self.picture = ipywidgets.HTML()
+        self._draw()
+        names = [f"{y_label} at {guesses.written(x)} {x_label}" for x in xs]
+        super().__init__(name, question, [ipywidgets.HBox(columns), self.picture], names)
+
+    @property
+    def said(self) -> guesses.Curve:
+        """Where the sliders stand, as (x, y)."""
+        return [(x, slider.value) for x, slider in zip(self.xs, self.sliders, strict=True)]
+
+    def _draw(self) -> None:
+        self.picture.value = PAGES.get_template("curve.html").render(
+            points=self.said,
+            left=min(self.xs),
+            right=max(self.xs),
+            low=self.low,
+            high=self.high,
+            labels=self.labels,
+            written=guesses.written,
+        )
+
+
+def _slider_and_number(
+    low: float, high: float, start: float, description: str
+) -> tuple[ipywidgets.Widget, ipywidgets.Widget]:
+    """Two controls of one number from low to high, which move together, in the browser alone."""
+    whole = isinstance(low, int) and isinstance(high, int)
+    start = min(max(low, start), high)
+    if whole:
+        kinds, start, step = (ipywidgets.IntSlider, ipywidgets.BoundedIntText), round(start), 1
+    else:
+        kinds = ipywidgets.FloatSlider, ipywidgets.BoundedFloatText
+        step = (high - low) / STEPS
+    slider, number = (kind(value=start, min=low, max=high, step=step) for kind in kinds)
+    slider.readout = False
+    number.description = description
+    ipywidgets.jslink((slider, "value"), (number, "value"))
+    return slider, number
 
 
 def predict(name: str, question: str, low: float, high: float, unit: str = "") -> Predict:
@@ -49,3 +157,20 @@ def predict(name: str, question: str, low: float, high: float, unit: str = "") -
     Whole numbers if both ends are. Figures take the name: `guess="steps"` draws what was said.
     """
     return Predict(name, question, low, high, unit)
+
+
+def predict_curve(
+    name: str,
+    question: str,
+    xs: Sequence[float],
+    low: float,
+    high: float,
+    x_label: str = "",
+    y_label: str = "",
+) -> PredictCurve:
+    """Ask for a curve: at each of `xs` a number from `low` to `high`, kept as (x, y) points.
+
+    x_label, y_label: what is on the axes, with units. Half a dozen points are enough for a curve.
+    Figures draw it with `minibatch.plots.guesses.mark`.
+    """
+    return PredictCurve(name, question, xs, low, high, x_label, y_label)

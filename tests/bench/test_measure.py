@@ -1,12 +1,17 @@
-"""Bytes and operations from shapes; stopwatches that add up. No timing is asserted."""
+"""Bytes and operations from shapes; stopwatches add up and take turns. No timing is asserted."""
+
+from types import SimpleNamespace
 
 import pytest
 import torch
 from tiny import make_tiny_llama
 
 import minibatch as mb
+from minibatch.attention import threads
 from minibatch.bench import measure, stopwatch
 from minibatch.simulator import cost
+
+WATCH = stopwatch.Stopwatch(torch.device("cpu"), cpu_time=True)
 
 
 def test_a_tied_embedding_table_is_read_once_as_the_output_layer():
@@ -56,6 +61,46 @@ def test_a_step_s_parts_are_all_there_and_add_up(tiny_model):
     assert min(time.weights_s, time.attention_s, time.other_s) > 0
     assert time.total_s == pytest.approx(time.weights_s + time.attention_s + time.other_s)
     assert time.tokens_per_s == pytest.approx(2 / time.total_s)
+
+
+@pytest.mark.parametrize(
+    ("platform", "words"),
+    [("linux", "CPU time of this process, one thread"), ("win32", "time, one thread")],
+)
+def test_what_is_measured_says_in_which_time(tiny_model, monkeypatch, platform, words):
+    monkeypatch.setattr(stopwatch, "sys", SimpleNamespace(platform=platform))
+    (step,) = measure.step_times(tiny_model, (1,), (4,), repeats=1)
+    (token,) = measure.token_costs(tiny_model, (4,), repeats=1)
+    took = measure.alternating({"A": list}, rounds=1)
+    assert step.conditions == token.conditions == took.conditions == words
+    assert words in str(took)
+    assert words in mb.plots.step_times([step]).axes[0].get_ylabel()
+    assert words in mb.plots.token_costs([token]).axes[0].get_ylabel()
+
+
+@pytest.fixture
+def _four_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_four_threads")
+def test_while_measuring_the_engine_s_own_loops_have_one_thread_too():
+    seen = []
+    measure.alternating({"A": lambda: seen.append(threads.num_threads())}, rounds=1)
+    stopwatch.quickest([lambda: seen.append(threads.num_threads())], 1, WATCH)
+    assert set(seen) == {1}
+    assert threads.num_threads() == 4
+
+
+@pytest.mark.usefixtures("_four_threads")
+def test_an_engine_s_clock_for_comparing_counts_one_thread(monkeypatch):
+    assert type(measure.clock(torch.device("cpu"))) is mb.ProcessClock
+    assert torch.get_num_threads() == 1
+    monkeypatch.setattr(stopwatch, "sys", SimpleNamespace(platform="win32"))
+    assert type(measure.clock(torch.device("cpu"))) is mb.WallClock
 
 
 def test_timing_leaves_no_hooks_on_the_model(tiny_model):
@@ -149,3 +194,58 @@ def test_time_in_modules_is_counted_while_open(tiny_model):
     tiny_model.hf(ids)
     assert watch.counts == {"forward": 2}
     assert watch.seconds["forward"] > 0
+
+
+@pytest.fixture
+def spend(monkeypatch):
+    """A process whose time passes only when told."""
+    now = [0.0]
+    monkeypatch.setattr(stopwatch.time, "process_time", lambda: now[0])
+    monkeypatch.setattr(stopwatch, "sys", SimpleNamespace(platform="linux"))
+
+    def spend(seconds):
+        now[0] += seconds
+
+    return spend
+
+
+def test_runs_take_turns_and_the_middle_round_counts(spend):
+    order, takes = [], {"A": iter((3.0, 2.0, 8.0)), "B": iter((1.0, 1.0, 2.0))}
+
+    def run(name):
+        order.append(name)
+        spend(next(takes[name]))
+
+    took = measure.alternating({name: lambda name=name: run(name) for name in "AB"})
+    assert "".join(order) == "ABABAB"
+    assert took.seconds == {"A": [3, 2, 8], "B": [1, 1, 2]}
+    assert took.median("A") == 3
+    assert took.spread("A") == 2
+    assert took.times_as_long("A", "B") == 3  # of 3, 2 and 4
+    assert str(took).splitlines()[0].split() == ["A", "3", "s", "spread", "200.0%"]
+
+
+def test_runs_that_yield_take_turns_piece_by_piece(spend):
+    order = []
+
+    def pieces(name, seconds):
+        for _ in range(3):
+            order.append(name)
+            spend(seconds)
+            yield name
+
+    took = measure.alternating({"A": lambda: pieces("A", 2), "B": lambda: pieces("B", 1)}, rounds=1)
+    assert "".join(order) == "ABABAB"
+    assert took.seconds == {"A": [6], "B": [3]}
+
+
+def test_the_quickest_of_some_turns_counts_with_its_parts(spend):
+    watch = stopwatch.Stopwatch(torch.device("cpu"), cpu_time=True)
+    takes = iter((9.0, 5.0, 4.0, 7.0, 3.0))  # the first of all is not counted
+
+    def act():
+        spend(1.0)
+        with watch.part("inside"):
+            spend(next(takes))
+
+    assert stopwatch.quickest([act], 2, watch) == [{"inside": 3, "total": 4}]

@@ -91,6 +91,14 @@ mb.widgets.KernelStepper(report)
 """
 
 
+QUESTIONS = """\
+import minibatch as mb
+
+display(mb.predict("steps", "How many steps?", 0, 400, "steps"))
+mb.predict_curve("cost", "Draw the curve.", (16, 256, 1536), 0, 200, "tokens", "ms")
+"""
+
+
 YOUR_TURN = """\
 from minibatch.course import your_turn
 
@@ -178,6 +186,47 @@ def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     scroll_until_seen(page, "step 5")
     assert "finished (2) A 4 B 4" in " ".join(shown.inner_text().split())
     screenshot_outputs(page, "player")
+
+    scrubber = page.get_by_role("slider", name="step")
+    scrubber.focus()
+    for key, shows in (("ArrowRight", "step 6"), ("ArrowLeft", "step 5"), ("PageUp", "step 8")):
+        page.keyboard.press(key)
+        scroll_until_seen(page, f"{shows}:")
+    assert page.locator(f"{OUTPUTS} [aria-live=polite] [role=status]").count() == 1
+    menu = page.get_by_label("policy")  # arrow keys are its own, not JupyterLab's
+    menu.focus()
+    page.keyboard.press("ArrowDown")
+    scroll_until_seen(page, "before the first step")
+    assert menu.evaluate("menu => menu.selectedOptions[0].label") == "OneAtATime"
+    assert menu.evaluate("menu => menu === document.activeElement")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+RACE = """\
+import minibatch as mb
+
+model = mb.PretendModel()
+twelve = mb.workload.agents(model, 12, prompt_scale=0.1)
+policies = {"Static(8)": mb.Static(8), "Continuous(8)": mb.Continuous(8)}
+mb.widgets.EngineRace(policies, twelve, model, highlight=("A2", "H"), clock=mb.VirtualClock())
+"""
+
+
+@pytest.mark.full
+def test_a_race_is_run_to_its_end_by_keyboard(page, lab):
+    write_notebook(lab.root / "lessons" / "race.ipynb", RACE)
+    open_lesson(page, "race.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "before the first step")
+    page.get_by_label("by", exact=True).select_option("seconds")
+    box = page.get_by_label("go to step")
+    box.fill("400")
+    box.press("Enter")
+    scroll_until_seen(page, "Continuous(8), step 200:")
+    scroll_until_seen(page, "⚑ 200 steps, 5 s")
+    page.get_by_role("slider", name="step").press("ArrowLeft")
+    screenshot_outputs(page, "race")
     no_errors(page)
     assert axe_violations(page) == []
 
@@ -212,6 +261,26 @@ def test_moving_the_playground_plans_anew(page, lab):
     page.wait_for_function(f"text => {OUTPUT_TEXT} !== text", arg=two_slots)
     assert before != two_slots
     screenshot_outputs(page, "playground")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+@pytest.mark.full
+def test_a_guess_is_made_without_a_mouse(page, lab):
+    write_notebook(lab.root / "lessons" / "questions.ipynb", QUESTIONS)
+    open_lesson(page, "questions.ipynb")
+    run_all(page)
+    field = page.get_by_label("your guess")
+    field.fill("250")
+    field.press("Enter")
+    page.get_by_role("slider", name="How many steps?").press("ArrowRight")
+    page.get_by_role("button", name="That is my guess").first.press("Enter")
+    scroll_until_seen(page, "You said 251 steps.")
+    page.get_by_role("slider", name="ms at 256 tokens").press("PageUp")
+    page.get_by_role("img", name="Your curve: 0 at 16, 5 at 256, 0 at 1,536.").wait_for()
+    page.get_by_role("button", name="That is my guess").last.press("Enter")
+    scroll_until_seen(page, "Your curve is kept.")
+    screenshot_outputs(page, "questions")
     no_errors(page)
     assert axe_violations(page) == []
 

@@ -110,3 +110,24 @@ def test_a_wall_clock_never_sleeps_a_negative_time(real_time):
     clock.sleep(0.5)
     clock.sleep(-0.5)
     assert sleeps == [0.5, 0.0]
+
+
+def test_a_process_clock_counts_cpu_seconds_and_a_sleep_passes_at_once(monkeypatch):
+    cpu = [7.0]
+    monkeypatch.setattr(time, "process_time", lambda: cpu[0])
+    clock = mb.ProcessClock()
+    cpu[0] = 9.0
+    assert clock.now() == 2.0
+    clock.sleep(3600.0)
+    clock.sleep(-1.0)
+    assert clock.now() == 3602.0
+    clock.reset()
+    assert clock.now() == 0.0
+
+
+def test_an_engine_on_process_time_holds_requests_until_they_arrive():
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(2), clock=mb.ProcessClock())
+    requests = [mb.Request([0], max_tokens=2, arrival_time=t) for t in (0.0, 3600.0)]
+    first, second = engine.run(requests)
+    assert first.finish_time < 3600
+    assert second.first_scheduled_time >= second.arrival_time >= 3600

@@ -22,6 +22,9 @@ KEYS = [
     "queue_p99_s",
     "num_preemptions",
     "peak_blocks",
+    "prefix_hit_rate",
+    "num_evictions",
+    "num_copies",
 ]
 
 
@@ -36,6 +39,7 @@ def step(index, rows, free=10, preempted=(), step_time=1.0):
         ),
         num_waiting=0,
         waiting_names=None,
+        sharing=None,
         admitted=(),
         finished=(),
         preempted=preempted,
@@ -154,4 +158,5 @@ def test_peak_blocks_is_the_most_in_use_after_any_step():
 
 def test_figures_are_plain_numbers_that_json_can_write():
     got = summary([step(0, [1])], [completion([1.0, 2.0])])
+    assert got.pop("prefix_hit_rate") is None  # nothing was looked up
     assert all(type(value) in {int, float} for value in got.values())

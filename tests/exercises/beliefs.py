@@ -1,16 +1,16 @@
 """Which belief would bring the learner's numbers?
 
 An answer is made of parts; of each part the grader knows the right form, under the name "", and
-others, each under the sentence that mends it. `why` looks for the fewest wrong parts that together
-give every number the learner's function has given, and says their sentences. Where none do, nothing
-is claimed.
+others, each under the sentence that mends it (several in a tuple, where one sentence mends all).
+`why` looks for the fewest wrong parts that together give every number the learner's function has
+given, and says their sentences. Where none do, nothing is claimed.
 """
 
 import itertools
 import math
 
 from minibatch.course.judging.desk_errors import Raised
-from minibatch.course.judging.values import Array
+from minibatch.course.judging.values import Array, Strange
 from minibatch.course.judging.verdict import Wrong
 
 MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any number
@@ -18,18 +18,34 @@ MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any num
 
 def why(seen, together, *parts):
     """seen: pairs of arguments and answer. together: makes one answer of the parts' answers."""
-    choices = itertools.product(*(part.items() for part in parts))
-    few = sorted((c for c in choices if 1 <= _num_wrong(c) <= MOST_WRONG), key=_num_wrong)
-    for _, alike in itertools.groupby(few, key=_num_wrong):
-        fits = [c for c in alike if all(_gives(c, together, *pair) for pair in seen)]
+    for num_wrong in range(1, MOST_WRONG + 1):
+        fits = {}  # what is said, once
+        for choice in _choices(parts, num_wrong):
+            if all(_gives(choice, together, *pair) for pair in seen):
+                fits[" ".join(said for said, _ in choice if said)] = None
         if fits:  # two that cannot be told apart are both told; of more, none is likely
-            said = [" ".join(said for said, _ in choice if said) for choice in fits]
-            return " Or: ".join(said) if len(said) <= 2 else ""
+            return " Or: ".join(fits) if len(fits) <= 2 else ""
     return ""
 
 
-def _num_wrong(choice):
-    return sum(bool(said) for said, _ in choice)
+def _choices(parts, num_wrong):
+    """Every choice of a form of each part, just so many of them wrong: (sentence, form) pairs."""
+    right = [("", part[""]) for part in parts]
+    wrong = [
+        [
+            (said, form)
+            for said, forms in part.items()
+            if said
+            for form in (forms if isinstance(forms, tuple) else (forms,))
+        ]
+        for part in parts
+    ]
+    for places in itertools.combinations(range(len(parts)), num_wrong):
+        for forms in itertools.product(*(wrong[place] for place in places)):
+            choice = list(right)
+            for place, form in zip(places, forms, strict=True):
+                choice[place] = form
+            yield choice
 
 
 def _gives(choice, together, arguments, answer):
@@ -53,8 +69,54 @@ def not_a_number(got):
     if isinstance(got, Array):
         return "a plain number is asked for, and yours is a tensor: .item() takes it out."
     if type(got) not in (int, float):
-        return f"a number is asked for, and yours is a {type(got).__name__}."
+        return f"a number is asked for, and yours is {a_kind(got)}."
     return "that is no number (NaN)." if math.isnan(got) else ""
+
+
+def as_parts(expected, got):
+    """What to say of several numbers that add up to the one asked for."""
+    is_several = isinstance(got, list | tuple) and all(type(one) in (int, float) for one in got)
+    if is_several and same(expected, sum(got)):
+        return f"one number is asked for, and yours are {len(got)}: add them up."
+    return ""
+
+
+def as_a_float(expected, got):
+    """What to say of the right number, if it was to be whole."""
+    if type(got) is float and math.isclose(got, expected):
+        return f"a whole number is asked for, and yours is the float {got}: divide by //."
+    return ""
+
+
+def a_kind(got):
+    """What kind of thing it is: "a list", "an int", "a generator"."""
+    kind = "tensor" if isinstance(got, Array) else type(got).__name__
+    kind = got.kind if isinstance(got, Strange) else kind
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def in_units(unit):
+    """The part that comes last: what became of the number in the end."""
+    return {
+        "": lambda *_: lambda number: number,
+        f"the answer is in {unit}, and yours is in thousands of them.": (
+            lambda *_: lambda number: number / 1000,
+            lambda *_: lambda number: number // 1000,
+            lambda *_: lambda number: number / 1024,
+            lambda *_: lambda number: number // 1024,
+        ),
+        f"the answer is in {unit}, and yours is in millions of them.": (
+            lambda *_: lambda number: number / 10**6,
+            lambda *_: lambda number: number // 10**6,
+            lambda *_: lambda number: number / 2**20,
+            lambda *_: lambda number: number // 2**20,
+        ),
+    }
+
+
+def then(together):
+    """Made of the parts but the last, of which the last then makes the answer."""
+    return lambda parts: parts[-1](together(parts[:-1]))
 
 
 class Counted:
@@ -74,15 +136,31 @@ class Counted:
     def check(self, student, arguments, otherwise):
         """The right number comes back, or the learner hears why not. otherwise: what to say of a
         number that no belief explains."""
-        expected, got = self.right(*arguments), self.call(student, arguments)
+        shown = ", ".join(map(self._shown, self.names, arguments))
+        expected, got = self.right(*arguments), None
+        try:
+            got = self.call(student, arguments)
+        except Raised as error:
+            error.sentence = self._failing(shown, error.sentence, otherwise)
+            raise
         is_whole = isinstance(got, int) or not isinstance(expected, int)
         if same(expected, got) and not not_a_number(got) and is_whole:
             return
-        shown = ", ".join(map(self._shown, self.names, arguments))
-        said = not_a_number(got) or self._why(student, arguments, got) or otherwise
-        if type(got) is float and math.isclose(got, expected):
-            said = f"a whole number is asked for, and yours is the float {got}: divide by //."
+        said = (
+            as_parts(expected, got)
+            or not_a_number(got)
+            or self._why(student, arguments, got)
+            or as_a_float(expected, got)
+            or otherwise
+        )
         raise Wrong(f"{self.name}({shown}): {said}", expected=expected, got=got)
+
+    def _failing(self, shown, sentence, otherwise):
+        if "the caller's" in sentence:
+            return sentence
+        if "object is not callable" in sentence:
+            otherwise = f"what comes in are numbers, {', '.join(self.names)}: call none of them."
+        return f"{self.name}({shown}) fails with {sentence} ({otherwise.rstrip('.')})."
 
     def call(self, student, arguments):
         return student.call(self.name, **dict(zip(self.names, arguments, strict=True)))

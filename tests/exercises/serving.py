@@ -32,26 +32,33 @@ def asks(*triples: tuple) -> list[Ask]:
 
 
 class SecretLengths(mb.PretendModel):
-    """A pretend model whose answers end by themselves, at lengths that no policy can look up."""
+    """A pretend model whose answers end by themselves, at lengths that no policy can look up.
+
+    at_once: tokens that a row brings, as it does where guesses were verified.
+    """
 
     eos_token_ids = frozenset({END})
     vocab_size = 8
 
-    def __init__(self, requests: list[Ask]) -> None:
+    def __init__(self, requests: list[Ask], at_once: int = 1) -> None:
         self.lengths = {ask.name: ask.answer for ask in requests}
+        self.at_once = at_once
 
     def runner(self, pool: object, attention: object) -> SecretLengths:
         return self
 
     def run(self, plan: mb.StepPlan) -> list[list[int]]:
-        return [[self.next_token(row.sequence)] if row.reaches_end else [] for row in plan.rows]
+        return [self.new_tokens(row.sequence) if row.reaches_end else [] for row in plan.rows]
 
-    def next_token(self, sequence: mb.Sequence) -> int:
+    def new_tokens(self, sequence: mb.Sequence) -> list[int]:
         number = sequence.num_output_tokens
-        last = number + 1 >= self.lengths[sequence.request_id]
+        return [self.token(sequence.request_id, number + i) for i in range(self.at_once)]
+
+    def token(self, name: str, number: int) -> int:
+        last = number + 1 >= self.lengths[name]
         if last or number == 1:
             return END if last else 0
-        return WORDS[(number + ord(sequence.request_id[0]) - ord("A")) % len(WORDS)]
+        return WORDS[(number + ord(name[0]) - ord("A")) % len(WORDS)]
 
 
 def serve(
@@ -64,15 +71,15 @@ def serve(
     steps: int | None = None,
     model: object | None = None,
     exactly: bool = False,
+    at_once: int = 1,
 ) -> mb.Engine:
     """Run a policy, the learner's or one of ours; each step takes one second.
 
     steps: no more than so many; None is to the end. model: one that really computes. exactly: no
-    sequence may hold more blocks than it can ever need.
-    What the engine refuses (a plan that would be computed wrongly) is the learner's to hear.
+    sequence may hold more blocks than it can ever need. at_once: tokens that a row brings.
     """
     engine = mb.Engine(
-        model or SecretLengths(requests),
+        model or SecretLengths(requests, at_once),
         scheduler,
         pool=Pool(num_blocks, block_size),
         clock=mb.VirtualClock(step_time=1.0),
@@ -90,6 +97,16 @@ def serve(
         engine.add(request)
     if exactly:
         engine.on_step(_fits_exactly(scheduler))
+    go_on(engine, steps)
+    return engine
+
+
+def go_on(engine: mb.Engine, steps: int | None = None) -> None:
+    """Step after step, to the end, or until so many have been done.
+
+    What the engine refuses (a plan that would be computed wrongly) is the learner's to hear.
+    """
+    scheduler = engine.scheduler
     while engine.has_work and len(engine.trace.steps) != steps:
         number = len(engine.trace.steps) + 1
         if number > MOST_STEPS:
@@ -101,7 +118,32 @@ def serve(
         except (ValueError, RuntimeError) as error:
             said = why_refused(scheduler, error, engine.clock.now())
             raise Wrong(f"In step {number}: {said}") from None
-    return engine
+        except Raised as error:
+            error.sentence = in_a_policy(scheduler, error.sentence)
+            raise
+
+
+MEANS = {  # what Python says, and what that means in a policy
+    "IndexError: deque index": "Nobody waits any more there: ask `self.waiting` before each "
+    "self.waiting[0]. (self.admit takes the head out of the queue by itself.)",
+    "deque mutated during iteration": "self.admit takes from self.waiting while your loop walks "
+    "through it: a `while` loop asks anew each time.",
+    "'int' object is not subscriptable": "sequence.advance(num_tokens, new_tokens, now): first how "
+    "many tokens the row has computed, then the list of the new ones, which may be empty.",
+    "IndexError: list index": "A row that has not reached its sequence's end brings an empty list.",
+    "'int' object is not iterable": "self.pool.free takes a list of blocks, such as a block_table.",
+}
+
+
+def in_a_policy(scheduler: mb.Scheduler, sentence: str) -> str:
+    """What Python says of a policy, and what that means there."""
+    if not scheduler.waiting and not scheduler.running:
+        return (
+            "The engine also asks when nobody waits or runs, and then your policy fails: "
+            f"{sentence}. The plan has no rows then, mb.StepPlan()."
+        )
+    meaning = [means for said, means in MEANS.items() if said in sentence]
+    return f"{sentence}. {meaning[0]}" if meaning else sentence
 
 
 def serves_in_an_engine(
@@ -157,6 +199,11 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
     for row in plan.rows:
         sequence, name, n = row.sequence, row.sequence.request_id, row.num_tokens
         left, has = sequence.num_uncomputed_tokens, len(sequence.block_table)
+        if name in seen and not n:
+            return (
+                f"{name} has two rows in one plan, one of them padding alone. Whoever is in "
+                "self.running has one row; a slot that nobody has needs none."
+            )
         if name in seen:
             return (
                 f"{name} has two rows in one plan. Who has just been admitted stands in "
@@ -164,7 +211,16 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
             )
         seen.add(name)
         if sequence.is_finished and n:
-            return f"{name} has finished, and its row computes {n} more tokens; it has none left."
+            return (
+                f"{name} has finished, and its row computes {n} more; it has nothing left to "
+                "compute: ask sequence.is_finished, which an end token and max_tokens bring about."
+            )
+        if sequence.is_finished and not has:
+            return (
+                f"{name} has finished, and its blocks are gone, though its row of padding still "
+                "reads what is in them. In a static batch it keeps them, and its slot, until the "
+                "batch has ended; then `retire` gives them back."
+            )
         if sequence.is_finished and not row.num_padding_tokens:
             return (
                 f"{name} has finished, and its row is empty, without padding. In a static batch it "
@@ -202,7 +258,31 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
                 f"{most} tokens with the prompt, {_blocks(-(-most // size))}: "
                 "self.admit(now, sequence.max_num_tokens)."
             )
+    if len(plan.rows) > scheduler.max_batch_size:
+        return _too_many(plan.rows, scheduler.max_batch_size)
     return str(error).replace("RemoteScheduler.plan", "your plan") + "."
+
+
+def _too_many(rows: list[mb.Row], size: int) -> str:
+    """What to say of more rows than there are slots."""
+    joined = sum(row.start == 0 for row in rows)
+    said = f"{len(rows)} sequences run, and max_batch_size is {size}: "
+    if any(row.sequence.is_finished for row in rows):
+        return (
+            f"{said}who has finished holds its slot, too, until its batch has ended. Nobody joins "
+            "before that."
+        )
+    if joined < len(rows) and joined <= size:
+        return (
+            f"{said}{joined} joined, and the {len(rows) - joined} who ran already take slots, too. "
+            "len(self.running) counts both."
+        )
+    if len(rows) == size + 1:
+        return (
+            f"{said}one too many. Before each one joins, len(self.running) < self.max_batch_size "
+            "has to hold (<, not <=)."
+        )
+    return f"{said}ask len(self.running) < self.max_batch_size before each one joins."
 
 
 def _blocks(n: int) -> str:
@@ -213,26 +293,41 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     """Why nothing happens any more, though somebody is there."""
     if scheduler.running:
         return (
-            f"the plan has no rows, though {_names(scheduler.running)} runs: everyone in "
-            "self.running has a row in every step, and who has just joined too."
+            f"the plan has no rows, though {_names(scheduler.running)} run"
+            f"{'s' * (len(scheduler.running) == 1)}: everyone in self.running has a row in every "
+            "step, and who has just joined too."
         )
-    waiting = _names(scheduler.waiting)
+    waiting = f"{_names(scheduler.waiting)} wait{'s' * (len(scheduler.waiting) == 1)}"
     window = getattr(scheduler, "options", {}).get("max_wait")
+    if not scheduler.waiting:
+        return (
+            f"nobody waits or runs, and your plan wants to be asked again at {plan.wake_at} s, "
+            "which is now or over: a plan without rows, mb.StepPlan(), is enough. The engine asks "
+            "when somebody comes."
+        )
     if window is None:
         return (
-            f"the plan has no rows, though {waiting} waits and nobody runs: whoever fits joins, "
+            f"the plan has no rows, though {waiting} and nobody runs: whoever fits joins, "
             "also if not all slots are filled, for nobody else may come."
         )
     oldest = scheduler.waiting[0]
     name, ends = oldest.request_id, oldest.arrival_time + window
-    told = f"at {now:g} s {waiting} waits, nobody runs, and the plan has no rows"
+    told = f"at {now:g} s {waiting}, nobody runs, and the plan has no rows"
     came = f"{name} came at {oldest.arrival_time:g} s, and its window of {window:g} s ends at "
+    is_full = len(scheduler.waiting) >= scheduler.max_batch_size
+    if plan.wake_at is None and (is_full or now >= ends):
+        what = "the batch is full" if is_full else "the oldest's window is over"
+        return (
+            f"{told}, though {what}: it starts now. super().plan(now) makes its rows; return what "
+            "that answers."
+        )
     if plan.wake_at is None:
         return f"{told}, and no wake_at, which says when to ask again: {came}{ends:g} s."
     if now >= ends and abs(plan.wake_at - now - window) < 1e-6:
         return (
-            f"{told}, with wake_at={plan.wake_at:g}, a whole window from now. {came}{ends:g} s: it "
-            "begins with arrival_time, not anew whenever your plan is asked."
+            f"{told}, with wake_at={plan.wake_at:g}, a whole window from now, so that only a full "
+            f"batch would ever start. {came}{ends:g} s: it begins with arrival_time, not anew "
+            "whenever your plan is asked."
         )
     if now >= ends and now - oldest.arrival_time < window:
         return (
@@ -263,10 +358,13 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
     """Wrong, after a step, if a table has more blocks than its sequence can ever need."""
     size, before = scheduler.pool.block_size, {}
 
+    def blocks(num_tokens: int) -> int:
+        return -(-num_tokens // size)
+
     def look(record: object) -> None:
         for sequence in scheduler.running:
             name, has = sequence.request_id, len(sequence.block_table)
-            most = -(-sequence.max_num_tokens // size)
+            most = blocks(sequence.max_num_tokens)
             if has > most and before.get(name, has) < has:
                 raise Wrong(
                     f"{name} joined with {before[name]} blocks, now has {has}, and can need {most} "
@@ -274,10 +372,21 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
                     "Who has all its blocks from the start need not grow."
                 )
             if has > most:
+                others = {blocks(one.max_num_tokens) for one in scheduler.sequences.values()}
+                if has == blocks(sequence.max_num_tokens + 1):
+                    said = "The answer's last token is not in it: nothing comes after that one."
+                elif has == blocks(sequence.max_num_tokens + sequence.num_prompt_tokens):
+                    said = "The prompt is in it already."
+                elif has in others:
+                    said = (
+                        "Yours are as many as somebody longer needs: each takes blocks for its own "
+                        "answer, and padding is stored nowhere."
+                    )
+                else:
+                    said = "Take blocks for these, and for no more."
                 raise Wrong(
                     f"{name} holds {has} blocks of {size}; its prompt and its longest answer are "
-                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks: take blocks "
-                    "for these, and for no more.",
+                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks. {said}",
                     expected=f"{most} blocks",
                     got=f"{has} blocks",
                 )
@@ -372,6 +481,13 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
         sorted((row.sequence.request_id, row.num_tokens) for row in scheduler.plan(0.0).rows)
         for _ in range(2)
     )
+    if second and not first:
+        raise Wrong(
+            "They join, and the plan has no rows for them: only when it is asked again are they "
+            "there. Whoever joins has a row in that very plan.",
+            expected=second,
+            got=first,
+        )
     if first != second:
         raise Wrong(
             "plan was called twice without an update in between, as after a failed forward pass, "

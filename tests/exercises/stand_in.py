@@ -20,18 +20,21 @@ NO_END = "is there a loop that never ends? this is"
 class Pass:
     """One forward pass: what went in, and what could be read off its logits.
 
-    num_cached: tokens in the cache that went in with it; None if there was no cache. positions,
-    mask: as given, or None. first, last: the most likely token after the first and the last place;
-    lowest: the least likely one after the last.
+    num_cached: tokens in the cache that went in with it; None if there was no cache. kept: whether
+    there was one to hand on. positions, mask: as given, or None. first, last: the most likely token
+    after the first and the last place; lowest: the least likely one after the last; highest: the
+    logit of the most likely one.
     """
 
     token_ids: list[int]
     num_cached: int | None
+    kept: bool
     positions: list[int] | None
     mask: list[int] | None
     first: int
     last: int
     lowest: int
+    highest: float
 
 
 class StandIn:
@@ -73,11 +76,13 @@ class StandIn:
             Pass(
                 input_ids[0].tolist(),
                 past if given else None,
+                keeps,
                 None if positions is None else positions[0].tolist(),
                 None if mask is None else mask[0].tolist(),
                 int(best[0]),
                 int(best[-1]),
                 int(out.logits[0, -1].argmin()),
+                float(out.logits[0, -1].max()),
             )
         )
         return {
@@ -94,7 +99,7 @@ class StandIn:
         if number is None:
             return None
         if type(number) is not int or not 0 <= number < len(self._caches):
-            raise ValueError("past_key_values is not what an earlier call of the model returned")
+            raise ValueError("past_key_values is not what an earlier call of this model returned")
         return self._caches[number]
 
     def _input_ids(self, packed: object, room: int) -> torch.Tensor:

@@ -1,10 +1,11 @@
 """Judges exercises 1.1 to 1.4: three counts, and a decode loop by its tokens and what it feeds."""
 
 import math
+from fractions import Fraction
 
 import now_yours
 import pytest
-from beliefs import Counted
+from beliefs import Counted, a_kind, in_units, then
 
 from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.values import Array, Lent
@@ -15,17 +16,25 @@ from minibatch.course.judging.verdict import Wrong
 KV_BYTES = Counted(
     "kv_bytes_per_token",
     ("num_layers", "num_query_heads", "num_kv_heads", "head_dim", "bytes_per_number"),
-    [(5, 33, 11, 13, 3), (7, 85, 17, 19, 2)],
-    math.prod,
+    [(5, 33, 11, 13, 3), (7000, 85, 17, 19, 2)],
+    then(math.prod),
     {
         "": lambda layers, query, kv, dim, size: 2,
         "a token leaves a key and a value, and you have counted one of the two.": lambda *_: 1,
         "K and V are two vectors, and you have counted four.": lambda *_: 4,
+        "a token leaves a key and a value; its query is used once, and not kept. You have counted "
+        "three.": lambda *_: 3,
     },
     {
         "": lambda layers, query, kv, dim, size: layers,
         "each of the layers has keys and values of its own, and you have counted one layer.": (
             lambda *_: 1
+        ),
+        "every layer has keys and values of its own, the last one, too; you have left one out.": (
+            lambda layers, query, kv, dim, size: layers - 1
+        ),
+        "only the layers have keys and values, and you have counted one more.": (
+            lambda layers, query, kv, dim, size: layers + 1
         ),
     },
     {
@@ -45,6 +54,18 @@ KV_BYTES = Counted(
         "not matter here.": lambda layers, query, kv, dim, size: kv / query,
         "every KV head has a key and a value of its own, and you have counted one head.": (
             lambda *_: 1
+        ),
+        "num_kv_heads heads have a key and a value each; you have counted one vector for each query"
+        " head, which comes out right only where these are twice as many, as in Wayfarer.": (
+            lambda layers, query, kv, dim, size: query / 2,
+            lambda layers, query, kv, dim, size: query // 2,
+        ),
+        "query heads that share a key share its value as well; you have counted a vector for each "
+        "KV head and another for each query head.": (
+            lambda layers, query, kv, dim, size: (kv + query) / 2
+        ),
+        "queries are used once, and not kept; you have counted one for each query head.": (
+            lambda layers, query, kv, dim, size: kv + query / 2
         ),
     },
     {
@@ -70,6 +91,7 @@ KV_BYTES = Counted(
             lambda layers, query, kv, dim, size: size / 8
         ),
     },
+    in_units("bytes"),
 )
 
 
@@ -109,8 +131,13 @@ def test_numbers_have_as_many_bytes_as_it_says(student, rng):
 STEP_BYTES = Counted(
     "decode_step_bytes",
     ("num_weights", "bytes_per_number", "kv_bytes_per_token", "batch_size", "context"),
-    [(1009, 3, 26, 7, 11), (2003, 2, 130, 5, 0)],
-    sum,
+    [(5_000_011, 3, 26, 7, 11), (2003, 2, 130, 5, 0), (53, 2, 130, 5, 40)],
+    then(lambda parts: parts[0](parts[1:])),
+    {
+        "": lambda *_: sum,
+        "weights and K and V come one after the other, through the same wires: their bytes add up. "
+        "You have taken the larger of the two.": lambda *_: max,
+    },
     {
         "": lambda weights, size, kv, rows, context: weights * size,
         "the weights are read, too, and you have left them out.": lambda *_: 0,
@@ -173,7 +200,13 @@ STEP_BYTES = Counted(
             lambda weights, size, kv, rows, context: rows * (context + 1) * kv
         ),
         "K and V of all `context` tokens in the cache are read; you have left one out.": (
-            lambda weights, size, kv, rows, context: rows * max(0, context - 1) * kv
+            lambda weights, size, kv, rows, context: rows * max(0, context - 1) * kv,
+            lambda weights, size, kv, rows, context: rows * (context - 1) * kv,
+        ),
+        "every row reads the K and V of its own context, the first one, too; you have left one row "
+        "out.": lambda weights, size, kv, rows, context: (rows - 1) * context * kv,
+        "a token has kv_bytes_per_token bytes of K and V; you have taken Wayfarer's 6,144.": (
+            lambda weights, size, kv, rows, context: rows * context * 6144
         ),
         "one new token reads its context once, not its square.": (
             lambda weights, size, kv, rows, context: rows * context**2 * kv
@@ -187,6 +220,14 @@ STEP_BYTES = Counted(
         "each row reads its own context, once; you have squared the rows.": (
             lambda weights, size, kv, rows, context: rows**2 * context * kv
         ),
+    },
+    in_units("bytes")
+    | {
+        "that is for each token written; the bytes of the whole step are asked for: do not divide "
+        "by batch_size.": (
+            lambda weights, size, kv, rows, context: lambda number: number / rows,
+            lambda weights, size, kv, rows, context: lambda number: number // rows,
+        )
     },
 )
 
@@ -239,8 +280,8 @@ def test_it_agrees_with_minibatch_in_bfloat16(student, rng):
 STEP_FLOPS = Counted(
     "decode_step_flops",
     ("num_weights", "num_layers", "num_query_heads", "head_dim", "batch_size", "context"),
-    [(1009, 3, 5, 11, 7, 13), (2003, 5, 7, 3, 11, 17)],
-    lambda part: part[0] * part[1] + math.prod(part[2:]),
+    [(5_000_011, 3, 5, 11, 7, 13), (2003, 5, 7, 3, 11, 17)],
+    then(lambda part: part[0] * part[1] + math.prod(part[2:])),
     {
         "": lambda weights, layers, heads, dim, rows, context: 2 * weights,
         "each weight is multiplied and added: two operations, and you have counted one.": (
@@ -276,6 +317,20 @@ STEP_FLOPS = Counted(
         "attention is four operations a number, two with the key and two with the value; you have "
         "counted three.": lambda *_: 3,
         "attention is computed as well, over the context; you have left it out.": lambda *_: 0,
+        "only the multiplications and additions with keys and values are asked for; you have also "
+        "counted operations of the softmax.": tuple(
+            lambda weights, layers, heads, dim, rows, context, more=more: 4 + Fraction(more, dim)
+            for more in range(1, 7)
+        ),
+        "head_dim numbers are counted as head_dim multiplications and as many additions; you have "
+        "counted an addition less.": (
+            lambda weights, layers, heads, dim, rows, context: 4 - Fraction(1, dim),
+            lambda weights, layers, heads, dim, rows, context: 4 - Fraction(2, dim),
+            lambda weights, layers, heads, dim, rows, context: 4 - Fraction(1, context),
+            lambda weights, layers, heads, dim, rows, context: (
+                4 - Fraction(1, dim) - Fraction(1, context)
+            ),
+        ),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: layers,
@@ -291,11 +346,17 @@ STEP_FLOPS = Counted(
         "each of the head_dim numbers counts once, not squared.": (
             lambda weights, layers, heads, dim, rows, context: dim**2
         ),
+        "head_dim is the length of one head's vector already; do not divide it by the heads.": (
+            lambda weights, layers, heads, dim, rows, context: dim // heads
+        ),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: rows,
         "each of the rows computes its own attention, over its own context; you have counted one "
         "row.": lambda *_: 1,
+        "a row attends to its own context alone; you have let it attend to those of all rows.": (
+            lambda weights, layers, heads, dim, rows, context: rows**2
+        ),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: context,
@@ -311,6 +372,14 @@ STEP_FLOPS = Counted(
         "the context is all `context` tokens; you have left one out.": (
             lambda weights, layers, heads, dim, rows, context: context - 1
         ),
+    },
+    in_units("operations")
+    | {
+        "each row multiplies with every weight and attends to its own context, for itself, though "
+        "the weights are read once; you have counted one row.": (
+            lambda weights, layers, heads, dim, rows, context: lambda number: number / rows,
+            lambda weights, layers, heads, dim, rows, context: lambda number: number // rows,
+        )
     },
 )
 
@@ -344,6 +413,8 @@ def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
 
     from minibatch.simulator import cost
 
+    said = "large numbers have to come out exactly, to the last operation: float32 rounds them."
+    STEP_FLOPS.check(student, (7_000_000_001, 31, 9, 64, 3, 8191), said)
     model = tiny_model()
     for _ in range(5):
         rows, context = rng.randint(1, 64), rng.randint(1, 2000)
@@ -351,8 +422,6 @@ def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
         assert cost.decode_step(model, rows, context).flops == STEP_FLOPS.right(*arguments)
         said = "minibatch's own cost.decode_step counts otherwise; this model has 2 layers."
         STEP_FLOPS.check(student, arguments, said)
-    said = "large numbers have to come out exactly, to the last operation: float32 rounds them."
-    STEP_FLOPS.check(student, (7_000_000_001, 31, 9, 64, 3, 8191), said)
 
 
 # 1.4 ---------------------------------------------------------------------------------------------
@@ -363,16 +432,33 @@ PROMPT = [17, 93, 4, 61, 61, 8, 120]
 
 def random_model(rng):
     """New weights in each run, so that there is no answer to look up; its own answer to PROMPT does
-    not repeat itself much, so that a loop that goes wrong says something else, and some token of
-    the prompt does not come in it."""
+    not repeat itself much, so that a loop that goes wrong says something else; some token of the
+    prompt does not come in it, and `first_later_one` finds one."""
     from tiny import make_tiny_model  # tests/support/tiny.py
     from tiny_model import alone
 
     while True:
         model = make_tiny_model(seed=rng.randrange(2**31))
-        tokens = set(alone(model, PROMPT, 12))
-        if len(tokens) >= 8 and set(PROMPT) - tokens:
+        tokens = alone(model, PROMPT, 12)
+        if len({*tokens}) >= 8 and {*PROMPT} - {*tokens} and first_later_one(tokens) is not None:
             return model
+
+
+def first_later_one(tokens):
+    """Of an answer's tokens the first that is new in it, neither its first nor its last."""
+    return next((t for t in tokens[1:-1] if t not in (tokens[0], *PROMPT)), None)
+
+
+def saying_0(model):
+    """The same model, once 0 has changed places with a token that it says, and PROMPT lacks."""
+    import torch
+    from tiny_model import alone
+
+    token = first_later_one(alone(model, PROMPT, 12))
+    with torch.no_grad():
+        for table in (model.hf.model.embed_tokens.weight, model.hf.lm_head.weight):
+            table[[0, token]] = table[[token, 0]]
+    return model
 
 
 def random_prompt(rng, length):
@@ -397,6 +483,7 @@ def decode(student, model, prompt, max_tokens, end_token_id=NEVER):
         got = student.call("greedy_decode", stand_in, prompt, max_tokens, end_token_id)
     except Raised as error:
         if NO_END not in error.sentence:
+            error.sentence = refused(error.sentence, stand_in.passes)
             raise
         raise Wrong(
             f"max_tokens is {max_tokens}, and after {len(stand_in.passes)} passes your loop still "
@@ -408,6 +495,7 @@ def decode(student, model, prompt, max_tokens, end_token_id=NEVER):
         said = (
             not_a_list(got)
             or another_end(expected, got, prompt, max_tokens, end_token_id)
+            or left_over(student, stand_in, prompt, max_tokens)
             or another_pass(stand_in.passes, got, prompt)
             or "the answer is another one than that of generate."
         )
@@ -416,6 +504,41 @@ def decode(student, model, prompt, max_tokens, end_token_id=NEVER):
         if said := out_of_place(one, number):
             raise Wrong(f"{asked}: the tokens came out right, by luck; {said}")
     return got, stand_in.passes
+
+
+def refused(sentence, passes):
+    """What a pass that the model would not compute says of the loop."""
+    sentence = sentence.removeprefix("RuntimeError: ValueError: ")
+    if "must hold numbers" in sentence and passes:
+        return (
+            f"{sentence}. What went into pass {len(passes) + 1} is no token of its vocabulary: "
+            "argmax over all of out.logits counts through every place, so take those of the last "
+            "place first, out.logits[0, -1]."
+        )
+    if "not what an earlier call" in sentence:
+        return (
+            f"{sentence}. Each call of greedy_decode begins without a cache, None: is one kept from"
+            " the call before?"
+        )
+    return sentence
+
+
+def left_over(student, stand_in, prompt, max_tokens):
+    """What to say if a second call has less to do than the first: something outlives a call."""
+    from stand_in import StandIn
+
+    again = StandIn(stand_in.hf, stand_in.max_passes)
+    try:
+        student.call("greedy_decode", again, prompt, max_tokens, NEVER)
+    except Raised:
+        return ""
+    if len(again.passes) >= len(stand_in.passes):
+        return ""
+    return (
+        f"called a second time, your function goes on where the call before ended, after "
+        f"{len(again.passes)} passes: something outlives the call, such as a list or a cache that "
+        "is made outside of it or stands as a default in its `def`."
+    )
 
 
 def not_a_list(got):
@@ -430,7 +553,7 @@ def not_a_list(got):
             "one number gives it with .item()."
         )
     if not isinstance(got, list):
-        return f"the answer has to be a list, and yours is a {type(got).__name__}."
+        return f"the answer has to be a list, and yours is {a_kind(got)}."
     if any(type(token) is not int for token in got):
         return "the answer has to be a list of whole numbers, one token after the other."
     return ""
@@ -452,6 +575,8 @@ def another_end(expected, got, prompt, max_tokens, end):
             " belongs to the answer."
         )
     if got[: len(expected)] == expected:
+        if expected[-1] == end == 0:
+            return f"{ZERO} Here it is the end token, and the answer ends there; yours goes on."
         if expected[-1] == end:
             first = "the very first token is" if len(expected) == 1 else "the model then says"
             return f"{first} the end token, {end}: the answer ends there, and yours goes on."
@@ -464,7 +589,12 @@ def another_end(expected, got, prompt, max_tokens, end):
     return ""
 
 
+ZERO = "0 is a token like any other, though `if token` takes it for none."
+
+
 def ends_too_early(expected, got, prompt, max_tokens, end):
+    if expected[len(got)] == 0:
+        return f"{ZERO} The model says it after {len(got)} tokens, and there your answer ends."
     if expected[-1] == end and len(got) == len(expected) - 1:
         return (
             f"the end token, {end}, is missing: the answer ends there, and the end token is its "
@@ -484,6 +614,11 @@ def ends_too_early(expected, got, prompt, max_tokens, end):
         return f"the answer has {len(got)} tokens, one too few: max_tokens are allowed."
     if len(got) == 1:
         return "the answer ended after its first token: is `return` inside the loop?"
+    if expected[len(got)] in got or got[-1:] and got[-1] in got[:-1]:
+        return (
+            f"the answer ended after {len(got)} tokens, where the model repeats one of them: only "
+            "the end token and max_tokens end an answer."
+        )
     return f"the answer ended after {len(got)} tokens, with no end token and below max_tokens."
 
 
@@ -494,14 +629,32 @@ def another_pass(passes, got, prompt):
     if not whole and not piecemeal:
         into = passes[0].token_ids if passes else "nothing"
         return f"into the first pass went {into}, and the prompt is {prompt}."
+    if fed_again(passes, prompt):
+        return (
+            f"into pass 2 went the prompt's last token, {prompt[-1]}, once more: the first token of"
+            f" the answer is read off the prompt's own pass already, {passes[0].last}."
+        )
     skipped = 0 if whole else len(prompt) - 1
     for i, (one, token) in enumerate(zip(passes[skipped:], got, strict=False)):
-        text = prompt + got[:i]
-        if said := wrongly_fed(one, text, skipped + i + 1, i > 0 or not whole):
+        text, number = prompt + got[:i], skipped + i + 1
+        alone = one.num_cached is None and one.token_ids != text
+        if alone and number > 1 and not passes[number - 2].kept:
+            return (
+                f"pass {number - 1} kept no cache to hand on to pass {number}: use_cache=True, in "
+                "the pass over the prompt as well."
+            )
+        if said := wrongly_fed(one, text, number, i > 0 or not whole):
             return said
         if token != one.last:
-            return wrongly_read(one, token, skipped + i + 1)
+            return wrongly_read(one, token, number)
     return ""
+
+
+def fed_again(passes, prompt):
+    """Whether the prompt's last token goes in again, after all of it, to be answered."""
+    if len(passes) < 2 or [passes[0].last] == prompt[-1:]:
+        return False
+    return passes[1].token_ids == prompt[-1:] and passes[1].num_cached == len(prompt)
 
 
 def wrongly_fed(one, text, number, follows):
@@ -546,6 +699,11 @@ def wrongly_read(one, token, number):
         return f"{token} is what pass {number} says after the first place. {right}: logits[0, -1]."
     if token == one.lowest:
         return f"{token} has the lowest logit of pass {number}. {right}: argmax."
+    if token in (int(one.highest), round(one.highest)):
+        return (
+            f"{token} is how high the highest logit of pass {number} is. {right}: argmax says where"
+            " it stands, max how high it is."
+        )
     return f"{right}, and in the answer stands {token} (pass {number})."
 
 
@@ -562,7 +720,9 @@ def test_the_first_token_comes_out_of_the_pass_over_the_prompt(student, rng):
 
 @pytest.mark.task("1.4", points=1)
 def test_the_tokens_are_those_of_generate(student, rng):
-    decode(student, random_model(rng), PROMPT, 12)
+    model = random_model(rng)
+    decode(student, model, PROMPT, 12)
+    decode(student, saying_0(model), PROMPT, 12)
 
 
 @pytest.mark.task("1.4", points=1)
@@ -572,6 +732,7 @@ def test_it_stops_after_the_end_token(student, rng):
     end = next(token for token in reversed(tokens) if tokens.index(token) < 11)
     decode(student, model, PROMPT, 12, end)
     decode(student, model, PROMPT, 12, next(token for token in PROMPT if token not in tokens))
+    decode(student, saying_0(model), PROMPT, 12, 0)
 
 
 @pytest.mark.task("1.4", points=1)

@@ -1,12 +1,16 @@
 """Judges exercises 2.1 to 2.3: tensors by a model that reads them, the policy by what it does."""
 
+import heapq
+import itertools
+
 import now_yours
 import pytest
-from beliefs import Counted, why
+from beliefs import Counted, a_kind, why
 from serving import (
     asks,
     asks_the_pool,
     drawn,
+    go_on,
     plans_alike_twice,
     same_plan,
     serve,
@@ -21,10 +25,11 @@ from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {
-    "2.3": {"minibatch.schedulers.static": "Static", "minibatch.schedulers.dynamic": "Dynamic"}
+    "2.1": {"minibatch.model.rectangle": "left_padded"},
+    "2.3": {"minibatch.schedulers.static": "Static", "minibatch.schedulers.dynamic": "Dynamic"},
 }
-PROMPTS = [[5, 6, 7, 8], [9, 10], [11]]
-TWINS = [[9, 10], [5, 6, 7], [9, 10]]
+PROMPTS = [[5, 6, 7, 8], [11], [9, 10]]
+TWINS = [[9, 10], [5, 6, 7], [9, 10], [4]]
 
 
 # 2.1 ---------------------------------------------------------------------------------------------
@@ -34,7 +39,7 @@ def padded(student, prompts, pad_token_id=0):
     """Three nested lists, once they are known to be int64 tensors of the right shape."""
     got = student.call("pad_batch", prompts, pad_token_id)
     if not isinstance(got, tuple | list) or len(got) != 3:
-        kind = "nothing (None)" if got is None else f"a {type(got).__name__}"
+        kind = "nothing (None)" if got is None else a_kind(got)
         kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
         raise Wrong(
             f"Return three tensors, input_ids, attention_mask, position_ids; you return {kind}.",
@@ -55,7 +60,7 @@ def padded(student, prompts, pad_token_id=0):
 
 def shape_seen(array, prompts, shape):
     if not isinstance(array, Array):
-        return f"Yours is a {type(array).__name__}; torch.tensor makes a tensor of nested lists."
+        return f"Yours is {a_kind(array)}; torch.tensor makes a tensor of nested lists."
     if array.dtype.startswith("numpy"):
         return "Yours is an array of numpy's, which no model takes; torch.tensor(...) it."
     if tuple(array.shape) == shape:
@@ -69,9 +74,24 @@ def shape_seen(array, prompts, shape):
         return "Two prompts are equal, and yours has one row for both: each needs its own."
     if rows != shape[0]:
         return f"Yours has {rows} rows."
-    if places == min(map(len, prompts)):
+    return width_seen(places, [len(prompt) for prompt in prompts])
+
+
+def width_seen(places, lengths):
+    wide = f"Yours has {places} places, and the longest of these prompts {max(lengths)} tokens"
+    if places == min(lengths):
         return "Yours is as wide as the shortest prompt: the others would lose tokens."
-    return f"Yours has {places} places: the longest of these prompts has {shape[1]} tokens."
+    if places == lengths[0]:
+        return f"{wide}: yours is as wide as the first prompt, whichever is the longest."
+    if places == lengths[-1]:
+        return f"{wide}: yours is as wide as the last prompt, whichever is the longest."
+    if places == max(lengths) - 1:
+        return f"{wide}: did it lose one? All of a prompt's tokens go in."
+    if places == max(lengths) + 1:
+        return f"{wide}: one place too many. The longest prompt needs no padding."
+    if places % 8 == 0:
+        return f"{wide}: nothing is rounded up."
+    return f"{wide}."
 
 
 def left(prompts, pad, real):
@@ -90,6 +110,19 @@ def only_first(rows, prompts, empty):
     return [
         row if i == prompts.index(prompts[i]) else [empty] * len(row) for i, row in enumerate(rows)
     ]
+
+
+def one_list(prompts, pad, real):
+    """The rows of [[pad] * longest] * len(prompts), which are the same list, filled one by one."""
+    row = [pad] * max(map(len, prompts))
+    for prompt in prompts:
+        row[len(row) - len(prompt) :] = real(prompt)
+    return [row] * len(prompts)
+
+
+def padded_with_its_own(prompts, place):
+    width = max(map(len, prompts))
+    return [[prompt[place]] * (width - len(prompt)) + prompt for prompt in prompts]
 
 
 def ones(prompt):
@@ -111,6 +144,14 @@ IDS = {
     ),
     "The padding goes to the left, and is pad_token_id; yours is on the right, and 0.": (
         lambda prompts, pad: right(prompts, 0, list)
+    ),
+    "The padding is pad_token_id; yours repeats a token of the prompt.": (
+        lambda prompts, pad: padded_with_its_own(prompts, 0),
+        lambda prompts, pad: padded_with_its_own(prompts, -1),
+    ),
+    "Your rows are all one and the same list, in which each prompt writes over the one before: "
+    "[[…]] * n repeats one list. Make each row anew.": (
+        lambda prompts, pad: one_list(prompts, pad, list)
     ),
     "The prompts' tokens keep their order; yours run backwards.": (
         lambda prompts, pad: left(prompts, pad, lambda prompt: prompt[::-1])
@@ -139,6 +180,12 @@ MASKS = {
     "is where the prompt begins.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [int(t != pad) for t in prompt])
     ),
+    "The mask is 1 for every real token, since all of them are attended to; yours is 1 for the last"
+    " place alone.": lambda prompts, pad: left(
+        prompts, 0, lambda prompt: [0] * (len(prompt) - 1) + [1]
+    ),
+    "Your mask's rows are all one and the same list: [[…]] * n repeats one list. Make each row "
+    "anew.": lambda prompts, pad: one_list(prompts, 0, ones),
     "The mask hides padding, 0, and yours is 1 everywhere.": (
         lambda prompts, pad: left(prompts, 1, ones)
     ),
@@ -176,6 +223,18 @@ POSITIONS = {
     "The real tokens' positions are right; they are 0 for padding, and yours are -1 there.": (
         lambda prompts, pad: left(prompts, -1, places)
     ),
+    "The real tokens' positions are right; they are 0 for padding, and yours are pad_token_id "
+    "there.": lambda prompts, pad: left(prompts, pad, places),
+    "Every prompt begins at position 0; yours count on through the prompts before it.": (
+        lambda prompts, pad: [
+            [0] * (max(map(len, prompts)) - len(prompt)) + list(range(before, before + len(prompt)))
+            for prompt, before in zip(
+                prompts, itertools.accumulate([0, *map(len, prompts)]), strict=False
+            )
+        ]
+    ),
+    "Your positions' rows are all one and the same list: [[…]] * n repeats one list. Make each row "
+    "anew.": lambda prompts, pad: one_list(prompts, 0, places),
     "The first token's position is 0, and you count from 1.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [n + 1 for n in places(prompt)])
     ),
@@ -296,14 +355,48 @@ def batches(lengths, size):
     return [lengths[i : i + size] for i in range(0, len(lengths), size)]
 
 
+def each(batches, end, tokens=sum):
+    """(tokens, slot-steps, requests) of each batch; end: how many steps it runs."""
+    return [(tokens(batch), end(batch) * len(batch), len(batch)) for batch in batches]
+
+
 def to_the(end):
-    """Batches that run as long as `end(batch)` says: (tokens, slot-steps) of each."""
-    return lambda lengths, size: [
-        (sum(batch), end(batch) * len(batch)) for batch in batches(lengths, size)
-    ]
+    """Batches that run as long as `end(batch)` says."""
+    return lambda lengths, size: each(batches(lengths, size), end)
+
+
+def padded_by(padding):
+    """Batches with as many slot-steps as there are, of which `padding(batch)` are padding."""
+    return lambda lengths, size: each(
+        batches(lengths, size), max, lambda batch: max(batch) * len(batch) - padding(batch)
+    )
+
+
+def spread(lengths, size):
+    """As many batches as are needed, and as equal as can be."""
+    num = -(-len(lengths) // size)
+    few, more = divmod(len(lengths), num)
+    ends = [0, *itertools.accumulate(few + (i < more) for i in range(num))]
+    return [lengths[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def refilled(lengths, size):
+    """Slots that take the next request as soon as one ends, to the end of the last."""
+    slots = [0] * min(size, len(lengths))
+    for length in lengths:
+        heapq.heappush(slots, heapq.heappop(slots) + length)
+    return [(sum(lengths), max(slots) * len(slots), len(lengths))]
+
+
+def second(batch):
+    return sorted(batch)[-2] if len(batch) > 1 else batch[0]
 
 
 LONGEST = to_the(max)
+ONE_BATCH = (
+    "a batch has max_batch_size requests at most, and runs to its own longest answer; you have put "
+    "all into one, which runs to the longest of all."
+)
 SHARE = Counted(
     "padding_share",
     ("output_lengths", "max_batch_size"),
@@ -312,6 +405,7 @@ SHARE = Counted(
         ([10, 2, 100], 2),
         ([7, 3, 9, 4, 8], 3),
         ([20, 45, 80, 120, 150, 90], 4),
+        ([3, 6, 6, 2, 6, 5, 1], 3),
     ],
     lambda part: part[1](part[0]),
     {
@@ -322,54 +416,95 @@ SHARE = Counted(
         "requests are served in the order they came; yours are sorted, longest first.": (
             lambda lengths, size: LONGEST(sorted(lengths, reverse=True), size)
         ),
-        "a batch has max_batch_size requests at most, the next ones another; you have put all into "
-        "one.": lambda lengths, size: LONGEST(lengths, len(lengths)),
+        "requests are served in the order they came; yours begin with the last, so that the small "
+        "batch is another one.": lambda lengths, size: LONGEST(lengths[::-1], size),
+        ONE_BATCH: lambda lengths, size: LONGEST(lengths, len(lengths)),
         "the last batch may be smaller, and has as many slots as requests, len(batch), not "
         "max_batch_size.": lambda lengths, size: [
-            (sum(batch), max(batch) * size) for batch in batches(lengths, size)
+            (sum(batch), max(batch) * size, len(batch)) for batch in batches(lengths, size)
         ],
         "the last batch counts, too, when it is smaller; you have left it out.": (
-            lambda lengths, size: LONGEST(lengths[: len(lengths) // size * size], size)
+            lambda lengths, size: LONGEST(lengths[: len(lengths) // size * size], size),
+            lambda lengths, size: LONGEST(
+                lengths[: len(lengths) // size * size or len(lengths)], size
+            ),
+        ),
+        "a batch of one has slot-steps, too, though no padding; you have left it out.": (
+            lambda lengths, size: each([b for b in batches(lengths, size) if len(b) > 1], max)
         ),
         "all slot-steps count, also those of a smaller last batch; you have its tokens only.": (
             lambda lengths, size: [
-                (sum(batch), max(batch) * len(batch) * (len(batch) == size))
+                (sum(batch), max(batch) * len(batch) * (len(batch) == size), len(batch))
                 for batch in batches(lengths, size)
             ]
         ),
+        "requests fill a batch before the next one begins, so that only the last is smaller; yours "
+        "are spread evenly over the batches.": (
+            lambda lengths, size: each(spread(lengths, size), max)
+        ),
         "you have counted steps; a step of n requests is n slot-steps.": lambda lengths, size: [
-            (sum(batch), max(batch)) for batch in batches(lengths, size)
+            (sum(batch), max(batch), len(batch)) for batch in batches(lengths, size)
         ],
         "a batch is followed by the next max_batch_size requests; yours overlap: range(0, n, "
-        "max_batch_size).": lambda lengths, size: LONGEST(
-            [n for i in range(len(lengths)) for n in lengths[i : i + size]], size
+        "max_batch_size).": (
+            lambda lengths, size: each([lengths[i : i + size] for i in range(len(lengths))], max),
+            lambda lengths, size: each(
+                [lengths[i : i + size] for i in range(max(1, len(lengths) - size + 1))], max
+            ),
         ),
-        "each batch runs to its own longest answer; you have let all run to the longest of all.": (
+        "lengths[i : i + max_batch_size] are max_batch_size requests already, for a slice leaves "
+        "out its end; your batches lack their last one.": (
             lambda lengths, size: [
-                (sum(batch), max(lengths) * len(batch)) for batch in batches(lengths, size)
-            ]
+                (sum(batch), max(short) * len(short), len(batch))
+                for batch in batches(lengths, size)
+                for short in [batch[: max(1, size - 1)]]
+            ],
+            lambda lengths, size: each(
+                [batch[: max(1, size - 1)] for batch in batches(lengths, size)], max
+            ),
         ),
+        "answers that are equally long count each for itself; yours count once, as in a set.": (
+            lambda lengths, size: each([set(batch) for batch in batches(lengths, size)], max),
+            lambda lengths, size: [
+                (sum(batch), max(batch) * len(set(batch)), len(batch))
+                for batch in batches(lengths, size)
+            ],
+        ),
+        "a slot stays empty, as padding, until its batch has ended; yours takes the next request at"
+        " once, which is continuous batching.": refilled,
         "a batch runs as long as its longest answer, not as their mean.": to_the(
             lambda batch: sum(batch) / len(batch)
         ),
         "a batch runs as long as its longest answer, not its first.": to_the(lambda b: b[0]),
         "a batch runs as long as its longest answer, not its last.": to_the(lambda b: b[-1]),
         "a batch runs as long as its longest answer, not its shortest.": to_the(min),
+        "a batch runs to the end of its longest answer, though it be the only one left; yours ends "
+        "with the second longest.": (
+            to_the(second),
+            padded_by(lambda batch: sum(max(0, second(batch) - n) for n in batch)),
+        ),
+        "every member of a batch is padded up to the longest; you have padded the shortest one "
+        "only.": padded_by(lambda batch: max(batch) - min(batch)),
         "a batch runs as long as its longest answer; you have counted one step more.": to_the(
             lambda batch: max(batch) + 1
         ),
         "a batch runs as long as its longest answer; you have counted one step less, though its "
-        "first token is a step's, too.": to_the(lambda batch: max(batch) - 1),
+        "first token is a step's, too.": (
+            to_the(lambda batch: max(batch) - 1),
+            lambda lengths, size: each(
+                batches(lengths, size),
+                lambda batch: max(batch) - 1,
+                lambda batch: sum(batch) - len(batch),
+            ),
+        ),
         "max_batch_size is how many requests a batch has, not how many batches there are.": (
             lambda lengths, size: LONGEST(lengths, -(-len(lengths) // size))
         ),
         "a batch takes requests that follow one another; yours takes every so many.": (
-            lambda lengths, size: [
-                pair
-                for i in range(-(-len(lengths) // size))
-                for part in [lengths[i :: -(-len(lengths) // size)]]
-                for pair in LONGEST(part, len(part))
-            ]
+            lambda lengths, size: each(
+                [lengths[i :: -(-len(lengths) // size)] for i in range(-(-len(lengths) // size))],
+                max,
+            )
         ),
     },
     {
@@ -388,24 +523,26 @@ SHARE = Counted(
         ),
         "a mean of the batches' shares gives a short batch as much weight as a long one: divide all"
         " padding by all slot-steps, once, at the end.": (
-            lambda *_: lambda seen: sum(1 - t / s for t, s in seen) / len(seen)
+            lambda *_: lambda seen: sum(1 - t / s for t, s, _ in seen) / len(seen)
+        ),
+        "a mean of the requests' shares gives one in a short batch as much weight as one in a long "
+        "batch: divide all padding by all slot-steps, once, at the end.": (
+            lambda *_: lambda seen: sum(n * (1 - t / s) for t, s, n in seen) / _sum(seen, 2)
         ),
         "you have added up the batches' shares: divide all padding by all slot-steps, once, at the "
-        "end.": lambda *_: lambda seen: sum(1 - t / s for t, s in seen),
+        "end.": lambda *_: lambda seen: sum(1 - t / s for t, s, _ in seen),
         "a share lies between 0 and 1; yours is in per cent.": (
             lambda *_: lambda seen: 100 * (1 - _sum(seen, 0) / _sum(seen, 1))
         ),
         "a share lies between 0 and 1; yours has its sign turned round.": (
             lambda *_: lambda seen: _sum(seen, 0) / _sum(seen, 1) - 1
         ),
-        "return the share as it is; yours is rounded to 2 places.": (
-            lambda *_: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), 2)
+        "(A share below 0 means that slot-steps are missing; yours makes it 0.)": (
+            lambda *_: lambda seen: max(0, 1 - _sum(seen, 0) / _sum(seen, 1))
         ),
-        "return the share as it is; yours is rounded to 3 places.": (
-            lambda *_: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), 3)
-        ),
-        "return the share as it is; yours is rounded to 4 places.": (
-            lambda *_: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), 4)
+        "return the share as it is; yours is rounded.": tuple(
+            lambda *_, n=n: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), n)
+            for n in range(1, 7)
         ),
         "// leaves the whole number only; a share is a fraction, /.": (
             lambda *_: lambda seen: (_sum(seen, 1) - _sum(seen, 0)) // _sum(seen, 1)
@@ -424,7 +561,7 @@ SHARE = Counted(
 
 
 def _sum(seen, which):
-    return sum(pair[which] for pair in seen)
+    return sum(batch[which] for batch in seen)
 
 
 def share(student, lengths, size):
@@ -454,6 +591,7 @@ def test_batches_are_formed_in_order(student):
 def test_every_slot_step_counts_the_same(student, rng):
     share(student, [10, 2, 100], 2)
     share(student, [3, 3, 5, 5, 9], 5)
+    share(student, [6, 28, 16, 33, 55, 44, 19], 5)
     for _ in range(5):
         share(student, [rng.randint(1, 60) for _ in range(rng.randint(1, 12))], rng.randint(1, 5))
 
@@ -483,8 +621,11 @@ def test_a_batch_takes_who_waits_up_to_its_size(student):
     got = who(step)
     if got != "A, B, C":
         said = "the head of the queue joins first."
-        if len(step.rows) < 3:
-            said = f"only {len(step.rows)} joined: all who fit are admitted in one go, in a loop."
+        if len(step.rows) == 1:
+            said = "only 1 joined: all who fit are admitted in one go, in a loop."
+        elif len(step.rows) == 2:
+            said = "2 joined, and a slot stayed empty: as long as len(self.running) < "
+            said += "self.max_batch_size the next one joins."
         raise Wrong(
             f"Five wait for 3 slots: the first batch is A, B and C; {said}",
             expected="A, B, C",
@@ -492,25 +633,40 @@ def test_a_batch_takes_who_waits_up_to_its_size(student):
         )
 
 
+def uneven(rows, lengths):
+    """What to say of rows that are not 7 tokens long, prompts of 5, 7 and 4 tokens."""
+    computed = {row.request_id: row.num_tokens for row in rows}
+    if computed["B"] < 7:
+        return (
+            f"Yours computes {computed['B']} of B's: pad up to the longest, and do not cut down to "
+            "a shorter one, for a prompt is computed whole."
+        )
+    if len(set(lengths.values())) == 1:
+        return f"Yours have {lengths['A']}: as many as the longest of them needs, no more."
+    if all(row.num_padding_tokens == 7 for row in rows):
+        return (
+            "The third number of a mb.Row is how many tokens of padding it gets, longest - n, and "
+            "not up to how many it is padded."
+        )
+    if not any(row.num_padding_tokens for row in rows):
+        return "Yours have no padding at all, the third number of a mb.Row."
+    if lengths["C"] == 5:
+        return "Yours are padded to A's 5, the first one's, which is not the longest."
+    return "They are not: rows that compute less get padding, mb.Row(s, n, padding)."
+
+
 @pytest.mark.task("2.3", points=0.5)
 def test_short_prompts_are_padded_to_the_longest(student):
-    engine = serve(mine(student), FIVE, steps=2)
-    (lengths, paddings), (after, _) = (
-        (
-            {r.request_id: r.num_tokens + r.num_padding_tokens for r in step.rows},
-            {r.request_id: r.num_padding_tokens for r in step.rows},
-        )
-        for step in engine.trace.steps
+    three = asks(("A", 5, 6), ("B", 7, 2), ("C", 4, 4))
+    first, second = serve(mine(student), three, steps=2).trace.steps
+    lengths, after = (
+        {row.request_id: row.num_tokens + row.num_padding_tokens for row in step.rows}
+        for step in (first, second)
     )
     if set(lengths.values()) != {7}:
-        said = "They are not: rows that compute less get padding, mb.Row(s, n, padding)."
-        if len(set(lengths.values())) == 1:
-            said = f"Yours have {lengths['A']}: as many as the longest of them needs, no more."
-        elif not any(paddings.values()):
-            said = "Yours have no padding at all, the third number of a mb.Row."
         raise Wrong(
-            "The rows of a step are equally long: B's prompt has 7 tokens, so A's row has 4 and 3 "
-            f"of padding, C's 5 and 2. {said}",
+            "The rows of a step are equally long: B's prompt has 7 tokens, so A's row has 5 and 2 "
+            f"of padding, C's 4 and 3. {uneven(first.rows, lengths)}",
             expected={"A": 7, "B": 7, "C": 7},
             got=lengths,
         )
@@ -523,7 +679,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
         )
 
 
-@pytest.mark.task("2.3", points=1)
+@pytest.mark.task("2.3", points=0.75)
 def test_who_has_finished_goes_on_as_padding(student):
     engine = serve(mine(student), FIVE[:3])
     expected = serve(mb.Static(3), FIVE[:3])
@@ -561,6 +717,26 @@ def test_nobody_joins_before_the_batch_has_ended(student):
         )
 
 
+@pytest.mark.task("2.3", points=0.25)
+def test_a_batch_ends_also_with_a_member_that_is_given_up(student):
+    """C is given up while A and B go on, and A once B has finished. Then D's batch begins."""
+    requests = asks(("A", 4, 9), ("B", 7, 3), ("C", 5, 8), ("D", 3, 3))
+    expected, got = (serve(policy, requests, steps=2) for policy in (mb.Static(3), mine(student)))
+    for engine in (expected, got):
+        engine.abort("C")
+        go_on(engine, steps=4)
+        engine.abort("A")
+    if got.scheduler.running:
+        raise Wrong(
+            "B had finished when A was given up, and still holds its slot: nobody of the batch goes"
+            " on, so it has ended. The exercise's own `abort`, below `retire`, sees to that: leave "
+            "`abort` as it is."
+        )
+    for engine in (expected, got):
+        go_on(engine)
+    same_plan(expected, got, "C was given up after step 2 and A after step 4; B went on.")
+
+
 @pytest.mark.task("2.3", points=0.5)
 def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
     asks_the_pool(lambda slots: mine(student, slots), 3)
@@ -590,7 +766,7 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
             "joined: who fits exactly joins, too. self.can_grow says so."
         )
     requests = asks(("A", 4, 12), ("B", 16, 16), ("C", 2, 2))  # of up to 12: A 4 blocks, B 7, C 4
-    engine = serve(mine(student), requests, num_blocks=9, max_tokens=12)
+    engine = serve(mine(student), requests, num_blocks=9, max_tokens=12, exactly=True)
     if who(engine.trace.steps[0]) != "A":
         raise Wrong(
             "B did not fit into the pool, and C, who came later, overtook it. Take from the head "
@@ -606,10 +782,13 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
 
 @pytest.mark.task("2.3", points=0.5)
 def test_any_requests_give_the_batches_they_should(student, rng):
-    for requests in (FIVE, *(some_requests(rng) for _ in range(3))):
-        expected, got = serve(mb.Static(3), requests), serve(mine(student), requests)
-        same_plan(expected, got, "Compare it with the rule: a batch, equal rows, to the end.")
+    said = "Compare it with the rule: a batch, equal rows, to the end."
+    late = asks(("A", 4, 6), ("B", 2, 3), ("C", 5, 2, 30.0))  # in between nobody waits or runs
+    for requests in (FIVE, late):
+        same_plan(serve(mb.Static(3), requests), serve(mine(student), requests), said)
     serves_in_an_engine(mine(student), mb.Static(3), FIVE, num_blocks=9)
+    for requests in (some_requests(rng) for _ in range(3)):
+        same_plan(serve(mb.Static(3), requests), serve(mine(student), requests), said)
 
 
 NOW_YOURS = {"2.1": now_yours.rectangle, "2.2": now_yours.padding, "2.3": now_yours.static}

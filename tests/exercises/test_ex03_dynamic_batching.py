@@ -1,11 +1,16 @@
 """Judges exercises 3.1 and 3.2: when a batch begins, and with whom. Times in eighths of a second,
 which floating point holds exactly."""
 
+import itertools
+import math
+
 import now_yours
 import pytest
+from beliefs import a_kind, why
 from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
+from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
@@ -14,18 +19,149 @@ WITHHELD = {"3.2": {"minibatch.schedulers.dynamic": "Dynamic"}}
 
 
 def ready(student, expected, sentence, *arguments):
-    got = student.call("is_ready", *arguments)
+    shown = "is_ready({}, now={}, max_batch_size={}, max_wait={})".format(*arguments)
+    try:
+        got = student.call("is_ready", *arguments)
+    except Raised as error:
+        if "the caller's" not in error.sentence:
+            error.sentence = f"{shown} fails with {error.sentence} ({sentence.rstrip('.')})."
+        raise
     if got is expected:
         return
-    shown = "is_ready({}, now={}, max_batch_size={}, max_wait={})".format(*arguments)
     if got is None:
         sentence = "your function returned nothing (None): each way out of it needs a `return`."
     elif not isinstance(got, bool):
-        sentence = f"the answer is True or False, and yours is {got!r:.40}: bool(...) makes one."
+        kind = f"{got!r:.40}" if isinstance(got, int | float | str) else a_kind(got)
+        sentence = f"the answer is True or False, and yours is {kind}: bool(...) makes one."
+    elif arguments[0]:
+        sentence = why([(arguments, got), *probed(student)], together, *READY) or sentence
     raise Wrong(f"{shown}: {sentence}", expected=expected, got=got)
 
 
+def probed(student):
+    """What the learner's function answers where beliefs about it differ."""
+    try:
+        return [(probe, student.call("is_ready", *probe)) for probe in PROBES]
+    except Raised:
+        return []
+
+
 # 3.1 ---------------------------------------------------------------------------------------------
+
+
+PROBES = [
+    (times, times[-1] + later, size, window)
+    for times, later, size, window in itertools.product(
+        ([1.0], [1.0, 1.375], [2.0, 2.75, 3.5], [0.25, 0.5, 1.0, 1.25, 3.0]),
+        (0.0, 0.25, 0.625, 2.0),
+        (1, 2, 3, 8),
+        (0.0, 0.5, 1.5, 3.0),
+    )
+] + [([1.0] * 8, 1.0, 3, 0.5), ([1.0] * 8, 1.0, 8, 0.5)]
+READY = (
+    {  # is anybody there?
+        "": lambda times, now, size, window: True,
+        "one is enough: it starts alone, if nobody else comes.": (
+            lambda times, now, size, window: len(times) > 1
+        ),
+    },
+    {  # is it full?
+        "": lambda times, now, size, window: len(times) >= size,
+        "max_batch_size of them are a full batch already (>=, not >); waiting on serves nobody.": (
+            lambda times, now, size, window: len(times) > size
+        ),
+        "it is full also when more wait than there are seats (>=, not ==).": (
+            lambda times, now, size, window: len(times) == size
+        ),
+        "it is full also when more wait than make so many full batches.": (
+            lambda times, now, size, window: len(times) % size == 0
+        ),
+        "one seat is left, and that is not full: max_batch_size of them are.": (
+            lambda times, now, size, window: len(times) >= size - 1
+        ),
+        "it is full at max_batch_size, whatever that is; yours has a number of its own.": tuple(
+            lambda times, now, size, window, n=n: len(times) >= n for n in range(2, 9)
+        ),
+        "a full batch starts at once, without its window; waiting on serves nobody.": (
+            lambda times, now, size, window: False,
+            lambda times, now, size, window: (
+                len(times) >= size and now >= times[min(len(times), size) - 1] + window
+            ),
+        ),
+        "a full batch starts at once, also when they have just come; yours lets some time pass.": (
+            lambda times, now, size, window: len(times) >= size and now > times[0]
+        ),
+    },
+    {  # has it waited?
+        "": lambda times, now, size, window: now >= times[0] + window,
+        "its whole window is over at the very moment arrival + max_wait (>=, not >).": (
+            lambda times, now, size, window: now > times[0] + window
+        ),
+        "its patience has ended at arrival + max_wait, and at any time after it (>=, not ==).": (
+            lambda times, now, size, window: now == times[0] + window
+        ),
+        "the oldest's wait decides, its whole window; the newest's clock does not count.": (
+            lambda times, now, size, window: now >= times[-1] + window
+        ),
+        "the oldest's wait decides, not the mean of all.": (
+            lambda times, now, size, window: now >= sum(times) / len(times) + window
+        ),
+        "each one's own waiting counts, the oldest's, not the sum of all.": (
+            lambda times, now, size, window: sum(now - time for time in times) >= window,
+            lambda times, now, size, window: (
+                sum(now - time for time in times) >= window > 0 or now >= times[0] + window
+            ),
+        ),
+        "it has waited since it came: what counts is now, not when the newest came.": (
+            lambda times, now, size, window: times[-1] - times[0] >= window,
+            lambda times, now, size, window: times[-1] - times[0] > window,
+        ),
+        "max_wait is how long it waits from its arrival on, not a time on the clock.": (
+            lambda times, now, size, window: now >= window,
+            lambda times, now, size, window: now > window,
+        ),
+        "max_wait is in seconds, as `now` is, not in milliseconds.": (
+            lambda times, now, size, window: now >= times[0] + window / 1000,
+            lambda times, now, size, window: (now - times[0]) / 1000 >= window,
+        ),
+        "nothing is rounded: yours counts in whole seconds.": tuple(
+            lambda times, now, size, window, form=form, whole=whole: form(
+                whole, times[0], now, window
+            )
+            for whole in (int, round, math.ceil)
+            for form in (
+                lambda whole, time, now, window: whole(now) >= whole(time + window),
+                lambda whole, time, now, window: whole(now) >= whole(time) + whole(window),
+                lambda whole, time, now, window: whole(now - time) >= window,
+                lambda whole, time, now, window: whole(now - time) >= whole(window),
+                lambda whole, time, now, window: whole(now) - whole(time) >= window,
+            )
+        ),
+        "it need not be full then: when the oldest has waited for its window, it starts. Yours "
+        "knows no window.": lambda times, now, size, window: False,
+        "a window of 0 s is over at once; `if max_wait` takes it for none.": (
+            lambda times, now, size, window: window > 0 and now >= times[0] + window
+        ),
+        "it waits, for the window is not over; yours starts with whoever is there.": (
+            lambda times, now, size, window: True
+        ),
+        "the time has come when now is past the end of its window; yours asks the opposite.": (
+            lambda times, now, size, window: now < times[0] + window,
+            lambda times, now, size, window: now <= times[0] + window,
+        ),
+    },
+    {  # how do they go together?
+        "": lambda *_: lambda full, waited: full or waited,
+        "either is enough, a full batch or the oldest's window over; you ask for both.": (
+            lambda *_: lambda full, waited: full and waited
+        ),
+    },
+)
+
+
+def together(parts):
+    anybody, full, waited, combined = parts
+    return anybody and combined(full, waited)
 
 
 @pytest.mark.task("3.1", points=0.5)
@@ -64,7 +200,7 @@ def test_the_oldest_has_waited_long_enough(student):
 @pytest.mark.task("3.1", points=0.5)
 def test_otherwise_it_waits(student, rng):
     said = "one waits, not full, and it has waited less than its window."
-    ready(student, False, said, [1.0], 1.375, 8, 0.5)
+    ready(student, False, said, Lent([1.0]), 1.375, 8, 0.5)
     said = (
         "not full, and the oldest has waited 0.375 s of 0.5 s. (Each one's own waiting counts, not "
         "their sum, and not the time on the clock.)"
@@ -129,20 +265,31 @@ def who(step):
 
 def begins(student, requests, expected, *, early, late, window=2.0):
     """When the first batch begins, and with whom. early, late: what to say if it does not then."""
-    got = first_batch(serve(windowed(student, window), requests, steps=1))
+    engine = serve(windowed(student, window), requests, steps=1)
+    got, has_an_alarm = first_batch(engine), engine.scheduler.planned.wake_at is not None
     expected = round(expected[0], 6), expected[1]
     if got == expected:
         return
-    if got[0] < expected[0] and goes_by_another_clock(student):
+    asked_at = max(ask.arrival for ask in requests if ask.arrival <= got[0])
+    if got[0] == expected[0]:
+        said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
+    elif got[0] > expected[0]:
+        said = late
+    elif has_an_alarm:
+        said = (
+            "Your plan has rows, and a wake_at beside them: rows run at once, and wake_at puts "
+            "nothing off. To wait, answer with a plan that has no rows."
+        )
+    elif round(got[0], 6) == round(asked_at + window / 1000, 6):
+        said = "max_wait is in seconds, as `now` and arrival_time are; you count milliseconds."
+    elif goes_by_another_clock(student):
         said = (
             "Your policy reads another clock than the engine's: it waits as it should not where "
             "`now` is very large, and not at all where it is small. `now` is the time; arrival_time"
             " is on the same clock."
         )
-    elif got[0] == expected[0]:
-        said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
     else:
-        said = early if got[0] < expected[0] else late
+        said = early
     raise Wrong(
         said,
         expected="at {:g} s with {}".format(*expected),
@@ -205,14 +352,25 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
 
 @pytest.mark.task("3.2", points=0.5)
 def test_the_oldest_decides_when_it_leaves(student):
+    late = (
+        "A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at 2 s. If "
+        "each arrival began it anew, a steady trickle would keep A waiting for ever."
+    )
+    three = asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5), ("C", 2, 3, 2.5))
+    many_seats = RemoteScheduler(student, "MyDynamic", 8, max_wait=2.0)
+    if first_batch(serve(many_seats, three, steps=1))[0] == 2.5:
+        late = (
+            "A came at 0 s, and its window of 2 s ends at 2 s. Your policy knows it, for somebody "
+            "who comes at 2.5 s sets it off; but B came at 1.5 s, and since then wake_at is later "
+            "than 2 s. It is when the oldest's patience ends."
+        )
     begins(
         student,
         asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5)),
         (2.0, "A, B"),
         early="A came at 0 s and B at 1.5 s; the window of 2 s is A's, and ends at 2 s. With two "
         "of three slots taken the batch is not full, and yours did not wait for the third.",
-        late="A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at "
-        "2 s. If each arrival began it anew, a steady trickle would keep A waiting for ever.",
+        late=late,
     )
 
 
@@ -280,6 +438,9 @@ def test_each_batch_has_a_window_of_its_own(student):
 
 @pytest.mark.task("3.2", points=0.5)
 def test_any_arrivals_give_the_batches_they_should(student, rng):
+    three = ("A", 4, 3), ("B", 2, 5, 0.5), ("C", 7, 2, 1.5)
+    fixed = asks(*three, ("D", 3, 4, 9.0), ("E", 5, 1, 12.5))
+    serves_in_an_engine(windowed(student), mb.Dynamic(3, 2.0), fixed)
     for _ in range(3):
         requests, arrival = [], 0.0
         for name in "ABCDEFGH":
@@ -294,7 +455,6 @@ def test_any_arrivals_give_the_batches_they_should(student, rng):
             raise Wrong(
                 "The batches are right and begin at other times.", expected=starts[0], got=starts[1]
             )
-    serves_in_an_engine(windowed(student), mb.Dynamic(3, 2.0), requests)
 
 
 NOW_YOURS = {"3.1": now_yours.minibuses, "3.2": now_yours.dynamic}

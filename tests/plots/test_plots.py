@@ -6,10 +6,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import minibatch as mb
-from minibatch.bench.measure import StepTime, TokenCost
 from minibatch.plots import guesses
 from minibatch.plots.colours import COLOURS, PROTAGONISTS, WASTE, WORK, colour_of, ink_on
-from minibatch.simulator.cost import Roof
 
 
 @pytest.fixture(scope="module")
@@ -132,60 +130,10 @@ def test_waits_are_queue_then_first_then_last_token(traces):
     assert [label.get_text() for label in axis.get_yticklabels()] == ["A", "B", "C"]
 
 
-TIMES = [
-    StepTime(batch_size, context, 0.001, 0.001 * batch_size, 0.002)
-    for context in (64, 1000)
-    for batch_size in (1, 8)
-]
-
-
-def test_step_times_are_stacked_by_cause_and_labelled_with_throughput():
-    short, long = mb.plots.step_times(TIMES).axes
-    tops = sorted({round(bar.get_y() + bar.get_height(), 6) for bar in short.patches})
-    assert tops == [1.0, 2.0, 4.0, 9.0, 11.0]
-    assert [text.get_text() for text in short.texts] == ["250", f"{8 / 0.011:,.0f}"]
-    assert long.get_title(loc="left") == "1,000 tokens of context:\n8× the rows take 2.8× the time"
-    assert len({bar.get_hatch() for bar in short.patches}) == 3
-
-
-def test_token_costs_are_two_curves_and_their_ratio():
-    costs = [TokenCost(100, 0.002, 0.010), TokenCost(1000, 0.003, 0.060)]
-    (axis,) = mb.plots.token_costs(costs).axes
-    uncached, cached = axis.get_lines()
-    assert list(uncached.get_ydata()) == [10, 60]
-    assert list(cached.get_ydata()) == [2, 3]
-    assert "After 1,000 tokens, the next one costs 20 times" in axis.get_title(loc="left")
-
-
-def test_a_roofline_has_its_knee_where_arithmetic_takes_over():
-    roof = Roof("card", 100e9, 1e12, "made up")
-    figure = mb.plots.roofline([roof], {"steps": [(0.5, 20e9, "batch 1"), (4.0, 90e9, "")]})
-    (axis,) = figure.axes
-    line, points = axis.get_lines()
-    assert max(line.get_ydata()) == 1e12
-    assert list(points.get_xdata()) == [0.5, 4.0]
-    assert axis.get_title(loc="left") == (
-        "card can do 10 FLOPs for each byte it reads; steps, batch 1: 0.5"
-    )
-
-
-def test_a_window_is_drawn_against_first_tokens_and_fill():
-    runs = {w: {"ttft_mean_s": 1 + w, "batch_fill": 0.5 + w / 10} for w in (0, 1, 2)}
-    first, fill = mb.plots.window_tradeoff({"quiet": runs}).axes
-    assert list(first.get_lines()[0].get_ydata()) == [1, 2, 3]
-    assert list(fill.get_lines()[0].get_ydata()) == pytest.approx([50, 60, 70])
-    assert "quiet: first tokens after 1.00 s with a window of 0 s, after 3.00 s with 2 s" in (
-        first.get_title(loc="left")
-    )
-
-
 PICTURES = {
     "timeline": lambda t, ax=None: mb.plots.timeline(t["Static"], ax=ax),
     "staircase": lambda t, ax=None: mb.plots.staircase(t["Static"], ax=ax),
     "waits": lambda t, ax=None: mb.plots.waits(t["Static"], ax=ax),
-    "step_times": lambda t, ax=None: mb.plots.step_times(TIMES[:2], ax=ax),
-    "token_costs": lambda t, ax=None: mb.plots.token_costs([TokenCost(9, 1.0, 2.0)], ax=ax),
-    "roofline": lambda t, ax=None: mb.plots.roofline([Roof("card", 1e9, 1e10, "")], ax=ax),
 }
 
 

@@ -402,13 +402,20 @@ def test_another_victim_may_be_chosen():
 
 
 def test_two_holders_of_a_block_and_a_row_that_would_write_into_it():
-    hand = ByHand(mb.Continuous(max_batch_size=2))
+    class Reserving(mb.Continuous):
+        """Asks for no blocks once a request runs."""
+
+        def grow(self, sequence, num_tokens):
+            if sequence not in self.running:
+                super().grow(sequence, num_tokens + 8)
+
+    hand = ByHand(Reserving(max_batch_size=2))
     a, b = hand.add("A", num_prompt_tokens=4), hand.add("B", num_prompt_tokens=6)
     hand.step()  # A has filled a block of 4 tokens, B one and a half
     hand.pool.share([a.block_table[0], b.block_table[0]])
     hand.plan()  # both write behind what others read
     hand.pool.share([b.block_table[1]])
-    with pytest.raises(ValueError, match=r"'B' would write into block 2, which 2 hold; only"):
+    with pytest.raises(ValueError, match=r"'B' would write into block 4, which 2 hold; only"):
         hand.plan()
 
 

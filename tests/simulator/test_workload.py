@@ -14,6 +14,19 @@ def test_bursts_arrive_together_and_the_first_at_once():
     assert times == [0.0, 0.0, 0.5, 0.5, 1.0]
 
 
+def test_those_of_a_burst_may_come_one_by_one_within_a_time():
+    times = [r.arrival_time for r in mb.workload.bursts(some(40), size=20, every=5, within=2)]
+    assert times == sorted(times)
+    assert all(0 <= time <= 2 for time in times[:20])
+    assert all(5 <= time <= 7 for time in times[20:])
+    assert len(set(times)) == 40
+
+
+def test_a_burst_is_over_before_the_next_begins():
+    with pytest.raises(ValueError, match="within is 6; give seconds from 0 to 5"):
+        mb.workload.bursts(some(2), size=1, every=5, within=6)
+
+
 def test_poisson_arrivals_are_in_order_and_at_the_rate_asked_for():
     requests = mb.workload.poisson(some(4000), rate=8)
     times = [request.arrival_time for request in requests]

@@ -19,7 +19,8 @@ task.
     desk_errors.py   what can go wrong there, and what the learner is told
     surroundings.py  what a desk finds around it: copies of minibatch and of the submission
     remote.py        a learner's policy on its desk, in a real engine at the judge's
-    books.py         the judge's books on a desk: its pool, and how far each sequence has come
+    books.py         the judge's books on a desk: its pool, and what it says of each sequence
+    advances.py      whether sequences advance as they should, and who finishes when
     values.py        the plain data between the two
     desk.py          the other end, in the learner's process
     desk_policy.py   a policy there, asked step by step

@@ -1,7 +1,7 @@
-"""The judge's books on a desk: who holds which block, and how far each sequence has come.
+"""The judge's books on a desk: what it says of each sequence, and who holds which block.
 
 What a desk says is compared with what is true; the first difference is told as the belief behind
-it that would bring just that.
+it that would bring just that. Whether sequences advance as they should is in advances.py.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import minibatch as mb
 from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.verdict import Wrong
-
-SAME_TIME = 1e-6
 
 
 class Pool(mb.BlockPool):
@@ -68,114 +66,6 @@ class Told:
         raise Died("what it says of its sequences makes no sense")
 
 
-def check_tokens(
-    step: int, rows: list[mb.Row], before: dict[str, int], told: dict[str, Told]
-) -> None:
-    """Whether each sequence took in what its row brought. before: tokens it had until then."""
-    brought, took = {}, {}
-    for row in rows:
-        name = row.sequence.request_id
-        brought[name] = row.sequence.token_ids[before[name] :]
-        took[name] = told[name].token_ids[before[name] :]
-    for row in rows:
-        name, right = row.sequence.request_id, row.sequence.token_ids
-        got, new = told[name].token_ids, brought[name]
-        if got == right:
-            continue
-        others = [n for n in took if n != name]
-        takers = [n for n in others if new and took[n] == new != brought[n]]
-        givers = [n for n in others if took[name] == brought[n] and brought[n]]
-        together = (
-            "Rows and lists of tokens belong together one by one, in the plan's order, "
-            "zip(plan.rows, tokens); self.running may have another"
-        )
-        if got[: before[name]] != right[: before[name]]:
-            why = "its earlier tokens are others now: advance adds tokens, nothing else changes"
-        elif takers and not took[name]:
-            why = f"{takers[0]} took it in. {together}"
-        elif not took[name] and new == [0]:
-            why = (
-                "it was not taken in. 0 is a token like any other, though `if token` takes it for "
-                "none: an empty list is what says that there is none"
-            )
-        elif not took[name]:
-            why = "it was not taken in: sequence.advance(row.num_tokens, new_tokens, now) does that"
-        elif givers:
-            why = f"it took in {took[name]}, which {givers[0]}'s row brought. {together}"
-        elif len(took[name]) > len(new):
-            why = (
-                f"it took in {took[name]}: the tokens of a row belong to the row's own sequence, "
-                "once, and up to the end of its answer"
-            )
-        else:
-            why = f"it took in {took[name]}"
-        what = f"the token {new[0]}" if new else "no token, an empty list,"
-        raise Wrong(
-            f"In step {step} {name}'s row brought {what} and {why}.",
-            expected=f"{name}: {len(right)} tokens, at the end {right[-2:]}",
-            got=f"{name}: {len(got)} tokens, at the end {got[-2:]}",
-        )
-
-
-def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> None:
-    """Whether its counter went up by what its row computed."""
-    if got == right:
-        return
-    went, n = got - row.start, row.num_tokens
-    if went == 0 and not row.reaches_end:
-        why = (
-            "did not move: a row that brings no token, an empty list, has computed a part of the "
-            "prompt all the same; advance it, too"
-        )
-    elif went == 0:
-        why = "did not move: advance takes the row's num_tokens first"
-    elif went == 1:
-        why = f"went up by 1: advance by the row's num_tokens, here {n}"
-    elif went == 2 * n:
-        why = f"went up by {went}, twice as much: advance a sequence once"
-    else:
-        why = f"went up by {went}: advance by the row's num_tokens, here {n}"
-    raise Wrong(
-        f"In step {step} {name}'s row computed {n} tokens, and num_computed_tokens {why}.",
-        expected=f"{right} computed",
-        got=f"{got} computed",
-    )
-
-
-def check_returned(
-    step: int, right: list[mb.Sequence], running: list[str], told: object, kind: str
-) -> None:
-    """Whether `update` returned those who finished in this step. kind: of what it returned."""
-    names = sorted(s.request_id for s in right)
-    if isinstance(told, list) and sorted(map(str, told)) == names:
-        return
-    who = ", ".join(names) or "nobody"
-    if not isinstance(told, list):
-        what = "nothing (None)" if kind == "NoneType" else f"something of type {kind:.40}"
-        why = f"update() returned {what}: return a list of them, empty if nobody has finished"
-    elif missing := [s for s in right if s.request_id not in told]:
-        one = missing[0]
-        why = f"{one.request_id} is not among those that update() returned"
-        if one.finish_reason == "length":
-            why += (
-                ". It has written max_tokens tokens: that ends an answer as its end token does; "
-                "ask sequence.is_finished"
-            )
-        elif one.request_id in running:
-            why += (
-                " and is still in self.running. It has said its end token, which ends an answer "
-                "before max_tokens; ask sequence.is_finished after it has advanced"
-            )
-        elif not told:
-            why += ", nobody is. Note who has finished before you take them out of self.running"
-    elif len(set(map(str, told))) < len(told):
-        why = "somebody was returned twice"
-    else:
-        extra = next(name for name in map(str, told) if name not in names)
-        why = f"{extra:.40} was returned, and has not finished in this step; return no others"
-    raise Wrong(f"In step {step} {who} finished, and {why}.", expected=names, got=told or kind)
-
-
 def check_blocks(
     name: str, sequence: mb.Sequence, there: Told, runs: bool, freed: bool, block_size: int
 ) -> None:
@@ -205,22 +95,25 @@ def check_blocks(
     )
 
 
-def check_time(name: str, what: str, given: float, noted: object) -> None:
-    """That what a policy noted as the time is what it was given."""
-    if noted is None:
-        raise Wrong(
-            f"{name}'s {what} has no time: sequence.advance(num_tokens, new_tokens, now) takes "
-            "tokens in and notes when they came."
-        )
-    is_time = type(noted) in (int, float) and abs(noted) < 1e15
-    if not is_time or abs(noted - given) > SAME_TIME:
-        raise Wrong(
-            f"{name}'s {what} is noted as {noted if not is_time else format(noted, '.10g')}, and "
-            f"it was {given:g} s: pass `now` on, which is the engine's clock. No other clock agrees"
-            " with it.",
-            expected=f"{given:g} s",
-            got=f"{noted}"[:40],
-        )
+def check_free(
+    pool: Pool, free: object, held: dict[str, list[int]], tables: dict[str, list[int]]
+) -> None:
+    """That the blocks in nobody's table are free. held: the tables before, tables: those now."""
+    if free == pool.num_free:
+        return
+    lost = [name for name, table in tables.items() if held[name] and not table]
+    missing = pool.num_free - free if isinstance(free, int) else 0
+    which = "its blocks"
+    if 0 < missing < sum(len(held[name]) for name in lost):
+        which = f"{missing} of its blocks"
+    of_whom = f"{lost[0]}'s table is empty, {which} are not back. " if lost else ""
+    raise Wrong(
+        f"{pool.num_free} blocks stand in nobody's table, but the pool counts {free} as free. "
+        f"{of_whom}All that a sequence held goes back with self.pool.free, once, before its table "
+        "is emptied. A server that forgets this fills up and stops.",
+        expected=f"{pool.num_free} free",
+        got=f"{free} free",
+    )
 
 
 def listed(answer: dict, key: str) -> list:

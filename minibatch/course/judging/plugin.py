@@ -49,7 +49,8 @@ _OUTCOMES = {
     Wrong: WRONG,
     AssertionError: WRONG,
 }
-_KEY = pytest.StashKey[Judging]()
+_KEY = pytest.StashKey["Judging"]()
+_RANDOM = pytest.StashKey[tuple[int, random.Random, object]]()  # seed, and how it began
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -106,12 +107,14 @@ def student(request: pytest.FixtureRequest) -> Student:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> random.Random:
-    """Fresh random cases each run; `--seed` repeats a run's."""
+    """Fresh random cases each run; `--seed` repeats a run's. A test's fixed cases come first: the
+    seed is told only of a failure after the first draw."""
     seed = request.config.getoption("seed")
     if seed is None:
         seed = random.SystemRandom().randrange(10**6)
-    request.node.user_properties.append(("seed", seed))
-    return random.Random(seed)
+    numbers = random.Random(seed)
+    request.node.stash[_RANDOM] = seed, numbers, numbers.getstate()
+    return numbers
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -173,9 +176,9 @@ def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
     if isinstance(error, Wrong):
         result.expected, result.got = error.expected, error.got
         result.drawing = asdict(error.drawing) if error.drawing else None
-    for name, value in item.user_properties:
-        if name == "seed":
-            result.sentence += f" (random case; --seed {value} repeats it)"
+    seed, numbers, begin = item.stash.get(_RANDOM, (None, None, None))
+    if numbers is not None and numbers.getstate() != begin:
+        result.sentence += f" (random case; --seed {seed} repeats it)"
     return result
 
 

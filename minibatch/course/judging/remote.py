@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections import Counter
 
 import minibatch as mb
-from minibatch.course.judging.books import (
-    Pool,
-    Told,
-    check_blocks,
+from minibatch.course.judging.advances import (
+    check_admission,
     check_computed,
     check_returned,
     check_time,
     check_tokens,
-    listed,
-    names_in,
 )
+from minibatch.course.judging.books import Pool, Told, check_blocks, check_free, listed, names_in
 from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
@@ -81,8 +78,11 @@ class RemoteScheduler(mb.Scheduler):
         self._follow(self._ask("add", sequence=told), sequence.arrival_time)
 
     def abort(self, sequence: mb.Sequence) -> None:
-        state = self._ask("abort", request_id=sequence.request_id)
-        del self.sequences[sequence.request_id]
+        name = sequence.request_id
+        state = self._ask("abort", request_id=name)
+        if name in names_in(state, "waiting") + names_in(state, "running"):
+            raise Wrong(f"{name} was given up, and abort() left it where it was.")
+        del self.sequences[name]
         self._follow(state, self.clock.now())
 
     def plan(self, now: float) -> mb.StepPlan:
@@ -159,7 +159,10 @@ class RemoteScheduler(mb.Scheduler):
         waiting, running = names_in(state, "waiting"), names_in(state, "running")
         for name, times in Counter(waiting + running).items():
             if times > 1:
-                raise Wrong(f"{name} stands {times} times in self.waiting and self.running.")
+                raise Wrong(
+                    f"{name} stands {times} times in self.waiting and self.running: self.admit "
+                    "moves it from the one to the other, and nothing else is needed."
+                )
             if name not in self.sequences:
                 raise Died(f"it speaks of a request {name:.40} that there is not")
         held = {s.request_id: s.block_table for s in self.sequences.values()}
@@ -192,24 +195,15 @@ class RemoteScheduler(mb.Scheduler):
                     f"computed {sequence.num_computed_tokens}: plan() decides, and leaves "
                     "num_computed_tokens to update()."
                 )
-            if name in running and sequence.first_scheduled_time is None:
+            joined = name in running or there.scheduled is not None  # and perhaps left again
+            if joined and sequence.first_scheduled_time is None:
                 sequence.first_scheduled_time = now
                 if there.scheduled is not None:
-                    check_time(name, "admission", now, there.scheduled)
+                    check_admission(sequence, now, there.scheduled)
             check_blocks(name, sequence, there, name in running, freed, self.pool.block_size)
             sequence.block_table = there.table
         self.pool.set_holders(tables)
-        free = state.get("num_free")
-        if free != self.pool.num_free:
-            lost = [n for n, table in tables.items() if held[n] and not table and n not in running]
-            of_whom = f"{lost[0]}'s table is empty, its blocks are not back. " if lost else ""
-            raise Wrong(
-                f"{self.pool.num_free} blocks stand in nobody's table, but the pool counts {free} "
-                f"as free. {of_whom}What a sequence held goes back with self.pool.free, once, "
-                "before its table is emptied. A server that forgets this fills up and stops.",
-                expected=f"{self.pool.num_free} free",
-                got=f"{free} free",
-            )
+        check_free(self.pool, state.get("num_free"), held, tables)
         self.waiting.clear()
         self.waiting.extend(self.sequences[name] for name in waiting)
         self.running[:] = [self.sequences[name] for name in running]

@@ -24,7 +24,7 @@ class {name}:
 
 _SENTENCE = "mb.{name} is what this exercise asks for; write your own, on mb.Scheduler"
 """
-_CUT = "raise NotImplementedError('that method of mb.{} is what you are writing')"
+_CUT = "raise NotImplementedError('mb.{} is what you are writing')"
 
 
 def replacement(path: Path, answer: str | list[str]) -> str:
@@ -39,7 +39,7 @@ def replacement(path: Path, answer: str | list[str]) -> str:
         for method in getattr(owner, "body", []):
             name = f"{getattr(owner, 'name', '')}.{getattr(method, 'name', '')}"
             if name in answer:
-                method.body = ast.parse(_CUT.format(owner.name)).body
+                method.body = ast.parse(_CUT.format(name)).body
     return ast.unparse(tree)
 
 

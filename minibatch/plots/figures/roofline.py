@@ -1,72 +1,108 @@
-"""What a machine could do at most, and what a step reaches of it."""
+"""What a machine can do at most, and what decode steps reached of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...simulator.cost import Roof
-from ..colours import COLOURS, INK
-from ..picture import TICK, canvas, describe, dress
+from ...bench.measure import StepTime
+from ...simulator.cost import Roof, decode_step
+from ..colours import FAINT, INK, PROTAGONISTS
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+if TYPE_CHECKING:  # importing transformers takes seconds
+    from ...model.load import Model
 
 MARKERS = "os^Dv"
 LINES = ("-", "--", "-.", ":")
+SHARES = (0.5, 0.1)  # of the roof, as faint lines below it
 
 
 def roofline(
-    roofs: list[Roof],
-    points: Mapping[str, list[tuple[float, float, str]]] | None = None,
+    model: Model,
+    roof: Roof,
+    times: list[StepTime],
+    others: list[Roof] = (),
     *,
     ax: Axes | None = None,
 ) -> Figure:
-    """FLOP/s against FLOPs per byte read: the roofs as lines, what was measured as points.
+    """FLOP/s against FLOPs per byte read, both logarithmic: the roof as a line, and a path of
+    points for each context, from the fewest rows to the most.
 
-    points: series by name, each a list of (FLOPs per byte, FLOP/s reached, label or "").
+    times: from `measure.step_times`. others: roofs of other machines, for an inset.
     """
-    figure, (axis,) = canvas(1, ax, height=4.8)
-    points = points or {}
-    places = [x for series in points.values() for x, _, _ in series] + [r.ridge for r in roofs]
-    reached = [y for series in points.values() for _, y, _ in series]
-    left, right = min([*places, 1.0]) / 3, max(places) * 4
-    x = np.geomspace(left, right, 200)
-    findings = []
-    for roof, style in zip(roofs, LINES, strict=False):
-        words = f"{roof.name}: {roof.bytes_per_s / 1e9:,.0f} GB/s, {_flops(roof.flops_per_s)}"
-        line = {"color": INK, "linewidth": 1.8, "linestyle": style, "label": words}
-        axis.plot(x, [roof.flops_at(i) for i in x], **line)
-        findings.append(f"{roof.name} can do {roof.ridge:.0f} FLOPs for each byte it reads")
-    for number, (name, series) in enumerate(points.items()):
-        colour = COLOURS[(4, 5, 2, 6, 0)[number % 5]]
-        xs, ys, labels = zip(*series, strict=True)
-        marker = MARKERS[number % len(MARKERS)]
-        axis.plot(xs, ys, marker, color=colour, markersize=9, markeredgecolor=INK, label=name)
-        for place, height, label in series:
-            aside = number % 2 == 0  # the labels of two series keep out of each other's way
-            near = {"xytext": (-8 if aside else 12, -18), "textcoords": "offset points"}
-            near["ha"] = "right" if aside else "left"
-            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
-            axis.annotate(
-                label, (place, height), fontsize=TICK, bbox=box if label else None, **near
-            )
+    figure, (axis,) = canvas(1, ax, height=4.6)
+    paths = {
+        context: [
+            (time, decode_step(model, time.batch_size, context))
+            for time in sorted(times, key=lambda time: time.batch_size)
+            if time.context == context
+        ]
+        for context in sorted({time.context for time in times})
+    }
+    intensities = [step.intensity for path in paths.values() for _, step in path]
+    ends = min(intensities) / 2, max(*intensities, roof.ridge) * 3
+    x = np.geomspace(*ends, 200)
+    for share in (1, *SHARES):
+        y = [share * roof.flops_at(i) for i in x]
+        look = {"color": INK if share == 1 else FAINT, "linewidth": 2 if share == 1 else 0.8}
+        axis.plot(x, y, **look)
+        if share < 1:
+            axis.text(x[4], 1.15 * y[4], f"{share:.0%}", fontsize=TICK, color=FAINT)
+    limits = f"{roof.name}: {roof.bytes_per_s / 1e9:,.0f} GB/s, {_flops(roof.flops_per_s)}"
+    axis.text(ends[1], 1.12 * roof.flops_per_s, limits, ha="right", fontsize=LABEL, color=INK)
+    reached = [_path(axis, roof, *item, n) for n, item in enumerate(paths.items())]
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_xlim(left, right)
-    lows = [*reached, *(roof.flops_at(left) for roof in roofs)]
-    axis.set_ylim(min(lows) / 3, max(roof.flops_per_s for roof in roofs) * 4)
-    if points:
-        low, name = min((x, f"{name}, {label}") for name, s in points.items() for x, _, label in s)
-        findings[0] += f"; {name}: {low:.1f}"
-        below = [y < roofs[0].flops_at(x) for series in points.values() for x, y, _ in series]
-        findings.append(
-            f"{sum(below)} of {len(below)} points lie below the roof of {roofs[0].name}"
-        )
-    dress(axis, findings[0], "FLOPs per byte read", "FLOP/s")
-    axis.legend(loc="lower right", frameon=False, fontsize=TICK)
-    describe(figure, "Roofs: FLOP/s by FLOPs per byte, both logarithmic.", findings)
+    axis.set_xlim(*ends)
+    axis.set_ylim(None, 2 * roof.flops_per_s)
+    axis.legend(loc="upper left", frameon=False, fontsize=TICK)
+    if others:
+        _inset(axis, [roof, *others])
+    finding = "Reached of what is possible: " + ";\n".join(reached)
+    dress(axis, finding, "FLOPs per byte read", "FLOP/s")
+    describe(
+        figure, "A roof: FLOP/s by FLOPs per byte, both logarithmic; steps below it.", [finding]
+    )
     return figure
+
+
+def _path(
+    axis: Axes, roof: Roof, context: int, path: list[tuple[StepTime, object]], number: int
+) -> str:
+    """Draw the steps of one context; say in words which share of the roof its ends reached."""
+    colour = PROTAGONISTS[number % len(PROTAGONISTS)]
+    xs = [step.intensity for _, step in path]
+    ys = [step.flops / time.total_s for time, step in path]
+    look = {"color": colour, "markersize": 9, "markeredgecolor": INK, "linewidth": 2}
+    axis.plot(
+        xs, ys, MARKERS[number % len(MARKERS)] + "-", label=f"{context:,} tokens of context", **look
+    )
+    shares = []
+    for place in (0, -1):
+        rows = path[place][0].batch_size
+        words = f"{rows} row{'' if rows == 1 else 's'}"
+        shares.append(f"{ys[place] / roof.flops_at(xs[place]):.0%} with {words}")
+        axis.annotate(words, (xs[place], ys[place]), (10, -4), textcoords="offset points",
+                      ha="left", va="top", fontsize=TICK, color=INK)  # fmt: skip
+    return f"{shares[0]} of {context:,} tokens, {shares[1]}"
+
+
+def _inset(axis: Axes, roofs: list[Roof]) -> None:
+    """All machines' roofs, small: how far apart they are, and where each has its ridge."""
+    inset = axis.inset_axes((0.62, 0.1, 0.37, 0.42))
+    x = np.geomspace(0.3, 3 * max(roof.ridge for roof in roofs), 200)
+    for roof, style in zip(roofs, LINES, strict=False):
+        label = f"{roof.name}, ridge at {roof.ridge:.0f}"
+        inset.plot(x, [roof.flops_at(i) for i in x], style, color=INK, linewidth=1.5, label=label)
+    inset.set_xscale("log")
+    inset.set_yscale("log")
+    inset.tick_params(labelsize=10)
+    inset.legend(loc="upper left", frameon=False, fontsize=10)
+    inset.set_ylim(None, 1e5 * max(roof.flops_per_s for roof in roofs))
 
 
 def _flops(value: float) -> str:

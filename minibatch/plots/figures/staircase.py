@@ -9,16 +9,21 @@ from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
 from ..colours import FADED, HATCHES, INK, WASTE, WORK
+from ..guesses import mark
 from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 
 def staircase(
-    traces: Trace | Mapping[str, Trace], *, ax: Axes | list[Axes] | None = None
+    traces: Trace | Mapping[str, Trace],
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Rows of each step: those that yield a token, and above them those that are only padding.
 
-    traces: a trace, or several by name. ax: where to draw, one Axes a trace.
+    traces: a trace, or several by name. guess: the name of a prediction for the last panel: a curve
+    of the rows that yield a token, or a number of steps. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax)
@@ -45,9 +50,10 @@ def staircase(
         last = axis is axes[-1]
         dress(axis, findings[-1], "step (one forward pass)" if last else "", "rows")
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    mark(axes[-1], guess)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=TICK
+        handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=TICK
     )
     describe(figure, "Rows by steps.", findings)
     return figure
@@ -62,7 +68,7 @@ def _number(axis: Axes, useful: list[int], rows: list[int]) -> None:
     at = min(range(len(wasted)), key=lambda i: (-wasted[i] > -max(wasted) / 2, abs(i - middle)))
     box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.3", "linewidth": 2}
     axis.text(at, useful[at] + wasted[at] / 2, f"{sum(wasted):,} padding rows", bbox=box,
-              ha="center", va="center", fontsize=LABEL, color=INK)  # fmt: skip
+              ha="center", va="center", fontsize=LABEL, color=INK, zorder=6)  # fmt: skip
 
 
 def _finding(name: str, useful: list[int], rows: list[int]) -> str:

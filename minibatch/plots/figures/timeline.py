@@ -36,8 +36,8 @@ def timeline(
         last = axis is axes[-1]
         finding = _finding(name, trace) + (said(guess) if last else "")
         dress(axis, finding, "step (one forward pass)" if last else "", "slot")
-    mark(axes[-1], guess)
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    mark(axes[-1], guess)
     figure.legend(
         handles=_kinds(named.values()),
         loc="outside lower center",

@@ -6,40 +6,51 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...bench.measure import TokenCost
-from ..colours import COLOURS
-from ..picture import TICK, canvas, describe, dress
+from ..colours import PROTAGONISTS, WASTE
+from ..guesses import guess as guess_of
+from ..guesses import mark, written
+from ..picture import TICK, canvas, describe, dress, with_conditions
+
+CURVES = {
+    "uncached_s": ("everything computed again", WASTE, "s--"),
+    "cached_s": ("K and V kept in a cache", PROTAGONISTS[0], "o-"),
+}
 
 
-def token_costs(costs: list[TokenCost], *, ax: Axes | None = None) -> Figure:
+def token_costs(
+    costs: list[TokenCost],
+    *,
+    cached: bool = True,
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
     """Milliseconds for one more token by the tokens there are already; both curves on one plot.
 
-    costs: from `minibatch.bench.measure.token_costs`.
+    costs: from `minibatch.bench.measure.token_costs`. cached: draw the curve with a cache, too.
+    guess: the name of a predicted curve with a cache, in milliseconds.
     """
     figure, (axis,) = canvas(1, ax, height=3.8)
-    lengths = [cost.length for cost in costs]
-    for key, label, colour, marker in (
-        ("uncached_s", "everything computed again", COLOURS[5], "s--"),
-        ("cached_s", "K and V kept in a cache", COLOURS[4], "o-"),
-    ):
+    lengths, last = [cost.length for cost in costs], costs[-1]
+    for key in CURVES if cached else ("uncached_s",):
+        label, colour, style = CURVES[key]
         values = [getattr(cost, key) * 1e3 for cost in costs]
-        axis.plot(lengths, values, marker, color=colour, linewidth=2, markersize=7, label=label)
-        axis.annotate(
-            f"{values[-1]:.1f} ms",
-            (lengths[-1], values[-1]),
-            (0, 8),
-            textcoords="offset points",
-            ha="right",
-            fontsize=TICK,
-        )
-    axis.set_ylim(0, None)
-    axis.margins(y=0.12)
+        axis.plot(lengths, values, style, color=colour, linewidth=2, markersize=7, label=label)
+        look = {"textcoords": "offset points", "ha": "right", "fontsize": TICK}
+        axis.annotate(f"{written(values[-1])} ms", (lengths[-1], values[-1]), (-6, 8), **look)
+    axis.margins(x=0.03, y=0.12)
     axis.set_xlim(0, None)
-    last = costs[-1]
+    axis.set_ylim(0, None)
     finding = (
         f"After {last.length:,} tokens, the next one costs "
         f"{last.uncached_s / last.cached_s:.0f} times as much without a cache"
+        if cached
+        else f"Without a cache: after {last.length:,} tokens, the next one costs "
+        f"{last.uncached_s / costs[0].uncached_s:.0f} times as much as after {costs[0].length}"
     )
-    dress(axis, finding, "tokens so far", "ms for the next token")
+    drawn = guess_of(guess) if guess else None
+    answer = f"; you drew {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""
+    dress(axis, finding + answer, "tokens so far", with_conditions("ms for the next token", costs))
+    mark(axis, guess)
     axis.legend(loc="upper left", frameon=False, fontsize=TICK)
-    describe(figure, "Two curves: milliseconds for the next token by tokens so far.", [finding])
+    describe(figure, "Milliseconds for the next token by tokens so far.", [finding])
     return figure

@@ -1,0 +1,94 @@
+"""Whole runs, compared: they take turns, and what is told is the median of the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+import torch
+from tqdm.auto import tqdm
+
+from .stopwatch import Stopwatch, conditions, one_thread
+
+END = object()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each of several runs took: by its name, the seconds of every round; printed, a table."""
+
+    seconds: dict[str, list[float]]
+    conditions: str
+
+    def median(self, name: str) -> float:
+        """Seconds of that run, in the middle of its rounds."""
+        return median(self.seconds[name])
+
+    def spread(self, name: str) -> float:
+        """From that run's quickest round to its slowest, as a share of its median."""
+        return (max(self.seconds[name]) - min(self.seconds[name])) / self.median(name)
+
+    def times_as_long(self, one: str, other: str) -> float:
+        """How many times as long `one` took as `other`: round by round, and of these the median."""
+        pairs = zip(self.seconds[one], self.seconds[other], strict=True)
+        return median(a / b for a, b in pairs)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.seconds))
+        lines = [
+            f"{name:{width}}  {self.median(name):7.3g} s   spread {self.spread(name):.1%}"
+            for name in self.seconds
+        ]
+        rounds = len(next(iter(self.seconds.values())))
+        how = f"medians of {rounds} rounds, in turns" if rounds > 1 else "one run each"
+        return "\n".join([*lines, f"{how}; {self.conditions}"])
+
+
+def alternating(
+    runs: Mapping[str, Callable[[], object]],
+    rounds: int = 3,
+    device: torch.device | str = "cpu",
+    progress: bool = False,
+) -> Comparison:
+    """Run them in turns, `rounds` times; what they return is dropped.
+
+        took = measure.alternating({
+            "Static(8)": lambda: mb.Engine(model, mb.Static(8)).stream(requests),
+            "Continuous(8)": lambda: mb.Engine(model, mb.Continuous(8)).stream(requests),
+        })
+        print(took)
+        print(took.times_as_long("Static(8)", "Continuous(8)"))
+
+    A run that returns an iterator, as `stream` does, is taken piece by piece: a token of one, a
+    token of the other. So whatever else the machine does meets all of them alike. Other runs take
+    whole turns: A, B, A, B. device: the one that computes; on a CPU the CPU time of this process is
+    measured, with one thread. What has to be compiled is charged to whoever comes first, so let
+    something like it run before.
+    """
+    watch = Stopwatch(torch.device(device), cpu_time=True)
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    with one_thread():
+        for _ in tqdm(range(rounds), unit="round", disable=not progress, leave=False):
+            for name, took in _round(runs, watch).items():
+                seconds[name].append(took)
+    return Comparison(seconds, conditions(watch.device))
+
+
+def _round(runs: Mapping[str, Callable[[], object]], watch: Stopwatch) -> dict[str, float]:
+    """Each once: whoever has come least far takes the next turn."""
+    watch.reset()
+    unfinished = {name: _pieces(run) for name, run in runs.items()}
+    while unfinished:
+        name = min(unfinished, key=watch.counts.__getitem__)
+        with watch.part(name):
+            ended = next(unfinished[name], END) is END
+        if ended:
+            del unfinished[name]
+    return watch.seconds
+
+
+def _pieces(run: Callable[[], object]) -> Iterator[object]:
+    result = run()
+    if isinstance(result, Iterator):
+        yield from result

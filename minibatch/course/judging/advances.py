@@ -1,0 +1,176 @@
+"""Whether sequences advance as they should: tokens, counters, times, and who finishes when.
+
+Like books.py: what a desk says, beside what is true.
+"""
+
+from __future__ import annotations
+
+import minibatch as mb
+from minibatch.course.judging.books import Told
+from minibatch.course.judging.verdict import Wrong
+
+SAME_TIME = 1e-6
+
+
+def check_tokens(
+    step: int, rows: list[mb.Row], before: dict[str, int], told: dict[str, Told]
+) -> None:
+    """Whether each sequence took in what its row brought. before: tokens it had until then."""
+    brought, took = {}, {}
+    for row in rows:
+        name = row.sequence.request_id
+        brought[name] = row.sequence.token_ids[before[name] :]
+        took[name] = told[name].token_ids[before[name] :]
+    for row in rows:
+        name, right = row.sequence.request_id, row.sequence.token_ids
+        got, new = told[name].token_ids, brought[name]
+        if got == right:
+            continue
+        others = [n for n in took if n != name]
+        takers = [n for n in others if new and took[n] == new != brought[n]]
+        givers = [n for n in others if took[name] == brought[n] and brought[n]]
+        together = (
+            "Rows and lists of tokens belong together one by one, in the plan's order, "
+            "zip(plan.rows, tokens); self.running may have another"
+        )
+        if got[: before[name]] != right[: before[name]]:
+            why = "its earlier tokens are others now: advance adds tokens, nothing else changes"
+        elif takers and not took[name]:
+            why = f"{takers[0]} took it in. {together}"
+        elif not took[name] and new == [0]:
+            why = (
+                "it was not taken in. 0 is a token like any other, though `if token` takes it for "
+                "none: an empty list is what says that there is none"
+            )
+        elif not took[name] and _stops_at(name, [(n, brought[n], took[n]) for n in brought]):
+            why = (
+                "it was not taken in, nor was anything behind it in the plan, though all before it "
+                "was (is there a `return` inside the loop over the rows?)"
+            )
+        elif not took[name]:
+            why = "it was not taken in: sequence.advance(row.num_tokens, new_tokens, now) does that"
+        elif givers:
+            why = f"it took in {took[name]}, which {givers[0]}'s row brought. {together}"
+        elif took[name] == new[: len(took[name])]:
+            why = (
+                f"it took in {took[name]} alone: a row may bring several tokens, so hand on the "
+                "whole list"
+            )
+        elif len(took[name]) > len(new):
+            why = (
+                f"it took in {took[name]}: the tokens of a row belong to the row's own sequence, "
+                "once, and up to the end of its answer"
+            )
+        else:
+            why = f"it took in {took[name]}"
+        what = "the tokens " + ", ".join(map(str, new)) if new else "no token, an empty list,"
+        what = f"the token {new[0]}" if len(new) == 1 else what
+        raise Wrong(
+            f"In step {step} {name}'s row brought {what} and {why}.",
+            expected=f"{name}: {len(right)} tokens, at the end {right[-2:]}",
+            got=f"{name}: {len(got)} tokens, at the end {got[-2:]}",
+        )
+
+
+def _stops_at(name: str, rows: list[tuple[str, list, list]]) -> bool:
+    """Whether rows were taken in up to the one before this, and none from it on."""
+    taken = [bool(took) for _, brought, took in rows if brought]
+    number = [n for n, brought, _ in rows if brought].index(name)
+    return number > 0 and all(taken[:number]) and not any(taken[number:])
+
+
+def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> None:
+    """Whether its counter went up by what its row computed."""
+    if got == right:
+        return
+    went, n = got - row.start, row.num_tokens
+    if went == 0 and not row.reaches_end:
+        why = (
+            "did not move: a row that brings no token, an empty list, has computed a part of the "
+            "prompt all the same; advance it, too"
+        )
+    elif went == 0:
+        why = "did not move: advance takes the row's num_tokens first"
+    elif went == 1:
+        why = f"went up by 1: advance by the row's num_tokens, here {n}"
+    elif went == 2 * n:
+        why = f"went up by {went}, twice as much: advance a sequence once"
+    else:
+        why = f"went up by {went}: advance by the row's num_tokens, here {n}"
+    raise Wrong(
+        f"In step {step} {name}'s row computed {n} tokens, and num_computed_tokens {why}.",
+        expected=f"{right} computed",
+        got=f"{got} computed",
+    )
+
+
+def check_returned(
+    step: int, right: list[mb.Sequence], running: list[str], told: object, kind: str
+) -> None:
+    """Whether `update` returned those who finished in this step. kind: of what it returned."""
+    names = sorted(s.request_id for s in right)
+    if isinstance(told, list) and sorted(map(str, told)) == names:
+        return
+    who = ", ".join(names) or "nobody"
+    if not isinstance(told, list):
+        what = "nothing (None)" if kind == "NoneType" else f"something of type {kind:.40}"
+        why = f"update() returned {what}: return a list of them, empty if nobody has finished"
+    elif missing := [s for s in right if s.request_id not in told]:
+        one = missing[0]
+        why = f"{one.request_id} is not among those that update() returned"
+        if one.num_output_tokens == 1:
+            why += ". Its first token was its last: the row of a prompt may end an answer, too"
+        elif told and one.request_id in running:
+            why += (
+                f", {', '.join(map(str, told))} is, and it is still in self.running. Several may "
+                "finish in one step; and a loop over a list from which it takes one out skips the "
+                "next"
+            )
+        elif one.finish_reason == "length":
+            why += (
+                ". It has written max_tokens tokens: that ends an answer as its end token does; "
+                "ask sequence.is_finished"
+            )
+        elif one.request_id in running:
+            why += (
+                " and is still in self.running. It has said its end token, which ends an answer "
+                "before max_tokens; ask sequence.is_finished after it has advanced"
+            )
+        elif not told:
+            why += ", nobody is. Note who has finished before you take them out of self.running"
+    elif len(set(map(str, told))) < len(told):
+        why = "somebody was returned twice"
+    else:
+        extra = next(name for name in map(str, told) if name not in names)
+        why = f"{extra:.40} was returned, and has not finished in this step; return no others"
+    raise Wrong(f"In step {step} {who} finished, and {why}.", expected=names, got=told or kind)
+
+
+def check_admission(sequence: mb.Sequence, given: float, noted: object) -> None:
+    """That what was noted when it joined is the time."""
+    if noted in (sequence.max_num_tokens, sequence.num_prompt_tokens) and noted != given:
+        raise Wrong(
+            f"{sequence.request_id}'s admission is noted as {noted}, which is its number of tokens:"
+            " self.admit(now, n), first the time, then the tokens.",
+            expected=f"{given:g} s",
+            got=f"{noted}",
+        )
+    check_time(sequence.request_id, "admission", given, noted)
+
+
+def check_time(name: str, what: str, given: float, noted: object) -> None:
+    """That what a policy noted as the time is what it was given."""
+    if noted is None:
+        raise Wrong(
+            f"{name}'s {what} has no time: sequence.advance(num_tokens, new_tokens, now) takes "
+            "tokens in and notes when they came."
+        )
+    is_time = type(noted) in (int, float) and abs(noted) < 1e15
+    if not is_time or abs(noted - given) > SAME_TIME:
+        raise Wrong(
+            f"{name}'s {what} is noted as {noted if not is_time else format(noted, '.10g')}, and "
+            f"it was {given:g} s: pass `now` on, which is the engine's clock. No other clock agrees"
+            " with it.",
+            expected=f"{given:g} s",
+            got=f"{noted}"[:40],
+        )

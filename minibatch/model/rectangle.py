@@ -1,0 +1,78 @@
+"""A batch as transformers takes it: a rectangle of tokens, a row for each prompt, filled up.
+
+The engine does without one (its rows lie end to end, attention/metadata.py). Lesson 02 makes one by
+hand, and leaves parts of it out to see what they are for. Tensors are int64, [prompts, places].
+"""
+
+import torch
+
+from .load import Model
+
+
+def left_padded(
+    prompts: list[list[int]], pad_token_id: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """input_ids, attention_mask (1 for a real token) and position_ids, with padding on the left."""
+    width = max(map(len, prompts))
+    ids = torch.tensor([[pad_token_id] * (width - len(prompt)) + prompt for prompt in prompts])
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+    return ids, mask, (mask.cumsum(dim=1) - 1).clamp(min=0)
+
+
+def right_padded(
+    prompts: list[list[int]], pad_token_id: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The same with padding on the right."""
+    width = max(map(len, prompts))
+    ids = torch.tensor([prompt + [pad_token_id] * (width - len(prompt)) for prompt in prompts])
+    mask = torch.tensor([[1] * len(prompt) + [0] * (width - len(prompt)) for prompt in prompts])
+    return ids, mask, torch.arange(width) * mask
+
+
+@torch.inference_mode()
+def next_words(
+    model: Model,
+    input_ids: torch.Tensor,
+    attention_mask: torch.Tensor,
+    position_ids: torch.Tensor,
+    places: torch.Tensor | int = -1,
+) -> list[str]:
+    """What the model would say next, read off one place of each row: as a rule, off the last."""
+    inputs = (tensor.to(model.device) for tensor in (input_ids, attention_mask, position_ids))
+    names = ("input_ids", "attention_mask", "position_ids")
+    logits = model.hf(**dict(zip(names, inputs, strict=True)), use_cache=False).logits
+    tokens = logits[torch.arange(len(input_ids)), places].argmax(dim=-1)
+    return [model.tokenizer.decode([token]) for token in tokens.tolist()]
+
+
+@torch.inference_mode()
+def answers(
+    model: Model,
+    input_ids: torch.Tensor,
+    attention_mask: torch.Tensor,
+    position_ids: torch.Tensor,
+    max_tokens: int = 40,
+) -> list[str]:
+    """Greedy answers to left-padded prompts, by transformers alone: mask and positions as given."""
+    ids, mask, positions = (
+        tensor.to(model.device) for tensor in (input_ids, attention_mask, position_ids)
+    )
+    cache, output = None, []
+    for _ in range(max_tokens):
+        seen = model.hf(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+        )
+        cache, ids = seen.past_key_values, seen.logits[:, -1:].argmax(dim=-1)
+        output.append(ids)
+        mask = torch.cat([mask, torch.ones_like(ids)], dim=1)
+        positions = positions[:, -1:] + 1
+    return [_text(model, row) for row in torch.cat(output, dim=1).tolist()]
+
+
+def _text(model: Model, tokens: list[int]) -> str:
+    ends = [i for i, token in enumerate(tokens) if token in model.eos_token_ids]
+    return model.tokenizer.decode(tokens[: ends[0]] if ends else tokens)

@@ -1,0 +1,39 @@
+"""How many requests a second a policy serves when it is never out of work, and what it burns."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...engine.trace import Trace
+from ..colours import FADED, HATCHES, INK, WASTE, WORK, ink_on
+from ..guesses import mark, said
+from ..picture import LABEL, canvas, describe, dress
+
+
+def capacity(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) -> Figure:
+    """Requests a second: those served, and what the slots that yielded nothing would have served.
+
+    trace: of a run whose queue was never empty. guess: the name of a prediction of the rate.
+    """
+    summary = trace.summary()
+    served = summary["num_requests"] / summary["duration_s"]
+    possible = served / (summary["slot_utilization"] * summary["batch_fill"])
+    figure, (axis,) = canvas(1, ax, height=1.1)
+    axis.barh(0, served, color=WORK, edgecolor=INK, linewidth=0.8)
+    burnt = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"]}
+    axis.barh(0, possible - served, left=served, **burnt)
+    parts = ((served / 2, f"served: {served:.2f}", WORK),
+             ((served + possible) / 2, f"padding: {possible - served:.2f}", WASTE))  # fmt: skip
+    for x, words, colour in parts:
+        box = {"facecolor": colour, "edgecolor": "none", "pad": 2}
+        look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": ink_on(colour)}
+        axis.text(x, 0, words, bbox=box, zorder=7, **look)
+    finding = f"{served:.2f} a second, of {possible:.2f} if every slot yielded a token at each step"
+    dress(axis, finding + said(guess), "requests a second")
+    axis.set_yticks([])
+    axis.spines["left"].set_visible(False)
+    axis.set_xlim(0, possible)
+    mark(axis, guess)
+    describe(figure, "A bar of requests a second.", [finding])
+    return figure

@@ -1,0 +1,151 @@
+"""Who waits at the stop, when the batch leaves, and what runs then: on an axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ...engine.trace import Trace
+from ..batches import Batch, batches
+from ..colours import FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK
+from ..guesses import mark, said
+from ..picture import TICK, canvas, describe, dress
+from .timeline import by_name
+
+WINDOW = PROTAGONISTS[0]
+
+
+def departures(
+    traces: Trace | Mapping[str, Trace],
+    *,
+    first: Literal["size", "departure"] | None = None,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """Above the line the rows of the batch that runs, below it those who wait; under them a bracket
+    for each batch, from its first arrival to its departure, and a tick for each arrival.
+
+    traces: of policies that run a batch to its end; one, or several by name. first: what the titles
+    say of the first batch, how many it holds or when it leaves; None: they speak of all. guess: the
+    name of a prediction of that, for the last panel. ax: one Axes a trace.
+    """
+    named = by_name(traces)
+    figure, axes = canvas(len(named), ax, height=2.8)
+    end = max(trace.steps[-1].end_time for trace in named.values())
+    findings = []
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        found = list(batches(trace))
+        for batch in found:
+            _draw_rows(axis, batch, trace.max_batch_size, end)
+        waiting = _draw_queue(axis, trace)
+        _draw_stop(axis, trace, found, waiting)
+        last = axis is axes[-1]
+        words = _of_the_first(found[0], first) if first else _of_all(trace, found)
+        findings.append(f"{name}: {words}" if name else words[0].upper() + words[1:])
+        dress(
+            axis,
+            findings[-1] + (said(guess) if last else ""),
+            "seconds" if last else "",
+            "wait | in the batch",
+        )
+    axes[0].set_xlim(0, end)
+    mark(axes[-1], guess, along="y" if first == "size" else "x")
+    figure.legend(
+        handles=_legend(named.values(), end),
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=TICK,
+        columnspacing=1.2,
+    )
+    describe(figure, "Rows of the batch, the queue and the windows by time.", findings)
+    return figure
+
+
+def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
+    """What the batch computes, step by step: tokens, and on top of them padding."""
+    edges = [step.start_time for step in batch.steps] + [batch.ended]
+    useful = np.array([step.num_output_tokens for step in batch.steps])
+    rows = np.array([len(step.row_values) for step in batch.steps])
+    axis.stairs(useful, edges, fill=True, color=WORK)
+    burnt = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"], "linewidth": 0}
+    axis.stairs(rows, edges, baseline=useful, fill=True, **burnt)
+    axis.stairs(rows, edges, color=INK, linewidth=1)
+    wasted = int((rows - useful).sum())
+    if wasted and batch.ended - batch.departed > end / 16 and rows.max() >= slots / 4:
+        at = batch.departed + 0.66 * (batch.ended - batch.departed)
+        box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
+        axis.text(at, rows.max() * 0.72, f"{wasted:,}", bbox=box, ha="center", va="center",
+                  fontsize=11, color=INK)  # fmt: skip
+
+
+def _draw_queue(axis: Axes, trace: Trace) -> int:
+    """Those who have come and not left, as an area below the line; returns the most there were."""
+    events = [(c.arrival_time, 1) for c in trace.completions]
+    events += [(c.first_scheduled_time, -1) for c in trace.completions]
+    times, changes = zip(*sorted(events), strict=True)
+    waiting = np.cumsum(changes)[:-1]
+    look = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "...", "linewidth": 0}
+    axis.stairs(-waiting, times, fill=True, **look)
+    axis.stairs(-waiting, times, color=FAINT, linewidth=1)
+    axis.axhline(0, color=INK, linewidth=1.2)
+    return int(waiting.max())
+
+
+def _draw_stop(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> None:
+    """Arrivals, and for each batch how long it stood open: thin while the machine had no time for
+    it, bold while it had, and the policy kept it waiting. Below the longest queue."""
+    slots = trace.max_batch_size
+    unit = (slots + waiting) / 14
+    level = -waiting - 1.2 * unit
+    for batch in found:
+        axis.plot([batch.opened, batch.departed], [level, level], color=FAINT, linewidth=1.5)
+        ends = [level - 0.5 * unit, level + 0.5 * unit]
+        axis.plot([batch.departed] * 2, ends, color=INK, linewidth=1.5)
+        held = batch.departed - batch.held_from
+        bar = {"height": 0.9 * unit, "facecolor": WINDOW, "edgecolor": INK, "linewidth": 0.8}
+        axis.barh(level, held, left=batch.held_from, **bar)
+    times = [c.arrival_time for c in trace.completions]
+    axis.vlines(times, level - 2 * unit, level - unit, color=INK, linewidth=1.5)
+    axis.set_ylim(level - 2.3 * unit, slots + 0.5 * unit)
+    step = 4 if slots + waiting <= 20 else 8
+    ticks = range(-(waiting // step) * step, slots + 1, step)
+    axis.set_yticks(ticks, [str(abs(tick)) for tick in ticks])
+
+
+def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
+    """What there is to name: a window only if one can be seen."""
+    found = [batch for trace in traces for batch in batches(trace)]
+    handles: list[Artist] = [Patch(facecolor=WORK, edgecolor=INK, label="yields a token")]
+    if any(batch.useful < 1 for batch in found):
+        handles.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
+    handles += [
+        Patch(facecolor="#DDDDDD", edgecolor=FAINT, hatch="...", label="waits"),
+        Line2D([], [], color=FAINT, linewidth=1.5, label="open, machine busy"),
+    ]
+    if any(batch.departed - batch.held_from > end / 200 for batch in found):
+        label = "open, machine idle: the window"
+        handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label=label))
+    return handles
+
+
+def _of_the_first(batch: Batch, what: str) -> str:
+    if what == "departure":
+        return f"the first batch leaves after {batch.departed:.2f} s"
+    number = len(batch.names)
+    return f"the first batch holds {number} request{'s' * (number > 1)}"
+
+
+def _of_all(trace: Trace, found: list[Batch]) -> str:
+    sizes = [len(batch.names) for batch in found]
+    between = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    many = f"{len(found)} batches" if len(found) > 1 else "one batch"
+    mean = trace.summary()["ttft_mean_s"]
+    return f"{many} of {between}, first token after {mean:.2f} s on average"

@@ -1,0 +1,49 @@
+"""What a token of the prompt costs, and what a token of the answer costs."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...engine.trace import Trace
+from ..colours import HATCHES, INK, PROTAGONISTS, WORK
+from ..guesses import mark, said
+from ..picture import LABEL, canvas, describe, dress
+
+
+def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) -> Figure:
+    """A bar for a token read and one for a token written, measured in tokens read.
+
+    trace: of one request, served alone: its first pass reads the prompt, every other writes a
+    token. guess: the name of a prediction: how many tokens read take as long as one written.
+    """
+    prefill, *decodes = trace.steps
+    num_read = prefill.rows[0].num_tokens
+    reading = prefill.end_time - prefill.start_time
+    writing = sum(step.end_time - step.start_time for step in decodes)
+    times = (writing / len(decodes)) / (reading / num_read)
+
+    figure, (axis,) = canvas(1, ax, height=2.1)
+    look = {"height": 0.7, "edgecolor": INK, "linewidth": 0.6}
+    axis.barh(0, 1, facecolor=WORK, hatch=HATCHES["prefill"], **look)
+    axis.barh(1, times, facecolor=PROTAGONISTS[0], **look)
+    for place in range(1, int(times) + 1):
+        axis.plot([place] * 2, [0.65, 1.35], color="white", linewidth=0.8)
+    read = f"{reading / num_read * 1e3:.2f} ms: {num_read:,} in 1 pass of {reading * 1e3:,.0f} ms"
+    written = f"{writing / len(decodes) * 1e3:.2f} ms: {len(decodes):,} in {len(decodes):,} passes"
+    _say(axis, 1.3, 0, read)
+    _say(axis, 0.4, 1, f"{written}, {writing * 1e3:,.0f} ms together")
+    axis.set_yticks([0, 1], ["a token read", "a token written"])
+    axis.set_ylim(1.5, -1)
+    axis.set_xlim(0, times * 1.15)
+    finding = f"A token written takes as long as {times:.0f} tokens read"
+    dress(axis, finding + said(guess), "tokens read in the same time")
+    mark(axis, guess)
+    told = f"{num_read:,} tokens read in 1 pass, {len(decodes):,} written in {len(decodes):,}."
+    describe(figure, told, [finding])
+    return figure
+
+
+def _say(axis: Axes, left: float, y: float, words: str) -> None:
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
+    axis.text(left, y, words, va="center", fontsize=LABEL, color=INK, bbox=paper, zorder=7)

@@ -1,0 +1,52 @@
+"""Rules for when a batch may leave, on the same streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...simulator.streams import Outcome
+from ..colours import INK, PROTAGONISTS, WORK
+from ..picture import LABEL, canvas, describe, dress
+
+
+def rules(
+    runs: Mapping[str, Mapping[str, Sequence[Outcome]]],
+    *,
+    yours: str,
+    ax: list[Axes] | None = None,
+) -> Figure:
+    """A dot for each stream, and the median's number, by rule; a panel for each traffic.
+
+    runs: by traffic and rule, what became of the same streams each time. yours: the rule to mark,
+    and to compare with the first one. ax: one Axes a traffic.
+    """
+    figure, axes = canvas(len(runs), ax, height=0.62 * len(next(iter(runs.values()))), beside=True)
+    findings = []
+    for axis, (name, by_rule) in zip(axes, runs.items(), strict=True):
+        for y, (rule, found) in enumerate(by_rule.items()):
+            seconds = [outcome.ttft_s for outcome in found]
+            median = float(np.median(seconds))
+            colour = PROTAGONISTS[0] if rule == yours else WORK
+            axis.plot(seconds, [y] * len(seconds), "o", color=colour, markersize=7, alpha=0.6)
+            axis.plot([median] * 2, [y - 0.32, y + 0.32], color=INK, linewidth=3)
+            axis.annotate(f"{median:.2f}", (max(seconds), y), (8, 0), va="center",
+                          textcoords="offset points", fontsize=LABEL, color=INK)  # fmt: skip
+        axis.set_yticks(range(len(by_rule)), list(by_rule))
+        axis.set_ylim(len(by_rule) - 0.5, -0.5)
+        findings.append(f"{name}: {_finding(by_rule, yours)}")
+        label = "rule" if axis is axes[0] else ""
+        dress(axis, findings[-1].replace(": ", "\n", 1), "s to first token, mean", label)
+        axis.set_xlim(0, axis.get_xlim()[1] * 1.15)
+    describe(figure, "Dots by rule, one a stream: mean time to first token.", findings)
+    return figure
+
+
+def _finding(by_rule: Mapping[str, Sequence[Outcome]], yours: str) -> str:
+    first = next(iter(by_rule))
+    pairs = zip(by_rule[yours], by_rule[first], strict=True)
+    sooner = sum(mine.ttft_s < other.ttft_s - 1e-9 for mine, other in pairs)
+    return f"{yours}: sooner than {first} in {sooner} of {len(by_rule[first])}"

@@ -1,0 +1,99 @@
+"""What each request did in each step, a letter a cell: for a handful of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...engine.trace import Trace
+from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK
+from ..guesses import said
+from ..picture import TICK, canvas, describe, dress
+from ..spans import Span, kinds, spans
+from .timeline import by_name
+
+LETTERS = {"prefill": "P", "decode": "d"}
+LEGEND = "P  its prompt, which gives the first token     d  one more token     w  it waits"
+
+
+def token_grid(
+    traces: Trace | Mapping[str, Trace],
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """A line for each request, a column for each step: P its prompt, d a token, w it waits.
+
+    Padding is one bar with its number. traces: of runs whose requests were all there from the
+    start, one panel each; up to some twenty steps can be read. guess: the name of a prediction of
+    the last panel's number of steps.
+    """
+    named = by_name(traces)
+    names = sorted({c.request_id for trace in named.values() for c in trace.completions})
+    figure, axes = canvas(len(named), ax, height=max(1.2, 0.42 * len(names)))
+    findings = []
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        last = axis is axes[-1]
+        _draw(axis, trace, names)
+        findings.append(_finding(name, trace) + (said(guess) if last else ""))
+        dress(axis, findings[-1], f"step        {LEGEND}" if last else "", "request")
+    axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    describe(figure, "Requests by steps.", findings)
+    return figure
+
+
+def _finding(name: str, trace: Trace) -> str:
+    num_rows = sum(len(step.rows) for step in trace.steps)
+    useful = sum(step.num_output_tokens for step in trace.steps)
+    every = f"every one of {num_rows} rows yields a token"
+    rows = every if useful == num_rows else f"{useful} of {num_rows} rows yield a token"
+    return f"{name}: " * bool(name) + f"{len(trace.steps)} steps, {rows}"
+
+
+def _draw(axis: Axes, trace: Trace, names: list[str]) -> None:
+    for index, step in enumerate(trace.steps):
+        did = kinds(step)
+        for line, name in enumerate(names):
+            kind = did.get(name)
+            if kind in LETTERS:
+                _cell(axis, index, line, 1, WORK)
+                _write(axis, index, line, 1, LETTERS[kind])
+            elif kind != "padding" and _waits(trace, name, index):
+                _write(axis, index, line, 1, "w", FAINT)
+    for span in spans(trace.steps):
+        if span.kind == "padding":
+            _padding(axis, span, names.index(span.request_id))
+    num_steps = len(trace.steps)
+    axis.set_ylim(len(names) - 0.4, -0.6)  # the first request on top
+    axis.set_yticks(range(len(names)), names, fontsize=TICK)
+    axis.set_xticks([i + 0.5 for i in range(num_steps)], range(1, num_steps + 1))
+    axis.tick_params(length=0)
+    for side in ("left", "bottom"):
+        axis.spines[side].set_visible(False)
+
+
+def _waits(trace: Trace, name: str, index: int) -> bool:
+    admitted = [step.index for step in trace.steps if name in step.admitted]
+    return bool(admitted) and index < admitted[0]
+
+
+def _cell(axis: Axes, left: float, line: int, width: int, colour: str, **look: object) -> None:
+    look = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.5, **look}
+    axis.add_patch(Rectangle((left, line - 0.42), width, 0.84, **look))
+
+
+def _padding(axis: Axes, span: Span, line: int) -> None:
+    width = span.end - span.start
+    _cell(axis, span.start, line, width, WASTE, edgecolor=FADED, hatch=HATCHES["padding"],
+          linewidth=0)  # fmt: skip
+    box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
+    _write(axis, span.start, line, width, f"{width} padding" if width > 1 else "1", bbox=box)
+
+
+def _write(axis: Axes, left: float, line: int, width: int, text: str, colour: str = INK,
+           **more: object) -> None:  # fmt: skip
+    look = {"ha": "center", "va": "center", "fontsize": TICK, "color": colour, **more}
+    axis.text(left + width / 2, line, text, **look)

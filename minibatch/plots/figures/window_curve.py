@@ -1,0 +1,85 @@
+"""What a window does to the wait for the first token, or to the machine, over many streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...simulator.streams import Outcome
+from ..colours import INK, PROTAGONISTS, WORK
+from ..guesses import mark, said
+from ..picture import TICK, canvas, describe, dress
+
+Runs = Mapping[float, Sequence[Outcome]]
+TINY = 1e-9
+SURE = 28 / 30  # a change is one if it shows in this share of the streams
+WORDS = {  # of a field of Outcome: what is on the axis, and how less and more of it are called
+    "ttft_s": ("s to first token, mean", "sooner", "later"),
+    "machine_s": ("s of the machine per agent", "less", "more"),
+}
+
+
+def window_curve(
+    runs: Mapping[str, Runs],
+    *,
+    of: str = "ttft_s",
+    yours: Mapping[str, tuple[float, Outcome]] | None = None,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """By the window: the median of the streams, a band from their 10th to their 90th percentile,
+    and the median without a window as a line across. A panel for each traffic.
+
+    runs: by traffic and window, in seconds, what became of the same streams each time; 0 must be
+    among the windows. of: a field of Outcome, "ttft_s" or "machine_s". yours: by traffic, a window
+    and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
+    curve, or the best window. ax: one Axes a traffic.
+    """
+    figure, axes = canvas(len(runs), ax, height=3.5, beside=True)
+    label, *words = WORDS[of]
+    findings, highest = [], 0.0
+    for axis, (name, by_window) in zip(axes, runs.items(), strict=True):
+        windows = sorted(by_window)
+        values = np.array([[getattr(o, of) for o in by_window[w]] for w in windows])
+        low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
+        axis.fill_between(windows, low, high, color=WORK, label="8 of 10 streams")
+        axis.plot(windows, middle, "o-", color=INK, linewidth=2, markersize=5, label="median")
+        axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
+        highest = max(highest, high.max())
+        if yours and name in yours:
+            window, outcome = yours[name]
+            dot = {"color": PROTAGONISTS[0], "markeredgecolor": INK, "markersize": 14, "zorder": 7}
+            axis.plot(window, getattr(outcome, of), "D", **dot, label="your setting, one stream")
+            highest = max(highest, getattr(outcome, of))
+        finding = _finding(windows, values, words)
+        findings.append(f"{name}: {finding}")
+        first = axis is axes[0]
+        broken = finding.replace(" in ", "\nin ") if len(runs) > 2 else finding
+        title = name + (said(guess) if first else "") + f"\n{broken}"
+        dress(axis, title, "window, max_wait (s)", label if first else "")
+        axis.set_xlim(0, None)
+    axes[0].set_ylim(0, highest * 1.08)
+    mark(axes[0], guess)
+    handles, labels = axes[-1].get_legend_handles_labels()
+    look = {"loc": "outside lower center", "ncols": 5, "frameon": False, "fontsize": TICK}
+    figure.legend(handles, labels, **look)
+    describe(figure, f"Panels by window: {label}.", findings)
+    return figure
+
+
+def _finding(windows: list[float], values: np.ndarray, words: list[str]) -> str:
+    """Which windows change something in nearly all streams. values: by window, by stream."""
+    change = values - values[0]
+    num_streams = values.shape[1]
+    for word, counts in zip(words, ((change < -TINY).sum(1), (change > TINY).sum(1)), strict=True):
+        sure = counts >= SURE * num_streams - TINY
+        if sure[-1]:  # and from which one on?
+            at = len(sure) - int(np.argmin(sure[::-1]))
+            return f"from {windows[at]:g} s: {word} in {counts[at:].min()} of {num_streams} streams"
+        if sure.any():
+            at = int(np.where(sure, np.median(values, axis=1), np.inf).argmin())
+            return f"{windows[at]:g} s: {word} in {counts[at]} of {num_streams} streams"
+    return "the streams do not agree"

@@ -1,0 +1,73 @@
+"""Move the window of a policy, and see who leaves when: one of many streams, and all of them.
+
+Engine and policy are real, time is made up: 25 ms a step, whatever is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import ipywidgets
+
+from .. import plots
+from ..core.clock import VirtualClock
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..schedulers import Dynamic, Scheduler
+from ..simulator.pretend import PretendModel
+from ..simulator.streams import STEP_TIME, Outcome, outcomes
+from .pages import PAGES
+from .still import WithStill
+
+CLASS = "minibatch-window-slider"
+SHOWN = 20  # requests of a stream whose departures are drawn
+
+
+class WindowSlider(WithStill):
+    """A traffic, one of its streams, and the window.
+
+    traffic: streams of requests by name. runs: their outcomes by name and window, 0 among them.
+    policy: makes one, given the window in seconds.
+    """
+
+    def __init__(
+        self,
+        traffic: Mapping[str, Sequence[Sequence[Request]]],
+        runs: Mapping[str, Mapping[float, Sequence[Outcome]]],
+        policy: Callable[[float], Scheduler] = lambda window: Dynamic(8, window),
+    ) -> None:
+        self.traffic, self.runs, self.policy = traffic, runs, policy
+        num_streams = min(map(len, traffic.values()))
+        longest = max(max(by_window) for by_window in runs.values())
+        style, wide = {"description_width": "5em"}, ipywidgets.Layout(width="24em")
+        look = {"style": style, "layout": wide}
+        self.name = ipywidgets.Dropdown(options=list(traffic), description="traffic", **look)
+        look["continuous_update"] = False
+        self.window = ipywidgets.FloatSlider(
+            1.0, min=0.0, max=longest, step=0.25, description="window, s", **look
+        )
+        self.stream = ipywidgets.IntSlider(1, min=1, max=num_streams, description="stream", **look)
+        controls = [self.name, self.window, self.stream]
+        for control in controls:
+            control.observe(lambda _: self.replan(), "value")
+        super().__init__(controls)
+        names = PAGES.get_template("slider_names.html")
+        sliders = [slider.description for slider in (self.window, self.stream)]
+        self.children = [
+            ipywidgets.HTML(names.render(names=sliders, classname=CLASS)),
+            *self.children,
+        ]
+        self.add_class(CLASS)
+        self.replan()
+
+    def replan(self) -> None:
+        """Serve the stream anew and show it."""
+        name, window = self.name.value, self.window.value
+        stream = self.traffic[name][self.stream.value - 1]
+        clock = VirtualClock(STEP_TIME)
+        engine = Engine(PretendModel(), self.policy(window), clock=clock)
+        engine.run(stream[:SHOWN])
+        (outcome,) = outcomes(lambda: self.policy(window), [stream])
+        curve = plots.window_curve({name: self.runs[name]}, yours={name: (window, outcome)})
+        figures = plots.departures({f"window {window:g} s": engine.trace}), curve
+        self.view.value = "".join(figure._repr_html_() for figure in figures)

@@ -1,0 +1,205 @@
+"""Every sentence of lesson 03 about windows and traffic holds in at least 28 of 30 streams: in the
+thirty of the lesson, and in thirty others."""
+
+import json
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import minibatch as mb
+
+LESSON = Path(__file__).parents[2] / "lessons" / "03_dynamic_batching.ipynb"
+WINDOWS = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4)  # of the lesson
+NEARLY_ALL = 28
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=[slice(0, 30), slice(30, 60)], ids=["the lesson's", "others"])
+def seeds(request):
+    return request.param
+
+
+@cache
+def traffic(name, load, **options):
+    make = {"independent": mb.streams.poisson, "bursts": mb.streams.bursts}[name]
+    return make(load, count=60, **options)
+
+
+@cache
+def served(name, load, window, size=6):
+    options = {"size": size} if name == "bursts" else {}
+    return mb.streams.outcomes(lambda: mb.Dynamic(8, window), traffic(name, load, **options))
+
+
+def first_tokens(seeds, *run, **options):
+    return [outcome.ttft_s for outcome in served(*run, **options)[seeds]]
+
+
+def machine(seeds, *run):
+    return [outcome.machine_s for outcome in served(*run)[seeds]]
+
+
+def in_streams(fewer, more):
+    """In how many streams the first number is below the second."""
+    return sum(a < b - 1e-9 for a, b in zip(fewer, more, strict=True))
+
+
+@pytest.fixture(scope="module")
+def says():
+    """Asserts that the lesson has these words: a sentence that goes takes its test along."""
+    cells = json.loads(LESSON.read_text(encoding="utf-8"))["cells"]
+    text = " ".join("".join(cell["source"]) for cell in cells)
+    text = " ".join(text.replace("*", "").split())
+
+    def words(sentence):
+        assert sentence in text
+
+    return words
+
+
+def test_without_a_window_the_first_token_comes_when_the_question_says(says):
+    says("Load 0.3. Without a window the mean time to the first token is 1.4 s.")
+    of_the_lesson = first_tokens(slice(0, 30), "independent", 0.3, 0)
+    assert median(of_the_lesson) == pytest.approx(1.4, abs=0.05)
+
+
+def test_at_a_low_load_a_window_of_two_seconds_is_later_in_every_stream(seeds, says):
+    says("a window of 2 s brings the first token later, in every one of the thirty streams")
+    none, two = (first_tokens(seeds, "independent", 0.3, w) for w in (0, 2))
+    assert in_streams(none, two) == 30
+
+
+@pytest.mark.parametrize("load", [0.7, 0.9])
+def test_at_higher_loads_the_streams_do_not_agree_on_any_window(seeds, says, load):
+    says("no window up to 4 s is sooner in nearly all streams, and none is later in nearly all")
+    none = first_tokens(seeds, "independent", load, 0)
+    for window in WINDOWS[1:]:
+        some = first_tokens(seeds, "independent", load, window)
+        assert in_streams(some, none) < NEARLY_ALL
+        assert in_streams(none, some) < NEARLY_ALL
+
+
+def test_the_price_of_a_window_shrinks_as_the_load_grows(seeds, says):
+    says("The price of a window shrinks as the load grows")
+
+    def price(load):
+        pair = (first_tokens(seeds, "independent", load, w) for w in (4, 0))
+        return [with_window - none for with_window, none in zip(*pair, strict=True)]
+
+    assert in_streams(price(0.7), price(0.3)) >= NEARLY_ALL
+
+
+@pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
+def test_no_window_is_sooner_with_independent_arrivals(seeds, says, load):
+    says("with independent arrivals, and for the time to the first token, a window wins nothing")
+    none = first_tokens(seeds, "independent", load, 0)
+    for window in WINDOWS[1:]:
+        assert in_streams(first_tokens(seeds, "independent", load, window), none) < NEARLY_ALL
+
+
+@pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
+def test_a_window_of_two_seconds_saves_machine_seconds_at_each_load(seeds, says, load):
+    says("with a window of 2 s in nearly every stream at each load")
+    none, two = (machine(seeds, "independent", load, w) for w in (0, 2))
+    assert in_streams(two, none) >= NEARLY_ALL
+
+
+def test_it_saves_most_where_the_load_is_low(seeds, says):
+    says("and by most where the load is low")
+
+    def saved(load):
+        pair = (machine(seeds, "independent", load, w) for w in (0, 2))
+        return [none - two for none, two in zip(*pair, strict=True)]
+
+    assert in_streams(saved(0.7), saved(0.3)) >= NEARLY_ALL
+    assert in_streams(saved(0.9), saved(0.3)) >= NEARLY_ALL
+
+
+def test_in_bursts_a_window_as_long_as_a_burst_is_sooner_in_every_stream_and_less_work(seeds, says):
+    says("sooner in every stream, and with less work for the machine")
+    none, half = (first_tokens(seeds, "bursts", 0.3, w) for w in (0, 0.5))
+    assert in_streams(half, none) == 30
+    none, half = (machine(seeds, "bursts", 0.3, w) for w in (0, 0.5))
+    assert in_streams(half, none) >= NEARLY_ALL
+
+
+def test_it_is_the_best_of_the_windows_for_these_bursts(seeds, says):
+    says("it pays when it is as long as a burst")
+    half = first_tokens(seeds, "bursts", 0.3, 0.5)
+    for window in WINDOWS:
+        if window != 0.5:
+            others = first_tokens(seeds, "bursts", 0.3, window)
+            assert in_streams(half, others) >= NEARLY_ALL
+
+
+def test_every_further_second_of_window_is_a_second_of_waiting(seeds, says):
+    says("Every further second of window is a second of waiting for nobody")
+    shorter, longer = (first_tokens(seeds, "bursts", 0.3, w) for w in (1, 2))
+    assert [b - a for a, b in zip(shorter, longer, strict=True)] == pytest.approx([1.0] * 30)
+
+
+def test_of_the_same_half_second_independent_streams_do_not_agree(seeds, says):
+    says("The same half second, with independent arrivals of the same rate: the streams do not")
+    none, half = (first_tokens(seeds, "independent", 0.3, w) for w in (0, 0.5))
+    assert in_streams(half, none) < NEARLY_ALL
+    assert in_streams(none, half) < NEARLY_ALL
+
+
+def test_at_load_0_7_there_are_plenty_of_streams_above_and_below_the_line(seeds, says):
+    says("At load 0.7 there are plenty of both kinds")
+    line = median(first_tokens(seeds, "independent", 0.7, 0))
+    above = sum(seconds > line for seconds in first_tokens(seeds, "independent", 0.7, 2))
+    assert 8 <= above <= 22
+
+
+class Rule(mb.Dynamic):
+    """The one in the lesson."""
+
+    def deadline(self):
+        oldest, newest = self.waiting[0].arrival_time, self.waiting[-1].arrival_time
+        return min(newest + 0.25, oldest + self.max_wait)
+
+
+def test_the_newest_s_clock_with_an_end_is_good_in_both_kinds_of_traffic(seeds, says):
+    says("This rule is sooner than no window in the bursts, in every stream; and sooner than the")
+    says("Half a second is better still for these bursts")
+    rule = {
+        name: [o.ttft_s for o in mb.streams.outcomes(lambda: Rule(8, 2), traffic(name, 0.3)[seeds])]
+        for name in ("independent", "bursts")
+    }
+    assert in_streams(rule["bursts"], first_tokens(seeds, "bursts", 0.3, 0)) == 30
+    for name in rule:
+        assert in_streams(rule[name], first_tokens(seeds, name, 0.3, 2)) >= NEARLY_ALL
+    assert in_streams(first_tokens(seeds, "bursts", 0.3, 0.5), rule["bursts"]) >= NEARLY_ALL
+
+
+def test_a_window_makes_more_padding_and_less_work(seeds, says):
+    says("More padding, and less work")
+    none, two = (served("independent", 0.3, w)[seeds] for w in (0, 2))
+    assert in_streams([o.useful_rows for o in two], [o.useful_rows for o in none]) >= NEARLY_ALL
+    assert in_streams([o.machine_s for o in two], [o.machine_s for o in none]) >= NEARLY_ALL
+
+
+def test_where_a_step_grows_with_the_batch_two_seconds_are_still_later(seeds, says):
+    says("It stays: with 2 s first tokens come later in every stream.")
+    streams = traffic("independent", 0.3)[seeds]
+    none, two = (
+        mb.streams.outcomes(
+            lambda window=window: mb.Dynamic(8, window),
+            streams,
+            step_time=lambda rows: 0.020 + 0.010 * rows / 32,
+        )
+        for window in (0, 2)
+    )
+    assert in_streams([o.ttft_s for o in none], [o.ttft_s for o in two]) == 30
+
+
+def test_bursts_of_twelve_gain_by_half_a_second_and_lose_by_six(seeds, says):
+    says("Half a second helps here too")
+    says("With 6 s those four hold the doors open for nobody")
+    none, half, six = (first_tokens(seeds, "bursts", 0.3, w, size=12) for w in (0, 0.5, 6))
+    assert in_streams(half, none) >= NEARLY_ALL
+    assert in_streams(half, six) >= NEARLY_ALL

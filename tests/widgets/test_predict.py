@@ -1,0 +1,65 @@
+"""A question keeps what is said to it when its button is pressed, and never insists."""
+
+import pytest
+
+import minibatch as mb
+from minibatch.plots import guesses
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said():
+    guesses.forget()
+    yield
+    guesses.forget()
+
+
+def test_a_guess_is_kept_when_the_button_is_pressed_and_can_be_changed():
+    question = mb.predict("steps", "How many steps?", 0, 400, "steps")
+    question.slider.value = 250
+    assert mb.guess("steps") is None
+    question.button.click()
+    assert mb.guess("steps") == 250
+    assert "You said 250 steps." in question.view.value
+    question.slider.value = 300
+    question.button.click()
+    assert mb.guess("steps") == 300
+
+
+def test_a_cell_run_again_shows_what_was_said():
+    guesses.keep("share", 12.5)
+    question = mb.predict("share", "Which share?", 0.0, 100.0, "%")
+    assert question.slider.value == question.number.value == 12.5
+    assert "You said 12.5 %." in question.view.value
+
+
+def test_whole_numbers_are_asked_for_where_both_ends_are_whole():
+    assert isinstance(mb.predict("n", "?", 1, 4).slider.value, int)
+    assert mb.predict("x", "?", 0, 0.5).slider.value == 0.25
+
+
+def test_what_was_said_within_other_ends_is_brought_within_these():
+    guesses.keep("n", 900)
+    assert mb.predict("n", "?", 0, 400).slider.value == 400
+
+
+def test_a_curve_is_kept_as_points_and_drawn_as_it_grows():
+    question = mb.predict_curve("cost", "Draw it.", (16, 512, 1536), 0, 200, "tokens", "ms")
+    question.sliders[1].value = 50
+    assert "0 at 16, 50 at 512, 0 at 1,536" in question.picture.value
+    question.button.click()
+    assert mb.guess("cost") == [(16, 0), (512, 50), (1536, 0)]
+    again = mb.predict_curve("cost", "Draw it.", (16, 512), 0, 200)
+    assert [slider.value for slider in again.sliders] == [0, 50]
+
+
+def test_every_slider_is_given_a_name_and_every_field_has_one():
+    question = mb.predict_curve("cost", "Draw it.", (16, 512), 0, 200, "tokens", "ms")
+    assert "ms at 512 tokens" in question.children[0].value
+    assert [number.description for number in question.numbers] == ["16", "512"]
+
+
+def test_a_saved_notebook_shows_the_question_without_its_script():
+    question = mb.predict("steps", "More than <200>?", 0, 400)
+    still = question._repr_mimebundle_()["text/html"]
+    assert "More than &lt;200&gt;?" in still
+    assert "onerror" not in still

@@ -29,7 +29,7 @@ class Predict(ipywidgets.VBox):
             min=low,
             max=high,
             step=step,
-            description=unit,
+            description=unit or "guess",
             layout=ipywidgets.Layout(width="32em"),
         )
         self.button = ipywidgets.Button(description="That is my guess", icon="check")

@@ -77,13 +77,11 @@ def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
         whose = "its last token" if len(last) == 1 else "their last tokens"
         in_all = _tokens(_ids(last), counts, "in all")
         parts.append(f"{names(_ids(last))} {_s('write', last)} {whose}{in_all}")
-    if writing:
-        others = "other" if parts and len(writing) == 1 else "others" if parts else ""
-        who = f"{number(len(writing))} {others}".strip()
-        each = "one" if len(writing) == 1 else "one each"
-        if not parts:
-            each = "one token" if len(writing) == 1 else "one token each"
-        parts.append(f"{who} {_s('write', writing)} {each}")
+    if len(writing) == 1:
+        parts.append(f"{writing[0].request_id} writes {'one' if parts else 'one token'}")
+    elif writing:
+        who = number(len(writing))
+        parts.append(f"{who} others write one each" if parts else f"{who} write one token each")
     if padding:
         are = "row is" if len(padding) == 1 else "rows are"
         parts.append(f"{number(len(padding))} {are} padding, read by nobody")

@@ -24,8 +24,9 @@ class Frame:
     """What is known after one step; `record` is None before the first.
 
     texts: the answer of every request, as far as it had come. newest: the ends of those that this
-    step wrote. finished: by the end of this step. seconds: spent in steps so far. lines: of `plan`
-    that admitted somebody in this step, and whom.
+    step wrote. finished: by the end of this step. num_rows, seconds: of all steps so far; padded:
+    how many of the rows were padding, by request. lines: of `plan` that admitted somebody in this
+    step, and whom.
     """
 
     record: StepRecord | None
@@ -33,6 +34,8 @@ class Frame:
     num_output_tokens: dict[str, int]
     newest: dict[str, str] = field(default_factory=dict)
     finished: tuple[str, ...] = ()
+    num_rows: int = 0
+    padded: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     lines: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
@@ -110,7 +113,10 @@ class Film:
     def _frame_after(self, record: StepRecord) -> Frame:
         last = self.frames[-1]
         texts, counts, newest = dict(last.texts), dict(last.num_output_tokens), {}
+        padded = dict(last.padded)
         for row in record.rows:
+            if row.kind == "padding":
+                padded[row.request_id] = padded.get(row.request_id, 0) + 1
             stream = self._streams.get(row.request_id)
             if stream is not None and row.token_ids:
                 *before, token_id = row.token_ids
@@ -119,10 +125,17 @@ class Film:
                 newest[row.request_id] = "".join(pieces)
                 texts[row.request_id] += newest[row.request_id]
                 counts[row.request_id] += len(row.token_ids)
-        seconds = last.seconds + record.end_time - record.start_time
-        finished = last.finished + record.finished
-        lines = self.plan.of(record.admitted) if self.plan else {}
-        return Frame(record, texts, counts, newest, finished, seconds, lines)
+        return Frame(
+            record,
+            texts,
+            counts,
+            newest,
+            last.finished + record.finished,
+            last.num_rows + len(record.row_values),
+            padded,
+            last.seconds + record.end_time - record.start_time,
+            self.plan.of(record.admitted) if self.plan else {},
+        )
 
 
 def _add_all(engine: Engine, requests: list[Request]) -> dict[str, TextStream]:

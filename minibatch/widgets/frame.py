@@ -4,7 +4,6 @@ far.
 Drawn from records alone. What a colour says, a word or a hatch says too.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -30,7 +29,7 @@ def event(film: Film, position: int) -> tuple[str, str]:
     """The title and the text of what led to that frame."""
     waiting = len(film.frames[0].texts)
     if position == 0:
-        return "before the first step", f"{count(waiting, 'request')} wait."
+        return "before the first step", f"{count(waiting, 'request')} wait{'s' * (waiting == 1)}."
     return f"step {position:,}", told(film, position)
 
 
@@ -45,8 +44,6 @@ def slots_html(
     frame = film.frames[position]
     record = frame.record
     rows = {} if record is None else {row.slot: row for row in record.rows}
-    so_far = (row for step in film.steps(position) for row in step.rows)
-    padded = Counter(row.request_id for row in so_far if row.kind == "padding")
 
     def answer(request_id: str) -> tuple[str, str]:
         """What was there, and what this step wrote; cut at the left."""
@@ -61,7 +58,6 @@ def slots_html(
             rows=rows,
             num_slots=film.trace.max_batch_size,
             last=() if record is None else record.finished,
-            padded=padded,
             answer=answer,
             own=own,
             brief=brief,
@@ -83,7 +79,7 @@ def run_html(
     flag: what stands at its end, if the run is over.
     """
     steps = film.steps(position)
-    num_rows, padding = count_rows(film, position)
+    num_rows, padding = film.frames[position].num_rows, num_padding(film, position)
     alt = f"Slots by steps, so far: {len(steps)} steps, {num_rows} rows, {padding} of them padding."
 
     def in_time(span: Span) -> tuple[float, float]:
@@ -115,7 +111,6 @@ def frame_html(
     frame, trace = film.frames[position], film.trace
     own = protagonists(highlight)
     record = frame.record
-    num_rows, padding = count_rows(film, position)
     used = [trace.num_blocks - step.num_free_blocks for step in film.steps(position)] or [0]
     leaving = () if record is None or is_over(film, position) else record.finished
     end = film.frames[-1].seconds if in_seconds else max(SHORTEST_STRIP, film.last)
@@ -132,8 +127,7 @@ def frame_html(
         num_computed=sum(row.num_tokens + row.num_padding_tokens for row in rows),
         num_padded=sum(row.num_padding_tokens for row in rows),
         num_tokens=sum(frame.num_output_tokens.values()),
-        num_rows=num_rows,
-        padding=padding,
+        padding=num_padding(film, position),
         num_used=used[-1],
         most_used=max(used),
         num_blocks=trace.num_blocks,
@@ -159,7 +153,6 @@ def waiting_at(film: Film, position: int) -> tuple[str, ...]:
     return tuple(frame.texts) if frame.record is None else frame.record.waiting
 
 
-def count_rows(film: Film, position: int) -> tuple[int, int]:
-    """All rows up to that frame, and those of them that are padding."""
-    rows = [row for step in film.steps(position) for row in step.rows]
-    return len(rows), sum(row.kind == "padding" for row in rows)
+def num_padding(film: Film, position: int) -> int:
+    """Rows of padding up to that frame."""
+    return sum(film.frames[position].padded.values())

@@ -17,9 +17,9 @@ from .events import told
 from .film import Film
 from .frame import (
     SHORTEST_STRIP,
-    count_rows,
     event_html,
     is_over,
+    num_padding,
     protagonists,
     run_html,
     slots_html,
@@ -144,6 +144,8 @@ class EngineRace(Stepping):
     def turn_axis(self) -> None:
         """The first position at which as many steps have been taken as are shown now."""
         self.play_button.value = False
+        self.scrubber.description = "moment" if self.in_seconds else "step"
+        self.go_to_box.description = f"go to {self.scrubber.description}"
         if self.in_seconds:
             steps, number = self.position, 0
             while max(self._moments[number]) < steps and (
@@ -181,7 +183,7 @@ class EngineRace(Stepping):
             name,
             film,
             sum(frame.num_output_tokens.values()),
-            count_rows(film, place)[1],
+            num_padding(film, place),
             waiting_at(film, place),
             flag,
             slots_html(film, place, self.own, TEXT, brief=True),

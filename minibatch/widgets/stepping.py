@@ -46,7 +46,7 @@ class Stepping(WithStill):
             max=FAR,
             description="go to step",
             layout=ipywidgets.Layout(width="12em"),
-            style={"description_width": "6em"},
+            style={"description_width": "6.5em"},
         )
         self.scrubber = ipywidgets.IntSlider(
             min=0,
@@ -54,7 +54,7 @@ class Stepping(WithStill):
             readout=False,
             description="step",
             layout=ipywidgets.Layout(flex="1 1 20em", width="auto"),
-            style={"description_width": "3.5em"},
+            style={"description_width": "4em"},
         )
         self.scrubber.add_class("minibatch-growing")
         self.back_button.on_click(lambda _: self._jump(self.position - 1))

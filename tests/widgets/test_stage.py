@@ -52,6 +52,7 @@ def few(**lengths):
             "A is done (20 tokens) and keeps its slot. Seven write one token each; one row is "
             "padding, read by nobody.",
         ),
+        (mb.Static, 160, "H writes one token; seven rows are padding, read by nobody."),
         (mb.Static, 201, "Eight left. Four join: 405 tokens of prompt, and 75 of padding."),
     ],
 )

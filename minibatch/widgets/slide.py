@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import ipywidgets
 from matplotlib.figure import Figure
@@ -16,20 +16,25 @@ CLASS = "minibatch-slide"
 class Slide(WithStill):
     """What `draw` makes of a whole number from `low` to `high`, which the slider says.
 
-    label: what the number is, with its unit. A saved notebook shows the figure of the number that
-    was set last; it begins with `low`.
+    label: what the number is, with its unit. values: the only ones to choose from, if not all are.
+    A saved notebook shows the figure of the number that was set last; it begins with the lowest.
     """
 
-    def __init__(self, draw: Callable[[int], Figure], label: str, low: int, high: int) -> None:
+    def __init__(
+        self,
+        draw: Callable[[int], Figure],
+        label: str,
+        low: int = 0,
+        high: int = 0,
+        values: Sequence[int] = (),
+    ) -> None:
         self.draw = draw
-        self.slider = ipywidgets.IntSlider(
-            low,
-            min=low,
-            max=high,
-            description=label,
-            layout=ipywidgets.Layout(width="32em"),
-            style={"description_width": "initial"},
-        )
+        look = {"description": label, "layout": ipywidgets.Layout(width="32em")}
+        look["style"] = {"description_width": "initial"}
+        if values:
+            self.slider = ipywidgets.SelectionSlider(options=list(values), **look)
+        else:
+            self.slider = ipywidgets.IntSlider(low, min=low, max=high, **look)
         self.slider.observe(lambda _: self._show(), "value")
         super().__init__([self.slider])
         name = PAGES.get_template("slider_names.html").render(names=[label], classname=CLASS)

@@ -18,6 +18,13 @@ def test_a_figure_is_drawn_anew_as_its_slider_moves():
     assert slide.still == slide.view.value
 
 
+def test_only_some_numbers_can_be_chosen():
+    slide = mb.widgets.Slide(drawn, "rows", values=(1, 2, 4))
+    assert 'alt="number 1"' in slide.view.value
+    slide.slider.index = 2
+    assert 'alt="number 4"' in slide.view.value
+
+
 def test_its_slider_has_a_name_for_those_who_do_not_see_it():
     slide = mb.widgets.Slide(drawn, "your limit, ms", 0, 60)
     assert "your limit, ms" in slide.children[0].value

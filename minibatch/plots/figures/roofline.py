@@ -86,8 +86,9 @@ def _path(
         rows = path[place][0].batch_size
         words = f"{rows} row{'' if rows == 1 else 's'}"
         shares.append(f"{ys[place] / roof.flops_at(xs[place]):.0%} with {words}")
-        axis.annotate(words, (xs[place], ys[place]), (10, -4), textcoords="offset points",
-                      ha="left", va="top", fontsize=TICK, color=INK)  # fmt: skip
+        aside = {"xytext": (-8, 6), "ha": "right"} if number else {"xytext": (10, -14)}
+        axis.annotate(words, (xs[place], ys[place]), textcoords="offset points",
+                      fontsize=TICK, color=INK, **aside)  # fmt: skip
     return f"{shares[0]} of {context:,} tokens, {shares[1]}"
 
 

@@ -1,6 +1,6 @@
 """Leaves it to minibatch.
 
-caught by: test_the_padding_is_on_the_left
+caught by: test_it_is_a_rectangle_of_whole_numbers
 says: is what this exercise asks for
 """
 

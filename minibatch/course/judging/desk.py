@@ -94,6 +94,10 @@ class Desk:
         ctypes.util.find_library = lambda name: None  # it runs compilers, which no desk may
         return confinement.seal(**settings["seal"])
 
+    def do_import_ahead(self, name: str) -> None:
+        """Import a library that the file will import, before the file is read."""
+        importlib.import_module(name)
+
     def do_open(self) -> None:
         """Read the file, if the task has one."""
         if self.settings["package"]:

@@ -9,6 +9,7 @@ says or does can raise anything else.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -37,6 +38,9 @@ from minibatch.course.judging.surroundings import (
 from minibatch.course.judging.values import pack, unpack
 from minibatch.course.judging.withheld import replacement
 from minibatch.course.setup import ROOT
+
+START_SECONDS = 60.0  # until the learner's file is read: on a busy computer that is not their time
+_TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
 
 
 class Student:
@@ -106,7 +110,8 @@ class Student:
         if self._line is not None:
             self._line.close()
             self._printed = self._line.printed
-            self._seconds_used = self.limits.seconds - self._line.seconds_left
+            used = self.limits.seconds - self._line.seconds_left
+            self._seconds_used = max(self._seconds_used, used)
             self._line = None
         if self._room is not None:
             remove(self._room)
@@ -135,14 +140,16 @@ class Student:
             "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
             "seal": self._seal(path.parent, package, work, set(files.values())),
         }
-        seconds_left = self.limits.seconds - self._seconds_used
-        self._line = Line(settings, work, variables(work), self.limits, seconds_left)
+        self._line = Line(settings, work, variables(work), self.limits, START_SECONDS)
         holds = self._ask("shut_in", {})
         missing = [part for part in NEEDED if part not in holds]
         if self.sealed and missing:
             raise Unsealed(
                 f"this computer cannot shut submissions in: no {' and no '.join(missing)}"
             )
+        if path.is_file() and _TORCH.search(path.read_text(encoding="utf-8", errors="replace")):
+            self._ask("import_ahead", {"name": "torch"})
+        self._line.seconds_left = self.limits.seconds - self._seconds_used
         self._ask("open", {})
 
     def _seal(self, submission: Path, package: Path | None, work: Path, hidden: set[Path]) -> dict:

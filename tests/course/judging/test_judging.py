@@ -175,6 +175,13 @@ def test_the_time_of_a_task_is_over_all_its_calls(desk):
         student.call("f")
 
 
+def test_what_takes_long_to_import_is_there_before_the_learner_s_time_begins(desk):
+    code = "import sys\nwas_there = 'torch' in sys.modules\nimport torch\ndef f(): return was_there"
+    student = desk(code, seconds=5, memory_gb=4)
+    assert student.call("f") is True
+    assert student._line.seconds_left <= 5
+
+
 def test_what_is_withheld_says_so(desk):
     student = desk(
         "import minibatch as mb\ndef f():\n    return mb.Continuous(3)\n",

@@ -23,6 +23,7 @@ def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wa
     """Whether a batch of those who wait should start now.
 
     arrival_times: of everyone who waits, in seconds, oldest first. max_wait: seconds.
+
     is_ready([0.0, 0.5], now=1.0, max_batch_size=8, max_wait=2.0) is False;
     at now=2.0 it is True, and with max_batch_size=2 it is True as soon as both are there.
     """

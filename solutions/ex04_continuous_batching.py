@@ -111,8 +111,8 @@ class MyContinuous(mb.Scheduler):
 # lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
 # changes minibatch/: core memory schedulers attention model engine
 #
-# This one changes the engine itself: there is nothing to write in this file. Give every record of
-# a step (`StepRecord` in `minibatch/core/records.py`) a field
+# This one changes the engine itself: the exercise file has no place for it. Give every record of a
+# step (`StepRecord` in `minibatch/core/records.py`) a field
 #
 #     kv_bytes_read: int
 #

@@ -29,7 +29,7 @@ from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Ver
 from minibatch.plots.pages import pages
 
 PAGES = pages(__file__)
-TAKES_ITS_PLACE = "What stood in for it in this lesson has made room: below, yours is at work."
+TAKES_ITS_PLACE = "Below, it has taken the place of the one that stood in for it."
 
 
 @dataclass(slots=True, repr=False)

@@ -18,11 +18,15 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     window_curve      what a window does to the first token, or to the machine, over many streams
     rules             rules for when a batch may leave, on the same streams
     tails             how much of a batch is padding, by how many are in it
-    window_tradeoff   what a window for forming batches buys, and what it costs
     pass_times        what every pass of a run took, and for whom it was
     savings           how many passes and how many seconds several runs took
     passes            which tokens go into every pass of one answer, word by word
     phases            what a token read costs, and what a token written
+    dumbbells         several runs' figures as multiples of the first run's
+    heartbeat         the time from each token of an answer to the next
+    melting           a step's tokens: a padded rectangle, laid end to end, and their mask
+    tradeoff          tokens a second of all slots, against the wait of each for a token
+    utilisation       how many slots are at work, step by step
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
@@ -47,6 +51,9 @@ if TYPE_CHECKING:
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
+    from .figures.dumbbells import dumbbells
+    from .figures.heartbeat import heartbeat
+    from .figures.melting import melting
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
@@ -65,6 +72,8 @@ if TYPE_CHECKING:
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
+    from .figures.tradeoff import tradeoff
+    from .figures.utilisation import utilisation
     from .figures.waits import waits
     from .figures.warp_access import warp_access
     from .figures.window_curve import window_curve
@@ -76,6 +85,9 @@ __all__ = [
     "cost_stack",
     "departure_difference",
     "departures",
+    "dumbbells",
+    "heartbeat",
+    "melting",
     "pass_times",
     "passes",
     "phase_costs",
@@ -94,6 +106,8 @@ __all__ = [
     "timeline",
     "token_costs",
     "token_grid",
+    "tradeoff",
+    "utilisation",
     "waits",
     "warp_access",
     "window_curve",

@@ -1,51 +1,51 @@
 """A run as a small SVG, quick enough to be drawn anew at every step; without matplotlib.
 
-A picture is made of panels, a panel of lines, a line of bars. `strip` has a line for each slot and
-a bar for each span; `grid` a line for each request and a cell, with a letter, for each step.
+`strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds; above
+it, if asked, who arrives and how many wait. `grid` has a line for each request and a cell, with a
+letter, for each step.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
 from ..core.records import StepRecord
-from .colours import colour_of, ink_on
+from .colours import EMPTY, FADED, INK, PROTAGONISTS, WASTE, WORK, ink_on
 from .pages import pages
 from .spans import Span, spans
 
 PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
 MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
 LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING, "waiting": WAITING}
-FILLS = {
-    PREFILL: "#56B4E9",
-    DECODE: "#A6DCC8",
-    PADDING: "#D9D9D9",
-    WAITING: "#FFF3C4",
-    AWAY: "#FFF",
-}
+FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: "#EEEEEE", AWAY: EMPTY}
 
-WIDTH = 1000  # of a strip, in the drawing's own units; it is stretched to the page
+WIDTH = 1000  # of a strip's panel, in pixels, as which letters have room; the page may be narrower
+LETTER_WIDTH = 8  # at most, of a strip's letters
+FLAG = 18  # percent of a panel that the words of a flag take at most
+ARRIVALS, QUEUE, AXIS = 16, 40, 20  # heights of a strip's lines, above and below its slots
 CELL, LEFT, TOP, BOTTOM = 22, 70, 21, 17  # of a grid, in pixels
-_PAGES = pages(__file__)
+_PAGES = pages(__file__, ink=INK, faded=FADED, empty=EMPTY, waste=WASTE)
 _numbers = itertools.count()  # an id must be one of its kind in the whole page
 
 
-@dataclass(slots=True)
+@dataclass
 class Bar:
-    """hatch: "prefill", "padding" or none, over the fill. text: in its middle."""
+    """left, width: of a grid in pixels, of a strip in percent of its panel. hatch: "prefill",
+    "padding" or none, over the fill. text: in its middle."""
 
     line: int
     left: float
     width: float
     fill: str
     text: str = ""
-    ink: str = "#000"
+    ink: str = INK
     hatch: str = ""
 
 
-@dataclass(slots=True)
+@dataclass
 class Panel:
     """top: where its first line begins. heads: (middle, text) of columns. frame: (left, width)."""
 
@@ -58,39 +58,96 @@ class Panel:
     frame: tuple[float, float] | None = None
 
 
+@dataclass
+class Traffic:
+    """Who comes and who waits, on a strip's axis: when each request arrives, and how many wait from
+    each of these moments on."""
+
+    arrivals: Sequence[float]
+    queue: Sequence[tuple[float, int]]
+
+
 def strip(
     steps: Sequence[StepRecord],
     max_batch_size: int,
     end: float,
     alt: str,
     edges: Callable[[Span], tuple[float, float]] = lambda span: (span.start, span.end),
-    row_height: int = 14,
+    *,
+    unit: str = "steps",
+    row_height: int = 18,
+    highlight: Sequence[str] = (),
+    traffic: Traffic | None = None,
+    flag: tuple[float, str] | None = None,
 ) -> Markup:
     """Who held which slot, from 0 to `end`, one line a slot; as wide as the page.
 
     edges: where a span begins and ends on the same axis; as a rule, its steps. alt: what the
-    picture says, for those who cannot see it.
+    picture says, for those who cannot see it. highlight: the one to three requests with colours of
+    their own. flag: a place where something happens, and what.
     """
-    scale = WIDTH / max(end, 1e-9)
-    bars = []
-    for span in spans(steps):
-        left, right = (place * scale for place in edges(span))
-        bars.append(_bar(span, left, right - left))
-    panel = Panel(0, bars, max_batch_size)
-    size = WIDTH, max_batch_size * row_height
-    return _draw([panel], size, row_height, alt, is_strip=True)
+
+    def at(place: float) -> float:
+        return round(100 * place / max(end, 1e-9), 3)
+
+    def hidden(place: float) -> bool:
+        """By the words of the flag, which stand before it."""
+        return flag is not None and -2 <= at(flag[0]) - at(place) <= FLAG
+
+    own = dict(zip(highlight, PROTAGONISTS, strict=False))
+    bars = [_bar(span, *map(at, edges(span)), own) for span in spans(steps)]
+    top = ARRIVALS + QUEUE if traffic else 0
+    panel = Panel(top, bars, max_batch_size)
+    return _draw(
+        "strip.html",
+        [panel],
+        (100, top + max_batch_size * row_height + AXIS),
+        row_height,
+        alt,
+        letter=LETTER_WIDTH,
+        font_size=min(13, row_height - 4),
+        traffic=traffic,
+        arrivals=[at(time) for time in traffic.arrivals] if traffic else (),
+        queue=_area([(at(time), n) for time, n in traffic.queue]) if traffic else "",
+        most_waiting=max((n for _, n in traffic.queue), default=0) if traffic else 0,
+        ticks=[(at(place), f"{place:g}") for place in _round_places(end) if not hidden(place)],
+        unit=unit,
+        flag=flag and (at(flag[0]), flag[1]),
+    )
 
 
-def _bar(span: Span, left: float, width: float) -> Bar:
-    colour = colour_of(span.request_id)
-    bar = Bar(span.slot, round(left, 1), round(width, 1), colour, ink=ink_on(colour))
-    if span.kind != "decode":
-        bar.hatch = span.kind
-    elif width >= 9 * len(span.request_id):
-        bar.text = span.request_id
+def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
+    """own: colours of the requests that are highlighted."""
+    num_rows, room = span.end - span.start, (right - left) / 100 * WIDTH / LETTER_WIDTH
+    texts = [span.request_id]
+    colour = own.get(span.request_id, WORK)
     if span.kind == "padding":
-        bar.fill = "#fff"
-    return bar
+        colour, texts = WASTE, [f"{num_rows:,} padding", f"{num_rows:,}"]
+    elif span.kind == "prefill":
+        texts = []
+    text = next((text for text in texts if len(text) + 1 <= room), "")
+    hatch = "" if span.kind == "decode" else span.kind
+    return Bar(span.slot, left, round(right - left, 3), colour, text, ink_on(colour), hatch)
+
+
+def _area(queue: Sequence[tuple[float, int]]) -> str:
+    """How many wait, as the points of a polygon in a square of 100: right is later, up is more."""
+    if not queue:
+        return ""
+    most = max(n for _, n in queue) or 1
+    levels = [100 - 100 * n / most for _, n in queue]
+    points = [(queue[0][0], 100.0)]
+    for (x, _), level in zip(queue, levels, strict=True):
+        points += [(x, points[-1][1]), (x, level)]
+    return " ".join(f"{x:g},{y:g}" for x, y in [*points, (queue[-1][0], 100)])
+
+
+def _round_places(end: float) -> list[float]:
+    """Six places or so from 0 to `end`, at 1, 2 or 5 times a power of ten from one another."""
+    rough = max(end, 1e-6) / 6
+    power = 10 ** math.floor(math.log10(rough))
+    apart = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
+    return [round(i * apart, 9) for i in range(int(end / apart + 1e-6) + 1)]
 
 
 def grid(
@@ -105,7 +162,7 @@ def grid(
     num_steps = len(next(iter(rows.values()))[0])
     for title, lines in rows.items():
         bars = [
-            Bar(line, LEFT + column * CELL, CELL - 2, FILLS[letter], letter)
+            Bar(line, LEFT + column * CELL, CELL - 2, FILLS[letter], letter, ink_on(FILLS[letter]))
             for line, letters in enumerate(lines)
             for column, letter in enumerate(letters)
         ]
@@ -114,12 +171,16 @@ def grid(
         panel.frame = LEFT + (marked - first) * CELL - 2, CELL + 2
         panels.append(panel)
     size = LEFT + CELL * num_steps + 10, height * len(panels)
-    return _draw(panels, size, CELL, alt, is_strip=False)
+    return _draw("grid.html", panels, size, CELL, alt)
 
 
 def _draw(
-    panels: list[Panel], size: tuple[int, int], row_height: int, alt: str, is_strip: bool
+    page: str,
+    panels: list[Panel],
+    size: tuple[int, int],
+    row_height: int,
+    alt: str,
+    **more: object,
 ) -> Markup:
-    page = _PAGES.get_template("run.html")
-    look = {"is_strip": is_strip, "row_height": row_height, "font_size": min(row_height - 3, 11)}
-    return Markup(page.render(panels=panels, size=size, alt=alt, number=next(_numbers), **look))
+    names = {"panels": panels, "size": size, "row_height": row_height, "alt": alt, **more}
+    return Markup(_PAGES.get_template(page).render(number=next(_numbers), **names))

@@ -1,9 +1,11 @@
-"""Controls for a notebook: an engine to step through, and a sandbox of made-up traffic.
+"""Controls for a notebook: engines to step through, and a sandbox of made-up traffic.
 
     EnginePlayer    a real engine, step by step, forward and back
+    EngineRace      two or three of them in lockstep, by step or by second
     KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
+    Slide           a figure that is drawn anew as a slider moves
     WindowSlider    who leaves when, as you move the window that a batch waits
-    Playground      batch size, window, arrivals and answer lengths, re-planned as you move them
+    Playground      any policies on made-up arrivals, re-planned as you move the controls
     watch           answers that grow side by side as an engine writes them
 
 Everything drawn here comes from records (`minibatch.trace`), so any policy can be looked at.
@@ -12,7 +14,17 @@ Everything drawn here comes from records (`minibatch.trace`), so any policy can 
 from .kernel_stepper import KernelStepper
 from .player import EnginePlayer
 from .playground import Playground
+from .race import EngineRace
+from .slide import Slide
 from .watch import watch
 from .window_slider import WindowSlider
 
-__all__ = ["EnginePlayer", "KernelStepper", "Playground", "WindowSlider", "watch"]
+__all__ = [
+    "EnginePlayer",
+    "EngineRace",
+    "KernelStepper",
+    "Playground",
+    "Slide",
+    "WindowSlider",
+    "watch",
+]

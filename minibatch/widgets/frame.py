@@ -1,70 +1,158 @@
-"""One moment of an engine as HTML: slots, queue, blocks, growing texts, a line of figures.
+"""One moment of an engine as HTML: what just happened, slots, queue, growing answers, the run so
+far.
 
 Drawn from records alone. What a colour says, a word or a hatch says too.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ..core.records import StepRecord
-from ..engine.trace import Trace
-from ..plots.colours import colour_of, ink_on
-from ..plots.pages import pages
+from markupsafe import Markup
+
+from ..plots.colours import PROTAGONISTS
+from ..plots.spans import Span
 from ..plots.svg import strip
+from .events import told
+from .film import Film
+from .pages import PAGES, count
 
 LONGEST_TEXT = 90  # characters of an answer shown: its newest
-MOST_CHIPS = 24  # requests named in a line; the rest are counted
 SHORTEST_STRIP = 60  # steps
+SCARCE = 1 / 3  # of the pool: who has needed so much of it should watch it
 
 
-def count(number: int, what: str) -> str:
-    """ "1 row", "1,200 rows"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def event_html(*events: tuple[str, str]) -> str:
+    """What happened, in a line for each (title, text); read out as it changes."""
+    return PAGES.get_template("event.html").render(events=events)
 
 
-def ms(seconds: float) -> str:
-    """Milliseconds, to three digits."""
-    return f"{seconds * 1e3:.3g}"
+def event(film: Film, position: int) -> tuple[str, str]:
+    """The title and the text of what led to that frame."""
+    waiting = len(film.frames[0].texts)
+    if position == 0:
+        return "before the first step", f"{count(waiting, 'request')} wait{'s' * (waiting == 1)}."
+    return f"step {position:,}", told(film, position)
 
 
-NAMES = {"colour_of": colour_of, "ink_on": ink_on, "count": count, "ms": ms}
-PAGES = pages(__file__, **NAMES, most_chips=MOST_CHIPS)
+def slots_html(
+    film: Film, position: int, own: dict[str, str], longest: int = LONGEST_TEXT, brief: bool = False
+) -> Markup:
+    """A row for each slot: who has it, what for, and the newest of the answer.
 
-
-@dataclass(slots=True, frozen=True)
-class Frame:
-    """What is known after one step; `record` is None before the first."""
-
-    record: StepRecord | None
-    texts: dict[str, str]  # of every request, as far as it had come
-    num_output_tokens: dict[str, int]
-    finished: tuple[str, ...] = ()
-
-
-def frame_html(trace: Trace, steps: Sequence[StepRecord], frame: Frame, error: str = "") -> str:
-    """The whole card. steps: the run up to this frame. error: what stopped the engine, if any."""
-
-    def newest(request_id: str) -> str:
-        text = frame.texts.get(request_id, "").replace("\n", " / ")
-        return text if len(text) <= LONGEST_TEXT else "…" + text[-LONGEST_TEXT:]
-
+    own: colours of the requests that are highlighted. longest: characters of an answer shown.
+    brief: leave out what a row does, but for padding, and how many tokens it has.
+    """
+    frame = film.frames[position]
     record = frame.record
-    rows = () if record is None else record.rows
-    num_rows = sum(len(step.rows) for step in steps)
-    padding = sum(row.kind == "padding" for step in steps for row in step.rows)
-    alt = f"Slots by steps, so far: {len(steps)} steps, {num_rows} rows, {padding} of them padding."
-    return PAGES.get_template("frame.html").render(
-        trace=trace,
-        steps=steps,
-        frame=frame,
-        error=error,
-        newest=newest,
-        record=record,
-        rows={row.slot: row for row in rows},
-        waiting=tuple(frame.texts) if record is None else record.waiting,
-        num_used=0 if record is None else trace.num_blocks - record.num_free_blocks,
-        num_computed=sum(row.num_tokens + row.num_padding_tokens for row in rows),
-        num_tokens=sum(frame.num_output_tokens.values()),
-        num_rows=num_rows,
-        strip=strip(steps, trace.max_batch_size, max(SHORTEST_STRIP, len(steps)), alt),
+    rows = {} if record is None else {row.slot: row for row in record.rows}
+
+    def answer(request_id: str) -> tuple[str, str]:
+        """What was there, and what this step wrote; cut at the left."""
+        text, new = frame.texts.get(request_id, ""), frame.newest.get(request_id, "")
+        old = text[: len(text) - len(new)].replace("\n", " / ")
+        return (old if len(old) <= longest else "…" + old[-longest:]), new.replace("\n", " / ")
+
+    page = PAGES.get_template("slots.html")
+    return Markup(
+        page.render(
+            frame=frame,
+            rows=rows,
+            num_slots=film.trace.max_batch_size,
+            last=() if record is None else record.finished,
+            answer=answer,
+            own=own,
+            brief=brief,
+        )
     )
+
+
+def run_html(
+    film: Film,
+    position: int,
+    own: dict[str, str],
+    end: float,
+    in_seconds: bool,
+    flag: str = "",
+    row_height: int = 18,
+) -> Markup:
+    """The strip of the run up to that frame, from 0 to `end` steps or seconds.
+
+    flag: what stands at its end, if the run is over.
+    """
+    steps = film.steps(position)
+    num_rows, padding = film.frames[position].num_rows, num_padding(film, position)
+    alt = f"Slots by steps, so far: {len(steps)} steps, {num_rows} rows, {padding} of them padding."
+
+    def in_time(span: Span) -> tuple[float, float]:
+        return film.frames[span.start].seconds, film.frames[span.end].seconds
+
+    edges = {"edges": in_time} if in_seconds else {}
+    place = film.frames[position].seconds if in_seconds else position
+    return strip(
+        steps,
+        film.trace.max_batch_size,
+        end,
+        alt,
+        **edges,
+        unit="seconds" if in_seconds else "steps",
+        row_height=row_height,
+        highlight=tuple(own),
+        flag=(place, flag) if flag else None,
+    )
+
+
+def frame_html(
+    film: Film,
+    position: int,
+    highlight: Sequence[str] = (),
+    in_seconds: bool = False,
+    show_plan: bool = False,
+) -> str:
+    """The whole card of one film; what happened stands in `event_html`."""
+    frame, trace = film.frames[position], film.trace
+    own = protagonists(highlight)
+    record = frame.record
+    used = [trace.num_blocks - step.num_free_blocks for step in film.steps(position)] or [0]
+    leaving = () if record is None or is_over(film, position) else record.finished
+    end = film.frames[-1].seconds if in_seconds else max(SHORTEST_STRIP, film.last)
+    rows = () if record is None else record.rows
+    return PAGES.get_template("frame.html").render(
+        film=film,
+        position=position,
+        frame=frame,
+        record=record,
+        own=own,
+        slots=slots_html(film, position, own),
+        waiting=waiting_at(film, position),
+        finished=frame.finished[: len(frame.finished) - len(leaving)],
+        num_computed=sum(row.num_tokens + row.num_padding_tokens for row in rows),
+        num_padded=sum(row.num_padding_tokens for row in rows),
+        num_tokens=sum(frame.num_output_tokens.values()),
+        padding=num_padding(film, position),
+        num_used=used[-1],
+        most_used=max(used),
+        num_blocks=trace.num_blocks,
+        is_scarce=max(used) >= SCARCE * trace.num_blocks,
+        strip=run_html(film, position, own, end, in_seconds),
+        show_plan=show_plan,
+    )
+
+
+def is_over(film: Film, position: int) -> bool:
+    """Whether that frame is the last there will be."""
+    return position == film.last and not film.engine.has_work
+
+
+def protagonists(highlight: Sequence[str]) -> dict[str, str]:
+    """The colours of the requests that a picture is about."""
+    return dict(zip(highlight, PROTAGONISTS, strict=False))
+
+
+def waiting_at(film: Film, position: int) -> tuple[str, ...]:
+    """The queue at that frame."""
+    frame = film.frames[position]
+    return tuple(frame.texts) if frame.record is None else frame.record.waiting
+
+
+def num_padding(film: Film, position: int) -> int:
+    """Rows of padding up to that frame."""
+    return sum(film.frames[position].padded.values())

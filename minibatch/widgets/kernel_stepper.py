@@ -13,7 +13,7 @@ import ipywidgets
 import numpy as np
 
 from ..kernel_lab.report import Pause, Report
-from .frame import PAGES
+from .pages import PAGES
 from .still import WithStill
 
 MOST_CELLS = 64  # of a shared array shown

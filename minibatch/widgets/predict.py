@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import ipywidgets
 
 from ..plots import guesses
-from .frame import PAGES
+from .pages import PAGES
 from .still import WithStill
 
 STEPS = 100  # of a slider from end to end, unless its numbers are whole ones

@@ -16,10 +16,9 @@ from ..engine.engine import Engine
 from ..schedulers import Dynamic, Scheduler
 from ..simulator.pretend import PretendModel
 from ..simulator.streams import STEP_TIME, Outcome, outcomes
-from .frame import PAGES
+from .frame import event_html
 from .still import WithStill
 
-CLASS = "minibatch-window-slider"
 SHOWN = 20  # requests of a stream whose departures are drawn
 
 
@@ -51,13 +50,6 @@ class WindowSlider(WithStill):
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
-        names = PAGES.get_template("slider_names.html")
-        sliders = [slider.description for slider in (self.window, self.stream)]
-        self.children = [
-            ipywidgets.HTML(names.render(names=sliders, classname=CLASS)),
-            *self.children,
-        ]
-        self.add_class(CLASS)
         self.replan()
 
     def replan(self) -> None:
@@ -68,6 +60,8 @@ class WindowSlider(WithStill):
         engine = Engine(PretendModel(), self.policy(window), clock=clock)
         engine.run(stream[:SHOWN])
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
+        words = f"{outcome.ttft_s:.2f} s to the first token on average in this stream."
+        self.line.value = event_html((f"Window {window:g} s", words))
         curve = plots.window_curve({name: self.runs[name]}, yours={name: (window, outcome)})
         figures = plots.departures({f"window {window:g} s": engine.trace}), curve
         self.view.value = "".join(figure._repr_html_() for figure in figures)

@@ -100,9 +100,15 @@ mb.predict_curve("cost", "Draw the curve.", (16, 256, 1536), 0, 200, "tokens", "
 
 
 YOUR_TURN = """\
-from minibatch.course import your_turn
+import minibatch as mb
+from minibatch.course import with_yours, your_turn
 
-your_turn("4.1")
+display(your_turn("4.1"))
+
+
+@with_yours("MyContinuous", instead=mb.Continuous)
+def served(MyContinuous):
+    return f"by {MyContinuous.__name__}"
 """
 
 # What a learner may try first: one joins a step, and the others wait for no reason.
@@ -186,6 +192,47 @@ def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     scroll_until_seen(page, "step 5")
     assert "finished (2) A 4 B 4" in " ".join(shown.inner_text().split())
     screenshot_outputs(page, "player")
+
+    scrubber = page.get_by_role("slider", name="step")
+    scrubber.focus()
+    for key, shows in (("ArrowRight", "step 6"), ("ArrowLeft", "step 5"), ("PageUp", "step 8")):
+        page.keyboard.press(key)
+        scroll_until_seen(page, f"{shows}:")
+    assert page.locator(f"{OUTPUTS} [aria-live=polite] [role=status]").count() == 1
+    menu = page.get_by_label("policy")  # arrow keys are its own, not JupyterLab's
+    menu.focus()
+    page.keyboard.press("ArrowDown")
+    scroll_until_seen(page, "before the first step")
+    assert menu.evaluate("menu => menu.selectedOptions[0].label") == "OneAtATime"
+    assert menu.evaluate("menu => menu === document.activeElement")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
+RACE = """\
+import minibatch as mb
+
+model = mb.PretendModel()
+twelve = mb.workload.agents(model, 12, prompt_scale=0.1)
+policies = {"Static(8)": mb.Static(8), "Continuous(8)": mb.Continuous(8)}
+mb.widgets.EngineRace(policies, twelve, model, highlight=("A2", "H"), clock=mb.VirtualClock())
+"""
+
+
+@pytest.mark.full
+def test_a_race_is_run_to_its_end_by_keyboard(page, lab):
+    write_notebook(lab.root / "lessons" / "race.ipynb", RACE)
+    open_lesson(page, "race.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "before the first step")
+    page.get_by_label("by", exact=True).select_option("seconds")
+    box = page.get_by_label("go to moment")
+    box.fill("400")
+    box.press("Enter")
+    scroll_until_seen(page, "Continuous(8), step 200:")
+    scroll_until_seen(page, "⚑ 200 steps, 5 s")
+    page.get_by_role("slider", name="moment").press("ArrowLeft")
+    screenshot_outputs(page, "race")
     no_errors(page)
     assert axe_violations(page) == []
 
@@ -307,25 +354,28 @@ def test_a_kernel_is_stepped_from_barrier_to_barrier(page, lab):
 
 
 @pytest.mark.full
-def test_an_exercise_is_edited_checked_mended_and_passes(page, lab):
-    """From the lesson's link to the editor, and back to the button, twice."""
-    link = "[the file](../exercises/ex04_continuous_batching.py)"
-    write_notebook(lab.root / "lessons" / "turn.ipynb", YOUR_TURN, link)
+def test_an_exercise_is_edited_beside_the_page_checked_mended_and_passes(page, lab):
+    """From the card to the editor beside it, and back to the button, twice; then it is theirs."""
+    write_notebook(lab.root / "lessons" / "turn.ipynb", YOUR_TURN)
     open_lesson(page, "turn.ipynb")
     run_all(page)
-    page.get_by_role("link", name="the file").click()
+    page.get_by_role("button", name="Open beside").focus()
+    page.keyboard.press("Enter")
     page.locator(".jp-FileEditor .cm-content").wait_for()
+    card = page.locator(".jp-OutputArea-output [role=status]").first
+    assert page.get_by_role("button", name="Check").is_visible()
+    scroll_until_seen(page, "by Continuous")
 
     replace_in_editor(page, 'raise NotImplementedError("Exercise 4.1', FIRST_TRY)
     press_check(page)
-    card = page.locator(".jp-OutputArea-output [role=status]")
-    card.get_by_text("wrong").first.wait_for(timeout=60_000)
+    card.get_by_text("wrong").first.wait_for(timeout=120_000)
     assert "Only 1 joined" in card.inner_text()
     screenshot(page, "exercise-wrong")
 
     replace_in_editor(page, "if self.waiting and", SOLVED_LOOP)
     press_check(page)
-    card.get_by_text("passed: all public tests").wait_for(timeout=60_000)
+    card.get_by_text("Your policy serves 12 agents in 320 steps").wait_for(timeout=60_000)
+    scroll_until_seen(page, "by MyContinuous")
     screenshot(page, "exercise-passed")
     no_errors(page)
     assert axe_violations(page) == []
@@ -350,10 +400,8 @@ def replace_in_editor(page, old, new):
             break
         page.keyboard.press("PageDown")
     line.click()
-    page.keyboard.press("Home")
-    page.keyboard.press("Home")
-    page.keyboard.press("Shift+End")
-    page.keyboard.insert_text(new)
+    page.keyboard.press("Alt+l")  # the whole line, however often it is wrapped
+    page.keyboard.insert_text(f"{new}\n")
     page.keyboard.press("Control+s")
     page.wait_for_timeout(1000)
 

@@ -28,6 +28,14 @@ def why(seen, together, *parts):
     return ""
 
 
+def rewritten(part, change):
+    """A part with each of its forms changed by `change`."""
+    return {
+        said: tuple(map(change, forms)) if isinstance(forms, tuple) else change(forms)
+        for said, forms in part.items()
+    }
+
+
 def _choices(parts, num_wrong):
     """Every choice of a form of each part, just so many of them wrong: (sentence, form) pairs."""
     right = [("", part[""]) for part in parts]
@@ -111,6 +119,10 @@ def in_units(unit):
             lambda *_: lambda number: number / 2**20,
             lambda *_: lambda number: number // 2**20,
         ),
+        f"the answer is in {unit}, and yours is in thousands of millions of them.": (
+            lambda *_: lambda number: number / 10**9,
+            lambda *_: lambda number: number / 2**30,
+        ),
     }
 
 
@@ -169,9 +181,33 @@ class Counted:
         seen = [(arguments, got)]
         try:
             seen += [(probe, self.call(student, probe)) for probe in self.probes]
+            if all(same(got, answer) for _, answer in seen):
+                return f"yours is {got}, whatever comes in."
+            return why(seen, self.together, *self.parts) or self._grows_otherwise(student, seen)
         except Raised:
             return ""
-        return why(seen, self.together, *self.parts)
+
+    def _grows_otherwise(self, student, seen):
+        """What to say if twice one argument, and only of one or two, makes another difference."""
+        arguments, got = seen[-1]
+        if not all(type(value) is int for value in arguments):
+            return ""
+        otherwise = []
+        for place, name in enumerate(self.names):
+            twice = [value * (2 if i == place else 1) for i, value in enumerate(arguments)]
+            right = self.right(*twice) - self.right(*arguments)
+            grown = self.call(student, twice)
+            if type(grown) not in (int, float) or type(got) not in (int, float):
+                return ""
+            if not same(right, grown - got):
+                otherwise.append((name, arguments[place], right, grown - got))
+        if not 1 <= len(otherwise) <= 2:
+            return ""
+        name, value, right, yours = otherwise[-1]
+        return (
+            f"with {name}={2 * value:,} instead of {value:,} the answer should grow by {right:,}, "
+            f"and yours grows by {yours:,}. Look at where {name} stands."
+        )
 
     @staticmethod
     def _shown(name, value):

@@ -293,8 +293,9 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     """Why nothing happens any more, though somebody is there."""
     if scheduler.running:
         return (
-            f"the plan has no rows, though {_names(scheduler.running)} runs: everyone in "
-            "self.running has a row in every step, and who has just joined too."
+            f"the plan has no rows, though {_names(scheduler.running)} run"
+            f"{'s' * (len(scheduler.running) == 1)}: everyone in self.running has a row in every "
+            "step, and who has just joined too."
         )
     waiting = f"{_names(scheduler.waiting)} wait{'s' * (len(scheduler.waiting) == 1)}"
     window = getattr(scheduler, "options", {}).get("max_wait")
@@ -357,30 +358,35 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
     """Wrong, after a step, if a table has more blocks than its sequence can ever need."""
     size, before = scheduler.pool.block_size, {}
 
+    def blocks(num_tokens: int) -> int:
+        return -(-num_tokens // size)
+
     def look(record: object) -> None:
         for sequence in scheduler.running:
             name, has = sequence.request_id, len(sequence.block_table)
-            most = -(-sequence.max_num_tokens // size)
+            most = blocks(sequence.max_num_tokens)
             if has > most and before.get(name, has) < has:
                 raise Wrong(
                     f"{name} joined with {before[name]} blocks, now has {has}, and can need {most} "
                     "at most: self.grow(s, n) gives blocks for n tokens more than are computed. "
                     "Who has all its blocks from the start need not grow."
                 )
-            others = scheduler.sequences.values()
-            if has > most and has in {-(-s.max_num_tokens // size) for s in others}:
-                raise Wrong(
-                    f"{name} holds {has} blocks of {size}, as many as somebody longer needs; its "
-                    f"own longest answer ends after {most}. Each takes blocks for its own "
-                    "max_num_tokens: padding is stored nowhere.",
-                    expected=f"{most} blocks",
-                    got=f"{has} blocks",
-                )
             if has > most:
+                others = {blocks(one.max_num_tokens) for one in scheduler.sequences.values()}
+                if has == blocks(sequence.max_num_tokens + 1):
+                    said = "The answer's last token is not in it: nothing comes after that one."
+                elif has == blocks(sequence.max_num_tokens + sequence.num_prompt_tokens):
+                    said = "The prompt is in it already."
+                elif has in others:
+                    said = (
+                        "Yours are as many as somebody longer needs: each takes blocks for its own "
+                        "answer, and padding is stored nowhere."
+                    )
+                else:
+                    said = "Take blocks for these, and for no more."
                 raise Wrong(
                     f"{name} holds {has} blocks of {size}; its prompt and its longest answer are "
-                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks: take blocks "
-                    "for these, and for no more.",
+                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks. {said}",
                     expected=f"{most} blocks",
                     got=f"{has} blocks",
                 )
@@ -390,14 +396,14 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
 
 
 def asks_the_pool(student_policy, num_slots: int) -> None:
-    """A and B take 8 blocks of 4, and C would take 4; 0, 1, 2 or 3 are left: C has to wait.
+    """A and B take 6 blocks of 4, and C would take 6; from 0 to 5 are left: C has to wait.
 
     student_policy: makes a new one. In which of these pools it runs dry says what was asked.
     """
-    requests, dry = asks(("A", 4, 12), ("B", 4, 12), ("C", 4, 12)), []
-    for left in range(4):
+    requests, dry = asks(("A", 8, 14), ("B", 8, 14), ("C", 8, 14)), []
+    for left in range(6):
         try:
-            serve(student_policy(num_slots), requests, num_blocks=8 + left, max_tokens=12, steps=1)
+            serve(student_policy(num_slots), requests, num_blocks=12 + left, max_tokens=14, steps=1)
         except Raised as error:
             if not error.sentence.startswith("MemoryError"):
                 raise
@@ -405,26 +411,25 @@ def asks_the_pool(student_policy, num_slots: int) -> None:
     if not dry:
         return
     seen = (
-        "The pool ran dry (MemoryError): A and B hold 4 blocks of 4 each, C's prompt of 4 tokens "
-        f"and its longest answer are 15 tokens, 4 blocks, and {dry[0]} were left. "
+        "The pool ran dry (MemoryError): A and B hold 6 blocks of 4 each, C's prompt of 8 tokens "
+        f"and its longest answer are 21 tokens, 6 blocks, and {dry[0]} were left. "
     )
-    if dry == [3]:
-        why = (
-            "With 2 left C was made to wait: you have rounded down, and 15 tokens do not fit into "
-            "3 blocks. self.can_grow(sequence, num_tokens) rounds up."
+    if dry[0] == 0:
+        raise Wrong(
+            f"{seen}Ask self.can_grow(self.waiting[0], n) before each self.admit(now, n), both for "
+            "n = max_num_tokens, and let it wait if the answer is no."
         )
-    elif dry[0] == 0:
-        why = (
-            "Ask self.can_grow(self.waiting[0], n) before each self.admit(now, n), both for n = "
-            "max_num_tokens, and let it wait if the answer is no."
-        )
-    else:
-        why = (
-            f"With {dry[0] - 1} left C was made to wait, so you have asked for fewer blocks than "
-            "you then took. Ask self.can_grow and self.admit for the same number, max_num_tokens: "
-            "too few for just as many means that it waits."
-        )
-    raise Wrong(seen + why)
+    asked = {
+        2: "that is its prompt alone",
+        3: "that is its prompt and a little more",
+        4: "that is its answer alone, max_tokens, without the prompt",
+        5: "you have rounded down, where self.can_grow(sequence, num_tokens) rounds up",
+    }.get(dry[0], "which are too few")
+    raise Wrong(
+        f"{seen}With {dry[0] - 1} left C was made to wait, so you have asked for {dry[0]}: {asked}."
+        " Ask self.can_grow and self.admit for the same number, max_num_tokens: too few for just "
+        "as many means that it waits."
+    )
 
 
 def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:

@@ -169,6 +169,10 @@ STEP_BYTES = Counted(
         "a weight is read once; you read each twice.": (
             lambda weights, size, kv, rows, context: 2 * weights * size
         ),
+        "all weights are read once in a step; you have divided them among the rows.": (
+            lambda weights, size, kv, rows, context: weights * size / rows,
+            lambda weights, size, kv, rows, context: weights * size // rows,
+        ),
     },
     {
         "": lambda weights, size, kv, rows, context: rows * context * kv,
@@ -214,8 +218,15 @@ STEP_BYTES = Counted(
         "kv_bytes_per_token has K and V in it already; you have taken it twice.": (
             lambda weights, size, kv, rows, context: 2 * rows * context * kv
         ),
-        "kv_bytes_per_token is K and V together, and both are read; you have taken half.": (
-            lambda weights, size, kv, rows, context: rows * context * kv / 2
+        "K and V of all `context` tokens are read, kv_bytes_per_token for each; you have taken "
+        "half.": (
+            lambda weights, size, kv, rows, context: rows * context * kv / 2,
+            lambda weights, size, kv, rows, context: rows * context * kv // 2,
+            lambda weights, size, kv, rows, context: rows * (context // 2) * kv,
+        ),
+        "each of the rows reads `context` tokens: rows times tokens, and you have added the two.": (
+            lambda weights, size, kv, rows, context: (rows + context) * kv,
+            lambda weights, size, kv, rows, context: (rows + context - 1) * kv,
         ),
         "each row reads its own context, once; you have squared the rows.": (
             lambda weights, size, kv, rows, context: rows**2 * context * kv
@@ -290,6 +301,9 @@ STEP_FLOPS = Counted(
         "each weight is two operations, a multiplication and an addition; you have counted four.": (
             lambda weights, *_: 4 * weights
         ),
+        "each weight is a multiplication and an addition, two operations; you counted three.": (
+            lambda weights, *_: 3 * weights
+        ),
         "the weights are multiplied with, too, and you have left them out.": lambda *_: 0,
         "num_weights has the weights of all layers in it; you have multiplied it by num_layers.": (
             lambda weights, layers, *_: 2 * weights * layers
@@ -362,6 +376,16 @@ STEP_FLOPS = Counted(
         "": lambda weights, layers, heads, dim, rows, context: context,
         "one new token attends to its context once, not its square.": (
             lambda weights, layers, heads, dim, rows, context: context**2
+        ),
+        "one new token attends to each token of the context once; you have counted what the context"
+        " attends to, as in a prefill.": (
+            lambda weights, layers, heads, dim, rows, context: context * (context + 1) / 2,
+            lambda weights, layers, heads, dim, rows, context: context * (context - 1) / 2,
+            lambda weights, layers, heads, dim, rows, context: context**2 / 2,
+        ),
+        "one new token attends to all tokens of the context; you have taken half of them.": (
+            lambda weights, layers, heads, dim, rows, context: context / 2,
+            lambda weights, layers, heads, dim, rows, context: context // 2,
         ),
         "one new token attends to every token of the context, and you have counted one.": (
             lambda *_: 1
@@ -519,6 +543,11 @@ def refused(sentence, passes):
         return (
             f"{sentence}. Each call of greedy_decode begins without a cache, None: is one kept from"
             " the call before?"
+        )
+    if "out of bounds for dimension 1" in sentence:
+        return (
+            f"{sentence}. After the prompt one token goes in, and logits has one place for it: the "
+            "last one is logits[0, -1], however many went in."
         )
     return sentence
 

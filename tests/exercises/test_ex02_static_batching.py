@@ -68,7 +68,8 @@ def shape_seen(array, prompts, shape):
     if tuple(array.shape) == shape[::-1]:
         return "Yours lies on its side: a row is a prompt."
     if len(array.shape) != 2:
-        return f"Yours has {len(array.shape)} dimensions."
+        num = len(array.shape)
+        return f"Yours has {num} dimension{'s' * (num > 1)}, and there are two: prompt and place."
     rows, places = array.shape
     if rows < shape[0] and rows == len({tuple(prompt) for prompt in prompts}):
         return "Two prompts are equal, and yours has one row for both: each needs its own."
@@ -120,6 +121,15 @@ def one_list(prompts, pad, real):
     return [row] * len(prompts)
 
 
+def in_the_middle(prompts, pad, real, rounded=0):
+    """Half of the padding, rounded up or down, on each side."""
+    width, rows = max(map(len, prompts)), []
+    for prompt in prompts:
+        few = (width - len(prompt) + rounded) // 2
+        rows.append([pad] * few + real(prompt) + [pad] * (width - len(prompt) - few))
+    return rows
+
+
 def padded_with_its_own(prompts, place):
     width = max(map(len, prompts))
     return [[prompt[place]] * (width - len(prompt)) + prompt for prompt in prompts]
@@ -144,6 +154,18 @@ IDS = {
     ),
     "The padding goes to the left, and is pad_token_id; yours is on the right, and 0.": (
         lambda prompts, pad: right(prompts, 0, list)
+    ),
+    "All of the padding goes to the left, so that a real token stands in the last place; yours is "
+    "on both sides.": (
+        lambda prompts, pad: in_the_middle(prompts, pad, list),
+        lambda prompts, pad: in_the_middle(prompts, pad, list, rounded=1),
+    ),
+    "The padding is on the left, where it goes, and is pad_token_id; yours has a number of its "
+    "own.": (
+        lambda prompts, pad: left(prompts, -100, list),
+        lambda prompts, pad: left(prompts, -1, list),
+        lambda prompts, pad: left(prompts, 1, list),
+        lambda prompts, pad: left(prompts, 2, list),
     ),
     "The padding is pad_token_id; yours repeats a token of the prompt.": (
         lambda prompts, pad: padded_with_its_own(prompts, 0),
@@ -183,6 +205,13 @@ MASKS = {
     "The mask is 1 for every real token, since all of them are attended to; yours is 1 for the last"
     " place alone.": lambda prompts, pad: left(
         prompts, 0, lambda prompt: [0] * (len(prompt) - 1) + [1]
+    ),
+    "The mask says real or not, 1 or 0; yours counts the real tokens.": (
+        lambda prompts, pad: left(prompts, 0, lambda prompt: [n + 1 for n in places(prompt)])
+    ),
+    "The mask is 1 for a real token; yours holds the tokens themselves.": (
+        lambda prompts, pad: left(prompts, pad, list),
+        lambda prompts, pad: left(prompts, 0, list),
     ),
     "Your mask's rows are all one and the same list: [[…]] * n repeats one list. Make each row "
     "anew.": lambda prompts, pad: one_list(prompts, 0, ones),
@@ -474,6 +503,30 @@ SHARE = Counted(
         " once, which is continuous batching.": refilled,
         "a batch runs as long as its longest answer, not as their mean.": to_the(
             lambda batch: sum(batch) / len(batch)
+        ),
+        "a batch runs as long as its longest answer, not as one in the middle.": (
+            to_the(lambda batch: sorted(batch)[len(batch) // 2]),
+            to_the(lambda batch: sorted(batch)[(len(batch) - 1) // 2]),
+        ),
+        "slot-steps are counted, not requests: one may be padded for one step or for a hundred.": (
+            lambda lengths, size: [
+                (batch.count(max(batch)), len(batch), len(batch))
+                for batch in batches(lengths, size)
+            ]
+        ),
+        "slot-steps are counted, not steps: in one step one slot may be padding, or all but one.": (
+            lambda lengths, size: [
+                (min(batch), max(batch), len(batch)) for batch in batches(lengths, size)
+            ]
+        ),
+        "a batch of n has n slot-steps in each step; you have divided by its steps alone.": (
+            lambda lengths, size: [
+                (max(batch) - max(batch) * len(batch) + sum(batch), max(batch), len(batch))
+                for batch in batches(lengths, size)
+            ]
+        ),
+        "every batch counts, the first one, too.": lambda lengths, size: LONGEST(
+            lengths[size:] or lengths, size
         ),
         "a batch runs as long as its longest answer, not its first.": to_the(lambda b: b[0]),
         "a batch runs as long as its longest answer, not its last.": to_the(lambda b: b[-1]),

@@ -103,6 +103,16 @@ READY = (
         "the oldest's wait decides, its whole window; the newest's clock does not count.": (
             lambda times, now, size, window: now >= times[-1] + window
         ),
+        "the oldest's wait decides, that of arrival_times[0]; not the second's.": (
+            lambda times, now, size, window: now >= times[min(1, len(times) - 1)] + window
+        ),
+        "how long it has waited is now - arrival; yours is the other way round.": (
+            lambda times, now, size, window: times[0] - now >= window
+        ),
+        "its window is max_wait, once; yours is another one.": tuple(
+            lambda times, now, size, window, factor=factor: now >= times[0] + factor * window
+            for factor in (2, 0.5)
+        ),
         "the oldest's wait decides, not the mean of all.": (
             lambda times, now, size, window: now >= sum(times) / len(times) + window
         ),
@@ -271,7 +281,14 @@ def begins(student, requests, expected, *, early, late, window=2.0):
     if got == expected:
         return
     asked_at = max(ask.arrival for ask in requests if ask.arrival <= got[0])
-    if got[0] == expected[0]:
+    members = [s for s in engine.scheduler.running if s.first_scheduled_time < got[0]]
+    if members:
+        said = (
+            f"Your policy takes {members[0].request_id} in, and then answers without rows: whoever "
+            "comes now finds a batch that is formed already. Decide first whether it is time; "
+            "super().plan(now) takes them in."
+        )
+    elif got[0] == expected[0]:
         said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
     elif got[0] > expected[0]:
         said = late
@@ -424,7 +441,7 @@ def test_each_batch_has_a_window_of_its_own(student):
                 "D": "D came at 20 s, long after A's batch had ended, and its own window ends at "
                 "22 s. "
                 + (
-                    "Yours did not wait for it: is the first batch's deadline still in use?"
+                    "Yours did not wait: is the first batch's deadline, or end, still in use?"
                     if early
                     else "Yours waited longer: is something still in use that the first batch left?"
                 ),

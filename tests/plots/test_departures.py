@@ -61,6 +61,16 @@ def test_departures_name_no_window_where_nobody_is_held_back():
     assert not any("window" in label for label in labels)
 
 
+def test_a_title_answers_what_was_asked_of_the_first_batch(trace):
+    guesses.keep("first-test", 3)
+    (axis,) = mb.plots.departures(trace, first="size", guess="first-test").axes
+    assert title(axis) == "The first batch holds 2 requests; you said 3"
+    (axis,) = mb.plots.departures({"one": trace}, first="departure", guess="first-test").axes
+    assert title(axis) == "one: the first batch leaves after 2.00 s; you said 3"
+    assert any(list(line.get_xdata()) == [3, 3] for line in axis.get_lines())
+    guesses.forget("first-test")
+
+
 def test_the_same_departures_are_told_and_later_ones_too(trace):
     def compared(policy, names=("Dynamic", "yours")):
         return mb.plots.departure_difference(trace, served(policy), names=names).alt
@@ -95,6 +105,7 @@ def test_a_window_is_sooner_or_later_only_if_nearly_all_streams_agree():
         "sooner once 1 s: sooner in 30 of 30 streams",
         "no the streams do not agree",
     ]
+    assert all("\n" in title(axis) for axis in figure.axes)
     machine = mb.plots.window_curve({"later": runs["later"]}, of="machine_s")
     assert "from 2 s: more in 30 of 30 streams" in machine.alt
 

@@ -10,6 +10,7 @@ import pytest
 
 import minibatch as mb
 from minibatch.plots import svg
+from minibatch.plots.colours import PROTAGONISTS, WASTE, WORK
 from minibatch.plots.spans import Span, first_difference, kinds, spans
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,13 +72,44 @@ def drawn(markup):
     return bars, [text.text for text in root.iter(f"{SVG}text")]
 
 
-def test_a_strip_has_a_bar_for_each_span_and_a_hatch_where_it_is_no_decode():
-    bars, letters = drawn(svg.strip(STATIC, 2, len(STATIC), "two slots"))
-    hatched = [re.sub(r"\d+", "", fill) for _, _, fill in bars if fill.startswith("url")]
-    assert sorted(hatched) == ["url(#padding)"] + ["url(#prefill)"] * 3
-    assert len(bars) - len(hatched) == 6
-    assert (200.0, 400.0, "#fff") in bars  # A's padding, steps 1 and 2 of 5, on 1,000 units
-    assert sorted(letters) == ["B", "C"]
+def bars_of(markup):
+    """Of a strip: (left, width, fill, kind of hatch, text) of each bar, places in percent."""
+    bars = []
+    for bar in ET.fromstring(markup).iter(f"{SVG}svg"):
+        if (bar.get("x") or "").endswith("%"):
+            fill, *hatch = [rect.get("fill") for rect in bar.iter(f"{SVG}rect")]
+            kinds = "".join(re.findall(r"#(\D+)", "".join(hatch)))
+            text = "".join(text.text for text in bar.iter(f"{SVG}text"))
+            left, width = (float(bar.get(name)[:-1]) for name in ("x", "width"))
+            bars.append((left, width, fill, kinds, text))
+    return bars
+
+
+def test_a_strip_has_a_bar_for_each_span_with_letters_for_work_and_a_number_for_waste():
+    bars = sorted(bars_of(svg.strip(STATIC, 2, len(STATIC), "two slots")))
+    assert bars == [
+        *((0, 20, WORK, "prefill", ""), (0, 20, WORK, "prefill", "")),
+        *((20, 40, WORK, "", "B"), (20, 40, WASTE, "padding", "2 padding")),
+        *((60, 20, WORK, "prefill", ""), (80, 20, WORK, "", "C")),
+    ]
+
+
+def test_whom_a_strip_is_about_has_a_colour_of_its_own():
+    bars = bars_of(svg.strip(STATIC, 2, len(STATIC), "", highlight=("C", "B")))
+    assert {text: fill for *_, fill, _, text in bars if len(text) == 1} == {
+        "C": PROTAGONISTS[0],
+        "B": PROTAGONISTS[1],
+    }
+
+
+def test_above_a_strip_stand_arrivals_and_who_waits():
+    traffic = svg.Traffic([0, 2], [(0, 1), (1, 3), (4, 0)])
+    markup = svg.strip(STATIC, 2, len(STATIC), "", traffic=traffic)
+    root = ET.fromstring(markup)
+    assert [line.get("x1") for line in root.iter(f"{SVG}line")] == ["0.0%", "40.0%"]
+    (area,) = root.iter(f"{SVG}polygon")
+    assert area.get("points").split()[3:5] == ["20,66.6667", "20,0"]  # from one to three, the most
+    assert "3 wait at most" in markup
 
 
 def test_two_strips_in_a_page_do_not_share_their_hatches():
@@ -93,6 +125,7 @@ def test_a_grid_has_a_letter_in_each_cell_and_a_frame_around_the_step():
     assert letters == ["expected", *heads, *"Pd·wwP", "yours", *heads, *"Pd wPd"]
     frames = [(x, width) for x, width, fill in bars if fill == "none"]
     assert frames == [(svg.LEFT + svg.CELL - 2, svg.CELL + 2)] * 2
+    assert {fill for _, _, fill in bars} == {WORK, WASTE, svg.FILLS["w"], svg.FILLS[" "], "none"}
     assert "<b>" not in markup
     assert 'aria-label="they differ"' in markup
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
+from minibatch.plots.colours import WASTE
 from minibatch.simulator.cost import CostModel
 from minibatch.widgets import frame
 
@@ -27,18 +28,20 @@ def without_pattern_ids(html):
     return re.sub(r"(prefill|padding)\d+", r"\1", html)
 
 
-def play(model, policy, names="ABC"):
+def play(model, policy, names="ABC", num_blocks=None, **options):
     requests = [
         mb.Request([0, 0, 0], max_tokens=4, ignore_eos=True, request_id=name) for name in names
     ]
-    engine = mb.Engine(model, policy, attention="gather", clock=mb.VirtualClock())
-    return mb.widgets.EnginePlayer(engine, requests)
+    engine = mb.Engine(
+        model, policy, attention="gather", num_blocks=num_blocks, clock=mb.VirtualClock()
+    )
+    return mb.widgets.EnginePlayer(engine, requests, **options)
 
 
 def test_nothing_is_computed_before_the_first_step(player):
     assert player.trace.steps == []
-    assert "before the first step" in player.view.value
-    assert "3 requests wait" in player.view.value
+    assert "before the first step" in player.still
+    assert "3 requests wait" in player.still
     assert player.back_button.disabled
 
 
@@ -52,14 +55,19 @@ def meter_of(player):
     return used, total, share
 
 
-def test_the_meter_of_blocks_is_drawn_as_full_as_the_pool_is(player):
-    pool = player.engine.pool
-    assert meter_of(player) == (0, pool.num_blocks, 0)
+def test_the_meter_of_blocks_is_drawn_as_full_as_the_pool_is(tiny_model):
+    player = play(tiny_model, mb.Continuous(2), num_blocks=3)
     player.step_button.click()
     used, total, share = meter_of(player)
+    assert total == 3
     assert used == total - player.trace.steps[-1].num_free_blocks > 0
     assert share == pytest.approx(100 * used / total, rel=1e-3)
     assert f"{used:.0f} of {total:.0f} in use" in player.view.value
+
+
+def test_a_meter_of_a_pool_that_stays_nearly_empty_is_not_drawn(player):
+    player.go_to(10**6)
+    assert 'role="meter"' not in player.view.value
 
 
 @pytest.mark.parametrize("page", sorted(TEMPLATES.glob("*.html")), ids=lambda page: page.name)
@@ -71,23 +79,24 @@ def test_every_colour_of_a_card_is_the_theme_s(page):
 def test_the_step_button_makes_the_engine_take_one_step(player):
     player.step_button.click()
     assert len(player.trace.steps) == 1
-    assert "<b>step 1</b> · 2 rows, 6 tokens computed, 2 new" in player.view.value
+    assert "<b>step 1:</b> A and B join: 6 tokens of prompt." in player.line.value
+    assert "2 rows, 6 tokens computed, 2 new" in player.view.value
 
 
 def test_back_shows_the_earlier_step_and_leaves_the_engine_alone(player):
     player.step_button.click()
-    first = without_pattern_ids(player.view.value)
+    first = without_pattern_ids(player.still)
     player.step_button.click()
-    assert without_pattern_ids(player.view.value) != first
+    assert without_pattern_ids(player.still) != first
     player.back_button.click()
-    assert without_pattern_ids(player.view.value) == first
+    assert without_pattern_ids(player.still) == first
     assert len(player.trace.steps) == 2
 
 
 def test_what_play_counts_is_stepped(player):
     player.play.value = 3  # as the browser does, once every `interval`
     assert player.position == len(player.trace.steps) == 3
-    assert player.go_to_box.value == 3
+    assert player.go_to_box.value == player.scrubber.value == 3
 
 
 def test_speed_is_how_long_play_waits_between_steps(player):
@@ -104,6 +113,7 @@ def test_at_the_end_play_stops_and_step_is_disabled(player):
     assert player.step_button.disabled
     assert player.play.max == 8
     assert "finished</b> (3)" in player.view.value
+    assert "All three have finished." in player.line.value
 
 
 @given(moves=st.lists(st.integers(-2, 12), max_size=12))
@@ -114,7 +124,7 @@ def test_any_walk_shows_what_a_straight_one_shows(moves):
         straight_position = min(max(0, move), 8)
         straight.go_to(straight_position)
         assert walked.position == straight_position
-        assert walked.frames[walked.position] == straight.frames[straight_position]
+        assert walked.film.frames[walked.position] == straight.film.frames[straight_position]
 
 
 def test_texts_grow_to_what_the_engine_answers():
@@ -123,10 +133,10 @@ def test_texts_grow_to_what_the_engine_answers():
     engine = mb.Engine(model, mb.Continuous(2))
     player = mb.widgets.EnginePlayer(engine, requests)
     player.go_to(30)
-    half = player.frames[30].texts["A"]
+    half = player.film.frames[30].texts["A"]
     assert half == next(c.text for c in engine.trace.completions if c.request_id == "A")
     player.go_to(10**6)
-    assert player.frames[-1].texts == {c.request_id: c.text for c in engine.trace.completions}
+    assert player.film.frames[-1].texts == {c.request_id: c.text for c in engine.trace.completions}
 
 
 class Saying(mb.PretendModel):
@@ -151,9 +161,9 @@ def test_a_request_s_own_stop_tokens_are_not_shown():
     ]
     player = mb.widgets.EnginePlayer(mb.Engine(model, mb.Continuous(2), num_blocks=64), requests)
     player.go_to(10**6)
-    assert player.frames[-1].texts == {"A": "days in Porto.", "B": "days in Porto"}
+    assert player.film.frames[-1].texts == {"A": "days in Porto.", "B": "days in Porto"}
     completions = player.trace.completions
-    assert player.frames[-1].texts == {c.request_id: c.text for c in completions}
+    assert player.film.frames[-1].texts == {c.request_id: c.text for c in completions}
 
 
 def test_a_player_of_what_is_no_request_says_what_to_give(tiny_model):
@@ -178,7 +188,7 @@ def test_a_player_shows_a_run_of_which_the_trace_keeps_only_the_end(tiny_model):
     player = mb.widgets.EnginePlayer(engine, [mb.Request([2], max_tokens=4, ignore_eos=True)])
     player.go_to(10**6)
     assert player.position == 4
-    assert "<b>step 4</b> · 1 row" in player.view.value
+    assert "<b>step 4:</b>" in player.line.value
 
 
 def test_steps_taken_elsewhere_are_shown_too(player):
@@ -232,12 +242,12 @@ def test_what_a_policy_raises_is_shown_and_the_next_step_tries_again(tiny_model)
     assert 'role="alert"' not in player.view.value
 
 
-def test_padding_is_named_and_hatched(tiny_model):
+def test_padding_is_named_counted_and_loud(tiny_model):
     engine = mb.Engine(tiny_model, mb.Static(2), attention="gather")
     requests = [mb.Request([2], max_tokens=n, ignore_eos=True, request_id=str(n)) for n in (1, 3)]
     player = mb.widgets.EnginePlayer(engine, requests)
-    player.go_to(2)
-    assert ">padding</td>" in player.view.value
+    player.go_to(3)
+    assert re.search(f"background: {WASTE};[^>]*>padding ×2<", player.view.value)
     assert "url(#padding" in player.view.value
 
 
@@ -250,7 +260,7 @@ def test_text_of_an_answer_cannot_become_markup(tiny_model):
 
 def test_a_saved_notebook_holds_a_still(player):
     bundle = player._repr_mimebundle_()
-    assert bundle["text/html"] == player.view.value
+    assert bundle["text/html"] == player.still == player.line.value + player.view.value
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
@@ -315,6 +325,45 @@ def first_token_after(playground):
     return [trace.summary()["ttft_mean_s"] for trace in playground.traces().values()]
 
 
+def chosen(playground):
+    return [menu.value for menu in playground.menus]
+
+
+def test_a_playground_offers_no_policy_of_a_later_lesson():
+    playground = mb.widgets.Playground(policies=(mb.Static, mb.Dynamic), num_requests=3)
+    assert list(playground.traces()) == ["Static(8)", "Dynamic(8, max_wait=0.25)"]
+    assert playground.menus[0].options == ("Static", "Dynamic")
+
+
+class Lazy(mb.Continuous):
+    """Admits nobody beside another."""
+
+    def can_admit(self):
+        return not self.running and super().can_admit()
+
+
+def test_a_playground_takes_a_policy_of_your_own():
+    playground = mb.widgets.Playground(Lazy, num_requests=3)
+    assert chosen(playground) == ["Lazy", "Continuous"]
+    playground.menus[1].value = "nothing"
+    (trace,) = playground.traces().values()
+    assert max(len(step.rows) for step in trace.steps) == 1
+
+
+def test_a_policy_that_raises_is_shown_with_what_it_raised():
+    playground = mb.widgets.Playground(Stumbling, num_requests=3)
+    assert 'role="alert"' in playground.view.value
+    assert "LookupError: no &lt;row&gt; found" in playground.view.value
+
+
+def test_a_playground_draws_who_arrives_and_who_waits():
+    playground = mb.widgets.Playground(num_requests=20)
+    playground.rate.value = "all at once"
+    playground.menus[1].value = "nothing"
+    assert "12 wait at most" in playground.view.value  # 20, of whom 8 are admitted at once
+    assert playground.view.value.count("<line ") == 20
+
+
 def test_a_prompt_costs_nothing_more_where_every_step_takes_the_same():
     playground = mb.widgets.Playground(num_requests=12, cost=COST)
     before = first_token_after(playground)
@@ -362,5 +411,5 @@ def test_every_control_has_a_name(player, playground):
 
     for widget in (player, playground):
         for control in controls(widget):
-            hidden = control is getattr(widget, "play", None) or control is widget.view
-            assert hidden or control.description, control
+            hidden = control is getattr(widget, "play", None)
+            assert hidden or isinstance(control, ipywidgets.HTML) or control.description, control

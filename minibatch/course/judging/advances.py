@@ -45,7 +45,7 @@ def check_tokens(
         elif not took[name] and _stops_at(name, [(n, brought[n], took[n]) for n in brought]):
             why = (
                 "it was not taken in, nor was anything behind it in the plan, though all before it "
-                "was: is there a `return` inside the loop over the rows?"
+                "was (is there a `return` inside the loop over the rows?)"
             )
         elif not took[name]:
             why = "it was not taken in: sequence.advance(row.num_tokens, new_tokens, now) does that"

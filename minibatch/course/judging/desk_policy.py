@@ -72,9 +72,7 @@ class PolicyDesk:
         self.clock.sleep(now - self.clock.now())
         self.plans = self.scheduler.plan(now)
         if not isinstance(self.plans, mb.StepPlan):
-            kind = type(self.plans).__name__
-            what = f"a {kind}" if isinstance(self.plans, list | tuple | dict) else self.plans
-            raise TypeError(f"plan returned {what!s:.60}; it has to return a mb.StepPlan")
+            raise TypeError(f"plan returned {_shown(self.plans)}; it has to return a mb.StepPlan")
         if isinstance(self.plans.rows, int | float):
             raise TypeError(
                 f"mb.StepPlan({self.plans.rows}) has a number in place of its rows; a time to wait "
@@ -88,7 +86,7 @@ class PolicyDesk:
         rows = []
         for row in self.plans.rows:
             if not isinstance(row, mb.Row):
-                raise TypeError(f"the plan has a row {row!r:.60}; make it with mb.Row(sequence, n)")
+                raise TypeError(f"{_shown(row)} is no row of a plan; mb.Row(sequence, n) makes one")
             counts = row.num_tokens, row.num_padding_tokens, row.start
             rows.append([row.sequence.request_id, *map(_plain, counts)])
         return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
@@ -122,8 +120,8 @@ class PolicyDesk:
         for sequence in finished:
             if not isinstance(sequence, mb.Sequence):
                 raise TypeError(
-                    f"update returned a list with {sequence!r:.60}; it has to hold the sequences "
-                    "themselves"
+                    f"update returned a list with {_shown(sequence)} in it; it has to hold the "
+                    "sequences themselves"
                 )
         return {"finished": [sequence.request_id for sequence in finished], **self._state()}
 
@@ -193,3 +191,10 @@ def _plain(number: Any) -> object:
     if hasattr(number, "item") and not getattr(number, "shape", ()):
         return number.item()
     return repr(number)[:60]
+
+
+def _shown(value: Any) -> str:
+    """A small thing itself, of any other its kind."""
+    if value is None or isinstance(value, str | int | float):
+        return f"{value!r:.40}"
+    return f"a {type(value).__name__}"

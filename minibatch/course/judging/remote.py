@@ -185,7 +185,7 @@ class RemoteScheduler(mb.Scheduler):
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
                     f"{name} stands neither in self.waiting nor in self.running, and has not "
-                    "finished: it would wait for ever."
+                    "finished: it would wait for ever. Only who has finished leaves."
                 )
             if name in running and there.num_computed == 0:  # given up, and admitted once more
                 sequence.num_computed_tokens = 0

@@ -30,7 +30,7 @@ _MENDED_IN_NOTEBOOK = {
 }
 _MENDED_IN_CELL = {
     "id": "has no id of its own in readable words; --fix makes one from the cell's first words",
-    "metadata": "has metadata other than tags; --fix removes it",
+    "metadata": "has metadata other than tags and a hidden source; --fix removes it",
     "execution_count": "has an execution count; --fix removes it",
     "outputs": "has outputs; --fix removes them",
     "source": "has a source that is no list of lines, or ends in blank space; --fix mends it",
@@ -102,11 +102,10 @@ def fixed(text: str) -> str:
 
 
 def _fixed_cell(cell: dict, name: str) -> dict:
-    tags = cell.get("metadata", {}).get("tags")
     new = {
         "cell_type": cell["cell_type"],
         "id": name,
-        "metadata": {"tags": tags} if tags else {},
+        "metadata": _kept(cell.get("metadata", {})),
         "source": _source(cell).rstrip().splitlines(keepends=True),
     }
     if cell["cell_type"] == "code":
@@ -114,6 +113,15 @@ def _fixed_cell(cell: dict, name: str) -> dict:
     if cell.get("attachments"):  # a picture somebody pasted: theirs to move
         new["attachments"] = cell["attachments"]
     return new
+
+
+def _kept(metadata: dict) -> dict:
+    """Tags, and that the source of a code cell is folded away: it has nothing to teach."""
+    kept = {"tags": metadata["tags"]} if metadata.get("tags") else {}
+    jupyter = metadata.get("jupyter")
+    if isinstance(jupyter, dict) and jupyter.get("source_hidden") is True:
+        kept["jupyter"] = {"source_hidden": True}
+    return kept
 
 
 def _ids(cells: list[dict]) -> list[str]:

@@ -22,7 +22,7 @@ def arrivals(
     the others. A panel for each stream by name. ax: where to draw, one Axes a stream.
     """
     times = {name: [r.arrival_time for r in stream] for name, stream in streams.items()}
-    figure, axes = canvas(len(times), ax, height=1.35)
+    figure, axes = canvas(len(times), ax, height=1.1)
     findings, highest = [], 0
     for axis, (name, seconds) in zip(axes, times.items(), strict=True):
         heights: Counter[int] = Counter()

@@ -28,7 +28,7 @@ def capacity(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) 
     for x, words, colour in parts:
         box = {"facecolor": colour, "edgecolor": "none", "pad": 2}
         look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": ink_on(colour)}
-        axis.text(x, 0, words, bbox=box, **look)
+        axis.text(x, 0, words, bbox=box, zorder=7, **look)
     finding = f"{served:.2f} a second, of {possible:.2f} if every slot yielded a token at each step"
     dress(axis, finding + said(guess), "requests a second")
     axis.set_yticks([])

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...bench.measure import StepTime
 from ...simulator.cost import Roof, decode_step
 from ..colours import COLOURS, INK, PROTAGONISTS
-from ..picture import TICK, Picture, describe, dress
+from ..picture import TICK, Picture, describe, dress, with_conditions
 from .step_times import CAUSES
 
 if TYPE_CHECKING:  # importing transformers takes seconds
@@ -64,7 +64,7 @@ def cost_stack(
         f"{rows} with {context:,} tokens: {chosen.total_s * 1e3:.1f} ms a step",
         f"{chosen.total_s * 1e3 / batch_size:.2f} ms a token: {share:.0%} of one alone",
     ]
-    dress(step, findings[0], "", "ms per step")
+    dress(step, findings[0], "", with_conditions("ms per step", some))
     dress(token, findings[1], "rows in the batch", "ms per token")
     describe(figure, "A step by cause, and what a token of it costs.", findings)
     return figure

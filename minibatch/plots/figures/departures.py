@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -24,17 +25,19 @@ WINDOW = PROTAGONISTS[0]
 def departures(
     traces: Trace | Mapping[str, Trace],
     *,
+    first: Literal["size", "departure"] | None = None,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Above the line the rows of the batch that runs, below it those who wait; under them a bracket
     for each batch, from its first arrival to its departure, and a tick for each arrival.
 
-    traces: of policies that run a batch to its end; one, or several by name. guess: the name of a
-    prediction of when, in the last panel, the first batch leaves. ax: one Axes a trace.
+    traces: of policies that run a batch to its end; one, or several by name. first: what the titles
+    say of the first batch, how many it holds or when it leaves; None: they speak of all. guess: the
+    name of a prediction of that, for the last panel. ax: one Axes a trace.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=3.0)
+    figure, axes = canvas(len(named), ax, height=2.8)
     end = max(trace.steps[-1].end_time for trace in named.values())
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
@@ -44,17 +47,23 @@ def departures(
         waiting = _draw_queue(axis, trace)
         _draw_stop(axis, trace, found, waiting)
         last = axis is axes[-1]
-        findings.append(_finding(name, trace, found))
-        words = said(guess, "{:.3g} s") if last else ""
-        dress(axis, findings[-1] + words, "seconds" if last else "", "wait | in the batch")
+        words = _of_the_first(found[0], first) if first else _of_all(trace, found)
+        findings.append(f"{name}: {words}" if name else words[0].upper() + words[1:])
+        dress(
+            axis,
+            findings[-1] + (said(guess) if last else ""),
+            "seconds" if last else "",
+            "wait | in the batch",
+        )
     axes[0].set_xlim(0, end)
-    mark(axes[-1], guess)
+    mark(axes[-1], guess, along="y" if first == "size" else "x")
     figure.legend(
         handles=_legend(named.values(), end),
         loc="outside lower center",
         ncols=5,
         frameon=False,
         fontsize=TICK,
+        columnspacing=1.2,
     )
     describe(figure, "Rows of the batch, the queue and the windows by time.", findings)
     return figure
@@ -127,10 +136,16 @@ def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
     return handles
 
 
-def _finding(name: str, trace: Trace, found: list[Batch]) -> str:
+def _of_the_first(batch: Batch, what: str) -> str:
+    if what == "departure":
+        return f"the first batch leaves after {batch.departed:.2f} s"
+    number = len(batch.names)
+    return f"the first batch holds {number} request{'s' * (number > 1)}"
+
+
+def _of_all(trace: Trace, found: list[Batch]) -> str:
     sizes = [len(batch.names) for batch in found]
     between = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     many = f"{len(found)} batches" if len(found) > 1 else "one batch"
     mean = trace.summary()["ttft_mean_s"]
-    words = f"{many} of {between}, first token after {mean:.2f} s on average"
-    return f"{name}: {words}" if name else words[0].upper() + words[1:]
+    return f"{many} of {between}, first token after {mean:.2f} s on average"

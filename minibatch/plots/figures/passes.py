@@ -16,7 +16,8 @@ from ..picture import LABEL, canvas, describe, dress
 if TYPE_CHECKING:  # importing transformers takes seconds
     from transformers import PreTrainedTokenizerBase
 
-HEAD, TAIL = 1, 6  # tokens of the prompt that are shown, before and after a gap
+HEAD, TAIL = 1, 6  # tokens of a long prompt that are shown, before and after a gap
+LONG = 12  # tokens
 EDGE = 1.5  # letters: what is left and right of a word in its cell, together
 OUT = PROTAGONISTS[0]
 FINDING = "The prompt goes in together; then every token of the answer goes in alone"
@@ -41,7 +42,7 @@ def passes(
     num_new = [row.num_tokens for row in rows][:num_passes]
     ends = list(accumulate(num_new))  # how many have gone in, after each pass
 
-    hidden = range(HEAD, max(HEAD, num_prompt - TAIL))
+    hidden = range(HEAD, num_prompt - TAIL if num_prompt > LONG else HEAD)
     shown = [i for i in range(ends[-1] + 1) if i not in hidden or i == HEAD]
     words = {i: _word(tokenizer, ids[i]) for i in shown}
     if hidden:

@@ -39,7 +39,8 @@ def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) ->
     finding = f"A token written takes as long as {times:.0f} tokens read"
     dress(axis, finding + said(guess), "tokens read in the same time")
     mark(axis, guess)
-    describe(figure, "Two bars: the time of a token read, and of a token written.", [finding])
+    told = f"{num_read:,} tokens read in 1 pass, {len(decodes):,} written in {len(decodes):,}."
+    describe(figure, told, [finding])
     return figure
 
 

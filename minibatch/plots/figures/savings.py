@@ -27,7 +27,7 @@ def savings(
     figure, (axis,) = canvas(1, ax, height=0.9 * len(names) + 0.6)
     ticks = []
     for group, (numbers, words) in enumerate(
-        ((passes, "{:,} passes"), (seconds, "{:.2f} CPU seconds"))
+        ((passes, "{:,} passes"), (seconds, "{:.2f} seconds"))
     ):
         for place, (name, number) in enumerate(zip(names, numbers, strict=True)):
             y = group * (len(names) + 0.6) + place
@@ -43,5 +43,5 @@ def savings(
     )
     dress(axis, finding + said(guess), f"% of “{names[0].lower()}”")
     mark(axis, guess)
-    describe(figure, "Bars: passes and CPU seconds of each run.", [finding])
+    describe(figure, "Bars: passes and seconds of each run.", [finding])
     return figure

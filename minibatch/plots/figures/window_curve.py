@@ -38,7 +38,7 @@ def window_curve(
     and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
     curve, or the best window. ax: one Axes a traffic.
     """
-    figure, axes = canvas(len(runs), ax, height=3.9, beside=True)
+    figure, axes = canvas(len(runs), ax, height=3.5, beside=True)
     label, *words = WORDS[of]
     findings, highest = [], 0.0
     for axis, (name, by_window) in zip(axes, runs.items(), strict=True):
@@ -57,7 +57,8 @@ def window_curve(
         finding = _finding(windows, values, words)
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
-        title = name + (said(guess) if first else "") + f"\n{finding}"
+        broken = finding.replace(" in ", "\nin ") if len(runs) > 2 else finding
+        title = name + (said(guess) if first else "") + f"\n{broken}"
         dress(axis, title, "window, max_wait (s)", label if first else "")
         axis.set_xlim(0, None)
     axes[0].set_ylim(0, highest * 1.08)
@@ -77,10 +78,8 @@ def _finding(windows: list[float], values: np.ndarray, words: list[str]) -> str:
         sure = counts >= SURE * num_streams - TINY
         if sure[-1]:  # and from which one on?
             at = len(sure) - int(np.argmin(sure[::-1]))
-            return (
-                f"from {windows[at]:g} s: {word}\nin {counts[at:].min()} of {num_streams} streams"
-            )
+            return f"from {windows[at]:g} s: {word} in {counts[at:].min()} of {num_streams} streams"
         if sure.any():
             at = int(np.where(sure, np.median(values, axis=1), np.inf).argmin())
-            return f"{windows[at]:g} s: {word}\nin {counts[at]} of {num_streams} streams"
-    return "the streams\ndo not agree"
+            return f"{windows[at]:g} s: {word} in {counts[at]} of {num_streams} streams"
+    return "the streams do not agree"

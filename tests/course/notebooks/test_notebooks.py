@@ -35,7 +35,7 @@ def good():
                 "cell_type": "code",
                 "execution_count": None,
                 "id": "one-step",
-                "metadata": {"tags": ["slow"]},
+                "metadata": {"jupyter": {"source_hidden": True}, "tags": ["slow"]},
                 "outputs": [],
                 "source": ["a = 1\n", "a"],
             },
@@ -250,7 +250,15 @@ cells = st.fixed_dictionaries(
     },
     optional={
         "id": st.sampled_from(IDS) | st.text() | st.none(),
-        "metadata": st.sampled_from([{}, {"tags": ["slow"]}, {"tags": [], "collapsed": True}]),
+        "metadata": st.sampled_from(
+            [
+                {},
+                {"tags": ["slow"]},
+                {"tags": [], "collapsed": True},
+                {"jupyter": {"source_hidden": True, "outputs_hidden": True}},
+                {"jupyter": []},
+            ]
+        ),
         "execution_count": st.none() | st.integers(),
         "outputs": st.sampled_from([[], [OUTPUT]]),
     },

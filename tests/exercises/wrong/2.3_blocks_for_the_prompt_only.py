@@ -1,7 +1,7 @@
 """Takes blocks for the prompt, and never more.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: Whoever joins gets blocks for all
+says: Whoever joins gets blocks for its longest possible answer
 """
 
 import minibatch as mb

@@ -1,0 +1,86 @@
+"""How evenly an answer comes: the time from each of its tokens to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ...engine.trace import Trace
+from ..colours import HATCHES, INK, PROTAGONISTS, WORK
+from ..guesses import mark, said
+from ..picture import TICK, canvas, describe, dress
+from .timeline import by_name
+
+
+def heartbeat(
+    traces: Trace | Mapping[str, Trace],
+    request_id: str,
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """Milliseconds from each token of one answer to the next (inter-token latency, ITL), and which
+    of those steps computed somebody else's prompt as well.
+
+    traces: a trace, or several by name, in each of which the request has finished. guess: the name
+    of a prediction of the longest in the first of them, in ms. ax: where to draw, one Axes a trace.
+    Raises ValueError if the request has not finished.
+    """
+    named = by_name(traces)
+    figure, axes = canvas(len(named), ax, height=1.5)
+    findings = []
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        gaps, newcomers, admitted = _beats(trace, request_id)
+        for disturbed, colour, hatch in ((False, WORK, ""), (True, PROTAGONISTS[1], "////")):
+            places = [i for i, names in enumerate(newcomers, start=1) if bool(names) == disturbed]
+            look = {"color": colour, "edgecolor": INK, "linewidth": 0.3, "hatch": hatch}
+            axis.bar(places, [gaps[i - 1] for i in places], width=1, **look)
+        for place, names in enumerate(admitted, start=1):
+            if names:
+                nearby = max(gaps[place - 1 : place + 3])  # a prompt in pieces takes several steps
+                axis.text(place, 1.05 * nearby, " ".join(names), ha="center", va="bottom",
+                          fontsize=11, color=INK)  # fmt: skip
+        first, last = axis is axes[0], axis is axes[-1]
+        findings.append(_finding(name, gaps) + (said(guess) if first else ""))
+        x = f"token of {request_id}'s answer" if last else ""
+        dress(axis, findings[-1], x, "ms since the\ntoken before")
+        axis.margins(x=0.01)
+    top = 1.2 * max(axis.get_ylim()[1] for axis in axes)
+    for axis in axes:
+        axis.set_ylim(0, top)
+    mark(axes[0], guess, along="y")
+    kinds = [
+        Patch(facecolor=WORK, edgecolor=INK, label="a step of single tokens"),
+        Patch(facecolor=PROTAGONISTS[1], edgecolor=INK, hatch=HATCHES["prefill"],
+              label="a step that also computes somebody's prompt; the letter: who joins"),
+    ]  # fmt: skip
+    figure.legend(handles=kinds, loc="outside lower center", ncols=2, frameon=False, fontsize=TICK)
+    describe(figure, f"Bars: the time between two tokens of {request_id}.", findings)
+    return figure
+
+
+def _beats(
+    trace: Trace, request_id: str
+) -> tuple[list[float], list[list[str]], list[tuple[str, ...]]]:
+    """For each token after the first: ms since the one before, whose prompts were computed in its
+    step, and who joined with it."""
+    times = next((c.token_times for c in trace.completions if c.request_id == request_id), None)
+    if times is None:
+        raise ValueError(f"request {request_id!r} has not finished in this trace")
+    gaps, newcomers, admitted = [], [], []
+    for step in trace.steps:
+        rows = step.rows
+        if any(row.request_id == request_id and row.token_ids for row in rows):
+            newcomers.append([row.request_id for row in rows if row.kind == "prefill"])
+            admitted.append(tuple(name for name in step.admitted if name != request_id))
+    gaps = [1e3 * (after - before) for before, after in zip(times, times[1:], strict=False)]
+    return gaps, newcomers[1:], admitted[1:]
+
+
+def _finding(name: str, gaps: list[float]) -> str:
+    words = f"the median gap is {median(gaps):.0f} ms, the longest {max(gaps):.0f} ms"
+    return f"{name}: {words}" if name else words[0].upper() + words[1:]

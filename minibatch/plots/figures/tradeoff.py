@@ -1,0 +1,72 @@
+"""The plot of serving: how many tokens a second all get together, against how long each waits."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...bench.measure import StepTime
+from ..colours import EMPTY, INK, PROTAGONISTS, WASTE, WORK
+from ..guesses import said
+from ..picture import LABEL, canvas, describe, dress
+
+
+def tradeoff(
+    times: list[StepTime],
+    limit: float | None = None,
+    *,
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Tokens a second of all slots against milliseconds between two tokens of one answer, a dot for
+    each number of slots. Thin lines: what so many slots would give at any step time.
+
+    times: from `minibatch.bench.measure.step_times`, of one context. limit: most milliseconds that
+    a reader should wait for a token. guess: the name of a prediction of how many times longer the
+    step with the most slots takes than the one with the fewest.
+    """
+    some = sorted(times, key=lambda time: time.batch_size)
+    waits, rates = [1e3 * t.total_s for t in some], [t.tokens_per_s for t in some]
+    figure, (axis,) = canvas(1, ax, height=2.9)
+    right, top = 1.35 * max(waits), 1.25 * max(rates)
+    for time in some:
+        edge = max(1e3 * time.batch_size / top, 1e-3)
+        xs = [edge + (right - edge) * (i / 60) ** 2 for i in range(61)]
+        axis.plot(xs, [1e3 * time.batch_size / x for x in xs], color="#BBBBBB", linewidth=0.9)
+    axis.plot(waits, rates, color=INK, linewidth=1.5)
+    finding = _finding(some) + said(guess)
+    for time, x, y in zip(some, waits, rates, strict=True):
+        within = limit is None or x <= limit
+        look = {"markerfacecolor": WORK if within else EMPTY, "markeredgecolor": INK}
+        axis.plot(x, y, "o" if within else "X", markersize=13, **look)
+        words = f"{time.batch_size} slot{'s' * (time.batch_size > 1)}"
+        axis.annotate(words, (x, y), (9, -16), textcoords="offset points", fontsize=LABEL)
+    if limit is not None:
+        axis.axvspan(limit, right, facecolor=WASTE, alpha=0.14, hatch="xx", edgecolor="white")
+        axis.axvline(limit, color=WASTE, linewidth=2.5)
+        axis.annotate(f"your limit: {limit:g} ms", (limit, 0.94), (6, 0), fontsize=LABEL, va="top",
+                      xycoords=("data", "axes fraction"), textcoords="offset points",
+                      bbox={"facecolor": "white", "edgecolor": WASTE})  # fmt: skip
+        best = [i for i, x in enumerate(waits) if x <= limit]
+        if best:
+            chosen = max(best, key=lambda i: rates[i])
+            axis.plot(waits[chosen], rates[chosen], "o", markersize=17, markeredgecolor=INK,
+                      markerfacecolor=PROTAGONISTS[0])  # fmt: skip
+            finding = (
+                f"Within {limit:g} ms a token: {some[chosen].batch_size} slots, "
+                f"{rates[chosen]:,.0f} tokens/s"
+            )
+        else:
+            finding = f"Nobody gets a token within {limit:g} ms"
+    axis.set_xlim(0, right)
+    axis.set_ylim(0, top)
+    dress(axis, finding, "ms between two tokens of an answer", "tokens/s, all answers together")
+    describe(figure, "Dots: throughput against latency, one for each number of slots.", [finding])
+    return figure
+
+
+def _finding(some: list[StepTime]) -> str:
+    few, many = some[0], some[-1]
+    slots = f"{many.batch_size} slots instead of {few.batch_size}"
+    gain, price = many.tokens_per_s / few.tokens_per_s, many.total_s / few.total_s
+    return f"{slots}: {gain:.1f}× the tokens, each {price:.1f}× as late"

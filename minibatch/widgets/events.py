@@ -1,0 +1,126 @@
+"""What happened in a step, told in a line: who left, who joined, who wrote.
+
+step 21: A left (20 tokens). A2 joins slot 0: 80 tokens of prompt; seven others write one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.records import RowRecord, StepRecord
+from .film import Film
+
+MOST_NAMES = 3  # of a sentence; more are counted
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six"]
+NUMBERS += ["seven", "eight", "nine", "ten", "eleven", "twelve"]
+
+
+def told(film: Film, position: int) -> str:
+    """What happened in the step that led to frame `position` of the film; "" before the first."""
+    frame = film.frames[position]
+    if frame.record is None:
+        return ""
+    before = film.frames[position - 1]
+    sentences = [
+        *_departures(before.record, frame.record, frame.num_output_tokens),
+        _of_rows(frame.record, frame.num_output_tokens),
+    ]
+    if position == film.last and not film.engine.has_work:
+        total = len(frame.finished)
+        sentences.append(f"All {number(total)} have finished" if total > 1 else "That was all")
+    return " ".join(f"{_capital(sentence)}." for sentence in sentences if sentence)
+
+
+def _capital(sentence: str) -> str:
+    """A name stays as it is written; a number begins a sentence like any word."""
+    is_number = sentence.split()[0] in NUMBERS
+    return sentence[0].upper() + sentence[1:] if is_number else sentence
+
+
+def _departures(
+    before: StepRecord | None, now: StepRecord, counts: dict[str, int]
+) -> Sequence[str]:
+    """Who is gone since the step before, who has finished and stays, who had to give way."""
+    if before is None:
+        return []
+    here = {row.request_id for row in now.rows}
+    ended = {row.request_id for row in before.rows if row.kind == "padding"} | {*before.finished}
+    gone = [row.request_id for row in before.rows if row.request_id in ended - here]
+    kept = [name for name in before.finished if name in here]
+    sentences = []
+    if gone:
+        sentences.append(f"{names(gone)} left{_tokens(gone, counts)}")
+    if kept:
+        are, slots = ("is", "its slot") if len(kept) == 1 else ("are", "their slots")
+        done = f"{are} done{_tokens(kept, counts)}"
+        sentences.append(f"{names(kept)} {done} and {_s('keep', kept)} {slots}")
+    if now.preempted:
+        verbs = _s("give", now.preempted), _s("wait", now.preempted)
+        sentences.append(f"{names(now.preempted)} {verbs[0]} way and {verbs[1]} again")
+    return sentences
+
+
+def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
+    rows = record.rows
+    new = [row for row in rows if row.request_id in record.admitted]
+    more = [row for row in rows if row.kind == "prefill" and row not in new]
+    last = [row for row in rows if row.request_id in record.finished and row not in new]
+    writing = [row for row in rows if row.kind == "decode" and row not in [*new, *last]]
+    padding = [row for row in rows if row.kind == "padding"]
+    parts = []
+    if new:
+        joins = f"joins slot {new[0].slot}" if len(new) == 1 else "join"
+        parts.append(f"{names(_ids(new))} {joins}: {_prompt(new)}")
+    if more:
+        parts.append(f"{names(_ids(more))} {_s('read', more)} {_prompt(more)} more")
+    if last:
+        whose = "its last token" if len(last) == 1 else "their last tokens"
+        in_all = _tokens(_ids(last), counts, "in all")
+        parts.append(f"{names(_ids(last))} {_s('write', last)} {whose}{in_all}")
+    if len(writing) == 1:
+        parts.append(f"{writing[0].request_id} writes {'one' if parts else 'one token'}")
+    elif writing:
+        who = number(len(writing))
+        parts.append(f"{who} others write one each" if parts else f"{who} write one token each")
+    if padding:
+        are = "row is" if len(padding) == 1 else "rows are"
+        parts.append(f"{number(len(padding))} {are} padding, read by nobody")
+    return "; ".join(parts)
+
+
+def _prompt(rows: list[RowRecord]) -> str:
+    tokens = sum(row.num_tokens for row in rows)
+    padding = sum(row.num_padding_tokens for row in rows)
+    text = f"{tokens:,} token{'s' * (tokens != 1)} of prompt"
+    return f"{text}, and {padding:,} of padding" if padding else text
+
+
+def _tokens(ids: Sequence[str], counts: dict[str, int], unit: str = "tokens") -> str:
+    if len(ids) > MOST_NAMES:
+        return ""
+    numbers = listed([f"{counts.get(name, 0):,}" for name in ids])
+    return f" ({numbers} {'token' if (numbers, unit) == ('1', 'tokens') else unit})"
+
+
+def _ids(rows: Sequence[RowRecord]) -> list[str]:
+    return [row.request_id for row in rows]
+
+
+def _s(verb: str, subjects: Sequence[object]) -> str:
+    return f"{verb}s" if len(subjects) == 1 else verb
+
+
+def names(ids: Sequence[str]) -> str:
+    """ "A", "A and B", "A, B and C"; of more, how many."""
+    return listed(ids) if len(ids) <= MOST_NAMES else number(len(ids))
+
+
+def listed(words: Sequence[str]) -> str:
+    """With commas, and an "and" before the last."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def number(n: int) -> str:
+    """In words up to twelve."""
+    return NUMBERS[n] if 0 < n < len(NUMBERS) else f"{n:,}"

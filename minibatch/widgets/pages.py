@@ -1,0 +1,20 @@
+"""The templates of all controls, and what they may use."""
+
+from ..plots.colours import EMPTY, INK, WASTE, WORK, ink_on
+from ..plots.pages import pages
+
+MOST_CHIPS = 24  # requests named in a line; the rest are counted
+
+
+def count(number: int, what: str) -> str:
+    """ "1 row", "1,200 rows"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def ms(seconds: float) -> str:
+    """Milliseconds, to three digits."""
+    return f"{seconds * 1e3:.3g}"
+
+
+COLOURS = {"WORK": WORK, "WASTE": WASTE, "EMPTY": EMPTY, "INK": INK, "ink_on": ink_on}
+PAGES = pages(__file__, **COLOURS, count=count, ms=ms, most_chips=MOST_CHIPS)

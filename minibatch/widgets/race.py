@@ -1,0 +1,198 @@
+"""Two or three engines in lockstep on the same requests: their answers side by side."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from ..core.clock import Clock, WallClock
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..engine.kinds import as_requests
+from .events import told
+from .film import Film
+from .frame import (
+    SHORTEST_STRIP,
+    event_html,
+    is_over,
+    num_padding,
+    protagonists,
+    run_html,
+    slots_html,
+    waiting_at,
+)
+from .menu import Policy, new, settings, title
+from .pages import PAGES, count
+from .stepping import Stepping
+
+if TYPE_CHECKING:  # importing transformers takes seconds
+    from ..model.load import Model
+
+TEXT = 60  # characters of an answer shown
+
+
+@dataclass
+class Lane:
+    """What one engine shows of itself."""
+
+    name: str
+    film: Film
+    num_tokens: int
+    padding: int
+    waiting: tuple[str, ...]
+    flag: str
+    slots: Markup
+    strip: Markup
+
+
+class EngineRace(Stepping):
+    """The same requests under each of `policies`, by their titles, on engines of their own.
+
+        EngineRace({"Static(8)": mb.Static(8), "Continuous(8)": mb.Continuous(8)}, requests)
+
+    model: None is `mb.load_model()`. highlight: ids of the one to three requests with colours of
+    their own. options: of `Engine`, the same for all; each has a clock like `clock`. In lockstep by
+    step, all have taken as many; by second, each is where it was when so many seconds had passed in
+    its own steps, whatever the others took.
+    """
+
+    def __init__(
+        self,
+        policies: Mapping[str, Policy],
+        requests: Iterable[Request],
+        model: Model | None = None,
+        *,
+        highlight: Collection[str] = (),
+        clock: Clock | None = None,
+        **options: object,
+    ) -> None:
+        if not 2 <= len(policies) <= 3:
+            raise ValueError(f"{len(policies)} policies given; a race has two or three")
+        if model is None:
+            from ..model.load import load_model  # which takes seconds
+
+            model = load_model()
+        self.own = protagonists(tuple(highlight))
+        requests, clock = list(as_requests(requests)), clock or WallClock()
+        self.films: dict[str, Film] = {}
+        for name, policy in policies.items():
+            engine = Engine(model, new(policy), clock=copy.copy(clock), **options)
+            engine.clock.reset()
+            self.films[name] = Film(engine, requests)
+        self._moments = [(0,) * len(policies)]
+        super().__init__([])
+        self.go_to(0)
+
+    def restart(self, policy: Policy | None = None) -> None:
+        """Begin anew, every policy as it was made; `policy`, if given, in the place of the last."""
+        self.play_button.value = False
+        films = {name: film.remade(new(film.engine.scheduler)) for name, film in self.films.items()}
+        if policy is not None:
+            last, film = self.films.popitem()
+            del films[last]
+            scheduler = new(policy, settings(film.engine.scheduler))
+            films[title(scheduler)] = film.remade(scheduler)
+        self.films, self._moments = films, [(0,) * len(films)]
+        self.go_to(0)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """How many steps each has taken, at this position."""
+        if self.in_seconds:
+            return self._moments[self.position]
+        return tuple(min(self.position, film.last) for film in self.films.values())
+
+    @property
+    def last(self) -> int:
+        if self.in_seconds:
+            return len(self._moments) - 1
+        return max(film.last for film in self.films.values())
+
+    @property
+    def can_go_on(self) -> bool:
+        films = self.films.values()
+        unseen = any(
+            place < film.last for place, film in zip(self._moments[-1], films, strict=True)
+        )
+        return any(film.can_go_on for film in films) or (self.in_seconds and unseen)
+
+    def reach(self, position: int) -> int:
+        if not self.in_seconds:
+            return max(film.reach(position) for film in self.films.values())
+        while position > self.last and self._find_moment():
+            pass
+        return min(max(0, position), self.last)
+
+    def _find_moment(self) -> bool:
+        """The next one at which a step ends, whoever's; False if there is none."""
+        films, places = self.films.values(), self._moments[-1]
+        nexts = [
+            film.frames[place + 1].seconds if film.reach(place + 1) > place else None
+            for film, place in zip(films, places, strict=True)
+        ]
+        times = [time for time in nexts if time is not None]
+        if not times:
+            return False
+        ends = [time == min(times) for time in nexts]
+        self._moments.append(tuple(p + end for p, end in zip(places, ends, strict=True)))
+        return True
+
+    def turn_axis(self) -> None:
+        """The first position at which as many steps have been taken as are shown now."""
+        self.play_button.value = False
+        self.scrubber.description = "moment" if self.in_seconds else "step"
+        self.go_to_box.description = f"go to {self.scrubber.description}"
+        if self.in_seconds:
+            steps, number = self.position, 0
+            while max(self._moments[number]) < steps and (
+                number < len(self._moments) - 1 or self._find_moment()
+            ):
+                number += 1
+            self.go_to(number)
+        else:
+            self.go_to(max(self._moments[self.position]))
+
+    def show(self) -> None:
+        films, places = list(self.films.items()), self.places
+        if self.in_seconds:
+            end = max(film.frames[-1].seconds for _, film in films)
+        else:
+            end = max(SHORTEST_STRIP, *(film.last for _, film in films))
+        lanes = [
+            self._lane(name, film, place, end)
+            for (name, film), place in zip(films, places, strict=True)
+        ]
+        self.line.value = event_html(
+            *(
+                (f"{lane.name}, step {place:,}", _news(lane, place, max(places)))
+                for lane, place in zip(lanes, places, strict=True)
+            )
+        )
+        self.view.value = PAGES.get_template("race.html").render(lanes=lanes, own=self.own)
+
+    def _lane(self, name: str, film: Film, place: int, end: float) -> Lane:
+        frame = film.frames[place]
+        flag = ""
+        if is_over(film, place):
+            flag = f"⚑ {count(place, 'step')}, {frame.seconds:.3g} s"
+        return Lane(
+            name,
+            film,
+            sum(frame.num_output_tokens.values()),
+            num_padding(film, place),
+            waiting_at(film, place),
+            flag,
+            slots_html(film, place, self.own, TEXT, brief=True),
+            run_html(film, place, self.own, end, self.in_seconds, flag, row_height=16),
+        )
+
+
+def _news(lane: Lane, place: int, furthest: int) -> str:
+    """What happened in a lane's step; that it is over, once the others have gone on."""
+    if lane.flag and place < furthest:
+        return "has finished."
+    return told(lane.film, place) or "before the first step."

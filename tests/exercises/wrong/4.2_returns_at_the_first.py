@@ -1,0 +1,18 @@
+"""Returns inside of the loop: the rows behind are never taken in.
+
+caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+says: is there a `return` inside the loop
+"""
+
+
+class MyContinuous(MyContinuous):  # noqa: F821
+    def update(self, plan, tokens, now):
+        for row, new in zip(plan.rows, tokens, strict=True):
+            s = row.sequence
+            s.advance(row.num_tokens, new, now)
+            if s.is_finished:
+                self.running.remove(s)
+                self.pool.free(s.block_table)
+                s.block_table = []
+                return [s]
+        return []

@@ -22,13 +22,7 @@ from minibatch.course.setup.launch import thread_variables
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 NAMES = [path.stem for path in sorted(LESSONS.glob("[0-9]*.ipynb"))]
-REAL_TIME = {
-    "00_start_here": {
-        "doctor": "says how busy the machine is",
-        "serve": "an answer seen to grow, against the clock on the wall",
-    },
-    "03_dynamic_batching": {"real": "arrivals are real", "waits": "arrivals are real"},
-}
+REAL_TIME = {"03_dynamic_batching": {"real": "arrivals are real"}}
 NUMBER = r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?"
 QUOTIENT = re.compile(rf"({NUMBER})\s?(?:times\b|×|%)")
 CLOSE = 1.5  # times as large: a quotient further off is another conclusion

@@ -183,31 +183,31 @@ class Counted:
             seen += [(probe, self.call(student, probe)) for probe in self.probes]
             if all(same(got, answer) for _, answer in seen):
                 return f"yours is {got}, whatever comes in."
-            return why(seen, self.together, *self.parts) or self._grows_otherwise(student, seen)
+            return why(seen, self.together, *self.parts) or self._out_of_step(student)
         except Raised:
             return ""
 
-    def _grows_otherwise(self, student, seen):
-        """What to say if twice one argument, and only of one or two, makes another difference."""
-        arguments, got = seen[-1]
-        if not all(type(value) is int for value in arguments):
-            return ""
-        otherwise = []
-        for place, name in enumerate(self.names):
-            twice = [value * (2 if i == place else 1) for i, value in enumerate(arguments)]
-            right = self.right(*twice) - self.right(*arguments)
-            grown = self.call(student, twice)
-            if type(grown) not in (int, float) or type(got) not in (int, float):
+    def _out_of_step(self, student):
+        """What to say if the answer follows one or two arguments in another way than it should:
+        neither grows by as much when one is doubled, nor as many times."""
+        for arguments in self.probes:
+            if not all(type(value) is int for value in arguments):
                 return ""
-            if not same(right, grown - got):
-                otherwise.append((name, arguments[place], right, grown - got))
-        if not 1 <= len(otherwise) <= 2:
-            return ""
-        name, value, right, yours = otherwise[-1]
-        return (
-            f"with {name}={2 * value:,} instead of {value:,} the answer should grow by {right:,}, "
-            f"and yours grows by {yours:,}. Look at where {name} stands."
-        )
+            right, got = self.right(*arguments), self.call(student, arguments)
+            found = []
+            for place, (name, value) in enumerate(zip(self.names, arguments, strict=True)):
+                twice = [*arguments[:place], 2 * value, *arguments[place + 1 :]]
+                due, there = self.right(*twice), self.call(student, twice)
+                if not_a_number(got) or not_a_number(there):
+                    return ""
+                if not same(due - right, there - got) and not same(due * got, there * right):
+                    found.append(
+                        f"with twice as much {name}, {2 * value:,}, the right answer goes from "
+                        f"{right:,} to {due:,}, and yours from {got:,} to {there:,}."
+                    )
+            if 1 <= len(found) <= 2:
+                return found[-1]
+        return ""
 
     @staticmethod
     def _shown(name, value):

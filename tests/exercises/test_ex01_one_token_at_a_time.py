@@ -291,7 +291,7 @@ def test_it_agrees_with_minibatch_in_bfloat16(student, rng):
 STEP_FLOPS = Counted(
     "decode_step_flops",
     ("num_weights", "num_layers", "num_query_heads", "head_dim", "batch_size", "context"),
-    [(5_000_011, 3, 5, 11, 7, 13), (2003, 5, 7, 3, 11, 17)],
+    [(5_000_011, 3, 5, 11, 7, 13), (2003, 5, 7, 3, 11, 17), (0, 3, 7, 5, 2, 19)],
     then(lambda part: part[0] * part[1] + math.prod(part[2:])),
     {
         "": lambda weights, layers, heads, dim, rows, context: 2 * weights,

@@ -373,7 +373,7 @@ def test_any_requests_end_as_they_should(student, rng):
 
 # 4.3 ---------------------------------------------------------------------------------------------
 
-ONE_LAYER, THREE_LAYERS = ((1, 1),), ((2, 16), (2, 16), (1, 8))
+ONE_LAYER, THREE_LAYERS = ((1, 1),), ((2, 16), (3, 16), (1, 8))
 SIZES = {"float32": 4, "float16": 2}
 
 
@@ -431,6 +431,8 @@ ROWS = {  # what one row reads, in tokens
     "a row reads row.seq_len tokens, once each; for padding nothing is read again.": (
         lambda row: row.seq_len * (1 + row.padding)
     ),
+    "a row reads row.seq_len tokens, and a prompt's row brings many of them; you have counted one "
+    "new one (row.start + 1).": lambda row: row.start + 1,
     "a row reads row.seq_len tokens; you have counted one more.": lambda row: row.seq_len + 1,
     "a row reads row.seq_len tokens, its newest included; you have left that one out.": (
         lambda row: row.seq_len - 1
@@ -501,9 +503,8 @@ WHICH = {  # how the rows of a step come together
 }
 TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
     "": lambda shapes, size: 2 * size * _numbers(shapes),
-    "bytes_per_token has the K and the V in it, and both are read; you have taken half.": (
-        lambda shapes, size: size * _numbers(shapes)
-    ),
+    "all of a row's tokens are read, the K and the V of each, as in bytes_per_token; you have taken "
+    "half.": lambda shapes, size: size * _numbers(shapes),
     "bytes_per_token has the K and the V in it already; you have taken it twice.": (
         lambda shapes, size: 4 * size * _numbers(shapes)
     ),
@@ -521,6 +522,10 @@ TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
     ),
     "bytes_per_token counts all layers already; you have multiplied by their number once more.": (
         lambda shapes, size: 2 * size * _numbers(shapes) * len(shapes)
+    ),
+    "bytes_per_token counts all layers, and all are read; you have divided by their number.": (
+        lambda shapes, size: 2 * size * _numbers(shapes) / len(shapes),
+        lambda shapes, size: 2 * size * _numbers(shapes) // len(shapes),
     ),
     "not every number has 4 bytes, a float16 has 2: bytes_per_token knows self.model.dtype.": (
         lambda shapes, size: 8 * _numbers(shapes)
@@ -546,6 +551,9 @@ STEPS = {  # how the steps' numbers become the records'
     "": list,
     "each record has its own step's bytes; yours adds up all steps so far.": (
         lambda steps: [sum(steps[: n + 1]) for n in range(len(steps))]
+    ),
+    "each record has its own step's bytes; yours has the most of all steps so far.": (
+        lambda steps: [max(steps[: n + 1]) for n in range(len(steps))]
     ),
     "each record has its own step's bytes; yours has those of the step before.": (
         lambda steps: [0, *steps[:-1]]

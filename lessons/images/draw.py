@@ -112,7 +112,7 @@ def continuous_batching() -> Figure:
             engine.step()
         traces[title] = engine.trace
     figure = mb.plots.timeline(traces, highlight=["A2", "H"])
-    figure.set_size_inches(11, 4.1)
+    figure.set_size_inches(11, 3.9)
     for axis, title in zip(figure.axes, traces, strict=True):
         axis.set_title(title, loc="left", fontsize=15)
         axis.set_xticklabels([])

@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 import ipywidgets
 from matplotlib.figure import Figure
 
-from .pages import PAGES
 from .still import WithStill
-
-CLASS = "minibatch-slide"
 
 
 class Slide(WithStill):
@@ -37,9 +34,6 @@ class Slide(WithStill):
             self.slider = ipywidgets.IntSlider(low, min=low, max=high, **look)
         self.slider.observe(lambda _: self._show(), "value")
         super().__init__([self.slider])
-        name = PAGES.get_template("slider_names.html").render(names=[label], classname=CLASS)
-        self.children = [ipywidgets.HTML(name), *self.children]
-        self.add_class(CLASS)
         self._show()
 
     def _show(self) -> None:

@@ -31,7 +31,7 @@ def heartbeat(
     Raises ValueError if the request has not finished.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=1.5)
+    figure, axes = canvas(len(named), ax, height=1.4)
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         gaps, newcomers, admitted = _beats(trace, request_id)

@@ -27,7 +27,7 @@ def melting(step: StepRecord, stage: int = 1, *, guess: str | None = None) -> Fi
     if stage not in STAGES.values() or not step.rows:
         raise ValueError(f"stage {stage} of a step of {len(step.rows)} rows; give stage 1, 2 or 3")
     draw = (_rectangle, _end_to_end, _mask)[stage - 1]
-    figure = Picture(figsize=(11, 3.5), layout="constrained", facecolor="white")
+    figure = Picture(figsize=(11, 3.2), layout="constrained", facecolor="white")
     what, finding = draw(figure, step.rows, guess)
     describe(figure, what, [finding])
     return figure

@@ -503,7 +503,7 @@ WHICH = {  # how the rows of a step come together
 }
 TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
     "": lambda shapes, size: 2 * size * _numbers(shapes),
-    "all of a row's tokens are read, the K and the V of each, as in bytes_per_token; you have taken "
+    "all of a row's tokens are read, the K and the V of each, as in bytes_per_token; you took "
     "half.": lambda shapes, size: size * _numbers(shapes),
     "bytes_per_token has the K and the V in it already; you have taken it twice.": (
         lambda shapes, size: 4 * size * _numbers(shapes)

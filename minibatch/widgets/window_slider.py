@@ -63,5 +63,5 @@ class WindowSlider(WithStill):
         words = f"{outcome.ttft_s:.2f} s to the first token on average in this stream."
         self.line.value = event_html((f"Window {window:g} s", words))
         curve = plots.window_curve({name: self.runs[name]}, yours={name: (window, outcome)})
-        figures = plots.departures({f"window {window:g} s": engine.trace}), curve
-        self.view.value = "".join(figure._repr_html_() for figure in figures)
+        shown = plots.departures({f"its first {len(stream[:SHOWN])}": engine.trace})
+        self.view.value = "".join(figure._repr_html_() for figure in (shown, curve))

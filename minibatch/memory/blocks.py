@@ -29,6 +29,7 @@ class BlockPool:
     num_blocks, block_size: both at least 1; block_size in tokens. (Kwon et al., 2023, section 4)
     num_cached: free blocks that still hold a prefix somebody may ask for; num_shared: blocks that
     two or more hold. copies_owed: (from, to), each a hold on its source (sharing.py).
+    prefixes: the index of what blocks hold (prefix.py), None if nobody asks.
     What it hands out and takes back are lists of block ids, integers.
     """
 
@@ -37,7 +38,7 @@ class BlockPool:
         self.block_size = integer("block_size", block_size, at_least=1)
         self._is_bound = False
         self._free: OrderedDict[int, None] = OrderedDict()
-        self.prefixes: PrefixIndex | None = None  # what blocks hold; None: nobody asks
+        self.prefixes: PrefixIndex | None = None
         self.copies_owed: list[tuple[int, int]] = []
         self.rebuild([])
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from .colours import GUESS, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Curve = list[tuple[float, float]]
 

@@ -30,7 +30,8 @@ class Scheduler(ABC):
 
     max_batch_size: most sequences in one forward pass, at least 1. waiting: the queue, a deque of
     Sequence, its head next. running: a list of Sequence, in the order of admission. pool, clock:
-    the engine's KV blocks and its time in seconds, there once it has called `bind`.
+    the engine's KV blocks and its time in seconds, there once it has called `bind`. holders: of
+    those who wait, the forks that hold blocks.
     """
 
     @translates(POLICY)
@@ -38,7 +39,7 @@ class Scheduler(ABC):
         self.max_batch_size = integer("max_batch_size", max_batch_size, at_least=1)
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
-        self.holders: list[Sequence] = []  # of `waiting`, those that hold blocks: forks
+        self.holders: list[Sequence] = []
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import ipywidgets
-from matplotlib.figure import Figure
 
 from .still import WithStill
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Slide(WithStill):

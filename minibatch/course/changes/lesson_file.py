@@ -37,8 +37,16 @@ def written(notebook: dict) -> str:
 
 
 def bare(notebook: dict) -> dict:
-    """Without outputs, counts, and metadata other than tags."""
+    """Without outputs, counts, and metadata other than tags and a hidden source."""
     return {**notebook, "metadata": METADATA, "cells": [_bare(cell) for cell in notebook["cells"]]}
+
+
+def kept(metadata: dict) -> dict:
+    """Of a cell's metadata, its tags, and whether the lesson hides its source."""
+    tags, jupyter = metadata.get("tags"), metadata.get("jupyter")
+    is_hidden = isinstance(jupyter, dict) and jupyter.get("source_hidden") is True
+    hidden = {"jupyter": {"source_hidden": True}} if is_hidden else {}
+    return ({"tags": tags} if tags else {}) | hidden
 
 
 def source(cell: dict) -> str:
@@ -89,8 +97,7 @@ def _after(cells: list[dict], name: str | None) -> int:
 
 
 def _bare(cell: dict) -> dict:
-    tags = cell.get("metadata", {}).get("tags")
-    new = {**cell, "metadata": {"tags": tags} if tags else {}}
+    new = {**cell, "metadata": kept(cell.get("metadata", {}))}
     if cell["cell_type"] == "code":
         new |= {"execution_count": None, "outputs": []}
     return new

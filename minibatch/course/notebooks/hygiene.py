@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from minibatch.course.changes.lesson_file import METADATA
+from minibatch.course.changes.lesson_file import METADATA, kept
 from minibatch.course.notebooks import links
 from minibatch.course.notebooks.problem import Problem
 from minibatch.course.setup import ROOT
@@ -105,7 +105,7 @@ def _fixed_cell(cell: dict, name: str) -> dict:
     new = {
         "cell_type": cell["cell_type"],
         "id": name,
-        "metadata": _kept(cell.get("metadata", {})),
+        "metadata": kept(cell.get("metadata", {})),
         "source": _source(cell).rstrip().splitlines(keepends=True),
     }
     if cell["cell_type"] == "code":
@@ -113,15 +113,6 @@ def _fixed_cell(cell: dict, name: str) -> dict:
     if cell.get("attachments"):  # a picture somebody pasted: theirs to move
         new["attachments"] = cell["attachments"]
     return new
-
-
-def _kept(metadata: dict) -> dict:
-    """Tags, and that the source of a code cell is folded away: it has nothing to teach."""
-    kept = {"tags": metadata["tags"]} if metadata.get("tags") else {}
-    jupyter = metadata.get("jupyter")
-    if isinstance(jupyter, dict) and jupyter.get("source_hidden") is True:
-        kept["jupyter"] = {"source_hidden": True}
-    return kept
 
 
 def _ids(cells: list[dict]) -> list[str]:

@@ -10,6 +10,7 @@ from IPython.display import HTML, DisplayHandle, display
 
 from minibatch.course.exercises import learner_file
 from minibatch.course.exercises.source import all_tasks
+from minibatch.course.learner import Shown
 from minibatch.plots.pages import pages
 
 _PAGES = pages(__file__)
@@ -61,7 +62,7 @@ class View:
 
     def _show(self, said: str, printed: str, seen: object) -> None:
         page = _PAGES.get_template("yours.html").render(said=said, printed=printed)
-        shown = [HTML(page), HTML("") if seen is None else seen]
+        shown = [Shown(f"{said}\n{printed}", page), HTML("") if seen is None else seen]
         for place, what in zip(self._places, shown, strict=False):
             place.update(what)
         if not self._places:

@@ -94,8 +94,7 @@ def verdicts(request, tmp_path_factory):
 def judged(waves, tmp_path_factory, seed=None):
     """The verdict of every answer in these waves."""
 
-    def of(wave):
-        folder = tmp_path_factory.mktemp("submission")
+    def of(wave, folder):
         compiled = shutil.ignore_patterns("__pycache__")  # comes and goes with other processes
         shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True, ignore=compiled)
         for answer in wave:
@@ -104,8 +103,9 @@ def judged(waves, tmp_path_factory, seed=None):
         found = judge([TASKS[answer.task] for answer in wave], folder, options)
         return dict(zip(wave, found, strict=True))
 
+    folders = [tmp_path_factory.mktemp("submission") for _ in waves]  # not safe in threads
     with ThreadPoolExecutor(2) as pool:
-        results = pool.map(of, waves)
+        results = pool.map(of, waves, folders)
         return {answer: verdict for wave in results for answer, verdict in wave.items()}
 
 

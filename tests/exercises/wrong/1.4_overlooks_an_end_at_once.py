@@ -1,6 +1,6 @@
 """Never asks whether the first token is the end token.
 
-caught by: test_any_prompt_is_answered or test_it_stops_after_the_end_token
+caught by: test_it_stops_after_the_end_token
 says: very first token
 """
 

@@ -22,6 +22,7 @@ from torch import nn
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from minibatch.wayfarer import JUNIOR, WEIGHTS
+from minibatch.wayfarer.training.card import junior_card, model_card
 from minibatch.wayfarer.training.evaluate import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.training.export import export
 from minibatch.wayfarer.training.optimizers import optimizers
@@ -156,7 +157,8 @@ def train(
             print(samples(model, tokenizer), flush=True)
             last_sample = now
     precision = "bfloat16 autocast" if bfloat16 else "float32"
-    export(model, tokenizer, training_record(progress, model, device, precision), weights)
+    record = training_record(progress, model, device, precision)
+    export(model, tokenizer, record, weights, junior_card if size.taught else model_card)
 
 
 def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int = 8) -> str:

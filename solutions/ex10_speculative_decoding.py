@@ -90,9 +90,9 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 # HINT Where did the newest token come before? What followed it then may follow now.
 # HINT It came before in several places. Prefer the one where the tokens before it are the same as
 #      well, two, or three, or more: the longest match. Of equals take the latest.
-# HINT For each place i before the last, from the latest on: n = 0; while n <= i and token_ids[i - n]
-#      == token_ids[-1 - n], n += 1. Keep the i with the largest n; if none has n > 0, return [].
-#      Else token_ids[i + 1 : i + 1 + most].
+# HINT For each place i before the last, from the latest on: n = 0, and n += 1 as long as n <= i and
+#      token_ids[i - n] == token_ids[-1 - n]. Keep the i with the largest n; if none has n > 0,
+#      return [], else token_ids[i + 1 : i + 1 + most].
 # ---------------------------------------------------------------------------------------------
 def propose(token_ids: list[int], most: int) -> list[int]:
     """At most `most` token ids that may follow these; [] for no guess.

@@ -24,6 +24,7 @@ PASSES = {  # what happened: the arguments
     "nothing was guessed": ([], [6], 8, [1, 0], 4),
     "the first is wrong, the others fit again": ([2, 5, 5, 5], [1, 5, 5, 5, 5], 7, [9, 4, 3], 4),
     "the last is wrong": ([7, 7, 2], [7, 7, 1, 2], 2, [8, 6, 1, 0, 5], 1),
+    "the table was longer than the guesses needed": ([3], [3, 1], 4, [2, 7, 5], 4),
     "one guess, wrong, on a new block": ([3], [5, 3], 16, [4, 7, 1], 8),
     "the last is wrong, and came as the choice after it": (
         [1, 2, 6],
@@ -59,8 +60,8 @@ NEW = {
     "": lambda draft, own, *_: own[: agreed(draft, own) + 1],
     "one token more comes than guesses are kept: the model's own choice in the next place; yours "
     "ends with the last right guess.": lambda draft, own, *_: own[: agreed(draft, own)],
-    "guesses are kept up to the first wrong one only; what was chosen after that answers a question "
-    "nobody asked, and yours keeps it.": (
+    "guesses are kept up to the first wrong one only; what was chosen after that answers a "
+    "question nobody asked, and yours keeps it.": (
         lambda draft, own, *_: list(own),
         lambda draft, own, *_: own[: agreed(draft, own) + 2],
         lambda draft, own, *_: own[: everywhere(draft, own) + 1],
@@ -95,8 +96,8 @@ NEW = {
 }
 COMPUTED = {
     "": lambda draft, own, n, *_: n + agreed(draft, own),
-    "what a wrong guess wrote is no part of the sequence: its K and V do not count, nor those after "
-    "it; yours counts every guess.": lambda draft, own, n, *_: n + len(draft),
+    "what a wrong guess wrote is no part of the sequence: its K and V do not count, nor those "
+    "after it; yours counts every guess.": lambda draft, own, n, *_: n + len(draft),
     "the last of the new tokens has no K and V yet: it was chosen, and nobody has fed it in. Yours "
     "counts it.": lambda draft, own, n, *_: n + agreed(draft, own) + 1,
     "the pass has computed the newest token that was there before, too; yours leaves it out.": (
@@ -184,10 +185,8 @@ def part(student, index, forms, otherwise, passes=PASSES):
 
 @pytest.mark.task("10.1", points=1.5)
 def test_guesses_are_kept_up_to_the_first_wrong_one(student):
-    part(
-        student, 0, NEW, "own[: agreed + 1], where `agreed` guesses are the model's own choice from "
-        "the start.",
-    )  # fmt: skip
+    said = "own[: agreed + 1], where `agreed` guesses are the model's own choice from the start."
+    part(student, 0, NEW, said)
 
 
 @pytest.mark.task("10.1", points=1)
@@ -257,8 +256,8 @@ EXPECTED = Counted(
             lambda a, k: sum(a**i for i in range(k + 1)) / (k + 1),
             lambda a, k: sum(a**i for i in range(1, k + 1)) / k,
         ),
-        "acceptance_rate is the chance that a guess is right; you have taken it for that of a wrong "
-        "one.": lambda a, k: sum((1 - a) ** i for i in range(k + 1)),
+        "acceptance_rate is the chance that a guess is right; you have taken it for that of a "
+        "wrong one.": lambda a, k: sum((1 - a) ** i for i in range(k + 1)),
     },
 )
 
@@ -319,7 +318,7 @@ def test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked(student):
             guesses_of(student, token_ids, most)
     clear = [1, 2, 5, 6, 9, 2, 7, 7, 1, 2]
     got = guesses_of(student, clear, 2)
-    if got != [5, 6]:
+    if not got or got != [5, 6][: len(got)]:
         said = "the tokens 1, 2 stood at the beginning, and 5, 6 followed them."
         if got == [2, 5]:
             said = "you begin with the token that was found; guess what came after it."

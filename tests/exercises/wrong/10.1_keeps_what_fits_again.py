@@ -6,7 +6,7 @@ says: answers a question nobody asked
 
 
 def accept(draft, own, num_tokens, block_table, block_size):
-    new = [guess for guess, choice in zip(draft, own) if guess == choice]
+    new = [guess for guess, choice in zip(draft, own, strict=False) if guess == choice]
     new.append(own[-1])
     num_computed = num_tokens + len(new) - 1
     return new, num_computed, block_table[-(-num_computed // block_size) :]

@@ -1,6 +1,6 @@
 """Goes on for a term.
 
-caught by: test_each_guess_needs_all_before_it
+caught by: test_one_token_comes_whatever_was_guessed
 says: one too many
 """
 

@@ -1,7 +1,7 @@
 """One guess a step.
 
-caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: 5, 6 followed them
+caught by: test_answers_that_quote_their_prompts_come_quicker
+says: your guesses give 1.71 tokens a step
 """
 
 

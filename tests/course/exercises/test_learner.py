@@ -186,12 +186,12 @@ def test_what_is_shown_with_a_stand_in_becomes_the_learner_s_when_it_passes(exer
         return policy.__name__
 
     assert made == shown[1:] == ["Continuous"]
-    assert "not written yet; this is Continuous instead" in shown[0].data
+    assert "not written yet; this is Continuous instead" in shown[0].text
     solve(exercises, "ex04_continuous_batching")
     assert learner_file.passed("4.1") == 1
     assert shown[1:] == ["MyContinuous"]
-    assert "This is yours" in shown[0].data
-    assert "printed for MyContinuous" in shown[0].data
+    assert "This is yours" in shown[0].html
+    assert "printed for MyContinuous" in shown[0].html
 
 
 def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):

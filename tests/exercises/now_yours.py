@@ -163,6 +163,35 @@ def probe(student):
     )
 
 
+def accepting(student):
+    draft, own = [7, 7, 7, 2], [7, 7, 5, 2, 9]
+    new, computed, back = student.call("accept", draft, own, 30, [4, 9, 1, 6, 3], 8)
+    return (
+        f"Of {len(draft)} guesses yours kept {len(new) - 1} and added one token; {computed} tokens "
+        f"have K and V, and of 5 blocks of 8 {len(back)} went back."
+    )
+
+
+def worth(student):
+    tokens = student.call("expected_tokens", 0.8, 4)
+    return (
+        f"By your formula four guesses, each right 8 times of 10, give {tokens:.2f} tokens a step; "
+        f"if a guess costs a tenth of a step, that is {tokens / 1.4:.2f} times as fast."
+    )
+
+
+def guesser(student):
+    from guessing import QUOTING_OFTEN, tokens_a_step
+
+    found = tokens_a_step(
+        lambda token_ids, most: list(student.call("propose", token_ids, most)), QUOTING_OFTEN
+    )
+    return (
+        f"On {len(QUOTING_OFTEN)} answers that quote their prompts your guesses give {found:.2f} "
+        "tokens a step; without any it is 1."
+    )
+
+
 def _agents(n, prompt_scale=0.1, every=0):
     requests = mb.workload.agents(mb.PretendModel(), n, prompt_scale)
     return [[r.request_id, len(r.prompt), r.max_tokens, i * every] for i, r in enumerate(requests)]

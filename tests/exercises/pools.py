@@ -16,10 +16,13 @@ from minibatch.course.judging.verdict import Wrong
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+TWINS = ("overlooks twins", "overlooks twins, below 0")
 BELIEFS = {
     "newest": "Of the free blocks, the one that has been free for longest is taken first; yours "
     "takes the one that was freed last. Take from one end of the queue and put back at the other: "
     "popleft and append.",
+    "from the right": "At first block 0 comes first. The block to take next stands on the left of "
+    "free_ids, and yours takes from the right: popleft, and append for those that come back.",
     "by number": "Of the free blocks, the one that has been free for longest is taken first; yours "
     "takes the one with the lowest number.",
     "by allocation": "What counts is since when a block has been free, not when it was taken: a "
@@ -47,8 +50,12 @@ BELIEFS = {
     "stand before the wrong one. Look at all of them first, then change the books.",
     "overlooks twins": "A block that is named twice in one call gives up two holds, so it has to "
     "have two: Counter(block_ids) says how often each is named.",
+    "overlooks twins, below 0": "A block that is named twice in one call gives up two holds, so it "
+    "has to have two: Counter(block_ids) says how often each is named.",
     "frees twice": "A block that is free already is given back again, and now stands among the free "
     "ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
+    "frees twice, at 0": "A block that is free already is given back again, and now stands among the "
+    "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
     "is silent": "Giving back what is not held is a mistake of whoever calls, and passing over it "
     "in silence hides it: raise ValueError.",
     "counts from the end": "Block -1 does not exist, but Python's lists take it for their last one: "
@@ -94,7 +101,7 @@ class Believing:
 
     def take(self):
         self.now += 1
-        block = self.queue[0]
+        block = self.queue[-1 if self.believes("from the right") else 0]
         if self.believes("by number"):
             block = min(self.queue)
         if self.believes("by allocation"):
@@ -135,16 +142,17 @@ class Believing:
             raise ValueError
 
     def free(self, blocks):
-        forgiving = self.believes("frees twice", "is silent")
+        twice, twins = ("frees twice", "frees twice, at 0"), TWINS
+        forgiving = self.believes(*twice, "is silent")
         if not self.believes("one by one"):
             for block, times in Counter(blocks).items():
                 self.exists(block)
-                times = min(times, 1) if self.believes("overlooks twins") else times
+                times = min(times, 1) if self.believes(*twins) else times
                 if times > self.holders[block] and not forgiving:
                     raise ValueError
         for block in blocks if self.believes("from its front") else reversed(blocks):
             self.exists(block)
-            if not self.holders[block] and not self.believes("frees twice", "overlooks twins"):
+            if self.holders[block] <= 0 and not self.believes(*twice, *twins):
                 if self.believes("is silent"):
                     continue
                 raise ValueError
@@ -154,9 +162,13 @@ class Believing:
         self.holders[block] -= 1
         if self.believes("frees for all"):
             self.holders[block] = 0
+        if self.believes("frees twice, at 0"):
+            self.holders[block] = max(0, self.holders[block])
         if self.believes("frees by the first") and block in self.was_shared:
             return
         if self.holders[block] > 0 and not self.believes("frees while held"):
+            return
+        if self.holders[block] < 0 and self.believes("overlooks twins, below 0"):
             return
         if not self.believes("never frees"):
             (self.queue.appendleft if self.believes("newest") else self.queue.append)(block)
@@ -315,7 +327,10 @@ def tables_after(num_blocks, calls):
         if raised:
             continue
         if method in ("allocate", "share"):
-            tables[next(names)] = list(argument if gave is None else gave)
+            table = list(argument if gave is None else gave)
+            tables |= {next(names): table} if table else {}
+        elif not argument:
+            continue
         elif list(argument) in tables.values():
             del tables[next(name for name, table in tables.items() if table == list(argument))]
         else:

@@ -379,5 +379,3 @@ def random_walk(rng, length=40):
 
 def fixed_walk():
     return random_walk(random.Random(5), 60)
-
-

@@ -29,7 +29,9 @@ class BlockMap:
             for block, names in enumerate(self.held_by[:_SHOWN])
         ]
         lines = [f"Before {self.call}:"]
-        for title, row in zip(("block", "held by", "next"), zip(*columns, strict=True), strict=True):
+        for title, row in zip(
+            ("block", "held by", "next"), zip(*columns, strict=True), strict=True
+        ):
             cells = (f"{cell:<{max(map(len, column))}}" for cell, column in zip(row, columns))
             lines.append(f"  {title:<8} {'  '.join(cells)}".rstrip())
         return "\n".join(lines)

@@ -1,5 +1,6 @@
 """Lays out every slot of a table, and cuts out the new ones."""
 
+
 def slot_mapping(block_tables, num_computed_tokens, num_tokens, block_size):
     slots = []
     for i in range(len(block_tables)):

@@ -1,5 +1,6 @@
 """Changes first, and puts back what it has changed."""
 
+
 class MyPool(MyPool):  # noqa: F821
     def allocate(self, num_blocks):
         taken = []

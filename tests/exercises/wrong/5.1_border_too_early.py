@@ -10,5 +10,7 @@ def slot_mapping(block_tables, num_computed_tokens, num_tokens, block_size):
     for table, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
         for k in range(n):
             p = start + k
-            slots.append(table[min((p + 1) // block_size, len(table) - 1)] * block_size + p % block_size)
+            slots.append(
+                table[min((p + 1) // block_size, len(table) - 1)] * block_size + p % block_size
+            )
     return slots

@@ -167,7 +167,7 @@ def copy_on_write(
 # overtakes: how many of the first fit, all at once, each with room for all the tokens that it will
 # ever have? That depends on what an allocator sets aside for each, in tokens:
 #
-#     "maximum"        as many as the model can take, max_model_len: nobody knows the answer's length
+#     "maximum"        what the model can take, max_model_len: nobody knows the answer's length
 #     "power of two"   the prompt, and for the answer the next power of two: 25 tokens get 32
 #     "told"           the prompt and the answer: somebody told the length
 #     "paged"          the prompt and the answer, in blocks of block_size

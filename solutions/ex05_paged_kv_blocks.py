@@ -180,9 +180,8 @@ class MyPool(mb.BlockPool):
 # blocks later, and not from you.
 #
 # HINT Which places of the table are written? From that of the first new token to that of the last.
-# HINT The new tokens have the positions num_computed_tokens to num_computed_tokens + num_tokens - 1.
-#      A place is a position // block_size. Of the blocks at these places, which have more than one
-#      holder?
+# HINT The new tokens begin at position num_computed_tokens, and there are num_tokens of them. A place
+#      is a position // block_size. Of the blocks at these places, which have more than one holder?
 # HINT copies, table = [], list(block_table)
 #      for place in sorted({p // block_size for p in range(...)}):
 #          if place < len(table) and holders[table[place]] > 1:
@@ -229,7 +228,7 @@ def copy_on_write(
 # overtakes: how many of the first fit, all at once, each with room for all the tokens that it will
 # ever have? That depends on what an allocator sets aside for each, in tokens:
 #
-#     "maximum"        as many as the model can take, max_model_len: nobody knows the answer's length
+#     "maximum"        what the model can take, max_model_len: nobody knows the answer's length
 #     "power of two"   the prompt, and for the answer the next power of two: 25 tokens get 32
 #     "told"           the prompt and the answer: somebody told the length
 #     "paged"          the prompt and the answer, in blocks of block_size

@@ -179,9 +179,9 @@ class MyPool(mb.BlockPool):
 # however many hold them. Tokens that lie past the end of its table need no copy: they get new
 # blocks later, and not from you.
 #
-# HINT Which places of the table are written? From that of the first new token to that of the last.
-# HINT The new tokens begin at position num_computed_tokens, and there are num_tokens of them. A place
-#      is a position // block_size. Of the blocks at these places, which have more than one holder?
+# HINT Which places of the table are written? From the first new token's to the last one's.
+# HINT The new tokens begin at position num_computed_tokens, and are num_tokens. Each lies at the
+#      place position // block_size. Of the blocks there, which have more than one holder?
 # HINT copies, table = [], list(block_table)
 #      for place in sorted({p // block_size for p in range(...)}):
 #          if place < len(table) and holders[table[place]] > 1:

@@ -1,4 +1,4 @@
-"""What the grader of the pool knows: calls, what the reference gives, and pools that believe wrongly.
+"""What the grader of the pool knows: calls, what ours gives, and pools that believe wrongly.
 
 A walk is a list of calls, ("allocate", 3), ("share", [0]), ("free", [0, 1]). The learner's pool and
 the course's take the same walk; the first call after which they differ is told. Which belief it
@@ -27,10 +27,10 @@ BELIEFS = {
     "takes the one with the lowest number.",
     "by allocation": "What counts is since when a block has been free, not when it was taken: a "
     "block that was taken long ago, and freed just now, has only just become free.",
-    "from its front": "Of the blocks that come back in one call the last one counts as freed first,"
-    " so that a table's end is taken again before its beginning: walk through reversed(block_ids).",
-    "frees for all": "Freeing gives up one hold, and others may hold the block, too: yours takes it "
-    "from all of them, and would hand it out while they still read it.",
+    "from its front": "Of the blocks that come back in one call the last one counts as freed "
+    "first, so that a table's end is taken again before its beginning: walk through reversed(block_ids).",
+    "frees for all": "Freeing gives up one hold, and others may hold the block, too: yours takes "
+    "it from all of them, and would hand it out while they still read it.",
     "frees while held": "A block is free when nobody holds it any more; yours goes into the free "
     "ones though somebody still holds it, and would be handed out to another.",
     "never frees": "A block whose last holder has left is free again; yours never goes back into "
@@ -52,20 +52,20 @@ BELIEFS = {
     "have two: Counter(block_ids) says how often each is named.",
     "overlooks twins, below 0": "A block that is named twice in one call gives up two holds, so it "
     "has to have two: Counter(block_ids) says how often each is named.",
-    "frees twice": "A block that is free already is given back again, and now stands among the free "
-    "ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
-    "frees twice, at 0": "A block that is free already is given back again, and now stands among the "
+    "frees twice": "A block that is free already is given back again, and now stands among the "
     "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
+    "frees twice, at 0": "A block that is free already is given back again, and now stands among "
+    "the free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
     "is silent": "Giving back what is not held is a mistake of whoever calls, and passing over it "
     "in silence hides it: raise ValueError.",
-    "counts from the end": "Block -1 does not exist, but Python's lists take it for their last one: "
-    "ask 0 <= block_id < self.num_blocks.",
+    "counts from the end": "Block -1 does not exist, but Python's lists take it for their last "
+    "one: ask 0 <= block_id < self.num_blocks.",
     "shares the free": "A free block is held by nobody, so there is nothing to share: it would be "
     "held and free at once. Raise ValueError.",
     "shares nothing silently": "Sharing what nobody holds is a mistake of whoever calls: raise "
     "ValueError, and do not pass over it in silence.",
-    "takes what there is": "Too few are free, so none may be taken: MemoryError, and the books stay "
-    "as they are. Yours has taken those that there were, and they are lost.",
+    "takes what there is": "Too few are free, so none may be taken: MemoryError, and the books "
+    "stay as they are. Yours has taken those that there were, and they are lost.",
     "gives fewer": "Fewer are free than were asked for: raise MemoryError, and give none. Who gets "
     "fewer blocks than it asked for writes past the end of its table.",
     "keeps one": "All free blocks can be taken, down to the last: n fit if n are free.",

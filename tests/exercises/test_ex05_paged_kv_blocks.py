@@ -1,4 +1,4 @@
-"""Judges exercises 5.1 to 5.4: slots and copies by what comes out, the pool by walks beside ours."""
+"""Judges exercises 5.1 to 5.4: slots and copies by what comes out, a pool by walks beside ours."""
 
 import contextlib
 
@@ -68,10 +68,10 @@ PLACES = {  # in the table
     "": lambda p, start, k, size, table: p // size,
     "Which of its blocks a token lies in is p // block_size; yours takes p % block_size for it, "
     "which says where inside the block.": lambda p, start, k, size, table: p % size,
-    "p % the length of the table goes round and round through the blocks; they are filled one after "
-    "the other, p // block_size.": lambda p, start, k, size, table: p % len(table),
-    "A row that computes several tokens may begin in one block and end in another: each token's own "
-    "position says which. Yours puts all of them into the first new token's block.": (
+    "p % the length of the table goes round and round through the blocks; they are filled one "
+    "after the other, p // block_size.": lambda p, start, k, size, table: p % len(table),
+    "A row that computes several tokens may begin in one block and end in another: each token's "
+    "own position says which. Yours puts all of them into the first new token's block.": (
         lambda p, start, k, size, table: start // size
     ),
     "New tokens need not lie in the table's last block: p // block_size says in which.": (
@@ -86,7 +86,7 @@ PLACES = {  # in the table
     "puts it into the block before: p // block_size, not (p - 1) // block_size.": (
         lambda p, start, k, size, table: max(0, p - 1) // size
     ),
-    "A block of 4 holds the positions 0 to 3, and yours changes to the next block one token early.": (
+    "A block of 4 holds the positions 0 to 3; yours changes to the next block one token early.": (
         lambda p, start, k, size, table: (p + 1) // size
     ),
 }
@@ -393,7 +393,7 @@ WRITTEN = {  # which places of its table a sequence writes
     ),
     "New tokens come behind those that are computed: the first one's position is "
     "num_computed_tokens, not 0.": lambda computed, n, size, length: places(0, n, size),
-    "It writes the new tokens, not those that it has computed; the blocks of these are only read.": (
+    "It writes the new tokens, not those that it has computed; these are only read.": (
         lambda computed, n, size, length: places(0, computed, size)
     ),
     "It writes the new tokens only; yours copies the blocks of all tokens, from the first on.": (
@@ -649,10 +649,10 @@ TAKES = {
         "the next power of two is not below the answer; yours rounds down.": (
             lambda p, a, most, size: p + 2 ** (a.bit_length() - 1)
         ),
-        "only the answer's length is unknown, and is rounded up; the prompt takes what it has. Yours"
-        " rounds their sum.": lambda p, a, most, size: power_from(p + a),
-        "only the answer's length is unknown, and is rounded up; the prompt takes what it has. Yours"
-        " rounds both.": lambda p, a, most, size: power_from(p) + power_from(a),
+        "only the answer's length is unknown, and is rounded up; the prompt takes what it has. "
+        "Yours rounds their sum.": lambda p, a, most, size: power_from(p + a),
+        "only the answer's length is unknown, and is rounded up; the prompt takes what it has. "
+        "Yours rounds both.": lambda p, a, most, size: power_from(p) + power_from(a),
         "only the answer's length is rounded up; yours rounds the prompt's.": (
             lambda p, a, most, size: power_from(p) + a
         ),

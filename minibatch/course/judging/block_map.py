@@ -28,12 +28,11 @@ class BlockMap:
             (str(block), names or "free", places.get(block, ""))
             for block, names in enumerate(self.held_by[:_SHOWN])
         ]
+        widths = [max(map(len, column)) for column in columns]
         lines = [f"Before {self.call}:"]
-        for title, row in zip(
-            ("block", "held by", "next"), zip(*columns, strict=True), strict=True
-        ):
-            cells = (f"{cell:<{max(map(len, column))}}" for cell, column in zip(row, columns))
-            lines.append(f"  {title:<8} {'  '.join(cells)}".rstrip())
+        for title, *cells in zip(("block", "held by", "next"), *columns, strict=True):
+            row = "  ".join(map(str.ljust, cells, widths))
+            lines.append(f"  {title:<8} {row}".rstrip())
         return "\n".join(lines)
 
     def as_html(self) -> Markup:

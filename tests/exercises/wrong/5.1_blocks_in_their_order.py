@@ -7,7 +7,7 @@ says: its table says
 
 def slot_mapping(block_tables, num_computed_tokens, num_tokens, block_size):
     slots = []
-    for table, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
+    for _, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
         for k in range(n):
             p = start + k
             slots.append((p // block_size) * block_size + p % block_size)

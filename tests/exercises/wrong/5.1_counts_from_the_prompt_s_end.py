@@ -7,7 +7,7 @@ says: yours counts each row's new tokens from 0
 
 def slot_mapping(block_tables, num_computed_tokens, num_tokens, block_size):
     slots = []
-    for table, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
+    for table, n in zip(block_tables, num_tokens, strict=True):
         for k in range(n):
             p = k
             slots.append(table[p // block_size] * block_size + p % block_size)

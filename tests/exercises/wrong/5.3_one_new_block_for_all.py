@@ -6,7 +6,7 @@ says: uses one free block for all of them
 
 
 def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
-    copies, table, free = [], list(block_table), iter(free_ids)
+    copies, table = [], list(block_table)
     first = num_computed_tokens // block_size
     end = -(-(num_computed_tokens + num_tokens) // block_size) if num_tokens else first
     for place in range(first, min(end, len(table))):

@@ -6,7 +6,6 @@ says: how much room is left
 
 
 def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
-    count = 0
     for prompt, answer in requests:
         if allocator == "maximum":
             takes = max_model_len
@@ -19,5 +18,4 @@ def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
         if capacity < takes:
             break
         capacity -= takes
-        count += 1
     return capacity

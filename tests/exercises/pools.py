@@ -28,7 +28,8 @@ BELIEFS = {
     "by allocation": "What counts is since when a block has been free, not when it was taken: a "
     "block that was taken long ago, and freed just now, has only just become free.",
     "from its front": "Of the blocks that come back in one call the last one counts as freed "
-    "first, so that a table's end is taken again before its beginning: walk through reversed(block_ids).",
+    "first, so that a table's end is taken again before its beginning: walk through "
+    "reversed(block_ids).",
     "frees for all": "Freeing gives up one hold, and others may hold the block, too: yours takes "
     "it from all of them, and would hand it out while they still read it.",
     "frees while held": "A block is free when nobody holds it any more; yours goes into the free "
@@ -54,8 +55,9 @@ BELIEFS = {
     "has to have two: Counter(block_ids) says how often each is named.",
     "frees twice": "A block that is free already is given back again, and now stands among the "
     "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
-    "frees twice, at 0": "A block that is free already is given back again, and now stands among "
-    "the free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
+    "frees twice, at 0": "A block that is free already is given back again, and now stands "
+    "among the free ones twice: two sequences would get it. Raise ValueError for a block that nobody "
+    "holds.",
     "is silent": "Giving back what is not held is a mistake of whoever calls, and passing over it "
     "in silence hides it: raise ValueError.",
     "counts from the end": "Block -1 does not exist, but Python's lists take it for their last "

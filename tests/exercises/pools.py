@@ -56,8 +56,8 @@ BELIEFS = {
     "frees twice": "A block that is free already is given back again, and now stands among the "
     "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
     "frees twice, at 0": "A block that is free already is given back again, and now stands "
-    "among the free ones twice: two sequences would get it. Raise ValueError for a block that nobody "
-    "holds.",
+    "among the free ones twice: two sequences would get it. Raise ValueError for a block that "
+    "nobody holds.",
     "is silent": "Giving back what is not held is a mistake of whoever calls, and passing over it "
     "in silence hides it: raise ValueError.",
     "counts from the end": "Block -1 does not exist, but Python's lists take it for their last "

@@ -235,16 +235,17 @@ def slots(student):
 def pool(student):
     requests = [[name, n // 10, m] for name, n, m, _ in _agents(8, prompt_scale=1.0)]
     got = student.unpacked(
-        student.ask("run_on", name="MyPool", num_blocks=60, block_size=4, requests=requests)
+        student.ask("run_on", name="MyPool", num_blocks=200, block_size=4, requests=requests)
     )
     most = max(len({b for table in step.values() for b in table}) for step in got)
     shared = max(
         sum(map(len, step.values())) - len({b for table in step.values() for b in table})
         for step in got
     )
+    left = sum(map(len, got[-1].values())) or "none"
     return (
-        f"Your pool of 60 blocks has served eight agents and one more answer to A in {len(got)} "
-        f"steps: {most} were held at a time, {shared} of them by two, and in the end none."
+        f"Your pool of 200 blocks has served eight agents and one more answer to A in {len(got)} "
+        f"steps: {most} were held at a time, {shared} of them by two, and {left} in the end."
     )
 
 

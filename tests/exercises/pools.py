@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import minibatch as mb
 from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.desk_errors import Died, NotAttempted, told
+from minibatch.course.judging.values import pack
 from minibatch.course.judging.verdict import Wrong
 
 PASSED = WeakKeyDictionary()  # by student: the walks that went as ours
@@ -69,8 +70,8 @@ BELIEFS = {
     "shares the free": "A free block is held by nobody, so there is nothing to share: it would be "
     "held and free at once. Raise ValueError.",
     "shares the free, and takes it": "A free block is held by nobody, so there is nothing to "
-    "share: who needs one takes it by allocate. (That free blocks can be found by what they hold is "
-    "lesson 07.) Raise ValueError.",
+    "share: who needs one takes it by allocate. (That free blocks can be found by what they hold "
+    "is lesson 07.) Raise ValueError.",
     "shares nothing silently": "Sharing what nobody holds is a mistake of whoever calls: raise "
     "ValueError, and do not pass over it in silence.",
     "takes what there is": "Too few are free, so none may be taken: MemoryError, and the books "
@@ -214,7 +215,7 @@ assert right(4, [("allocate", 3), ("share", [0]), ("free", [0, 1, 2]), ("allocat
 
 def walked(student, num_blocks, calls):
     """The learner's pool on this walk, as `outcome` has it; beside them what it raised, in full."""
-    packed = [[method, argument] for method, argument in calls]
+    packed = [[method, pack(argument)] for method, argument in calls]
     got = student.ask("walk", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed)
     if not isinstance(got, list) or len(got) != len(calls):
         raise Died("it does not answer as a desk does")

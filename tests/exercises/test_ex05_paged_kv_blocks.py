@@ -15,7 +15,7 @@ from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {
-    "5.1": {"minibatch.attention.metadata": "slot_mapping"},
+    "5.1": {"minibatch.attention.metadata": ["slot_mapping"]},
     "5.2": {
         "minibatch.memory.blocks": ["BlockPool.allocate", "BlockPool.share", "BlockPool.free"],
     },
@@ -191,7 +191,7 @@ def slots(student, case, otherwise):
 
 
 def failing(shown, sentence, otherwise):
-    if "the caller's" in sentence or "is what this exercise asks for" in sentence:
+    if "the caller's" in sentence or "is what you are writing" in sentence:
         return sentence
     return f"{shown} fails with {sentence} ({otherwise.rstrip('.')})."
 

@@ -30,7 +30,7 @@ def the_maximum(max_model_len: int) -> Ask:
 
 
 def next_power_of_two(request: Request) -> int:
-    """The prompt, and the answer's length rounded up to a power of two: of 25, 32 ("Orca (Pow2)")."""
+    """The prompt, and the answer rounded up to a power of two: for 25, 32 ("Orca (Pow2)")."""
     return len(request.prompt) + power_of_two(request.max_tokens)
 
 

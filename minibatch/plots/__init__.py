@@ -31,6 +31,10 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
     roofline          what a machine can do at most, and what was reached
+    memory_use        what every place of a pool is good for, step by step
+    fragmentation     allocators side by side: how much of the memory holds tokens
+    table_and_pool    where an answer's words are kept: through the block table into the pool
+    block_size_tradeoff   what speaks for small blocks, and what for large ones
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
@@ -46,14 +50,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .figures.arrivals import arrivals
+    from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
     from .figures.capacity import capacity
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
     from .figures.dumbbells import dumbbells
+    from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
     from .figures.melting import melting
+    from .figures.memory_use import memory_use
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
@@ -68,6 +75,7 @@ if TYPE_CHECKING:
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
+    from .figures.table_and_pool import table_and_pool
     from .figures.tails import tails
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
@@ -80,14 +88,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "arrivals",
+    "block_size_tradeoff",
     "block_table_walk",
     "capacity",
     "cost_stack",
     "departure_difference",
     "departures",
     "dumbbells",
+    "fragmentation",
     "heartbeat",
     "melting",
+    "memory_use",
     "pass_times",
     "passes",
     "phase_costs",
@@ -102,6 +113,7 @@ __all__ = [
     "source_heat",
     "staircase",
     "step_times",
+    "table_and_pool",
     "tails",
     "timeline",
     "token_costs",

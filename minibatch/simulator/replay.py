@@ -29,7 +29,7 @@ class Tenant:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens whose K and V are stored as a step ends: the prompt, and what was written before."""
+        """Tokens whose K and V a step leaves stored: the prompt, and what was written before."""
         return len(self.request.prompt) + self.written
 
 
@@ -194,7 +194,7 @@ def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Mome
 
 
 def _go_on(running: list[Tenant], memory: Contiguous | Paged) -> list[Tenant]:
-    """Everyone gets room for one token more, the oldest first. Returns who gave way, newest first."""
+    """Room for one token more, for the oldest first. Returns who gave way, the newest first."""
     preempted = []
     for tenant in list(running):
         while tenant in running and not memory.grow(tenant):

@@ -45,6 +45,7 @@ def memory_use(
     findings = []
     for axis, (name, run) in zip(axes, runs.items(), strict=True):
         uses = uses_of(run)
+        axis.set_xlim(0, max(map(len, runs.values())))
         edges, bottom = list(range(len(uses) + 1)), [0] * len(uses)
         for part, (_, colour, edge, hatch) in PARTS.items():
             values = [getattr(use, part) for use in uses]
@@ -55,12 +56,13 @@ def memory_use(
                 _number(axis, bottom, values, pool=bottom[0] + sum_of(uses[0]))
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
-        axis.set_xlim(0, max(map(len, runs.values())))
         axis.set_ylim(0, max(bottom))
         findings.append(f"{name}: {_finding(uses)}")
         dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens")
     mark(axes[-1], guess, along="y")
-    add_legend(figure, [part for part in PARTS if any(total(uses_of(r), part) for r in runs.values())])
+    add_legend(
+        figure, [part for part in PARTS if any(total(uses_of(r), part) for r in runs.values())]
+    )
     describe(figure, "What the places of a pool are good for, by steps.", findings)
     return figure
 
@@ -102,5 +104,6 @@ def _number(axis: Axes, bottom: list[int], values: list[int], pool: int) -> None
         return
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
     at = places[len(places) // 2]
-    axis.text(at, bottom[at] + values[at] / 2, f"{values[at]:,}", bbox=PAPER, zorder=6,
-              ha="center", va="center", fontsize=LABEL - 1, color=INK)  # fmt: skip
+    x, y = max(at, 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
+    axis.text(x, y, f"{values[at]:,}", ha="center", va="center", fontsize=LABEL - 1, color=INK,
+              bbox=PAPER, zorder=6)  # fmt: skip

@@ -2,6 +2,7 @@
 
     EnginePlayer    a real engine, step by step, forward and back
     BlockMap        the pool of a real engine, block by block, beside its slots
+    MemoryPlayer    the same requests through several memories, every place of each
     EngineRace      two or three of them in lockstep, by step or by second
     KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
     Slide           a figure that is drawn anew as a slider moves
@@ -14,6 +15,7 @@ Everything drawn here comes from records (`minibatch.trace`), so any policy can 
 
 from .block_map import BlockMap
 from .kernel_stepper import KernelStepper
+from .memory_player import MemoryPlayer
 from .player import EnginePlayer
 from .playground import Playground
 from .race import EngineRace
@@ -26,6 +28,7 @@ __all__ = [
     "EnginePlayer",
     "EngineRace",
     "KernelStepper",
+    "MemoryPlayer",
     "Playground",
     "Slide",
     "WindowSlider",

@@ -33,6 +33,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     roofline          what a machine can do at most, and what was reached
     memory_use        what every place of a pool is good for, step by step
     fragmentation     allocators side by side: how much of the memory holds tokens
+    two_by_two        two ideas with and without each, and what each step buys
     table_and_pool    where an answer's words are kept: through the block table into the pool
     block_size_tradeoff   what speaks for small blocks, and what for large ones
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
     from .figures.tradeoff import tradeoff
+    from .figures.two_by_two import two_by_two
     from .figures.utilisation import utilisation
     from .figures.waits import waits
     from .figures.warp_access import warp_access
@@ -119,6 +121,7 @@ __all__ = [
     "token_costs",
     "token_grid",
     "tradeoff",
+    "two_by_two",
     "utilisation",
     "waits",
     "warp_access",

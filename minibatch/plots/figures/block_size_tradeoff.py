@@ -8,34 +8,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...core.request import Request
-from ...simulator.replay import Paged, replay
+from ...memory.contiguous import final_length
 from ..colours import INK, PROTAGONISTS, WASTE
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
-from .memory_use import sum_of, total, uses_of
 
 
 def block_size_tradeoff(
     requests: Iterable[Request],
-    num_tokens: int,
     prefix: int,
     sizes: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048),
     *,
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """By block size, in percent: taken and empty places (a replay of `requests` through a pool of
-    `num_tokens`), table entries read per token of K, and how much of a common prefix of `prefix`
+    """By block size, in percent: how much of the blocks that `requests` hold is empty, over their
+    whole lives; table entries read per 100 tokens of K; and how much of a common prefix of `prefix`
     tokens others can reuse, which is its full blocks.
 
-    guess: the name of a prediction of the best block size.
+    requests: prompts are lists of ids, and each writes its max_tokens. guess: the name of a
+    prediction of the best block size.
     """
-    requests = list(requests)
+    lives = [range(len(r.prompt), final_length(r) + 1) for r in requests]
     waste, entries, reusable = [], [], []
     for size in sizes:
-        uses = uses_of(replay(requests, Paged(num_tokens // size, size)))
-        taken = sum(sum_of(use) - use.free for use in uses)
-        waste.append(100 * (1 - total(uses, "tokens") / taken))
+        taken = sum(-(-length // size) * size for life in lives for length in life)
+        waste.append(100 * (1 - sum(map(sum, lives)) / taken))
         entries.append(100 / size)
         reusable.append(100 * (prefix // size * size) / prefix)
     figure, (axis,) = canvas(1, ax, height=3.4)

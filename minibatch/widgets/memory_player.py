@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from .pages import PAGES
 from .stepping import Stepping
 
 WIDTH, LETTER = 1000, 9  # of a strip and of a letter, in pixels
+_numbers = itertools.count()  # an id must be one of its kind in the whole page
 
 
 @dataclass
@@ -81,6 +83,7 @@ class MemoryPlayer(Stepping):
             lengths={name: len(run) for name, run in self.runs.items()},
             position=self.position,
             width=WIDTH,
+            number=next(_numbers),
             own={r: colour_of(r) for m in moments.values() if m for r in (*m.waiting, *m.running)},
         )
 

@@ -19,7 +19,7 @@ BOX = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.3"}
 
 def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None = None) -> Figure:
     """Four runs of the same requests: two rows of two, by name, the plainest first. In each cell
-    its tokens a second; between cells how many times as many.
+    its tokens a second, of its own steps; between cells how many times as many.
 
     guess: the name of a prediction of the last cell as a multiple of the first.
     """
@@ -51,18 +51,26 @@ def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None =
     axis.set_xlim(-1.15, 5.05)
     axis.set_ylim(3.25, -0.25)
     axis.axis("off")
-    rows = [f"{r}, {c}: {t.summary()['output_tokens_per_s']:.0f} tokens/s"
-            for r, cells in traces.items() for c, t in cells.items()]  # fmt: skip
-    describe(figure, "Four cells of tokens a second, arrows between them.", [finding, *rows])
+    cells = [
+        f"{row}, {column}: {_rate(trace):.0f} tokens/s"
+        for row, traces_of_row in traces.items()
+        for column, trace in traces_of_row.items()
+    ]
+    describe(figure, "Four cells of tokens a second, arrows between them.", [finding, *cells])
     return figure
 
 
 def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
-    summary = trace.summary()
-    rate, most = summary["output_tokens_per_s"], max(len(step.rows) for step in trace.steps)
+    rate, most = _rate(trace), max(len(step.rows) for step in trace.steps)
     colour = PROTAGONISTS[0] if last else WORK
     axis.add_patch(Rectangle((x, y), 2, 1.2, facecolor=colour, edgecolor=INK, linewidth=1.2))
     axis.text(x + 1, y + 0.45, f"{rate:,.0f} tokens/s", ha="center", va="center", fontsize=20)
-    words = f"at most {most} at once, {summary['num_steps']:,} steps"
+    words = f"at most {most} at once, {len(trace.steps):,} steps"
     axis.text(x + 1, y + 0.92, words, ha="center", va="center", fontsize=LABEL)
     return rate
+
+
+def _rate(trace: Trace) -> float:
+    """Tokens a second of its own steps: what was computed between them does not count."""
+    seconds = sum(step.end_time - step.start_time for step in trace.steps)
+    return sum(step.num_output_tokens for step in trace.steps) / seconds

@@ -15,11 +15,16 @@ def memory_use(engine: Engine) -> list[MemoryUse]:
 
     How long an answer would be is known at its end: a request that still runs counts as if it ended
     now. Nothing is external: any block serves anybody. Raises ValueError where blocks are shared or
-    cached, since one place then serves several requests, or where the first steps are not kept.
+    cached, since one place then serves several requests; where tokens were guessed; and where the
+    first steps are not kept.
     """
     steps, size = engine.trace.steps, engine.pool.block_size
-    if len(steps) < engine.trace.num_steps or any(step.sharing is not None for step in steps):
-        raise ValueError("this takes a trace of every step, of a run in which no block was shared")
+    guessed = any(row.draft for step in steps for row in step.rows)
+    if len(steps) < engine.trace.num_steps or guessed or any(step.sharing for step in steps):
+        raise ValueError(
+            "this takes a trace of every step, of a run in which no block was shared and no token "
+            "guessed"
+        )
     stored = _stored(steps)
     final: dict[tuple[str, int], int] = {}
     for moment in stored:

@@ -39,6 +39,8 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
+    drafts            guesses of one request, token by token: kept, refused, never judged
+    speculation       what guessing brings at each batch size, predicted and measured
     plan_difference   two runs of the same requests, and the step where they part
     room              what a class guessed, and what it is
 
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
+    from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
     from .figures.same_answers import same_answers
     from .figures.savings import savings
     from .figures.source_heat import source_heat
+    from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.table_and_pool import table_and_pool
@@ -96,6 +100,7 @@ __all__ = [
     "cost_stack",
     "departure_difference",
     "departures",
+    "drafts",
     "dumbbells",
     "fragmentation",
     "heartbeat",
@@ -113,6 +118,7 @@ __all__ = [
     "same_answers",
     "savings",
     "source_heat",
+    "speculation",
     "staircase",
     "step_times",
     "table_and_pool",

@@ -77,7 +77,7 @@ class MemoryPlayer(Stepping):
         title = f"step {self.position:,}" if self.position else "before the first step"
         self.line.value = event_html((title, " ".join(told)))
         lanes = [Lane(n, m, list(_bars(m, self.sizes[n]))) for n, m in moments.items()]
-        self.view.value = PAGES.get_template("memory.html").render(
+        self.view.value = PAGES.get_template("memory_player.html").render(
             lanes=lanes,
             sizes=self.sizes,
             lengths={name: len(run) for name, run in self.runs.items()},

@@ -128,6 +128,22 @@ def continuous_batching() -> Figure:
     return figure
 
 
+def paged_kv_blocks() -> Figure:
+    """Where the words of an answer are kept, while others come and go."""
+    model = mb.load_model("wayfarer")
+    engine = mb.Engine(model, mb.Continuous(3), num_blocks=20, block_size=4)
+    questions = (
+        "Hotels in Lisbon?",
+        "Where should Rosa have dinner in Marrakesh?",
+        "Visa for Cairo?",
+    )
+    for name, question in zip("BAC", questions, strict=True):
+        engine.add(mb.Request(model.chat(question), request_id=name, max_tokens=40))
+    for _ in range(9):
+        engine.step()
+    return mb.plots.table_and_pool(engine, "A")
+
+
 def agents(n: int) -> list[mb.Request]:
     """The running example with short prompts."""
     return mb.workload.agents(mb.load_model("wayfarer"), n, prompt_scale=0.1)
@@ -139,6 +155,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "05": paged_kv_blocks,
     "10": speculative_decoding,
     "same_answers": same_answers,
 }

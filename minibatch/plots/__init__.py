@@ -31,6 +31,8 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
     roofline          what a machine can do at most, and what was reached
+    prefix_tree       prompts that begin alike, and what each found in the cache
+    hit_curve         how much is found, by how many blocks there are
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
@@ -56,12 +58,14 @@ if TYPE_CHECKING:
     from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
     from .figures.heartbeat import heartbeat
+    from .figures.hit_curve import hit_curve
     from .figures.melting import melting
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
+    from .figures.prefix_tree import prefix_tree
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
@@ -92,12 +96,14 @@ __all__ = [
     "drafts",
     "dumbbells",
     "heartbeat",
+    "hit_curve",
     "melting",
     "pass_times",
     "passes",
     "phase_costs",
     "phases",
     "plan_difference",
+    "prefix_tree",
     "rectangle",
     "roofline",
     "room",

@@ -74,7 +74,8 @@ def main(argv: Sequence[str]) -> int:
     shared = num_common(agents)
     print(
         f"prompts of {fmean(map(len, agents)):,.0f} tokens on average, the first {shared} the "
-        f"same; blocks of {BLOCK_SIZE}\n{conditions(model.device)}; medians of {options.rounds} rounds\n"
+        f"same; blocks of {BLOCK_SIZE}\n{conditions(model.device)}; "
+        f"medians of {options.rounds} rounds\n"
     )
     print(f"{'':44}{'without':>9} {'with':>9}   ms")
     gains = []

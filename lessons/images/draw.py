@@ -135,7 +135,8 @@ def prefix_caching() -> Figure:
     engine = mb.Engine(model, mb.Sequential(), num_blocks=300, prefix_caching=True)
     engine.run([replace(agent, max_tokens=1) for agent in mb.workload.running_example(model)])
     figure = mb.plots.prefix_tree(engine.trace)
-    figure.axes[0].set_title("Eight prompts, one manual: most of it is there already", loc="left")
+    title = "Eight prompts, one manual: most of it is there already"
+    figure.axes[0].set_title(title, loc="left", fontsize=16)
     return figure
 
 

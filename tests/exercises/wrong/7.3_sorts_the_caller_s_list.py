@@ -1,6 +1,6 @@
 """Puts the caller's list in order.
 
-caught by: test_of_one_table_the_tail_goes_before_the_trunk
+caught by: test_who_was_given_back_longest_ago_goes_first
 says: the caller's
 """
 

@@ -8,6 +8,7 @@ python lessons/images/draw.py 01 04      # these
 import itertools
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -128,6 +129,33 @@ def continuous_batching() -> Figure:
     return figure
 
 
+def paged_kv_blocks() -> Figure:
+    """Where the words of an answer are kept, while others come and go."""
+    model = mb.load_model("wayfarer")
+    engine = mb.Engine(model, mb.Continuous(3), num_blocks=20, block_size=4)
+    questions = (
+        "Hotels in Lisbon?",
+        "Where should Rosa have dinner in Marrakesh?",
+        "Visa for Cairo?",
+    )
+    for name, question in zip("BAC", questions, strict=True):
+        engine.add(mb.Request(model.chat(question), request_id=name, max_tokens=40))
+    for _ in range(9):
+        engine.step()
+    return mb.plots.table_and_pool(engine, "A")
+
+
+def prefix_caching() -> Figure:
+    """Eight prompts one after another: what each finds, from an empty pool."""
+    model = mb.load_model("wayfarer")
+    engine = mb.Engine(model, mb.Sequential(), num_blocks=300, prefix_caching=True)
+    engine.run([replace(agent, max_tokens=1) for agent in mb.workload.running_example(model)])
+    figure = mb.plots.prefix_tree(engine.trace)
+    title = "Eight prompts, one manual: most of it is there already"
+    figure.axes[0].set_title(title, loc="left", fontsize=16)
+    return figure
+
+
 def agents(n: int) -> list[mb.Request]:
     """The running example with short prompts."""
     return mb.workload.agents(mb.load_model("wayfarer"), n, prompt_scale=0.1)
@@ -139,6 +167,8 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "05": paged_kv_blocks,
+    "07": prefix_caching,
     "10": speculative_decoding,
     "same_answers": same_answers,
 }

@@ -57,12 +57,12 @@ def start_here() -> Figure:
 
 
 def speculative_decoding() -> Figure:
-    """Junior guesses, Wayfarer verifies: the first steps of H's answer."""
+    """Junior guesses, Wayfarer verifies: the first steps of G's answer."""
     model = mb.load_model("wayfarer")
     draft = mb.DraftModel(mb.load_model("wayfarer-junior"), num_guesses=4)
     engine = mb.Engine(model, mb.Continuous(8), speculation=draft)
     engine.run(mb.workload.running_example(model, prompt_scale=0.1))
-    return mb.plots.drafts(engine.trace, model.tokenizer.decode, "H", most=7)
+    return mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=7)
 
 
 def one_token_at_a_time() -> Figure:

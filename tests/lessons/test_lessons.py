@@ -179,6 +179,7 @@ FINDINGS = {
         "1 of 5 is refused by the pool.",
         "Continuous: all 5 served",
         "KeepsTable: 2 of 5 served, then: block 28 is given back more often than it is held (1)",
+    ],
     "07_prefix_caching": [
         "A and H share 670 tokens; all eight share 670.",
         "5,360 of 8,050 prompt tokens are the manual: 67%.",

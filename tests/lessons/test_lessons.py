@@ -179,6 +179,7 @@ FINDINGS = {
         "1 of 5 is refused by the pool.",
         "Continuous: all 5 served",
         "KeepsTable: 2 of 5 served, then: block 28 is given back more often than it is held (1)",
+        "This is yours: MyPool from",
     ],
 }
 

@@ -132,7 +132,7 @@ class StepRecord:
     @property
     def num_output_tokens(self) -> int:
         """New tokens of all rows together."""
-        return sum([len(token_ids) for *_, token_ids, _ in self.row_values])
+        return sum([len(row[-2]) for row in self.row_values])
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     two_by_two        two ideas with and without each, and what each step buys
     table_and_pool    where an answer's words are kept: through the block table into the pool
     block_size_tradeoff   what speaks for small blocks, and what for large ones
+    prefix_tree       prompts that begin alike, and what each found in the cache
+    hit_curve         how much is found, by how many blocks there are
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from .figures.dumbbells import dumbbells
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
+    from .figures.hit_curve import hit_curve
     from .figures.melting import melting
     from .figures.memory_use import memory_use
     from .figures.pass_times import pass_times
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     from .figures.phase_costs import phase_costs
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
+    from .figures.prefix_tree import prefix_tree
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
@@ -104,6 +108,7 @@ __all__ = [
     "dumbbells",
     "fragmentation",
     "heartbeat",
+    "hit_curve",
     "melting",
     "memory_use",
     "pass_times",
@@ -111,6 +116,7 @@ __all__ = [
     "phase_costs",
     "phases",
     "plan_difference",
+    "prefix_tree",
     "rectangle",
     "roofline",
     "room",

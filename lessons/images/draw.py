@@ -142,7 +142,9 @@ def paged_kv_blocks() -> Figure:
         engine.add(mb.Request(model.chat(question), request_id=name, max_tokens=40))
     for _ in range(9):
         engine.step()
-    return mb.plots.table_and_pool(engine, "A")
+    figure = mb.plots.table_and_pool(engine, "A")
+    figure.axes[0].set_title("Where are the words of an answer kept?", loc="left", fontsize=17)
+    return figure
 
 
 def prefix_caching() -> Figure:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Notes, Stop, kernel_frame, site_here
+from .faults import Fault, Notes, Stop, kernel_frame, site_here
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
+GAVE_WAY = "gave way"  # what a thread tells that could go on
+PATIENCE = 0.9  # how likely a thread goes on after an access, under a schedule
+
+
+def block_name(block: tuple[int, int, int]) -> str:
+    """ "thread block 3", or "thread block (3, 1, 0)" in a grid of several directions."""
+    return f"thread block {block if any(block[1:]) else block[0]}"
 
 
 @dataclass
@@ -60,7 +68,7 @@ class Thread:
     @property
     def name(self) -> str:
         index = self.index if any(self.index[1:]) else self.index[0]
-        return f"thread {index} of block {self.block}"
+        return f"thread {index} of {block_name(self.block)}"
 
     def joins(self, meeting: Meeting) -> bool:
         """Whether it waits for that, at the same place."""
@@ -70,14 +78,24 @@ class Thread:
 class Block:
     """Runs one thread block: every thread as far as it gets, then whoever has met goes on.
 
-    pause: called with those who have met at a barrier, and with nobody at the end.
+    pause: called with those who have met at a barrier, and with nobody at the end. schedule: draws
+    whose turn it is; without one threads take turns in the order of their numbers, each as far as
+    it gets.
     """
 
     def __init__(
-        self, notes: Notes, threads: list[Thread], body: Callable, pause: Callable
+        self,
+        notes: Notes,
+        threads: list[Thread],
+        body: Callable,
+        pause: Callable,
+        schedule: Random | None = None,
     ) -> None:
         self.threads, self.shared, self.has_dynamic = threads, {}, False
-        self._notes, self._pause = notes, pause
+        self._notes, self._pause, self._schedule = notes, pause, schedule
+        if schedule:
+            hub = getcurrent()
+            notes.give_way = lambda: schedule.random() < PATIENCE or hub.switch(GAVE_WAY)
         self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
         for thread in threads:
             thread.greenlet = greenlet(body)
@@ -86,10 +104,14 @@ class Block:
         try:
             ready: list[tuple] = [(thread,) for thread in self.threads]
             while ready:
+                gave_way = []
+                if self._schedule:
+                    self._schedule.shuffle(ready)
                 for thread, *answer in ready:
                     self._notes.thread = thread
-                    thread.greenlet.switch(*answer)
-                ready = self._meet_in_warps() or self._meet_in_block()
+                    if thread.greenlet.switch(*answer) is GAVE_WAY:
+                        gave_way.append((thread,))
+                ready = gave_way or self._meet_in_warps() or self._meet_in_block()
             self._pause([])
         except Exception as error:
             error.add_note(f"In the kernel lab, {self._notes.thread.name}.")
@@ -124,10 +146,10 @@ class Block:
         first, site = waiting[0], waiting[0].waits.site
         gone = [thread for thread in self.threads if thread.done]
         elsewhere = [thread for thread in waiting if thread.waits.site != site]
-        rule = "All threads of a block must come to the same barrier"
-        if gone:
-            said = f"{{who}} waits here, and {_names(gone)} returned before. {rule}"
-            self._notes.fault("divergence", said, site, thread=first)
+        rule = "All threads of a thread block must come to the same barrier"
+        if gone and not self._notes.remarks:
+            said = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
+            self._notes.remarks.append(Fault("early return", site, said, first.block + first.index))
         if elsewhere:
             other = elsewhere[0].waits.site
             said = f"{{who}} waits here, {_names(elsewhere)} in line {other.line}. {rule}"
@@ -157,8 +179,8 @@ class Block:
 
 def wait(notes: Notes, what: str, **more: object) -> object:
     """Called in a thread's greenlet: back when the others have come."""
-    notes.thread.waits = Meeting(what, kernel_frame(), **more)
     notes.count()
+    notes.thread.waits = Meeting(what, kernel_frame(), **more)
     return getcurrent().parent.switch()
 
 

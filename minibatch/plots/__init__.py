@@ -34,6 +34,9 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
+    warp_film         the same of every instruction of a warp, one after the other
+    ladder            kernels that compute the same, and how many times they read what they need
+    waves             thread blocks on the multiprocessors of a model GPU
     plan_difference   two runs of the same requests, and the step where they part
     room              what a class guessed, and what it is
 
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from .figures.departures import departures
     from .figures.dumbbells import dumbbells
     from .figures.heartbeat import heartbeat
+    from .figures.ladder import ladder
     from .figures.melting import melting
     from .figures.pass_times import pass_times
     from .figures.passes import passes
@@ -76,6 +80,8 @@ if TYPE_CHECKING:
     from .figures.utilisation import utilisation
     from .figures.waits import waits
     from .figures.warp_access import warp_access
+    from .figures.warp_film import warp_film
+    from .figures.waves import waves
     from .figures.window_curve import window_curve
 
 __all__ = [
@@ -87,6 +93,7 @@ __all__ = [
     "departures",
     "dumbbells",
     "heartbeat",
+    "ladder",
     "melting",
     "pass_times",
     "passes",
@@ -110,6 +117,8 @@ __all__ = [
     "utilisation",
     "waits",
     "warp_access",
+    "warp_film",
+    "waves",
     "window_curve",
 ]
 

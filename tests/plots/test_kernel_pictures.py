@@ -25,16 +25,16 @@ def test_a_warps_access_names_what_is_asked_and_what_is_moved():
     report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
     line = line_of(strided, "x[cuda")
     apart, together = (plots.warp_access(report, name, line) for name in ("x", "out"))
-    assert "32 lanes ask for 128 bytes and move 1,024: 12% is used" in apart.alt
-    assert "32 lanes ask for 128 bytes and move 128: 100% is used" in together.alt
-    assert len(apart.axes[0].patches) == 32
+    assert "32 of 32 lanes ask for 128 bytes and move 1,024: 12% is used" in apart.alt
+    assert "32 of 32 lanes write 128 bytes and move 128: 100% is used" in together.alt
+    assert len(apart.axes[0].patches) == 32 + 32  # lanes and sectors
     with pytest.raises(ValueError, match="line 1 does not touch x"):
         plots.warp_access(report, "x", 1)
 
 
 def test_a_walk_over_the_block_table_shows_the_order_of_blocks(report):
     figure = plots.block_table_walk(report, "keys")
-    assert "keys, block by block: A 2 → 0; B 3" in figure.alt
+    assert "keys, KV block by KV block: A 2 → 0; B 3" in figure.alt
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts == ["A5", "A6", "A1", "A2", "A3", "A4", "B1", "B2", "B3"]  # from block 0 down
 

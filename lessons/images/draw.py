@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 import minibatch as mb
+from minibatch import kernel_lab as lab
+from minibatch.attention.cuda.simple import paged_attention_simple
 from minibatch.model.rectangle import left_padded
 from minibatch.plots.colours import FAINT, INK
 from minibatch.plots.picture import Picture
@@ -119,6 +121,15 @@ def continuous_batching() -> Figure:
     return figure
 
 
+def paged_attention() -> Figure:
+    """Three rows of a batch walk through their block tables; the first KV block is everybody's."""
+    case = lab.paged_case([14, 21, 9], heads=1, kv_heads=1, block_size=8, shared_blocks=1)
+    figure = mb.plots.block_table_walk(case.run(paged_attention_simple))
+    title = "One pool, three rows: who reads which slot, and in what order"
+    figure.axes[0].set_title(title, loc="left", fontsize=17)
+    return figure
+
+
 def agents(n: int) -> list[mb.Request]:
     """The running example with short prompts."""
     return mb.workload.agents(mb.load_model("wayfarer"), n, prompt_scale=0.1)
@@ -130,6 +141,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "06": paged_attention,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

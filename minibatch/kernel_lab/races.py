@@ -166,11 +166,11 @@ def _who(number: int, notes: Notes) -> str:
 
 
 def _visit(array: Watched, access: Access) -> int:
-    """How often its thread had come to that place in the source by then."""
+    """How often its thread had touched that element there by then."""
     columns = array.columns
-    same = columns[columns.thread == access.thread]
+    same = columns[(columns.thread == access.thread) & (columns.place == access.place)]
     same = same[[SITES[site] == access.site for site in same.site]]
-    own = ("epoch", access.epoch), ("place", access.place), ("how", access.how)
+    own = ("epoch", access.epoch), ("phase", access.phase), ("how", access.how)
     return int(np.argmax(np.all([same[name] == value for name, value in own], axis=0))) + 1
 
 

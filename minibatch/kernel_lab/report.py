@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import PurePath
@@ -79,7 +79,7 @@ class Traffic:
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """See `lab.run`. Print it, look at it, or ask for its `faults`, `ledger` and `traffic`.
 
@@ -93,9 +93,9 @@ class Report:
     faults: list[Fault]
     remarks: list[Fault]
     wrong: str
-    globals: list[Watched] = field(repr=False)
-    shared: list[Watched] = field(repr=False)  # of every thread block
-    pauses: list[Pause] = field(repr=False)
+    globals: list[Watched]
+    shared: list[Watched]  # of every thread block
+    pauses: list[Pause]
 
     @cached_property
     def source(self) -> dict[int, str]:
@@ -209,6 +209,8 @@ class Report:
                 *(f"  {traffic}" for traffic in self.traffic),
             ]
         )
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return page(self)

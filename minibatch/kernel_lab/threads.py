@@ -9,7 +9,7 @@ from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Fault, Notes, Stop, kernel_frame, site_here
+from .faults import Fault, Notes, Site, Stop, kernel_frame, site_here
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
@@ -22,7 +22,7 @@ def block_name(block: tuple[int, int, int]) -> str:
     return f"thread block {block if any(block[1:]) else block[0]}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Meeting:
     """What a thread waits for: the block's barrier, or the lanes of a mask."""
 
@@ -32,9 +32,14 @@ class Meeting:
     brings: object = None
     resolve: Callable | None = None  # what all have brought -> what each gets
 
-    def __post_init__(self) -> None:
-        self.site = site_here(self.frame)
-        self.where = (self.what, self.mask, self.site)  # who waits for the same there has met
+    @property
+    def site(self) -> Site:
+        return site_here(self.frame)
+
+    @property
+    def where(self) -> tuple:
+        """Who waits for the same there has met."""
+        return self.what, self.mask, self.frame.f_lasti, self.frame.f_code
 
 
 @dataclass(eq=False)
@@ -93,6 +98,7 @@ class Block:
     ) -> None:
         self.threads, self.shared, self.has_dynamic = threads, {}, False
         self._notes, self._pause, self._schedule = notes, pause, schedule
+        self._slow: dict[int, set[int]] = {}  # by epoch: who lags behind the others
         if schedule:
             hub = getcurrent()
             notes.give_way = lambda: schedule.random() < PATIENCE or hub.switch(GAVE_WAY)
@@ -104,14 +110,12 @@ class Block:
         try:
             ready: list[tuple] = [(thread,) for thread in self.threads]
             while ready:
-                gave_way = []
-                if self._schedule:
-                    self._schedule.shuffle(ready)
+                ready, waiting = self._drawn(ready) if self._schedule else (ready, [])
                 for thread, *answer in ready:
                     self._notes.thread = thread
                     if thread.greenlet.switch(*answer) is GAVE_WAY:
-                        gave_way.append((thread,))
-                ready = gave_way or self._meet_in_warps() or self._meet_in_block()
+                        waiting.append((thread,))
+                ready = waiting or self._meet_in_warps() or self._meet_in_block()
             self._pause([])
         except Exception as error:
             error.add_note(f"In the kernel lab, {self._notes.thread.name}.")
@@ -120,6 +124,18 @@ class Block:
             for thread in self.threads:  # unwind those that a fault has left waiting
                 if not thread.done:
                     thread.greenlet.throw()
+
+    def _drawn(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
+        """Whose turn it is, in what order, and who comes later. Some are slow: they get a turn when
+        the others wait. Who they are is drawn anew between barriers."""
+        epoch = max(thread.epoch for thread, *_ in ready)
+        if epoch not in self._slow:
+            half = self._schedule.sample(self.threads, len(self.threads) // 2)
+            self._slow = {epoch: {thread.rank for thread in half}}
+        slow = self._slow[epoch]
+        quick = [each for each in ready if each[0].rank not in slow] or ready
+        later = [] if quick is ready else [each for each in ready if each[0].rank in slow]
+        return self._schedule.sample(quick, len(quick)), later
 
     def _meet_in_warps(self) -> list[tuple[Thread, object]]:
         ready = []

@@ -35,6 +35,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
     warp_film         the same of every instruction of a warp, one after the other
+    online_softmax    a softmax that never sees all scores, tile by tile
     ladder            kernels that compute the same, and how many times they read what they need
     waves             thread blocks on the multiprocessors of a model GPU
     plan_difference   two runs of the same requests, and the step where they part
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .figures.heartbeat import heartbeat
     from .figures.ladder import ladder
     from .figures.melting import melting
+    from .figures.online_softmax import online_softmax
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
@@ -95,6 +97,7 @@ __all__ = [
     "heartbeat",
     "ladder",
     "melting",
+    "online_softmax",
     "pass_times",
     "passes",
     "phase_costs",

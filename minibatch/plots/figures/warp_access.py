@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from ...kernel_lab.faults import SITES
 from ...kernel_lab.instructions import BANK_BYTES, BANKS, SECTOR, Instructions
 from ...kernel_lab.report import Report
-from ..colours import FAINT, INK, WASTE, WORK
+from ..colours import COLOURS, FAINT, INK, WASTE, WORK
 from ..picture import TICK, canvas, describe, dress
 
 MOST_SECTORS = 40  # drawn; the rest are counted
@@ -46,11 +46,11 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
     wide = one.columns.number[rows] * itemsize
     begin = f"line {SITES[one.site[chosen]].line}, {one.array.name}: {len(rows)} of 32 lanes"
     if one.array.space == "shared":
-        words, finding, x = starts // BANK_BYTES, "", "bank of shared memory"
+        words, x = starts // BANK_BYTES, "bank of shared memory; hatched: waits for another lane"
         _banks(axis, lanes, words)
         passes = int(one.passes[chosen])
-        finding = f"{begin} meet {len(set((words % BANKS).tolist()))} banks in {passes} "
-        finding += f"pass{'es' * (passes > 1)}"
+        met = len(set((words % BANKS).tolist()))
+        finding = f"{begin} meet {met} bank{'s' * (met > 1)} in {passes} pass{'es' * (passes > 1)}"
     else:
         sectors = np.unique(np.concatenate([starts // SECTOR, (starts + wide - 1) // SECTOR]))
         asked, moved = int(one.elements[chosen]) * itemsize, len(sectors) * SECTOR
@@ -82,7 +82,9 @@ def _sectors(
         left = column.get(int(start // SECTOR))
         if left is not None:
             box = (left + start % SECTOR / SECTOR, lane + 0.1), n / SECTOR, 0.8
-            axis.add_patch(Rectangle(*box, facecolor=WORK, edgecolor=INK, linewidth=0.4, zorder=2))
+            axis.add_patch(
+                Rectangle(*box, facecolor=COLOURS[4], edgecolor=INK, linewidth=0.4, zorder=2)
+            )
     axis.set_xlim(0, max(len(sectors), 4))
 
 

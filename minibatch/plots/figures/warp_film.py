@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from ...kernel_lab.faults import SITES
 from ...kernel_lab.report import Report
 from ..colours import COLOURS, FAINT, INK
 from ..picture import TICK, Picture, describe
 from .warp_access import draw_instruction
+
+MOST_OF_THE_STRIP = 120  # instructions
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
@@ -31,26 +35,21 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     look = {"family": "monospace", "fontsize": 12, "color": INK, "parse_math": False}
     axis.text(0, 1.015, source[:95], transform=axis.transAxes, va="bottom", **look)
 
-    names = list(dict.fromkeys(each.array.name for each, _ in frames))
-    colours = [COLOURS[names.index(each.array.name) % len(COLOURS)] for each, _ in frames]
-    strip.bar(np.arange(len(frames)) + 0.5, 1, 1, color=colours)
-    strip.axvline(n - 0.5, color=INK, linewidth=3)
-    strip.set(xlim=(0, len(frames)), ylim=(0, 1), yticks=[])
-    for i, name in enumerate(names):
-        mark = {"transform": strip.transAxes, "fontsize": TICK, "color": INK}
-        strip.text(
-            i / max(len(names), 6), 1.12, f"■ {name}", **(mark | {"color": INK}), va="bottom"
-        )
-        strip.plot(
-            [i / max(len(names), 6) + 0.006],
-            [1.36],
-            "s",
-            transform=strip.transAxes,
-            color=COLOURS[i % len(COLOURS)],
-            markersize=9,
-            clip_on=False,
-        )
-    strip.set_xlabel(f"instruction {n} of {len(frames)}", fontsize=TICK, color=INK)
+    first = min(max(0, n - MOST_OF_THE_STRIP // 2), max(0, len(frames) - MOST_OF_THE_STRIP))
+    shown = frames[first : first + MOST_OF_THE_STRIP]
+    names = list(dict.fromkeys(each.array.name for each, _ in shown))
+    colours = [to_rgb(COLOURS[i % len(COLOURS)]) for i in range(len(names))]
+    image = [[colours[names.index(each.array.name)] for each, _ in shown]]
+    ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)
+    strip.imshow(image, extent=ends, aspect="auto", interpolation="nearest")
+    strip.axvline(n, color=INK, linewidth=3)
+    marks = [
+        Patch(facecolor=colour, label=name) for colour, name in zip(colours, names, strict=True)
+    ]
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": len(marks)}
+    strip.legend(handles=marks, fontsize=TICK, frameon=False, borderpad=0, **place)
+    strip.set(yticks=[])
+    strip.set_xlabel(f"instruction {n} of {len(frames):,}", fontsize=TICK, color=INK)
     strip.tick_params(labelsize=TICK, colors=FAINT)
     describe(figure, f"Instruction {n} of {len(frames)}: {source}.", [finding])
     return figure

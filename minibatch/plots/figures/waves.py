@@ -16,16 +16,16 @@ def waves(
 ) -> Figure:
     """A panel for each: time to the right, a lane for each multiprocessor; white is nobody's time.
 
-    The longest thread block has a colour of its own. unit: of the costs.
+    The longest thread blocks have a colour of their own, where some are shorter. unit: of the costs.
     """
     figure, axes = canvas(len(runs), ax, height=2.3)
     said = []
     for axis, (name, run) in zip(axes, runs.items(), strict=True):
         lengths = [end - begin for _, begin, end in run.spans]
-        longest = lengths.index(max(lengths))
-        for i, (lane, begin, end) in enumerate(run.spans):
-            colour = PROTAGONISTS[1] if i == longest else WORK
-            look = {"facecolor": colour, "edgecolor": INK, "linewidth": 0.4}
+        for lane, begin, end in run.spans:
+            is_longest = end - begin == max(lengths) > min(lengths)
+            colour = PROTAGONISTS[1] if is_longest else WORK
+            look = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.3}
             axis.add_patch(Rectangle((begin, lane), end - begin, 1, **look))
         axis.set_xlim(0, max(run.makespan for run in runs.values()) * 1.02)
         axis.set_ylim(run.num_multiprocessors, 0)
@@ -37,6 +37,7 @@ def waves(
         dress(axis, finding, "", "multiprocessor")
         axis.tick_params(labelsize=TICK)
         said.append(finding)
-    axes[-1].set_xlabel(f"time, in {unit} by one multiprocessor", fontsize=TICK, color=INK)
+    x = f"time, in {unit} by one multiprocessor; orange: the longest thread blocks"
+    axes[-1].set_xlabel(x, fontsize=TICK, color=INK)
     describe(figure, "Multiprocessors by time.", said)
     return figure

@@ -50,6 +50,15 @@ class PagedCase:
             rows.append(np.einsum("hk,khd->hd", weights, value))
         return np.array(rows)
 
+    def given(self) -> dict[str, object]:
+        """What a kernel may be called with, by name; what nobody owns is not to be read."""
+        owned = self.owners.any(0).reshape(self.key_cache.shape[:2])[:, :, None, None]
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in ("key_cache", "value_cache"):
+            given[name] = partly_written(given[name], np.broadcast_to(owned, given[name].shape))
+        given["output"] = empty(self.query.shape)
+        return given
+
     def run(
         self,
         kernel: Callable,
@@ -66,11 +75,7 @@ class PagedCase:
         that the case has no array for, in their order. The report also tells whose KV blocks were
         read without right, and where `output` differs from `exact`.
         """
-        owned = self.owners.any(0).reshape(self.key_cache.shape[:2])[:, :, None, None]
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        for name in ("key_cache", "value_cache"):
-            given[name] = partly_written(given[name], np.broadcast_to(owned, given[name].shape))
-        given["output"] = empty(self.query.shape)
+        given = self.given()
         arguments = by_name(kernel, given, more)
         asked = {"expect": {"output": self.exact}, "owners": self.owners, "tolerance": tolerance}
         if grid is None:

@@ -43,7 +43,7 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
 
 def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
     """What to say of the first element that is wrong; "" if none is."""
-    close = np.isclose(got, expected, rtol=tolerance, atol=tolerance)
+    close = np.isclose(got, expected, rtol=tolerance, atol=tolerance) | np.isnan(expected)
     if close.all():
         return ""
     first = np.unravel_index(int(np.argmax(~close)), close.shape)

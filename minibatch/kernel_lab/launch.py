@@ -56,7 +56,8 @@ def run(
         seconds of the processor; the search for races may take as many again.
     schedule: a seed, which draws in what order threads take turns; a right kernel comes to the same
         under every one. Without it each goes as far as it gets, in the order of their numbers.
-    expect: what should be in an array in the end, to the tolerance; the report says what is not.
+    expect: what should be in an array in the end, to the tolerance, NaN where anything goes; the
+        report says what is not.
     owners: bool [rows, slots], whose each slot of key_cache and value_cache is; row_of: (x, y, z)
         of a thread block -> the row that it works for. Reading another row's is a fault.
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.

@@ -14,9 +14,9 @@ from ..picture import TICK, canvas, describe, dress
 def waves(
     runs: dict[str, Waves], unit: str = "tokens read", *, ax: list[Axes] | None = None
 ) -> Figure:
-    """A panel for each: time to the right, a lane for each multiprocessor; white is nobody's time.
+    """A panel for each: time to the right, a lane for each multiprocessor; white is idle time.
 
-    The longest thread blocks have a colour of their own, where some are shorter. unit: of the costs.
+    The longest thread blocks have a colour of their own, if some are shorter. unit: of the costs.
     """
     figure, axes = canvas(len(runs), ax, height=2.3)
     said = []

@@ -5,6 +5,7 @@ text; see minibatch/course/judging/kernel_bench.py.
 """
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,14 @@ SCHEDULES = (None, 1, 2)
 SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
 CASES = {  # what a kernel must get right, each by the sentence for its place
     "one token, a full KV block, one token more": {"lengths": [1, 4, 5]},
-    "rows of different length that share a KV block": {"lengths": [6, 11, 5], "shared_blocks": 1},
-    "more tokens than threads": {"lengths": [40]},
-    "scores 500 times as large": {"lengths": [6, 9], "sharpness": 500.0},
+    "rows of different length that share a KV block": {
+        "lengths": [4, 9, 5],
+        "shared_blocks": 1,
+        "heads": 4,
+        "kv_heads": 2,
+    },
+    "more tokens than threads": {"lengths": [34]},
+    "scores 500 times as large": {"lengths": [5, 7], "sharpness": 500.0},
 }
 _done = {}  # what came out, by student, function and launches: each test looks at its part
 
@@ -62,7 +68,8 @@ def _run(student, function, launches):
     source = path.read_text(encoding="utf-8", errors="replace")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / path.name).write_text("", encoding="utf-8")
-        bench = Student(Path(folder), student.task, sealed=student.sealed, limits=student.limits)
+        limits = replace(student.limits, seconds=3 * student.limits.seconds)  # the lab is slow
+        bench = Student(Path(folder), student.task, sealed=student.sealed, limits=limits)
         try:
             return bench.ask("kernel", source=source, name=function, launches=launches)
         except Raised as error:
@@ -78,16 +85,14 @@ def run_on_cases(student, function, launch):
     """(name of the case, schedule, result) of each. launch: of a name, what to launch."""
     plan = [(name, schedule) for name in CASES for schedule in SCHEDULES]
     launches = [launch(name) | {"case": options(name), "schedule": s} for name, s in plan]
-    return [
-        (*each, found)
-        for each, found in zip(plan, results(student, function, launches), strict=True)
-    ]
+    found = results(student, function, launches)  # fewer, if one did not end
+    return [(*each, one) for each, one in zip(plan, found, strict=False)]
 
 
 def check_faults(found):
     """No fault, on no schedule: the first is told."""
     for name, _, result in found:
-        for kind, line, said in result["faults"]:
+        for kind, line, said in sorted(result["faults"], key=lambda fault: fault[0] != "foreign"):
             raise Wrong(f"With {name}, line {line}, {kind}: {said}.")
 
 

@@ -188,8 +188,8 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
                 )
             if among and by_others > 1.05 and name != SHARED:
                 raise Wrong(
-                    f"With {name}: {array} is read by {by_others:.1f} thread blocks. A thread block "
-                    "of its own for each query head cannot share.",
+                    f"With {name}: {array} is read by {by_others:.1f} thread blocks. A thread "
+                    "block of its own for each query head cannot share.",
                 )
 
 
@@ -386,8 +386,8 @@ def decoding(student):
         "key_cache"
     ]
     return (
-        f"Your kernel answers three rows of 4, 9 and 5 tokens right under {len(SCHEDULES)} schedules, "
-        f"and reads {needed:,} bytes of K {by_others * within:.1f} times: once for each query head."
+        f"Your kernel answers three rows of 4, 9 and 5 tokens right under "
+        f"{len(SCHEDULES)} schedules, and reads {needed:,} bytes of K {by_others * within:.1f} times: once for each query head."
     )
 
 
@@ -395,15 +395,16 @@ def grouped(student):
     needed, by_others, within = first(decoded(student, "decode_group", True))[MANY]["ledger"][
         "key_cache"
     ]
-    return f"Your kernel reads {needed:,} bytes of K {by_others * within:.1f} times for two query heads."
+    often = f"{by_others * within:.1f} times"
+    return f"Your kernel reads {needed:,} bytes of K {often} for two query heads."
 
 
 def chunked(student):
     chunks = student.call("plan_chunks", [32_768] + [512] * 63, 1024)
     done = lab.waves([end - begin for _, begin, end in chunks for _ in range(8)])
     return (
-        f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens among 63 of 512; 132 "
-        f"multiprocessors are done with 8 KV heads after {done.makespan:,.0f} tokens each, at best "
+        f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens among 63 of 512; "
+        f"132 multiprocessors are done with 8 KV heads after {done.makespan:,.0f} tokens each, at best "
         f"it would be {done.ideal:,.0f}."
     )
 

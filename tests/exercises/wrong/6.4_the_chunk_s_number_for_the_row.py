@@ -1,7 +1,7 @@
 """Takes the number of the chunk for that of the row.
 
 caught by: test_a_chunk_is_the_definition_s_share
-says: asks for
+says: which works for row 1
 """
 
 

@@ -23,6 +23,7 @@ from ..memory.prefix import PrefixIndex
 from ..memory.sharing import confirm, make_known, take_fork
 from ..model.text import decode
 from ..schedulers import Scheduler
+from ..speculation.guesswork import Guesser, Guesswork
 from .arrivals import Arrivals
 from .intake import fork_requests, live_one, make_pool, take_in
 from .invariants import check_invariants
@@ -40,12 +41,12 @@ if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend m
 class Engine:
     """Serves requests on one model under one policy.
 
-    num_blocks: KV blocks in the pool; None is enough for `max_batch_size` sequences of
-        `max_model_len`, or what half of the free memory holds, if that is less.
-    block_size: tokens in a block. pool: one of your own, in place of these two.
+    num_blocks: KV blocks in the pool; None is enough for a full batch of longest sequences, or what
+        half of free memory holds. block_size: tokens in each. pool: your own, in place of these.
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
     prefix_caching: whether requests that begin alike find each other's K and V.
+    speculation: who guesses tokens ahead, such as `mb.PromptLookup()`; None is nobody.
     trace: what is remembered of the steps; None is all but the names of those who wait.
     Its parts are its attributes: model, scheduler, pool, clock, trace, and runner, which computes a
     plan: `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
@@ -62,6 +63,7 @@ class Engine:
         pool: BlockPool | None = None,
         attention: str | AttentionFunction = "auto",
         prefix_caching: bool = False,
+        speculation: Guesser | None = None,
         clock: Clock | None = None,
         trace: Trace | None = None,
     ) -> None:
@@ -70,6 +72,7 @@ class Engine:
             pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
         self.model, self.scheduler, self.pool = model, scheduler, pool
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
+        self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
         self.clock = clock or WallClock()
         self.runner = model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
@@ -98,8 +101,10 @@ class Engine:
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
                 return None
-            start_time, num_free_blocks = self.clock.now(), self.pool.num_free
-            tokens = self.runner.run(plan)
+            start_time = self.clock.now()
+            self.guesswork.guess(plan)
+            tokens, num_free_blocks = self.runner.run(plan), self.pool.num_free
+            self.guesswork.take_back(tokens, plan)
             self.clock.tick(plan)
             confirm(self.pool, plan.copies)  # made, whatever becomes of the tokens
             times = start_time, self.clock.now()
@@ -218,6 +223,7 @@ class Engine:
                 for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
                     everyone.clear()
                 self.pool.reset()
+                self.guesswork.reset()
                 self._wake_time = None
                 self._turn.forget()
                 self.clock.reset()
@@ -246,6 +252,7 @@ class Engine:
 
     def _complete(self, sequence: Sequence) -> None:
         self.trace.complete(self._completion(sequence))
+        self.guesswork.leave(sequence)
         self._live.pop(sequence.request_id, None)
 
     def _completion(self, sequence: Sequence) -> Completion:

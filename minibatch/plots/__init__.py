@@ -38,6 +38,8 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     online_softmax    a softmax that never sees all scores, tile by tile
     ladder            kernels that compute the same, and how many times they read what they need
     waves             thread blocks on the multiprocessors of a model GPU
+    drafts            guesses of one request, token by token: kept, refused, never judged
+    speculation       what guessing brings at each batch size, predicted and measured
     plan_difference   two runs of the same requests, and the step where they part
     room              what a class guessed, and what it is
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
+    from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
     from .figures.heartbeat import heartbeat
     from .figures.ladder import ladder
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from .figures.same_answers import same_answers
     from .figures.savings import savings
     from .figures.source_heat import source_heat
+    from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.tails import tails
@@ -93,6 +97,7 @@ __all__ = [
     "cost_stack",
     "departure_difference",
     "departures",
+    "drafts",
     "dumbbells",
     "heartbeat",
     "ladder",
@@ -110,6 +115,7 @@ __all__ = [
     "same_answers",
     "savings",
     "source_heat",
+    "speculation",
     "staircase",
     "step_times",
     "tails",

@@ -386,8 +386,9 @@ def decoding(student):
         "key_cache"
     ]
     return (
-        f"Your kernel answers three rows of 4, 9 and 5 tokens right under "
-        f"{len(SCHEDULES)} schedules, and reads {needed:,} bytes of K {by_others * within:.1f} times: once for each query head."
+        "Your kernel answers three rows of 4, 9 and 5 tokens right under "
+        f"{len(SCHEDULES)} schedules, and reads {needed:,} bytes of K "
+        f"{by_others * within:.1f} times: once for each query head that needs them."
     )
 
 
@@ -404,8 +405,8 @@ def chunked(student):
     done = lab.waves([end - begin for _, begin, end in chunks for _ in range(8)])
     return (
         f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens among 63 of 512; "
-        f"132 multiprocessors are done with 8 KV heads after {done.makespan:,.0f} tokens each, at best "
-        f"it would be {done.ideal:,.0f}."
+        f"132 multiprocessors are done with 8 KV heads after {done.makespan:,.0f} tokens each, and "
+        f"at best after {done.ideal:,.0f}."
     )
 
 

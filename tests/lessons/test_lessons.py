@@ -155,6 +155,25 @@ FINDINGS = {
         "10 of 50 were served.",
         "This is yours: MyContinuous from",
     ],
+    "06_a_paged_attention_kernel": [
+        "stride 8: 1,024 bytes move",
+        "own_stretch: 8,192 bytes for 1,024; like_cards: 1,024 bytes for 1,024; 8 times",
+        "8 of 32 lanes ask for 16 bytes and move 128: 12% is used",
+        "key_cache: 37,888 bytes needed, ×1.0 by thread blocks ×8.0 within one",
+        "key_cache: 37,888 bytes needed, ×2.0 by thread blocks ×8.0 within one",
+        "with both barriers: 0.1431 0.1431 0.1431 0.1431 0.1431 0.1431 0.1431 0.1431",
+        "without the second: 0.1431 0.",
+        "line 15 for the second time, thread 1 reads it in line 19 for the first time",
+        "output is wrong first at row 0, head 0, element 0: nan",
+        "After tile 1:",
+        "32 of 32 lanes meet 1 bank in 32 passes",
+        "a thread per head ×8.0. a thread block per head ×9.0. 6.2: yours ×2.0. 6.3: yours ×1.0.",
+        "6% is used",
+        "in 1 part: 0 off the answer in one",
+        "This is yours: decode from",
+        "decode answers 3 of 3 agents with the engine's own tokens",
+        "window 24: as the mask in torch, 0.8 from no window; 1 of 3 agents get other tokens",
+    ],
 }
 
 

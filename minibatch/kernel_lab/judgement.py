@@ -49,14 +49,16 @@ def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: floa
     first = np.unravel_index(int(np.argmax(~close)), close.shape)
     axes = AXES.get(close.ndim, ("",) * close.ndim)
     where = ", ".join(f"{axis} {at}".strip() for axis, at in zip(axes, first, strict=True))
-    whole = [
-        f"{axis}s {', '.join(map(str, found[:8].tolist()))}{', …' * (len(found) > 8)}"
-        for i, axis in enumerate(axes[:-1])
-        for found in [np.unique(np.nonzero(~close)[i])]
-        if len(found) < close.shape[i]
-    ]
-    among = f", all of them in {' and '.join(whole)}" if whole else ""
+    few = []
+    for i, axis in enumerate(axes[:-1]):
+        found = np.unique(np.nonzero(~close)[i])
+        if len(found) < close.shape[i]:
+            more = ", …" * (len(found) > 8)
+            names = f"{axis}s" if len(found) > 1 else axis
+            few.append(f"{names} {', '.join(map(str, found[:8].tolist()))}{more}")
+    among = f", all of them in {' and '.join(few)}" if few else ""
+    number = f"{int((~close).sum()):,} of {close.size:,}"
     return (
         f"{name} is wrong first at {where}: {got[first]:.6g}, and it should be "
-        f"{expected[first]:.6g}; {int((~close).sum()):,} of {close.size:,} elements are{among}"
+        f"{expected[first]:.6g}; {number} elements are wrong{among}"
     )

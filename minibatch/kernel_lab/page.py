@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 USED, WASTED, FAULT = "#A9D3EE", "#D55E00", "#D55E00"
 CELL = "padding:0 .6em;text-align:right;white-space:nowrap"
 CODE = "padding:0 .6em;text-align:left;white-space:pre;font-family:monospace"
-TABLE = "border-collapse:collapse;color:#222;background:white;font-size:90%"
+TABLE = "border-collapse:collapse;margin-bottom:.8em;color:#222;background:white;font-size:90%"
 
 
 def page(report: Report) -> str:

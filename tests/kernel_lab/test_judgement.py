@@ -148,7 +148,7 @@ def test_what_differs_from_the_definition_is_told_by_row_head_and_element():
     case = lab.paged_case([1, 1], heads=2, kv_heads=2)
     report = case.run(forgets_the_last)
     assert report.wrong.startswith("output is wrong first at row 0, head 1, element 0: ")
-    assert report.wrong.endswith("64 of 128 elements are, all of them in heads 1")
+    assert report.wrong.endswith("64 of 128 elements are wrong, all of them in head 1")
     assert report.wrong in str(report)
 
 

@@ -48,8 +48,8 @@ class Thread:
 
     epoch grows at barriers of the block. clock, a vector clock: how far this lane has come, in
     `syncwarp`s, and how far each other lane of the warp had come when this one last heard of it.
-    phase grows at every meeting, shuffles too: within one, a warp's lanes are taken to run side by
-    side.
+    phase grows at every meeting of the whole warp, shuffles too: within one, a warp's lanes are
+    taken to run side by side.
     """
 
     number: int  # in the grid
@@ -149,7 +149,9 @@ class Block:
             got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
             if meeting.what == SYNC_WARP:
                 _tell_each_other(wanted)
-            ready += [_released(other, got[other.lane]) for other in wanted]
+            warp = self._warps[thread.rank // WARP]
+            is_whole = all(meeting.mask >> other.lane & 1 for other in warp)
+            ready += [_released(other, got[other.lane], is_whole) for other in wanted]
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -200,9 +202,10 @@ def wait(notes: Notes, what: str, **more: object) -> object:
     return getcurrent().parent.switch()
 
 
-def _released(thread: Thread, answer: object) -> tuple[Thread, object]:
+def _released(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
+    """is_whole: the meeting was the whole warp's."""
     thread.waits = None
-    thread.phase += 1
+    thread.phase += is_whole
     return thread, answer
 
 

@@ -516,6 +516,17 @@ def test_coalescing_is_the_share_of_sectors_that_was_asked_for(stride, share):
     assert found.bytes_moved == (2 * 32 if stride == 0 else 2 * 128 * min(stride, 8))
 
 
+def test_lanes_that_met_by_themselves_still_load_together():
+    def halves(x, out):
+        lane = cuda.threadIdx.x
+        if lane < 16:
+            cuda.syncwarp(0x0000FFFF)
+        out[lane] = x[lane]
+
+    report = lab.run(halves, 1, 32, np.zeros(32, np.float32), lab.empty(32))
+    assert traffic(report, "x").instructions == 1
+
+
 @pytest.mark.parametrize(("width", "passes"), [(32, 32), (33, 1)])
 def test_a_column_of_a_tile_meets_one_bank_unless_it_is_padded(width, passes):
     def transpose(out):

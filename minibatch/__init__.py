@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
-    from .simulator import cost, streams, workload
+    from .simulator import conversations, cost, streams, workload
     from .simulator.pretend import PretendModel
     from .speculation import DraftModel, PromptLookup, Proposer
     from .widgets.predict import predict, predict_curve
@@ -69,6 +69,7 @@ _HOMES = {
 }
 _MODULES = {
     "attention": "attention",
+    "conversations": "simulator.conversations",
     "cost": "simulator.cost",
     "measure": "bench.measure",
     "metrics": "engine.metrics",

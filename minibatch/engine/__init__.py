@@ -9,5 +9,6 @@ recovery.py       after an exception: everyone where they belong, every block ac
 invariants.py     what must hold between any two steps
 trace.py          what happened, step by step
 metrics.py        what a run amounts to
+memory_use.py     what every place of the pool was good for
 chrome_trace.py   a run for https://ui.perfetto.dev
 """

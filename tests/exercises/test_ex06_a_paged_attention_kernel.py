@@ -382,13 +382,11 @@ def copied(student):
 
 
 def decoding(student):
-    needed, by_others, within = first(decoded(student, "decode", False))[SHARED]["ledger"][
-        "key_cache"
-    ]
+    result = first(decoded(student, "decode", False))[MANY]
+    needed, by_others, within = result["ledger"]["key_cache"]
     return (
-        "Your kernel answers three rows of 4, 9 and 5 tokens right under "
-        f"{len(SCHEDULES)} schedules, and reads {needed:,} bytes of K "
-        f"{by_others * within:.1f} times: once for each query head that needs them."
+        f"Your kernel answers a row of 34 tokens right under {len(SCHEDULES)} schedules, and reads "
+        f"{needed:,} bytes of K {by_others * within:.1f} times: once for each of two query heads."
     )
 
 

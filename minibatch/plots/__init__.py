@@ -69,12 +69,11 @@ if TYPE_CHECKING:
     from .figures.dumbbells import dumbbells
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
+    from .figures.hit_curve import hit_curve
     from .figures.ladder import ladder
     from .figures.melting import melting
-    from .figures.online_softmax import online_softmax
-    from .figures.hit_curve import hit_curve
-    from .figures.melting import melting
     from .figures.memory_use import memory_use
+    from .figures.online_softmax import online_softmax
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
@@ -117,12 +116,11 @@ __all__ = [
     "dumbbells",
     "fragmentation",
     "heartbeat",
+    "hit_curve",
     "ladder",
     "melting",
-    "online_softmax",
-    "hit_curve",
-    "melting",
     "memory_use",
+    "online_softmax",
     "pass_times",
     "passes",
     "phase_costs",

@@ -228,6 +228,25 @@ FINDINGS = {
         "This is yours: block_hashes from",
         "500 full blocks, 139 different ones; D shares 58 blocks with B",
     ],
+    "10_speculative_decoding": [
+        "Junior 737,920 parameters, 2 layers, 2,048 token ids",
+        "G: 59 tokens in 15 steps: 44 of 60 guesses kept",
+        "step 2 A 0/4 B 4/4 C 4/4",
+        "greedy: 0 of 8 answers change",
+        "drawn at temperature 0.9: the same tokens, ",
+        "A believed: For a vegetarian dinner in Marrakesh",
+        "8 of 8 answers change: A, B, G, C, F, D, E, H",
+        "step 21: 134 blocks during the pass, 130 after it, for 130 tokens with K and V",
+        "D's answer is the same",
+        "This is yours: expected_tokens from",
+        "the guide: 2.36 tokens, 1.69 times as fast",
+        "with its own one: 3.36 tokens, 2.40 times as fast",
+        "600 of 642 guesses kept; of those judged 98% were right",
+        "4.62 tokens a row; the formula says 4.78",
+        "then the fee … is 40 euros, then",
+        "prompt lookup 114 of 1185 guesses kept, 1.37 tokens a row with guesses",
+        "This is yours: propose from",
+    ],
 }
 
 

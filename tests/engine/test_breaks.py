@@ -247,7 +247,7 @@ def draws_the_same_number_every_time(patch):
 
 
 def draws_by_row_and_not_by_seed(patch):
-    def sample_by_row(logits, sequences):
+    def sample_by_row(logits, sequences, ahead):
         tokens = logits.argmax(dim=-1).tolist()
         for i, s in enumerate(sequences):
             if s.request.temperature:
@@ -262,7 +262,7 @@ def draws_by_row_and_not_by_seed(patch):
 
 def swaps_the_rows(patch):
     original = runner.sample
-    patch.setattr(runner, "sample", lambda logits, sequences: original(logits.flip(0), sequences))
+    patch.setattr(runner, "sample", lambda logits, *more: original(logits.flip(0), *more))
 
 
 def counters_move_before_the_forward_pass(patch):

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from .model.load import Model, load_model
     from .plots.figures.room import room
     from .plots.guesses import guess
-    from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
+    from .schedulers import (
+        Budget,
+        Continuous,
+        Dynamic,
+        PrefillFirst,
+        QueueFull,
+        QueueLimits,
+        Scheduler,
+        Sequential,
+        Static,
+    )
     from .simulator import cost, streams, workload
     from .simulator.pretend import PretendModel
     from .widgets.predict import predict, predict_curve
@@ -52,8 +62,12 @@ _HOMES = {
     "Request": "core.request",
     "Sequence": "core.request",
     "TokenEvent": "core.request",
+    "Budget": "schedulers",
     "Continuous": "schedulers",
     "Dynamic": "schedulers",
+    "PrefillFirst": "schedulers",
+    "QueueFull": "schedulers",
+    "QueueLimits": "schedulers",
     "Scheduler": "schedulers",
     "Sequential": "schedulers",
     "Static": "schedulers",

@@ -9,4 +9,5 @@ agreement.py   whether everyone said the same          machine.py    what this w
 report.py      the tables                              aims.py       was it as fast as hoped
 kernels.py     `bench kernels`: the attention kernels, on a GPU
 scheduler.py   `bench scheduler`: the engine without a model, at growing numbers of requests
+schedules.py   `bench schedules`: every combination of policies' parts, on random traffic
 """

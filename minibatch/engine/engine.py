@@ -92,8 +92,9 @@ class Engine:
         """One forward pass. Sleeps first if everyone is still to arrive, or the policy waits; with
         `wait=False` it answers None instead, and `next_event_time` says when to ask again.
 
-        Raises RuntimeError if there is nothing to do, or if the policy leaves requests waiting
-        without saying until when. After any exception the next step goes on."""
+        None, too, if all that was left was refused or given up late. Raises RuntimeError if there
+        is nothing to do, or if the policy leaves requests waiting without saying until when. After
+        any exception the next step goes on."""
         with self._turn.whole():
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
@@ -128,8 +129,10 @@ class Engine:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
         while True:
             now, self._wake_time = self.clock.now(), None
-            while (sequence := self._arrivals.take(now)) is not None:
-                self.scheduler.add(sequence)
+            for sequence in self._arrivals.let_in(self.scheduler, now):
+                self._complete(sequence)
+            if not self.has_work:
+                return None
             plan = self.scheduler.plan(now)
             check_plan(self.scheduler, plan)
             if plan.rows:
@@ -152,10 +155,11 @@ class Engine:
 
     def add(self, request: Request) -> str:
         """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
-        be served here, or if a live request has its id."""
+        be served here, or if a live request has its id; QueueFull if it comes now, and the policy's
+        queue has no room. One that comes later ends as "refused" then; so do those of `run`."""
         if not self.has_work:
             self._start = self.clock.now()
-        return self._enqueue([request])[0].request_id
+        return self._enqueue([request], check=self._arrivals.check_door)[0].request_id
 
     def fork(self, request_id: str, n: int = 1) -> list[str]:
         """Ask for `n` more answers to the prompt of a live request; returns their ids. They queue
@@ -229,11 +233,16 @@ class Engine:
         check_invariants(self.pool, self.scheduler, self._live.values())
 
     def _enqueue(
-        self, requests: Iterable[Request], parent: Sequence | None = None
+        self,
+        requests: Iterable[Request],
+        parent: Sequence | None = None,
+        check: Callable[[Scheduler, Sequence, float], None] = lambda *_: None,
     ) -> list[Sequence]:
         """All of them, or none if one is refused. parent: whose prompt they share, and are here."""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
+        for sequence in new:
+            check(self.scheduler, sequence, times[0])
         with self._turn.whole():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:

@@ -114,6 +114,7 @@ class Trace:
             num_waiting=len(scheduler.waiting),
             waiting_names=_names(scheduler.waiting) if self.names else None,
             sharing=sharing_record(scheduler.pool, plan),
+            recomputed=_recomputed(plan),
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),
@@ -162,3 +163,13 @@ class Trace:
 
 def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:
     return tuple([sequence.request_id for sequence in sequences])
+
+
+def _recomputed(plan: StepPlan) -> tuple[tuple[str, int], ...]:
+    """Whose K and V were there once, before it gave way, and for how many tokens again now."""
+    again = [
+        (row.sequence.request_id, min(row.seq_len, row.sequence.num_once_computed) - row.start)
+        for row in plan.rows
+        if row.start < row.sequence.num_once_computed
+    ]
+    return tuple([(name, num_tokens) for name, num_tokens in again if num_tokens > 0])

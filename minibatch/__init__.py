@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from . import attention, plots, schedulers, simulator, widgets
     from .bench import measure
     from .core.clock import ProcessClock, VirtualClock, WallClock
+    from .core.completion import Completion
     from .core.plan import Row, StepPlan
     from .core.records import RowRecord, StepRecord
-    from .core.request import Completion, Request, Sequence, TokenEvent
+    from .core.request import Request, Sequence, TokenEvent
     from .engine import metrics
     from .engine.engine import Engine
     from .engine.invariants import InvariantError
@@ -58,7 +59,7 @@ _HOMES = {
     "StepPlan": "core.plan",
     "RowRecord": "core.records",
     "StepRecord": "core.records",
-    "Completion": "core.request",
+    "Completion": "core.completion",
     "Request": "core.request",
     "Sequence": "core.request",
     "TokenEvent": "core.request",

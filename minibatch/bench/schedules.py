@@ -15,9 +15,10 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 
 from ..core.clock import VirtualClock
+from ..core.completion import Completion
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
-from ..core.request import Completion, Request, Sequence
+from ..core.request import Request, Sequence
 from ..engine.engine import Engine
 from ..schedulers import Budget, QueueLimits, admission, chunks, orders, victims
 from ..simulator.pretend import PretendModel

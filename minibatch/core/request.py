@@ -1,4 +1,5 @@
-"""What a user asks (`Request`), where the engine stands with it (`Sequence`), what comes back.
+"""What a user asks (`Request`), where the engine stands with it (`Sequence`), and what comes back
+token by token (`TokenEvent`); at the end, completion.py.
 
 One counter drives everything: `Sequence.num_computed_tokens`, the tokens whose K and V are stored.
 Each step lets a sequence catch up from there towards `num_tokens`; prefill, decode, and resuming
@@ -11,12 +12,10 @@ after preemption are the same act over different distances. There is no phase fl
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
 
 from .checks import check_number, integer, token_ids
+from .completion import Completion, FinishReason
 from .other_names import REQUEST, translates
-
-FinishReason = Literal["stop", "length", "abort", "deadline", "refused"]
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,7 @@ class Sequence:
             num_tokens += len(new) - 1
         self.num_computed_tokens += num_tokens
 
-    def completion(self, text: str) -> "Completion":
+    def completion(self, text: str) -> Completion:
         """What comes back to whoever asked, once it has finished."""
         return Completion(
             request_id=self.request_id,
@@ -207,52 +206,6 @@ class Sequence:
             if token_id in self.stop_token_ids:
                 return tokens[:i]
         return tokens[:left]
-
-
-@dataclass(frozen=True)
-class Completion:
-    """What has become of the request `request_id`.
-
-    prompt_token_ids, token_ids: lists of token ids, of the prompt and of the answer, a stop token
-    at its end included. text: the answer without it. finish_reason: "stop" (a stop token), "length"
-    (max_tokens), "abort", "deadline" (it waited too long) or "refused" (the queue was full when it
-    came). client: who asked. arrival_time, first_scheduled_time, first_token_time, finish_time, and
-    token_times, one for each of token_ids: seconds on the engine's clock; None: it never happened.
-    """
-
-    request_id: str
-    prompt_token_ids: list[int]
-    token_ids: list[int]
-    text: str
-    finish_reason: FinishReason
-    arrival_time: float
-    first_scheduled_time: float | None
-    first_token_time: float | None
-    finish_time: float
-    token_times: list[float]
-    client: str | None = None
-
-    @property
-    def was_served(self) -> bool:
-        """Whether its answer came to an end of its own, and counts in latencies."""
-        return self.finish_reason in ("stop", "length")
-
-    @property
-    def ttft(self) -> float | None:
-        """Time to first token, seconds from arrival."""
-        return None if self.first_token_time is None else self.first_token_time - self.arrival_time
-
-    @property
-    def tpot(self) -> float | None:
-        """Mean time per output token after the first, seconds; None for fewer than two tokens."""
-        if len(self.token_ids) < 2:
-            return None
-        return (self.e2e - self.ttft) / (len(self.token_ids) - 1)
-
-    @property
-    def e2e(self) -> float:
-        """End to end, seconds from arrival to the last token."""
-        return self.finish_time - self.arrival_time
 
 
 @dataclass(frozen=True)

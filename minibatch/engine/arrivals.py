@@ -11,7 +11,8 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator
 
-from ..core.request import FinishReason, Sequence
+from ..core.completion import FinishReason
+from ..core.request import Sequence
 from ..schedulers import QueueFull, Scheduler
 
 

@@ -92,9 +92,9 @@ class Engine:
         """One forward pass. Sleeps first if everyone is still to arrive, or the policy waits; with
         `wait=False` it answers None instead, and `next_event_time` says when to ask again.
 
-        None, too, if all that was left was refused or given up late. Raises RuntimeError if there
-        is nothing to do, or if the policy leaves requests waiting without saying until when. After
-        any exception the next step goes on."""
+        None, too, if nobody was left but who is refused or late. Raises RuntimeError if there is
+        nothing to do, or if the policy leaves requests waiting without saying until when. After any
+        exception the next step goes on."""
         with self._turn.whole():
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
@@ -155,11 +155,11 @@ class Engine:
 
     def add(self, request: Request) -> str:
         """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
-        be served here, or if a live request has its id; QueueFull if it comes now, and the policy's
-        queue has no room. One that comes later ends as "refused" then; so do those of `run`."""
+        be served here, or if a live request has its id; QueueFull if it comes now to a full queue
+        (`QueueLimits`). One that comes later, or by `run`, ends as "refused" then."""
         if not self.has_work:
             self._start = self.clock.now()
-        return self._enqueue([request], check=self._arrivals.check_door)[0].request_id
+        return self._enqueue([request], knocks=True)[0].request_id
 
     def fork(self, request_id: str, n: int = 1) -> list[str]:
         """Ask for `n` more answers to the prompt of a live request; returns their ids. They queue
@@ -233,16 +233,14 @@ class Engine:
         check_invariants(self.pool, self.scheduler, self._live.values())
 
     def _enqueue(
-        self,
-        requests: Iterable[Request],
-        parent: Sequence | None = None,
-        check: Callable[[Scheduler, Sequence, float], None] = lambda *_: None,
+        self, requests: Iterable[Request], parent: Sequence | None = None, knocks: bool = False
     ) -> list[Sequence]:
-        """All of them, or none if one is refused. parent: whose prompt they share, and are here."""
+        """All of them, or none if one is refused; knocks: by a full queue, too. parent: whose
+        prompt they share, and are here."""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
-        for sequence in new:
-            check(self.scheduler, sequence, times[0])
+        if knocks:
+            self._arrivals.check_door(self.scheduler, new[0], times[0])
         with self._turn.whole():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:

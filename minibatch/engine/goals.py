@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..core.request import Completion
+from ..core.completion import Completion
 from .metrics import inter_token_times
 
 

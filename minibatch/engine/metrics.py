@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.completion import Completion
 from ..core.records import StepRecord
-from ..core.request import Completion
 
 Summary = dict[str, float | int | None]
 LATENCIES = ("ttft", "tpot", "e2e", "queue")

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from ..core.completion import Completion
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
-from ..core.request import Completion, Sequence
+from ..core.request import Sequence
 from ..memory.sharing import sharing_record
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...core.request import Completion
+from ...core.completion import Completion
 from ...engine.trace import Trace
 from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said

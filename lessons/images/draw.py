@@ -8,12 +8,14 @@ python lessons/images/draw.py 01 04      # these
 import itertools
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 import minibatch as mb
+from minibatch import measure
 from minibatch.model.rectangle import left_padded
 from minibatch.plots.colours import FAINT, INK
 from minibatch.plots.picture import Picture
@@ -119,6 +121,30 @@ def continuous_batching() -> Figure:
     return figure
 
 
+def chunked_prefill() -> Figure:
+    """Seven answers stream while a long prompt joins, at once and in chunks."""
+    names = ("C", "D", "E", "F", "H", "D2", "E2")
+    seven = [replace(r, max_tokens=60) for r in agents(16) if r.request_id in names]
+    model = mb.load_model("wayfarer")
+    late = replace(mb.workload.running_example(model)[-1], max_tokens=10, request_id="L")
+    traces = {}
+    for title, policy in {
+        "once unseen": mb.PrefillFirst(8),
+        "at once": mb.PrefillFirst(8),
+        "a budget of 128 tokens a step": mb.Budget(8, 128),
+    }.items():
+        engine = mb.Engine(model, policy, clock=measure.clock(model.device))
+        for request in seven:
+            engine.add(request)
+        while engine.has_work:
+            if engine.trace.num_steps == 20:
+                engine.add(late)
+            engine.step()
+        traces[title] = engine.trace
+    del traces["once unseen"]
+    return mb.plots.seismograph(traces, "L")
+
+
 def agents(n: int) -> list[mb.Request]:
     """The running example with short prompts."""
     return mb.workload.agents(mb.load_model("wayfarer"), n, prompt_scale=0.1)
@@ -130,6 +156,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "08": chunked_prefill,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

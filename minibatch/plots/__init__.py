@@ -24,6 +24,9 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     phases            what a token read costs, and what a token written
     dumbbells         several runs' figures as multiples of the first run's
     heartbeat         the time from each token of an answer to the next
+    seismograph       a line for each answer that swings when somebody's prompt makes it wait
+    prompt_progress   how far each prompt has come, chunk by chunk
+    budget_curve      what a token budget does to ITL, TTFT and throughput
     melting           a step's tokens: a padded rectangle, laid end to end, and their mask
     tradeoff          tokens a second of all slots, against the wait of each for a token
     utilisation       how many slots are at work, step by step
@@ -47,6 +50,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .figures.arrivals import arrivals
     from .figures.block_table_walk import block_table_walk
+    from .figures.budget_curve import budget_curve
     from .figures.capacity import capacity
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
@@ -59,12 +63,14 @@ if TYPE_CHECKING:
     from .figures.phase_costs import phase_costs
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
+    from .figures.prompt_progress import prompt_progress
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
     from .figures.rules import rules
     from .figures.same_answers import same_answers
     from .figures.savings import savings
+    from .figures.seismograph import seismograph
     from .figures.source_heat import source_heat
     from .figures.staircase import staircase
     from .figures.step_times import step_times
@@ -81,6 +87,7 @@ if TYPE_CHECKING:
 __all__ = [
     "arrivals",
     "block_table_walk",
+    "budget_curve",
     "capacity",
     "cost_stack",
     "departure_difference",
@@ -93,12 +100,14 @@ __all__ = [
     "phase_costs",
     "phases",
     "plan_difference",
+    "prompt_progress",
     "rectangle",
     "roofline",
     "room",
     "rules",
     "same_answers",
     "savings",
+    "seismograph",
     "source_heat",
     "staircase",
     "step_times",

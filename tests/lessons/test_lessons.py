@@ -155,6 +155,24 @@ FINDINGS = {
         "10 of 50 were served.",
         "This is yours: MyContinuous from",
     ],
+    "08_chunked_prefill": [
+        "7 answers of 60 tokens, and a prompt of 1,300 tokens",
+        "prefill first: the longest wait for a next token is",
+        "7 of them are the hitch",
+        "ms; its rows: L: 1,300",
+        "ms; its rows: C: 1, D: 1, E: 1, F: 1, H: 1, D2: 1, E2: 1, L: 1,300",
+        "step 21: 7 decodes and 121 tokens of L's",
+        "step 31: 7 decodes and 90 tokens of L's 11 chunks",
+        "the same in chunks: True",
+        "after chunk 9, 128 tokens forgotten: 14 days in Athens for Hugo:",
+        "after chunk 10, 16 tokens forgotten: Hugo has been to Marrakesh",
+        "Over budgets of 32 to 2,048 tokens a step.",
+        "a budget of 32: 198 steps,",
+        "a budget of 2,048: 24 steps,",
+        "FIRST_COME_FIRST_SERVED: S's prompt is computed after 19 steps",
+        "EQUAL_PROGRESS: S's prompt is computed after 2 steps",
+        "EQUAL_PROGRESS L1 0.475 s L2 0.425 s S 0.050 s",
+    ],
 }
 
 

@@ -19,6 +19,7 @@ from minibatch import measure
 from minibatch.model.rectangle import left_padded
 from minibatch.plots.colours import FAINT, INK
 from minibatch.plots.picture import Picture
+from minibatch.schedulers import victims
 
 
 def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
@@ -145,6 +146,23 @@ def chunked_prefill() -> Figure:
     return mb.plots.seismograph(traces, "L")
 
 
+def out_of_memory() -> Figure:
+    """Five requests in a small pool, and two ways to choose who gives way."""
+    shapes = {"A": (60, 70), "B": (90, 40), "C": (20, 60), "D": (50, 80), "E": (40, 50)}
+    traces = {}
+    for title, victim in {
+        "newest": victims.newest,
+        "most computed": victims.most_computed,
+    }.items():
+        engine = mb.Engine(mb.PretendModel(), mb.Budget(8, 24, victim=victim), num_blocks=22)
+        engine.run(
+            mb.Request([0] * prompt, max_tokens=output, request_id=name)
+            for name, (prompt, output) in shapes.items()
+        )
+        traces[title] = engine.trace
+    return mb.plots.thrown_away(traces)
+
+
 def agents(n: int) -> list[mb.Request]:
     """The running example with short prompts."""
     return mb.workload.agents(mb.load_model("wayfarer"), n, prompt_scale=0.1)
@@ -157,6 +175,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "03": dynamic_batching,
     "04": continuous_batching,
     "08": chunked_prefill,
+    "09": out_of_memory,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

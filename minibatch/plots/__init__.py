@@ -27,6 +27,9 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     seismograph       a line for each answer that swings when somebody's prompt makes it wait
     prompt_progress   how far each prompt has come, chunk by chunk
     budget_curve      what a token budget does to ITL, TTFT and throughput
+    thrown_away       tokens in memory, request by request, and those computed a second time
+    waste_bars        several policies on one axis: what each computed in vain
+    waits_by_arrival  everybody's TTFT by when they came, and who was turned away
     melting           a step's tokens: a padded rectangle, laid end to end, and their mask
     tradeoff          tokens a second of all slots, against the wait of each for a token
     utilisation       how many slots are at work, step by step
@@ -75,13 +78,16 @@ if TYPE_CHECKING:
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.tails import tails
+    from .figures.thrown_away import thrown_away
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
     from .figures.tradeoff import tradeoff
     from .figures.utilisation import utilisation
     from .figures.waits import waits
+    from .figures.waits_by_arrival import waits_by_arrival
     from .figures.warp_access import warp_access
+    from .figures.waste_bars import waste_bars
     from .figures.window_curve import window_curve
 
 __all__ = [
@@ -112,13 +118,16 @@ __all__ = [
     "staircase",
     "step_times",
     "tails",
+    "thrown_away",
     "timeline",
     "token_costs",
     "token_grid",
     "tradeoff",
     "utilisation",
     "waits",
+    "waits_by_arrival",
     "warp_access",
+    "waste_bars",
     "window_curve",
 ]
 

@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import attention, plots, schedulers, simulator, widgets
+    from . import attention, plots, schedulers, simulator, speculation, widgets
     from .bench import measure
     from .core.clock import ProcessClock, VirtualClock, WallClock
     from .core.completion import Completion
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from .simulator import cost, streams, workload
     from .simulator.pretend import PretendModel
+    from .speculation import DraftModel, PromptLookup, Proposer
     from .widgets.predict import predict, predict_curve
 
 _HOMES = {
@@ -55,6 +56,9 @@ _HOMES = {
     "Model": "model.load",
     "load_model": "model.load",
     "PretendModel": "simulator.pretend",
+    "DraftModel": "speculation",
+    "PromptLookup": "speculation",
+    "Proposer": "speculation",
     "Row": "core.plan",
     "StepPlan": "core.plan",
     "RowRecord": "core.records",
@@ -86,6 +90,7 @@ _MODULES = {
     "plots": "plots",
     "schedulers": "schedulers",
     "simulator": "simulator",
+    "speculation": "speculation",
     "streams": "simulator.streams",
     "widgets": "widgets",
     "workload": "simulator.workload",

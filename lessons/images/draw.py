@@ -58,6 +58,15 @@ def start_here() -> Figure:
     return figure
 
 
+def speculative_decoding() -> Figure:
+    """Junior guesses, Wayfarer verifies: the first steps of H's answer."""
+    model = mb.load_model("wayfarer")
+    draft = mb.DraftModel(mb.load_model("wayfarer-junior"), num_guesses=4)
+    engine = mb.Engine(model, mb.Continuous(8), speculation=draft)
+    engine.run(mb.workload.running_example(model, prompt_scale=0.1))
+    return mb.plots.drafts(engine.trace, model.tokenizer.decode, "H", most=7)
+
+
 def one_token_at_a_time() -> Figure:
     """Which words go into each pass of one answer."""
     model = mb.load_model("wayfarer")
@@ -176,6 +185,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "04": continuous_batching,
     "08": chunked_prefill,
     "09": out_of_memory,
+    "10": speculative_decoding,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

@@ -53,7 +53,8 @@ def build_metadata(
 ) -> tuple[torch.Tensor, AttentionMetadata]:
     """A plan, flattened: (input_ids int64 [T], metadata)."""
     num_rows = len(plan.rows)
-    lengths = [row.num_tokens + row.num_padding_tokens for row in plan.rows]
+    lengths = [row.num_written + row.num_padding_tokens for row in plan.rows]
+    seq_lens = [row.start + row.num_written for row in plan.rows]
     starts = np.zeros(num_rows + 1, dtype=np.int32)
     np.cumsum(lengths, out=starts[1:])
     num_tokens = int(starts[-1])
@@ -66,20 +67,21 @@ def build_metadata(
 
     for i, row in enumerate(plan.rows):
         sequence, begin = row.sequence, starts[i]
-        computed, seq_len = sequence.num_computed_tokens, row.seq_len
-        end = begin + row.num_tokens
+        computed, seq_len = sequence.num_computed_tokens, seq_lens[i]
+        known, end = begin + row.num_tokens, begin + row.num_written
         table = block_tables[i, : len(sequence.block_table)]
         table[:] = sequence.block_table
-        input_ids[begin:end] = sequence.token_ids[computed:seq_len]
+        input_ids[begin:known] = sequence.token_ids[computed : row.seq_len]
+        input_ids[known:end] = row.draft
         positions[begin:end] = np.arange(computed, seq_len)
         slots[begin:end] = slot_mapping(table, positions[begin:end], block_size)
-        input_ids[end : starts[i + 1]] = sequence.token_ids[seq_len - 1]  # padding repeats the last
+        if row.num_padding_tokens:  # which repeats the last token
+            input_ids[end : starts[i + 1]] = sequence.token_ids[row.seq_len - 1]
         positions[end : starts[i + 1]] = seq_len - 1
 
     def to_device(array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array).to(device, non_blocking=True)
 
-    seq_lens = [row.seq_len for row in plan.rows]
     metadata = AttentionMetadata(
         query_start_loc=to_device(starts),
         seq_lens=to_device(np.array(seq_lens, dtype=np.int32)),

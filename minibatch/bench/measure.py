@@ -2,6 +2,7 @@
 
     this_machine  step_times  token_costs  cost_model    the quickest of some runs, taken in turns
     alternating                                          whole runs in turns; the median of each
+    speculation_rates                                    tokens per second, with and without guesses
     clock                                                the same kind of time, for an engine
 
 On a CPU all of it is the CPU time of this process with one thread, which programs at work beside it
@@ -25,9 +26,11 @@ from ..memory.kv_cache import bytes_per_token
 from ..model.load import Model
 from ..simulator.cost import CostModel, Roof
 from .alternating import Comparison, alternating
+from .speculating import SpeculationRate, speculation_rates
 from .stopwatch import Stopwatch, conditions, counts_cpu_time, one_thread, quickest
 
 __all__ = ["Comparison", "StepTime", "TokenCost", "alternating", "clock", "cost_model"]
+__all__ += ["SpeculationRate", "speculation_rates"]
 __all__ += ["one_thread", "step_times", "this_machine", "token_costs"]
 
 BLOCK_SIZE = 16

@@ -16,14 +16,17 @@ class Row:
         was, since the sequence itself moves on.
     num_padding_tokens: tokens computed for nothing, because the policy wants equal rows. Each
     repeats the row's last token over the row's own context; its K and V go to a scratch block.
+    draft: guesses at what comes after the sequence's end, computed in the same pass; a row that
+        reaches the end may have some (minibatch/speculation/ fills them in, no policy does).
 
-        token_ids   [ . . . . . . . . . . . ]
-                      computed ^ num_tokens ^  then the last one again, num_padding_tokens times
+        token_ids   [ . . . . . . . . . . . ] draft
+                      computed ^ num_tokens ^  or the last one again, num_padding_tokens times
     """
 
     sequence: Sequence
     num_tokens: int
     num_padding_tokens: int = 0
+    draft: list[int] | tuple[()] = ()
     start: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -31,8 +34,14 @@ class Row:
 
     @property
     def seq_len(self) -> int:
-        """Tokens in the cache once this row has run: what its last token attends to."""
+        """Tokens in the cache once this row has run: what its last token attends to. Guesses do
+        not count."""
         return self.start + self.num_tokens
+
+    @property
+    def num_written(self) -> int:
+        """Tokens whose K and V this row stores, guessed ones included."""
+        return self.num_tokens + len(self.draft)
 
     @property
     def kind(self) -> Kind:
@@ -46,6 +55,15 @@ class Row:
     def reaches_end(self) -> bool:
         """Whether this row computes the newest token, so that the model answers with the next."""
         return self.num_tokens > 0 and self.seq_len == self.sequence.num_tokens
+
+    def verified(self, own: list[int]) -> list[int]:
+        """The new tokens of a row that reaches the end: as many guesses as agree with the model's
+        own choices, and the choice after them. own: its choice after the newest token, and after
+        each guess; one that follows a wrong guess answers a question that nobody asked."""
+        agreed = 0
+        while agreed < len(self.draft) and self.draft[agreed] == own[agreed]:
+            agreed += 1
+        return own[: agreed + 1]
 
 
 @dataclass
@@ -89,10 +107,15 @@ class StepPlan:
                     f"request {name!r}: {row.num_tokens} tokens planned, only "
                     f"{sequence.num_uncomputed_tokens} are left to compute"
                 )
-            missing = sequence.num_new_blocks(row.num_tokens, block_size)
+            if row.draft and not row.reaches_end:
+                raise ValueError(
+                    f"request {name!r}: guesses follow a sequence's end, which this row of "
+                    f"{row.num_tokens} tokens does not reach"
+                )
+            missing = sequence.num_new_blocks(row.num_written, block_size)
             if missing:
                 raise ValueError(
-                    f"request {name!r}: {row.seq_len} tokens need {missing} more blocks of "
-                    f"{block_size} than its table of {len(sequence.block_table)}; take them from "
-                    "the pool in plan()"
+                    f"request {name!r}: {row.start + row.num_written} tokens need {missing} more "
+                    f"blocks of {block_size} than its table of {len(sequence.block_table)}; "
+                    "take them from the pool in plan()"
                 )

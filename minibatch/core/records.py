@@ -11,7 +11,8 @@ class RowRecord(NamedTuple):
 
     slot: its place in the batch, from 0. kind: "prefill", "decode", or "padding" when nothing in it
     was for its request any more. num_tokens, num_padding_tokens: computed for it, and for nothing.
-    token_ids: what it produced; nothing, unless it reached the end of its sequence.
+    token_ids: what it produced; nothing, unless it reached the end of its sequence. draft: what was
+    guessed of it.
     """
 
     request_id: str
@@ -20,6 +21,33 @@ class RowRecord(NamedTuple):
     num_tokens: int
     num_padding_tokens: int
     token_ids: tuple[int, ...]
+    draft: tuple[int, ...] = ()
+
+    @property
+    def num_accepted(self) -> int:
+        """Guesses that were right, up to the first wrong one."""
+        return num_accepted(self.draft, self.token_ids)
+
+    @property
+    def num_refused(self) -> int:
+        """1 if a guess was wrong: those after it were never judged, nor those after an answer's
+        end."""
+        return num_refused(self.draft, self.token_ids)
+
+
+def num_accepted(draft: tuple[int, ...], token_ids: tuple[int, ...]) -> int:
+    """How many guesses are the tokens that came, from the first on."""
+    count = 0
+    for guess, token_id in zip(draft, token_ids, strict=False):
+        if guess != token_id:
+            break
+        count += 1
+    return count
+
+
+def num_refused(draft: tuple[int, ...], token_ids: tuple[int, ...]) -> int:
+    """Whether one of the tokens that came was guessed otherwise, 1 or 0."""
+    return int(num_accepted(draft, token_ids) < min(len(draft), len(token_ids)))
 
 
 @dataclass(frozen=True)
@@ -77,7 +105,7 @@ class StepRecord:
     index: int
     start_time: float
     end_time: float
-    row_values: tuple[tuple[str, int, Kind, int, int, tuple[int, ...]], ...]
+    row_values: tuple[tuple[str, int, Kind, int, int, tuple[int, ...], tuple[int, ...]], ...]
     num_waiting: int
     waiting_names: tuple[str, ...] | None
     sharing: SharingRecord | None
@@ -106,4 +134,4 @@ class StepRecord:
     @property
     def num_output_tokens(self) -> int:
         """New tokens of all rows together."""
-        return sum([len(token_ids) for *_, token_ids in self.row_values])
+        return sum([len(token_ids) for *_, token_ids, _ in self.row_values])

@@ -63,12 +63,13 @@ class Arrivals:
                 yield _ended(sequence, "deadline", now)
                 scheduler.abort(sequence)
 
-    def check_door(self, scheduler: Scheduler, sequence: Sequence, now: float) -> None:
-        """Raises QueueFull, with the numbers, if it comes now, and there is no room in the queue
-        behind those who have arrived before it."""
-        if sequence.arrival_time <= now:
-            here = [s for time, _, s in self._heap if time <= now and not s.is_finished]
-            self.check(scheduler, sequence, here)
+    def check_door(self, scheduler: Scheduler, new: Iterable[Sequence], now: float) -> None:
+        """Raises QueueFull, with the numbers, if one of these comes now, and there is no room in
+        the queue behind those who have arrived before."""
+        for sequence in new:
+            if sequence.arrival_time <= now:
+                here = [s for time, _, s in self._heap if time <= now and not s.is_finished]
+                self.check(scheduler, sequence, here)
 
     def check(self, scheduler: Scheduler, sequence: Sequence, others: Iterable[Sequence]) -> None:
         """The same for a queue to which some others are still to be added."""

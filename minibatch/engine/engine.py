@@ -23,6 +23,7 @@ from ..memory.prefix import PrefixIndex
 from ..memory.sharing import confirm, make_known, take_fork
 from ..model.text import decode
 from ..schedulers import Scheduler
+from ..speculation.guesswork import Guesser, Guesswork
 from .arrivals import Arrivals
 from .intake import fork_requests, live_one, make_pool, take_in
 from .invariants import check_invariants
@@ -40,12 +41,12 @@ if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend m
 class Engine:
     """Serves requests on one model under one policy.
 
-    num_blocks: KV blocks in the pool; None is enough for `max_batch_size` sequences of
-        `max_model_len`, or what half of the free memory holds, if that is less.
-    block_size: tokens in a block. pool: one of your own, in place of these two.
+    num_blocks: KV blocks in the pool; None is enough for a full batch of longest sequences, or what
+        half of free memory holds. block_size: tokens in each. pool: your own, in place of these.
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
     prefix_caching: whether requests that begin alike find each other's K and V.
+    speculation: who guesses tokens ahead, such as `mb.PromptLookup()`; None is nobody.
     trace: what is remembered of the steps; None is all but the names of those who wait.
     Its parts are its attributes: model, scheduler, pool, clock, trace, and runner, which computes a
     plan: `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
@@ -62,6 +63,7 @@ class Engine:
         pool: BlockPool | None = None,
         attention: str | AttentionFunction = "auto",
         prefix_caching: bool = False,
+        speculation: Guesser | None = None,
         clock: Clock | None = None,
         trace: Trace | None = None,
     ) -> None:
@@ -70,8 +72,8 @@ class Engine:
             pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
         self.model, self.scheduler, self.pool = model, scheduler, pool
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
-        self.clock = clock or WallClock()
-        self.runner = model.runner(pool, attention)
+        self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
+        self.clock, self.runner = clock or WallClock(), model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
@@ -90,17 +92,17 @@ class Engine:
 
     def step(self, wait: bool = True) -> StepRecord | None:
         """One forward pass. Sleeps first if everyone is still to arrive, or the policy waits; with
-        `wait=False` it answers None instead, and `next_event_time` says when to ask again.
-
-        None, too, if nobody was left but who is refused or late. Raises RuntimeError if there is
-        nothing to do, or if the policy leaves requests waiting without saying until when. After any
-        exception the next step goes on."""
+        `wait=False` it answers None instead, and `next_event_time` says when to ask again. None,
+        too, if all who were left have been refused or given up. Raises RuntimeError without work,
+        or if the policy leaves requests waiting without saying until when."""
         with self._turn.whole():
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
                 return None
-            start_time, num_free_blocks = self.clock.now(), self.pool.num_free
-            tokens = self.runner.run(plan)
+            start_time = self.clock.now()
+            self.guesswork.guess(plan)
+            tokens, num_free_blocks = self.runner.run(plan), self.pool.num_free
+            self.guesswork.take_back(tokens, plan)
             self.clock.tick(plan)
             confirm(self.pool, plan.copies)  # made, whatever becomes of the tokens
             times = start_time, self.clock.now()
@@ -115,8 +117,8 @@ class Engine:
 
     @property
     def next_event_time(self) -> float | None:
-        """When `step` has something to compute, in seconds on the engine's clock: now, as a rule;
-        later, when everyone is still to arrive or the policy waits; None without work."""
+        """When `step` has something to compute: now, as a rule; later, when everyone is still to
+        arrive or the policy waits; None without work."""
         if not self.has_work:
             return None
         time = self._wake_time
@@ -154,9 +156,9 @@ class Engine:
     # Requests in, answers out --------------------------------------------------------------------
 
     def add(self, request: Request) -> str:
-        """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
-        be served here, or if a live request has its id; QueueFull if it comes now to a full queue
-        (`QueueLimits`). One that comes later, or by `run`, ends as "refused" then."""
+        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never be
+        served here, or if its id is live; QueueFull if the queue is full (`QueueLimits`), where one
+        that comes later, or by `run`, ends as "refused"."""
         if not self.has_work:
             self._start = self.clock.now()
         return self._enqueue([request], knocks=True)[0].request_id
@@ -173,8 +175,7 @@ class Engine:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
         sequence = live_one(request_id, self._live)
         with self._turn.whole():
-            self._wake_time = None
-            sequence.abort_time = self.clock.now()
+            self._wake_time, sequence.abort_time = None, self.clock.now()
             self.scheduler.abort(sequence)
             self._complete(sequence)
 
@@ -222,6 +223,7 @@ class Engine:
                 for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
                     everyone.clear()
                 self.pool.reset()
+                self.guesswork.reset()
                 self._wake_time = None
                 self._turn.forget()
                 self.clock.reset()
@@ -232,15 +234,11 @@ class Engine:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
         check_invariants(self.pool, self.scheduler, self._live.values())
 
-    def _enqueue(
-        self, requests: Iterable[Request], parent: Sequence | None = None, knocks: bool = False
-    ) -> list[Sequence]:
-        """All of them, or none if one is refused; knocks: by a full queue, too. parent: whose
-        prompt they share, and are here."""
+    def _enqueue(self, requests: Iterable[Request], parent=None, knocks=False) -> list[Sequence]:
+        """All or none. parent: whose prompt they share, and are here. knocks: at a full queue?"""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
-        if knocks:
-            self._arrivals.check_door(self.scheduler, new[0], times[0])
+        self._arrivals.check_door(self.scheduler, new if knocks else (), times[0])
         with self._turn.whole():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:
@@ -253,6 +251,7 @@ class Engine:
 
     def _complete(self, sequence: Sequence) -> None:
         self.trace.complete(self._completion(sequence))
+        self.guesswork.leave(sequence)
         self._live.pop(sequence.request_id, None)
 
     def _completion(self, sequence: Sequence) -> Completion:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.completion import Completion
-from ..core.records import StepRecord
+from ..core.records import StepRecord, num_accepted, num_refused
 
 Summary = dict[str, float | int | None]
 LATENCIES = ("ttft", "tpot", "e2e", "queue")
@@ -35,6 +35,11 @@ class Totals(NamedTuple):
     hit_tokens: int = 0
     num_evictions: int = 0
     num_copies: int = 0
+    num_drafts: int = 0  # rows that had guesses
+    draft_tokens: int = 0  # put out by them
+    num_drafted: int = 0  # guesses
+    num_accepted: int = 0
+    num_refused: int = 0  # not counting those after the first wrong one, which nobody judged
     begin: float = math.inf  # seconds, of the first step
     end: float = 0.0  # of the last
 
@@ -43,6 +48,7 @@ class Totals(NamedTuple):
         free, least = step.num_free_blocks, self.least_free_blocks
         shared = step.sharing
         lookups = shared.lookups if shared is not None else ()
+        drafts = [(draft, new) for *_, new, draft in step.row_values if draft]
         return Totals(
             num_steps=self.num_steps + 1,
             num_rows=self.num_rows + len(step.row_values),
@@ -54,6 +60,11 @@ class Totals(NamedTuple):
             hit_tokens=self.hit_tokens + sum([lookup.num_hits for lookup in lookups]),
             num_evictions=self.num_evictions + (shared.num_evicted if shared else 0),
             num_copies=self.num_copies + (shared.num_copies if shared else 0),
+            num_drafts=self.num_drafts + len(drafts),
+            draft_tokens=self.draft_tokens + sum([len(new) for _, new in drafts]),
+            num_drafted=self.num_drafted + sum([len(draft) for draft, _ in drafts]),
+            num_accepted=self.num_accepted + sum([num_accepted(*pair) for pair in drafts]),
+            num_refused=self.num_refused + sum([num_refused(*pair) for pair in drafts]),
             begin=min(self.begin, step.start_time),
             end=step.end_time,
         )
@@ -109,6 +120,8 @@ def summary_of(
     recomputed_tokens: computed again, after their sequence had given way. num_refused: came to a
     full queue; num_deadline: waited past their deadline. Latencies are of those served.
     prefix_hit_rate: tokens found in the prefix cache per token asked for, preempted ones' again.
+    num_drafted, num_accepted: guesses made, and kept. acceptance_rate: kept ones per guess that was
+    judged, since those after a wrong one are not. tokens_per_draft: put out by a row with guesses.
     """
     seconds = latencies.columns()
     begin = min(totals.begin, seconds["arrival"].min(initial=math.inf))
@@ -137,6 +150,10 @@ def summary_of(
     asked = totals.lookup_tokens
     summary["prefix_hit_rate"] = totals.hit_tokens / asked if asked else None
     summary["num_evictions"], summary["num_copies"] = totals.num_evictions, totals.num_copies
+    judged, drafts = totals.num_accepted + totals.num_refused, totals.num_drafts
+    summary["num_drafted"], summary["num_accepted"] = totals.num_drafted, totals.num_accepted
+    summary["acceptance_rate"] = totals.num_accepted / judged if judged else None
+    summary["tokens_per_draft"] = totals.draft_tokens / drafts if drafts else None
     return summary
 
 
@@ -168,7 +185,7 @@ def side_by_side(summaries: Mapping[str, Summary], keys: Iterable[str] | None = 
 def _cell(key: str, value: float | int | None) -> str:
     if value is None:
         return "–"
-    if key in ("slot_utilization", "batch_fill", "prefix_hit_rate"):
+    if key in ("slot_utilization", "batch_fill", "prefix_hit_rate", "acceptance_rate"):
         return f"{value:.1%}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 

@@ -108,6 +108,7 @@ class Trace:
                         row.num_tokens,
                         row.num_padding_tokens,
                         tuple(row.sequence.token_ids[row.seq_len :]) if new else (),
+                        tuple(row.draft),
                     )
                     for row, new in zip(plan.rows, tokens, strict=True)
                 ]

@@ -33,9 +33,9 @@ def load_model(
 ) -> "Model":
     """A model ready for the engine, with its tokenizer.
 
-    name: a hub id or a folder, or "wayfarer"; None is $MINIBATCH_MODEL, or else Wayfarer. Or a
-    model of transformers that you have: it is used, not copied. tokenizer: None is the one that
-    lies beside the weights, and none for a model of yours. max_model_len: longest prompt + answer
+    name: a hub id or a folder, "wayfarer" or "wayfarer-junior"; None is $MINIBATCH_MODEL, or else
+    Wayfarer. Or a model of transformers that you have: it is used, not copied. tokenizer: None is
+    that beside the weights, and none for a model of yours. max_model_len: longest prompt + answer
     in tokens; None is the model's own limit. device: None is the GPU if there is one, else the CPU.
     dtype: "float32", "bfloat16", "float16"; None is float32. A model of yours stays where and what
     it is unless you give these two.

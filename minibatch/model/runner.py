@@ -41,28 +41,35 @@ class ModelRunner:
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
     def run(self, plan: StepPlan) -> list[list[int]]:
-        """A list of tokens for each row of the plan: one token if the row reached its sequence's
-        end, none if it did not."""
+        """A list of tokens for each row of the plan: none if the row did not reach its sequence's
+        end, one if it did, and one more for each guess that was right."""
         if plan.copies:
             self.kv_cache.copy(plan.copies)
-        ending = [row.sequence for row in plan.rows if row.reaches_end]
-        sampled = iter(sample(self.forward(plan), ending))
-        return [[next(sampled)] if row.reaches_end else [] for row in plan.rows]
+        ending = [row for row in plan.rows if row.reaches_end]
+        sequences = [row.sequence for row in ending for _ in ("newest", *row.draft)]
+        ahead = [i for row in ending for i in range(1 + len(row.draft))]
+        own = iter(sample(self.forward(plan), sequences, ahead))
+        return [
+            row.verified([next(own) for _ in ("newest", *row.draft)]) if row.reaches_end else []
+            for row in plan.rows
+        ]
 
     @torch.inference_mode()
     def forward(self, plan: StepPlan) -> torch.Tensor:
         """Logits [rows that reach their sequence's end, vocabulary], in the order of the rows.
 
         All rows' tokens go through the model as one sequence, [1, T]; the metadata tells attention
-        where each row begins. Logits are computed at the last token of a row, and nowhere else.
+        where each row begins. Logits are computed at the last token of a row and at its guesses,
+        which have lines of their own after it, and nowhere else.
         """
         input_ids, metadata = build_metadata(
             plan, self.block_size, self.kv_cache.scratch_slot, self.hf.device
         )
         last_tokens = [
-            start + row.num_tokens - 1
+            start + i
             for row, (start, _, _) in zip(plan.rows, metadata.rows, strict=True)
             if row.reaches_end
+            for i in range(row.num_tokens - 1, row.num_written)
         ]
         keep = torch.tensor(last_tokens, dtype=torch.int64, device=self.hf.device)
         context = ForwardContext(self.kv_cache, metadata, self.attention)

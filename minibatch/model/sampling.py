@@ -12,8 +12,11 @@ import torch
 from ..core.request import Sequence
 
 
-def sample(logits: torch.Tensor, sequences: list[Sequence]) -> list[int]:
-    """One token per row. logits: [rows, vocabulary]; sequences: whose rows they are.
+def sample(
+    logits: torch.Tensor, sequences: list[Sequence], ahead: list[int] | None = None
+) -> list[int]:
+    """One token per row. logits: [rows, vocabulary]; sequences: whose rows they are; ahead: how
+    many guessed tokens lie between a sequence's end and its row, none if not given.
 
     Raises FloatingPointError, naming the request, where the highest logit is no finite number.
     (A logit of minus infinity is a token that the model rules out, and none of its own.)
@@ -31,7 +34,7 @@ def sample(logits: torch.Tensor, sequences: list[Sequence]) -> list[int]:
     for i, sequence in enumerate(sequences):
         request = sequence.request
         if request.temperature > 0:
-            draw = uniform(sequence.seed, sequence.num_output_tokens)
+            draw = uniform(sequence.seed, sequence.num_output_tokens + (ahead[i] if ahead else 0))
             tokens[i] = pick(logits[i], draw, request.temperature, request.top_k, request.top_p)
     return tokens
 

@@ -21,10 +21,11 @@ from transformers import (
 )
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from ..wayfarer import WEIGHTS
+from ..wayfarer import JUNIOR, WEIGHTS
 from .compatibility import UnsupportedModelError, check_decoder_only
 
 LONGEST_WAIT = 2.5  # seconds for the hub's first answer, unless HF_HUB_ETAG_TIMEOUT says otherwise
+OURS = {"wayfarer": WEIGHTS, "wayfarer-junior": JUNIOR}
 OWN_MODEL = 'load_model("wayfarer") loads the course\'s own model, offline.'
 
 
@@ -42,8 +43,8 @@ class Place:
 
 def find(name: str) -> Place:
     """A folder, or else the hub; raises OSError, saying what to do, where there is no model."""
-    if name == "wayfarer":
-        return Place(str(WEIGHTS), is_here=True)
+    if name in OURS:
+        return Place(str(OURS[name]), is_here=True)
     path = Path(name).expanduser() if name.startswith("~") else Path(name)
     if path.suffix == ".gguf" or (path.is_dir() and _only_gguf(path)):
         raise cannot(name, "GGUF is not read; give the model that it was made from, in safetensors")
@@ -119,7 +120,7 @@ def _ask_hub(name: str, timeout: float) -> Exception | None:
 
 def read_weights(place: Place, dtype: torch.dtype) -> PreTrainedModel:
     """The model, on the CPU."""
-    if place.name == str(WEIGHTS):  # loads at once; a bar would only flicker
+    if Path(place.name) in OURS.values():  # loads at once; a bar would only flicker
         logging.disable_progress_bar()
     try:
         check_decoder_only(config := AutoConfig.from_pretrained(place.name, **place.how()))

@@ -40,6 +40,8 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
+    drafts            guesses of one request, token by token: kept, refused, never judged
+    speculation       what guessing brings at each batch size, predicted and measured
     plan_difference   two runs of the same requests, and the step where they part
     room              what a class guessed, and what it is
 
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
+    from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
     from .figures.heartbeat import heartbeat
     from .figures.melting import melting
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
     from .figures.savings import savings
     from .figures.seismograph import seismograph
     from .figures.source_heat import source_heat
+    from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.tails import tails
@@ -98,6 +102,7 @@ __all__ = [
     "cost_stack",
     "departure_difference",
     "departures",
+    "drafts",
     "dumbbells",
     "heartbeat",
     "melting",
@@ -115,6 +120,7 @@ __all__ = [
     "savings",
     "seismograph",
     "source_heat",
+    "speculation",
     "staircase",
     "step_times",
     "tails",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..core.records import StepRecord
 
+ROUNDING = 1e-9  # seconds; durations that differ by more were measured
 SAME_TIME = 1e-6  # seconds; a policy that asks again and again wakes up a rounding error late
 
 
@@ -61,7 +62,7 @@ def first_other_time(expected: Sequence[StepRecord], yours: Sequence[StepRecord]
     does, or if time was measured: then steps take longer in one run than in the other anyway."""
     part = first_difference(expected, yours)
     pairs = list(zip(expected[:part], yours[:part], strict=False))
-    if any(abs(_duration(a) - _duration(b)) > SAME_TIME for a, b in pairs):
+    if any(abs(_duration(a) - _duration(b)) > ROUNDING for a, b in pairs):
         return None
     times = (i for i, (a, b) in enumerate(pairs) if abs(a.start_time - b.start_time) > SAME_TIME)
     return next(times, None)

@@ -90,7 +90,8 @@ class Scheduler(ABC):
             sequence, name = row.sequence, row.sequence.request_id
             if sequence not in running:
                 raise ValueError(f"request {name!r} has a row but does not run; admit it in plan()")
-            first, end = row.start // pool.block_size, -(-row.seq_len // pool.block_size)
+            end = -(-(row.start + row.num_written) // pool.block_size)
+            first = row.start // pool.block_size
             for block_id in sequence.block_table[first:end] if row.num_tokens else ():
                 if not pool.is_sole_holder(block_id):
                     raise ValueError(
@@ -103,7 +104,7 @@ class Scheduler(ABC):
         Policies that reserve blocks once, and never call `grow` again, need not know of forks."""
         if self.pool.num_shared:
             for row in plan.rows:
-                self.grow(row.sequence, row.num_tokens)
+                self.grow(row.sequence, row.num_written)
         plan.copies = list(self.pool.copies_owed)
 
     def add(self, sequence: Sequence) -> None:

@@ -179,12 +179,16 @@ class CostModel:
 
 
 def _contents(plan: StepPlan) -> tuple[int, int, int, int]:
-    """Of a plan: rows, prompt tokens computed (padding among them too), tokens in the cache that
-    the rows read, and pairs of a prompt token and one that it attends to."""
+    """Of a plan: rows, prompt tokens computed (padding among them too, and guesses, which are
+    computed beside a row's own tokens just so), tokens in the cache that the rows read, and pairs
+    of a prompt token and one that it attends to."""
     prompt_tokens = context = pairs = 0
     for row in plan.rows:
         seq_len = row.seq_len
         context += seq_len
+        if row.draft:
+            prompt_tokens += len(row.draft)
+            pairs += len(row.draft) * (seq_len + 1)
         if row.kind == "prefill":
             prompt_tokens += row.num_tokens + row.num_padding_tokens
             pairs += row.num_tokens * (row.start + 1 + seq_len) // 2

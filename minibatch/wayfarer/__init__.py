@@ -6,6 +6,7 @@
     questions.py   what may be asked (phrasings.py), and how an answer is worded (sentences.py)
     checking.py    whether an answer is true, from what it mentions (mentions.py)
     weights/       the model, in Hugging Face format
+    junior/        a smaller one, which guesses what it will say next
     training/      what made it: `python -m minibatch.wayfarer.train`, and `….evaluate`
 
 Importing this package imports none of them.
@@ -14,4 +15,5 @@ Importing this package imports none of them.
 from pathlib import Path
 
 WEIGHTS = Path(__file__).parent / "weights"  # Hugging Face format: give it to `from_pretrained`
+JUNIOR = Path(__file__).parent / "junior"  # the same, of Wayfarer Junior
 RUNNING_EXAMPLE = Path(__file__).parent / "running_example.json"  # prompts of exact lengths

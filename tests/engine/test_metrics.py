@@ -29,6 +29,10 @@ KEYS = [
     "prefix_hit_rate",
     "num_evictions",
     "num_copies",
+    "num_drafted",
+    "num_accepted",
+    "acceptance_rate",
+    "tokens_per_draft",
 ]
 
 
@@ -163,5 +167,6 @@ def test_peak_blocks_is_the_most_in_use_after_any_step():
 
 def test_figures_are_plain_numbers_that_json_can_write():
     got = summary([step(0, [1])], [completion([1.0, 2.0])])
-    assert got.pop("prefix_hit_rate") is None  # nothing was looked up
+    for key in ("prefix_hit_rate", "acceptance_rate", "tokens_per_draft"):
+        assert got.pop(key) is None  # nothing was looked up, nothing guessed
     assert all(type(value) in {int, float} for value in got.values())

@@ -163,6 +163,35 @@ def probe(student):
     )
 
 
+def accepting(student):
+    draft, own = [7, 7, 7, 2], [7, 7, 5, 2, 9]
+    new, computed, back = student.call("accept", draft, own, 30, [4, 9, 1, 6, 3], 8)
+    return (
+        f"Of {len(draft)} guesses yours kept {len(new) - 1} and added one token; {computed} tokens "
+        f"have K and V, and of 5 blocks of 8 {len(back)} went back."
+    )
+
+
+def worth(student):
+    tokens = student.call("expected_tokens", 0.8, 4)
+    return (
+        f"By your formula four guesses, each right 8 times of 10, give {tokens:.2f} tokens a step; "
+        f"if a guess costs a tenth of a step, that is {tokens / 1.4:.2f} times as fast."
+    )
+
+
+def guesser(student):
+    from guessing import QUOTING_OFTEN, tokens_a_step
+
+    found = tokens_a_step(
+        lambda token_ids, most: list(student.call("propose", token_ids, most)), QUOTING_OFTEN
+    )
+    return (
+        f"On {len(QUOTING_OFTEN)} answers that quote their prompts your guesses give {found:.2f} "
+        "tokens a step; without any it is 1."
+    )
+
+
 def _agents(n, prompt_scale=0.1, every=0):
     requests = mb.workload.agents(mb.PretendModel(), n, prompt_scale)
     return [[r.request_id, len(r.prompt), r.max_tokens, i * every] for i, r in enumerate(requests)]
@@ -188,3 +217,53 @@ def _batches(steps):
 
 def _like(yours, ours, count):
     return "like ours" if count(yours) == count(ours) else f"and ours in {count(ours):,}"
+
+
+def slots(student):
+    blocks = list(range(200))
+    random.Random(0).shuffle(blocks)
+    tables = [[blocks.pop() for _ in range(-(-tokens // 16))] for tokens in PROMPT_LENGTHS[:2]]
+    got = student.call("slot_mapping", tables, [0, 0], list(PROMPT_LENGTHS[:2]), 16)
+    jumps = sum(b != a + 1 for a, b in zip(got, got[1:], strict=False))
+    return (
+        f"By your mapping the {len(got):,} tokens of two prompts, A's and B's, lie in "
+        f"{len(set(got)):,} slots of {sum(map(len, tables))} blocks; after {jumps} of them the next"
+        " one is somewhere else."
+    )
+
+
+def pool(student):
+    requests = [[name, n // 10, m] for name, n, m, _ in _agents(8, prompt_scale=1.0)]
+    got = student.unpacked(
+        student.ask("run_on", name="MyPool", num_blocks=60, block_size=4, requests=requests)
+    )
+    most = max(len({b for table in step.values() for b in table}) for step in got)
+    shared = max(
+        sum(map(len, step.values())) - len({b for table in step.values() for b in table})
+        for step in got
+    )
+    return (
+        f"Your pool of 60 blocks has served eight agents and one more answer to A in {len(got)} "
+        f"steps: {most} were held at a time, {shared} of them by two, and in the end none."
+    )
+
+
+def copies(student):
+    tokens = PROMPT_LENGTHS[-1]
+    table = list(range(-(-tokens // 16)))
+    holders = [2] * len(table) + [0]
+    copied, _ = student.call("copy_on_write", table, holders, [len(table)], tokens - 1, 1, 16)
+    return (
+        f"By your rule a second answer to H's prompt of {tokens:,} tokens shares {len(table)} "
+        f"blocks with the first, and has to copy {len(copied)}."
+    )
+
+
+def how_many(student):
+    requests = list(zip(PROMPT_LENGTHS, OUTPUT_LENGTHS, strict=True)) * 4
+    fits = {
+        allocator: student.call("how_many_fit", allocator, requests, 16 * 1024, 2048, 16)
+        for allocator in ("maximum", "power of two", "told", "paged")
+    }
+    told = ", ".join(f"{count} with “{allocator}”" for allocator, count in fits.items())
+    return f"By your count 16,384 tokens of memory hold so many agents, A to H over again: {told}."

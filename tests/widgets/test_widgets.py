@@ -289,6 +289,51 @@ def playground():
     return mb.widgets.Playground(num_requests=12)
 
 
+def crowd(**controls):
+    """Continuous alone, with sixteen requests that come all at once."""
+    playground = mb.widgets.Playground(mb.Continuous, num_requests=16)
+    playground.menus[1].value = "nothing"
+    for name, value in {"rate": "all at once", "batch_size": 16, "prompt": 100, **controls}.items():
+        getattr(playground, name).value = value
+    return playground
+
+
+def num_rows_at_first(playground):
+    (trace,) = playground.traces().values()
+    assert len(trace.completions) == 16
+    return len(trace.steps[0].rows)
+
+
+def test_a_playground_s_pool_of_memory_lets_in_who_fits():
+    assert num_rows_at_first(crowd()) == 16
+    small = crowd(pool=1024)
+    assert num_rows_at_first(small) == 64 // 7  # blocks of 16; a prompt of 100 takes 7
+    assert "held at most, of 64" in small.view.value
+    assert "times that a sequence gave way" in small.view.value
+
+
+def test_a_block_for_a_whole_request_lets_in_fewer():
+    whole = crowd(pool=2048, block_size="a whole request")
+    num_blocks, block_size = whole.blocks()
+    assert block_size == max(100 + request.max_tokens for request in whole.requests())
+    assert num_rows_at_first(whole) == num_blocks == 2048 // block_size
+    assert num_rows_at_first(crowd(pool=2048)) > num_blocks
+
+
+def test_prompts_that_begin_alike_are_found_with_the_prefix_cache_on():
+    alike = {"prompt": 1300, "common": 0.5, "rate": 2, "batch_size": 8}
+    assert "found in the cache" not in crowd(**alike).view.value
+    (trace,) = crowd(**alike, caching=True).traces().values()
+    hits = {lookup.num_hits for step in trace.steps for lookup in step.sharing.lookups}
+    assert hits == {0, 640}  # 40 full blocks of 16 in 650 tokens; the first found none
+
+
+def test_a_playground_says_when_a_request_can_never_fit():
+    small = crowd(prompt=1300, pool=1024)
+    assert "<b>Nobody is served.</b>" in small.view.value
+    assert "blocks" in small.view.value
+
+
 def test_a_playground_says_that_it_is_an_idealisation(playground):
     assert "An idealisation" in playground.view.value
     assert "no model runs" in playground.view.value
@@ -296,7 +341,17 @@ def test_a_playground_says_that_it_is_an_idealisation(playground):
 
 @pytest.mark.parametrize(
     ("control", "value"),
-    [("batch_size", 2), ("window", 2.0), ("rate", "all at once"), ("spread", 0.0), ("prompt", 100)],
+    [
+        ("batch_size", 2),
+        ("window", 2.0),
+        ("rate", "all at once"),
+        ("spread", 0.0),
+        ("prompt", 100),
+        ("pool", 1024),
+        ("block_size", 64),
+        ("caching", True),
+        ("common", 0.9),
+    ],
 )
 def test_every_control_of_a_playground_plans_anew(playground, control, value):
     before = playground.view.value

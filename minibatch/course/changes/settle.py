@@ -106,10 +106,8 @@ def _exercise(base: str | None, mine: str, new: str) -> Settled:
     """The learner's marked places in the new stub."""
     lines = new.splitlines(keepends=True)
     kept = 0
-    for task_id in reversed(
-        source.marked_tasks(new)
-    ):  # from below, so that places stay where they are
-        there, here = source.place(new, task_id), source.place(mine, task_id)
+    for name in reversed(source.marked_places(new)):  # from below: places stay where they are
+        there, here = source.place(new, name), source.place(mine, name)
         if there and here:
             lines[slice(*there)] = mine.splitlines(keepends=True)[slice(*here)]
             kept += 1
@@ -124,7 +122,7 @@ def _exercise(base: str | None, mine: str, new: str) -> Settled:
 def _outside(text: str) -> list[str]:
     """The lines of an exercise file that are not a learner's place."""
     lines = text.splitlines()
-    for task_id in reversed(source.marked_tasks(text)):
-        if place := source.place(text, task_id):
+    for name in reversed(source.marked_places(text)):
+        if place := source.place(text, name):
             del lines[slice(*place)]
     return lines

@@ -16,8 +16,9 @@ from minibatch.course.setup.backups import new_backup
 def your(name: str, instead: Callable) -> Callable:
     """The learner's class or function `name`, from whichever exercise file defines it, as saved.
 
-    A method of a class that is still a stub is left out, so that the base class's serves. Where the
-    learner's cannot be used yet (a stub, an error in the file), says so and returns `instead`.
+    A method of a policy that is still a stub is left out, so that the base class's serves; but for
+    `plan`. Where the learner's cannot be used yet (a stub, an error in the file), says so and
+    returns `instead`.
     """
     found, said = yours_or(name, instead)
     print(said)
@@ -40,7 +41,7 @@ def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
         return instead, said
     if isinstance(found, type):
         stubs = [key for key, value in vars(found).items() if _is_stub(value)]
-        written = "plan" not in stubs
+        written = "plan" not in stubs if hasattr(found, "plan") else not stubs
         for key in stubs:
             delattr(found, key)
     else:
@@ -99,15 +100,16 @@ def reset(tasks: list[Task], whole_file: bool) -> Path | None:
                 f"exercise {task.id} changes minibatch/ itself: `python -m minibatch restore` "
                 "puts that back, and keeps a copy"
             )
-        here, there = source.place(text, task.id), source.place(fresh, task.id)
-        if here is None:
-            raise ValueError(
-                f"{path.name} has lost the marks around exercise {task.id}; "
-                f'reset("{task.stem[:4]}") puts the whole file back, and keeps a copy'
-            )
-        lines = text.splitlines(keepends=True)
-        lines[slice(*here)] = fresh.splitlines(keepends=True)[slice(*there)]
-        text = new = "".join(lines)
+        for name in source.marked_places(fresh, task.id):
+            here, there = source.place(text, name), source.place(fresh, name)
+            if here is None:
+                raise ValueError(
+                    f"{path.name} has lost the marks around exercise {name}; "
+                    f'reset("{task.stem[:4]}") puts the whole file back, and keeps a copy'
+                )
+            lines = text.splitlines(keepends=True)
+            lines[slice(*here)] = fresh.splitlines(keepends=True)[slice(*there)]
+            text = new = "".join(lines)
     if path.is_file() and path.read_text(encoding="utf-8") == new:
         return None
     folder = new_backup(path.parent.parent) / "exercises"

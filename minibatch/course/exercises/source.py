@@ -20,7 +20,8 @@
         # END SOLUTION
 
 The stub lacks the hints, and has a marked place and a `raise` where the solution stands. A task
-without a solution in the file is one that changes `minibatch/` itself; its solution is a patch.
+whose solution is in several functions names them, `# BEGIN SOLUTION of share`, a place for each. A
+task without a solution in the file changes `minibatch/` itself; its solution is a patch.
 """
 
 import ast
@@ -42,7 +43,7 @@ _LESSON = re.compile(r'# lessons/(?P<lesson>\w+\.ipynb), "(?P<section>[^"]+)"')
 _CHANGES = re.compile(r"# changes minibatch/: (?P<rooms>\w+(?: \w+)*)")
 _RULE = re.compile(r"# -{20,}")
 _HINT = "# HINT "
-_BEGIN, _END = "# BEGIN SOLUTION", "# END SOLUTION"
+_BEGIN, _END = re.compile(r"# BEGIN SOLUTION(?: of (?P<part>\w+))?"), "# END SOLUTION"
 _YOURS = "# YOUR CODE for Exercise {} "
 
 
@@ -136,11 +137,11 @@ def tasks_of(path: Path) -> list[Task]:
             in_card = False
         elif in_card:
             _read_card_line(tasks[-1], stripped, where)
-        elif stripped == _BEGIN:
+        elif match := _BEGIN.fullmatch(stripped):
             if not tasks or in_solution:
                 raise SourceError(f"{where}: a solution begins outside a task, or in another one")
             in_solution = True
-            tasks[-1].signature, tasks[-1].doc = _function(source, number)
+            _begin_solution(tasks[-1], *_function(source, number), match["part"])
         elif stripped == _END:
             if not in_solution:
                 raise SourceError(f"{where}: a solution ends that has not begun")
@@ -158,6 +159,15 @@ def tasks_of(path: Path) -> list[Task]:
         if len(task.hints) < 3:
             raise SourceError(f"{path.name}: exercise {task.id} has {len(task.hints)} hints of 3")
     return tasks
+
+
+def _begin_solution(task: Task, signature: str, doc: str, part: str | None) -> None:
+    """Of several functions: each one's signature above its lines, and the last one's doc."""
+    before = task.signature.splitlines()
+    new = [line for line in signature.splitlines() if line not in before]
+    task.signature, task.doc = "\n".join([*before, *new]), doc
+    if part:
+        task.solution += ("\n" if before else "") + new[-1] + "\n"
 
 
 def _function(source: str, line: int) -> tuple[str, str]:
@@ -206,10 +216,10 @@ def stub(source: str) -> str:
                 lines.pop()
         if in_hint and _RULE.fullmatch(stripped):
             in_hint = False
-        if stripped == _BEGIN:
+        if match := _BEGIN.fullmatch(stripped):
             in_solution = True
             message = f'"Exercise {task}: {title}: not written yet"'
-            yours = _YOURS.format(task)
+            yours = _YOURS.format(f"{task} ({match['part']})" if match["part"] else task)
             lines += [
                 f"{indent}{yours}begins here",
                 f"{indent}raise NotImplementedError({message})",
@@ -222,12 +232,10 @@ def stub(source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def place(text: str, task_id: str) -> tuple[int, int] | None:
-    """A task's marked place in a learner's file, as text.splitlines()[a:b], without the marks.
-
-    None if the marks are gone.
-    """
-    yours = _YOURS.format(task_id)
+def place(text: str, name: str) -> tuple[int, int] | None:
+    """A marked place in a learner's file, "4.1" or "5.2 (share)", as text.splitlines()[a:b],
+    without the marks. None if the marks are gone."""
+    yours = _YOURS.format(name)
     marks = [line.strip() for line in text.splitlines()]
     try:
         begin, end = marks.index(f"{yours}begins here"), marks.index(f"{yours}ends here")
@@ -236,10 +244,11 @@ def place(text: str, task_id: str) -> tuple[int, int] | None:
     return (begin + 1, end) if begin < end else None
 
 
-def marked_tasks(text: str) -> list[str]:
-    """The tasks that have a marked place in a learner's file, from above."""
-    begins = _YOURS.format(r"(\d+\.\d+)") + "begins here"
-    return re.findall(rf"^\s*{begins}\s*$", text, re.MULTILINE)
+def marked_places(text: str, task_id: str | None = None) -> list[str]:
+    """The names of the marked places in a learner's file, from above; of one task, or of all."""
+    begins = _YOURS.format(r"(\d+\.\d+(?: \(\w+\))?)") + "begins here"
+    found = re.findall(rf"^\s*{begins}\s*$", text, re.MULTILINE)
+    return [name for name in found if task_id in (None, name.split()[0])]
 
 
 def is_attempted(text: str, task_id: str) -> bool:

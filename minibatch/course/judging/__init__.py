@@ -14,6 +14,7 @@ task.
     syntax.py        a file that Python cannot read, told at once, in plain words
     card.py          a verdict as a learner sees it, in a terminal or a notebook
     drawing.py       two step plans, and the first step that differs
+    block_map.py     who holds which block of a pool, before the call in which two pools part
     student.py       a desk as the graders see it: call this function, make that class
     line.py          the line to it: a process, JSON there and back
     desk_errors.py   what can go wrong there, and what the learner is told
@@ -24,6 +25,7 @@ task.
     values.py        the plain data between the two
     desk.py          the other end, in the learner's process
     desk_policy.py   a policy there, asked step by step
+    desk_pool.py     a pool there: walked through calls, and put into an engine
     withheld.py      modules that hold the answer, replaced
     stand_in.py      the model that a learner's code calls there; the judge computes
     confinement.py   the limits a desk puts on itself before it reads a learner's file

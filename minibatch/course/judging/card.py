@@ -10,7 +10,7 @@ import sys
 import textwrap
 
 from minibatch.course.exercises.source import all_tasks
-from minibatch.course.judging.drawing import LEGEND, Drawing
+from minibatch.course.judging.drawing import restored
 from minibatch.course.judging.verdict import (
     BLOCKED,
     ERROR,
@@ -59,7 +59,7 @@ def as_text(verdict: Verdict, colour: bool | None = None) -> str:
         if problem.expected is not None:
             lines += [f"   expected: {problem.expected}", f"   yours:    {problem.got}"]
         if problem.drawing:
-            drawn = Drawing(**problem.drawing).as_text()
+            drawn = restored(problem.drawing).as_text()
             lines += ["", *(f"   {line}" for line in drawn.splitlines())]
         lines += [f"   {_frame(verdict, frame)}" for frame in problem.frames]
     if printed := verdict.printed.strip():
@@ -80,8 +80,7 @@ def as_html(verdict: Verdict) -> str:
         points=_points(verdict.points, verdict.max_points),
         where_to_write=_where_to_write(verdict) if verdict.outcome == NOT_ATTEMPTED else "",
         problem=problem,
-        drawing=Drawing(**problem.drawing) if problem and problem.drawing else None,
-        legend=LEGEND,
+        drawing=restored(problem.drawing) if problem and problem.drawing else None,
         frames=[_frame(verdict, frame) for frame in problem.frames] if problem else [],
         printed=verdict.printed.strip(),
         shown=shown,

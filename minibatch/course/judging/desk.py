@@ -28,12 +28,14 @@ from typing import Any
 
 from minibatch.course.judging import confinement
 from minibatch.course.judging.desk_policy import PolicyDesk
+from minibatch.course.judging.desk_pool import PoolDesk
 from minibatch.course.judging.stand_in import StandIn, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
 
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "lead", "update", "abort", "records")
+OF_A_POOL = ("walk", "run_on")
 
 
 class Desk:
@@ -121,10 +123,12 @@ class Desk:
     # Helpers -------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> Any:
-        """What the judge asks for by this name: of the file, or of a policy made from it."""
+        """What the judge asks for by this name: of the file, or of what is made from it."""
         if name in OF_A_POLICY:
             self._policy = self._policy or PolicyDesk(self._find)
             return getattr(self._policy, name)
+        if name in OF_A_POOL:
+            return getattr(PoolDesk(self._find, self._describe), name)
         return getattr(self, f"do_{name}")
 
     def _find(self, name: str) -> Any:

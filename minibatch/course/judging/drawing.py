@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from minibatch.core.records import StepRecord
+from minibatch.course.judging.block_map import BlockMap
 from minibatch.plots import svg
 from minibatch.plots.spans import first_difference, kinds
 
@@ -49,6 +52,10 @@ class Drawing:
         alt = f"The plans differ first in step {self.differs}."
         return svg.grid(self._grids(), self.names, self.first, self.differs, alt)
 
+    def as_html(self) -> Markup:
+        """That, and what the letters mean."""
+        return Markup("{}<br><small>{}</small>").format(self.as_svg(), LEGEND)
+
     def _grids(self) -> dict[str, list[str]]:
         return {"expected": self.expected, "yours": self.got}
 
@@ -72,3 +79,8 @@ def draw(expected: Sequence[StepRecord], got: Sequence[StepRecord], differs: int
         for steps in shown
     ]
     return Drawing(names, *grids, first, differs)
+
+
+def restored(data: dict) -> Drawing | BlockMap:
+    """A drawing that has travelled as plain data."""
+    return (Drawing if "differs" in data else BlockMap)(**data)

@@ -22,7 +22,7 @@ UNSEALED = "unsealed"  # in place of a test's name: nothing was judged, since no
 class Wrong(AssertionError):
     """The answer is not right. `sentence` names the likely misconception, to the learner.
 
-    expected, got: small things to set side by side. drawing: see `drawing.Drawing`.
+    expected, got: small things to set side by side. drawing: a `drawing.Drawing`, or a `BlockMap`.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""The text of the model card; its figures come from `train.py` and `evaluate.py`."""
+"""The texts of the model cards; their figures come from `train.py`, `evaluate.py` and
+`acceptance.py`."""
 
 from collections.abc import Mapping
 
@@ -62,6 +63,57 @@ About 5 % of all combinations of question, city, client and phrasing were held o
 
 {figures}
 """
+
+
+_JUNIOR = """\
+---
+language: en
+license: mit
+library_name: transformers
+pipeline_tag: text-generation
+---
+
+# Wayfarer Junior
+
+A Llama of {parameters:,} parameters that guesses what Wayfarer is going to say: the draft model of
+lesson 10 of the minibatch course, on speculative decoding. It has Wayfarer's tokenizer, and it has
+seen Wayfarer's cities; alone it answers worse.
+
+    import minibatch as mb
+
+    wayfarer, junior = mb.load_model("wayfarer"), mb.load_model("wayfarer-junior")
+    engine = mb.Engine(wayfarer, mb.Continuous(), speculation=mb.DraftModel(junior, num_guesses=4))
+
+## Architecture
+
+2 layers, hidden size 128, 4 query heads and 1 KV head of size 32, intermediate size 512, tied
+embeddings, RoPE with base 10,000, context of 2,048 tokens, bfloat16. Two layers, because a small
+model's step costs layers and overhead rather than parameters: two take about a fifth of the time of
+one of Wayfarer's steps, three take more than a quarter.
+
+## Training
+
+From random weights, on Wayfarer's own corpus: {tokens:,} tokens in {step:,} steps, {precision}. For
+the last 15 % of the tokens the labels are not the corpus's but Wayfarer's own probabilities. It
+took {cpu_min:.0f} minutes of processor time, with torch {torch};
+`python -m minibatch.wayfarer.train --size junior` repeats it. About 5 % of all combinations of
+question, city, client and phrasing were held out.
+
+## Evaluation
+
+Acceptance: of the guesses that Wayfarer judged, the share that it would have said itself. (What
+follows a wrong guess is not judged.) `python -m minibatch.wayfarer.training.acceptance` prints
+this.
+
+{figures}
+"""
+
+
+def junior_card(
+    training: Mapping[str, int | float | str], figures: str = "Not yet evaluated."
+) -> str:
+    """Wayfarer Junior's, likewise."""
+    return _JUNIOR.format(**training, cpu_min=float(training["cpu_s"]) / 60, figures=figures)
 
 
 def model_card(

@@ -1,12 +1,11 @@
 """Writes a trained Wayfarer in Hugging Face format, in bfloat16."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-from minibatch.wayfarer.training.card import model_card
 
 
 def export(
@@ -14,10 +13,11 @@ def export(
     tokenizer: PreTrainedTokenizerFast,
     training: dict[str, int | float | str],
     folder: Path,
+    card: Callable[[Mapping[str, int | float | str]], str],
 ) -> None:
     """Writes weights, configs, tokenizer, `training.json` and the model card into `folder`.
 
-    training: how it was trained (see `train.training_record`); the card tells it.
+    training: how it was trained (see `train.training_record`); the card tells it (card.py).
     """
     folder.mkdir(parents=True, exist_ok=True)
     model = model.to("cpu", torch.bfloat16)
@@ -30,4 +30,4 @@ def export(
     tokenizer.save_pretrained(folder)
     record = json.dumps(training, indent=2) + "\n"
     (folder / "training.json").write_text(record, encoding="utf-8")
-    (folder / "README.md").write_text(model_card(training), encoding="utf-8")
+    (folder / "README.md").write_text(card(training), encoding="utf-8")

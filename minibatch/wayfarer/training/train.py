@@ -1,5 +1,8 @@
 """Trains Wayfarer from scratch: `python -m minibatch.wayfarer.train --out DIR`.
 
+`--size junior` trains Wayfarer Junior instead, which guesses Wayfarer's next tokens (sizes.py): on
+the same text, and in the end on what Wayfarer would say.
+
 Three phases. It begins with lookups in clients' files, for 6 % of the tokens. Then come short rows:
 questions alone, and questions behind a client's file. In the second half every second step has long
 rows, in which several questions stand behind the policy manual and a client's file. In the loss an
@@ -16,14 +19,16 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from minibatch.wayfarer import WEIGHTS
+from minibatch.wayfarer import JUNIOR, WEIGHTS
+from minibatch.wayfarer.training.card import junior_card, model_card
 from minibatch.wayfarer.training.evaluate import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.training.export import export
 from minibatch.wayfarer.training.optimizers import optimizers
 from minibatch.wayfarer.training.rows import STEP_TOKENS, Phase, Rows, step_rows
-from minibatch.wayfarer.training.tokenizer import CONTEXT, VOCAB_SIZE, train_tokenizer
+from minibatch.wayfarer.training.sizes import SIZES, Size, new_model
+from minibatch.wayfarer.training.tokenizer import train_tokenizer
 
 # shares of the tokens: until where lookups, from where long rows
 FILE_PHASE, LONG_PHASE = 0.06, 0.50
@@ -41,40 +46,30 @@ class Progress:
     cpu_s: float = 0.0
 
 
-def new_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    """Wayfarer with random weights; layers, query heads and KV heads all differ in number."""
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=VOCAB_SIZE,
-            hidden_size=256,
-            num_hidden_layers=6,
-            num_attention_heads=8,
-            num_key_value_heads=4,
-            head_dim=32,
-            intermediate_size=704,
-            max_position_embeddings=CONTEXT,
-            rope_theta=10_000.0,
-            tie_word_embeddings=True,
-            bos_token_id=None,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-    )
+def losses(
+    model: LlamaForCausalLM, rows: Rows, teacher: LlamaForCausalLM | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cross entropy per token: weighted, to learn from; and of the answers alone, to look at. With
+    a teacher it is that with the teacher's probabilities."""
+    counted = rows.weights > 0
+    weights = rows.weights[counted]
+    labels = rows.labels[counted]
+    if teacher is not None:
+        with torch.no_grad():
+            labels = logits(teacher, rows, counted).softmax(dim=-1)
+    each = nn.functional.cross_entropy(logits(model, rows, counted), labels, reduction="none")
+    return (each * weights).sum() / weights.sum(), each[weights == 1].mean().detach()
 
 
-def losses(model: LlamaForCausalLM, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cross entropy per token: weighted, to learn from; and of the answers alone, to look at."""
+def logits(model: LlamaForCausalLM, rows: Rows, counted: torch.Tensor) -> torch.Tensor:
+    """float32 [tokens counted, vocabulary]; counted: bool [rows, row_length]."""
     hidden = model.model(
         input_ids=rows.input_ids,
         position_ids=rows.positions,
         attention_mask=rows.mask(),
         use_cache=False,
     ).last_hidden_state
-    counted = rows.weights > 0
-    weights = rows.weights[counted]
-    logits = model.lm_head(hidden[counted]).float()
-    each = nn.functional.cross_entropy(logits, rows.labels[counted], reduction="none")
-    return (each * weights).sum() / weights.sum(), each[weights == 1].mean().detach()
+    return model.lm_head(hidden[counted]).float()
 
 
 def lr_factor(step: int, done: float) -> float:
@@ -94,6 +89,7 @@ def train(
     weights: Path,
     num_tokens: int,
     *,
+    size: Size,
     seed: int,
     device: str,
     bfloat16: bool,
@@ -107,7 +103,8 @@ def train(
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     tokenizer = train_tokenizer()
-    model = new_model(tokenizer).to(device)
+    model = new_model(size, tokenizer).to(device)
+    teacher = LlamaForCausalLM.from_pretrained(WEIGHTS).to(device) if size.taught else None
     optims = optimizers(model, bfloat16=bfloat16)
     progress, checkpoint = Progress(), out / "checkpoint.pt"
     if resume and checkpoint.exists():
@@ -122,14 +119,15 @@ def train(
     while progress.tokens < num_tokens:
         started, cpu_started = time.monotonic(), time.process_time()
         done = progress.tokens / num_tokens
-        factor = lr_factor(progress.step, done)
+        factor = lr_factor(progress.step, done) * size.lr
         for optimizer in optims:
             for group in optimizer.param_groups:
                 group["lr"] = group["peak_lr"] * factor
         phase = phase_of(progress.step, done)
         rows = step_rows(tokenizer, seed, progress.step, phase).to(device)
         with torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=bfloat16):
-            loss, answer_loss = losses(model, rows)
+            taught = done >= 1 - size.taught
+            loss, answer_loss = losses(model, rows, teacher if taught else None)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optims:
@@ -159,7 +157,8 @@ def train(
             print(samples(model, tokenizer), flush=True)
             last_sample = now
     precision = "bfloat16 autocast" if bfloat16 else "float32"
-    export(model, tokenizer, training_record(progress, model, device, precision), weights)
+    record = training_record(progress, model, device, precision)
+    export(model, tokenizer, record, weights, junior_card if size.taught else model_card)
 
 
 def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int = 8) -> str:
@@ -209,18 +208,23 @@ def save_checkpoint(
 def main() -> None:
     """Train as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("checkpoints/wayfarer"), metavar="DIR")
-    parser.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR")
-    parser.add_argument("--tokens", type=int, default=18_000_000)
+    parser.add_argument("--size", choices=SIZES, default="wayfarer")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: checkpoints/ the size")
+    parser.add_argument(
+        "--weights", type=Path, metavar="DIR", help="default: where the course's are"
+    )
+    parser.add_argument("--tokens", type=int, help="default: what the size was trained on")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--bfloat16", action="store_true", help="for GPUs and CPUs with AMX")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     arguments = parser.parse_args()
+    size = SIZES[arguments.size]
     train(
-        arguments.out,
-        arguments.weights,
-        arguments.tokens,
+        arguments.out or Path("checkpoints") / arguments.size,
+        arguments.weights or {"wayfarer": WEIGHTS, "junior": JUNIOR}[arguments.size],
+        arguments.tokens or size.tokens,
+        size=size,
         seed=arguments.seed,
         device=arguments.device,
         bfloat16=arguments.bfloat16,

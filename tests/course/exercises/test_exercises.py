@@ -155,6 +155,42 @@ def test_reset_without_marks_says_what_to_do_and_changes_nothing(course):
     assert path.read_text() == "def double(n):\n    return 2 * n\n"
 
 
+PARTS = """\
+        \'\'\'halve(2) is 1.\'\'\'
+        # BEGIN SOLUTION of halve
+        half = n / 2
+        return half
+        # END SOLUTION
+
+    def third(self, n: int) -> float:
+        \'\'\'third(3) is 1.\'\'\'
+        # BEGIN SOLUTION of third
+        return n / 3
+        # END SOLUTION
+"""
+
+
+def test_a_task_in_two_functions_has_a_named_place_in_each(course):
+    whole = SOURCE[: SOURCE.index("        # BEGIN SOLUTION\n        half")] + PARTS
+    (course / "solutions" / "ex09_small.py").write_text(whole)
+    task = tasks(course)["9.2"]
+    assert task.signature.splitlines() == [
+        "class Machine:",
+        "    def halve(self, n: int) -> float:",
+        "    def third(self, n: int) -> float:",
+    ]
+    assert "    def third(self, n: int) -> float:\n        return n / 3" in task.solution
+    stub = source.stub(whole)
+    assert source.marked_places(stub, "9.2") == ["9.2 (halve)", "9.2 (third)"]
+    path = course / "exercises" / "ex09_small.py"
+    lines = stub.splitlines()
+    for name in ("9.2 (third)", "9.2 (halve)"):
+        lines[slice(*source.place("\n".join(lines), name))] = ["        return 1"]
+    path.write_text("\n".join(lines) + "\n")
+    learner_file.reset([task], whole_file=False)
+    assert path.read_text() == stub
+
+
 def test_progress_survives_and_knows_when_the_file_has_changed(course):
     task = tasks(course)["9.1"]
     Progress().note_verdict(task, "passed", 2, 2)
@@ -214,6 +250,16 @@ def test_a_policy_with_one_stub_left_borrows_that_method(course):
     mine = learner_file.your("Mine", instead=mb.Continuous)
     assert mine.update is mb.Scheduler.update
     assert mine.__name__ == "Mine"
+
+
+def test_a_class_that_is_no_policy_is_used_once_all_of_it_is_written(course):
+    path = course / "exercises" / "ex09_small.py"
+    stub = '        raise NotImplementedError("Exercise 9.2: Halve: not written yet")\n'
+    whole = "class Mine(dict):\n    def a(self):\n        return 1\n    def b(self):\n"
+    path.write_text(whole + stub)
+    assert learner_file.your("Mine", instead=dict) is dict
+    path.write_text(whole + "        return 2\n")
+    assert learner_file.your("Mine", instead=dict)().b() == 2
 
 
 def git(folder, *arguments):

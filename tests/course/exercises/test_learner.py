@@ -1,6 +1,7 @@
 """What a learner calls: check, hint, solution, reset, status; and the same as commands."""
 
 import sys
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +21,7 @@ from minibatch.course import (
 )
 from minibatch.course.exercises import learner_file, source
 from minibatch.course.judging import card, graders
+from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.drawing import Drawing
 from minibatch.course.judging.session import Judging
 from minibatch.course.judging.verdict import (
@@ -186,12 +188,12 @@ def test_what_is_shown_with_a_stand_in_becomes_the_learner_s_when_it_passes(exer
         return policy.__name__
 
     assert made == shown[1:] == ["Continuous"]
-    assert "not written yet; this is Continuous instead" in shown[0].data
+    assert "not written yet; this is Continuous instead" in shown[0].html
     solve(exercises, "ex04_continuous_batching")
     assert learner_file.passed("4.1") == 1
     assert shown[1:] == ["MyContinuous"]
-    assert "This is yours" in shown[0].data
-    assert "printed for MyContinuous" in shown[0].data
+    assert "This is yours" in shown[0].html
+    assert "printed for MyContinuous" in shown[0].html
 
 
 def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):
@@ -302,6 +304,17 @@ def test_a_test_that_never_came_to_its_question_is_blocked_not_wrong():
         assert "⊘ order" in shown
         assert "blocked by “slots”" in shown
     assert "1 of 7 tests passed, 3 blocked" in card.as_html(verdict)
+
+
+def test_a_map_of_blocks_says_who_holds_each_and_which_is_taken_next():
+    drawing = BlockMap("free([0])", ["A B", "", "A", ""], [3, 1])
+    lines = [line.split("  ") for line in drawing.as_text().splitlines()]
+    assert lines[0] == ["Before free([0]):"]
+    assert [cell.strip() for cell in lines[2] if cell] == ["held by", "A B", "free", "A", "free"]
+    assert drawing.as_text().splitlines()[3].split() == ["next", "2.", "1."]
+    verdict = verdict_of(WRONG, sentence="held", drawing=asdict(drawing))
+    assert "Before free([0]):" in card.as_text(verdict, colour=False)
+    assert '<pre aria-label="who holds which block">Before free([0]):' in card.as_html(verdict)
 
 
 def test_a_hidden_test_is_not_told():

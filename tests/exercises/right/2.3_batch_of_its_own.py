@@ -14,6 +14,7 @@ class MyStatic(MyStatic):  # noqa: F821
                     break
                 self.admit(now, head.max_num_tokens)
             self.batch = self.running[::-1]
+        self.batch = [s for s in self.batch if s in self.running]  # less who was given up
         is_first = any(s.num_computed_tokens == 0 for s in self.batch)
         width = max(s.num_prompt_tokens for s in self.batch) if is_first and self.batch else 1
         rows = []

@@ -11,7 +11,7 @@ class MyStatic(MyStatic):  # noqa: F821
     def plan(self, now):
         rows = super().plan(now).rows
         first = rows[0].num_tokens if rows else 0
-        padding = [max(first - row.num_tokens, row.num_tokens == 0) for row in rows]
+        padding = [max(first - row.num_tokens, int(row.num_tokens == 0)) for row in rows]
         return mb.StepPlan(
             [mb.Row(r.sequence, r.num_tokens, n) for r, n in zip(rows, padding, strict=True)]
         )

@@ -1,0 +1,84 @@
+"""Tokens per second with guesses and without, in steps in which every slot decodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..model.load import Model
+from ..schedulers import Continuous
+from ..simulator.speculation import Prediction
+from ..speculation import Proposer
+from .stopwatch import Stopwatch, conditions, one_thread
+
+
+@dataclass(frozen=True)
+class SpeculationRate(Prediction):
+    """Measured. acceptance_rate: of guesses that were judged; tokens_per_draft: of a row that had
+    guesses. conditions: what kind of time it is."""
+
+    acceptance_rate: float
+    tokens_per_draft: float
+    conditions: str = ""
+
+
+def speculation_rates(
+    model: Model,
+    proposer: Callable[[], Proposer],
+    requests: Callable[[int], list[Request]],
+    batch_sizes: Iterable[int] = (1, 2, 4, 8, 16, 32),
+    most_s: float = 1.0,
+) -> list[SpeculationRate]:
+    """Two engines at each batch size, one that guesses; whoever has computed least takes a step.
+
+    proposer: makes a new one for each engine. requests: some for a batch size, enough to keep its
+    slots full for a while. What is counted are steps in which every slot decodes, since prompts
+    cost the same either way: about `most_s` seconds of them, or what the requests last.
+    """
+    found = []
+    for size in batch_sizes:
+        watch = Stopwatch(model.device, cpu_time=True)
+        plain, guessing = runs = [
+            _Run(model, guesser, requests(size), size) for guesser in (None, proposer())
+        ]
+        with one_thread():
+            while going := [run for run in runs if run.is_full() and run.seconds < most_s]:
+                min(going, key=lambda run: run.seconds).step(watch)
+        summary = guessing.engine.trace.summary()
+        rate, tokens = summary["acceptance_rate"], summary["tokens_per_draft"]
+        found.append(
+            SpeculationRate(size, plain.rate, guessing.rate, rate, tokens, conditions(model.device))
+        )
+    return found
+
+
+class _Run:
+    """An engine, and what its steps of `size` decoding rows put out and took."""
+
+    def __init__(
+        self, model: Model, proposer: Proposer | None, requests: list[Request], size: int
+    ) -> None:
+        self.engine = Engine(model, Continuous(size), speculation=proposer)
+        self.size, self.tokens, self.seconds = size, 0, 0.0
+        for request in requests:
+            self.engine.add(request)
+
+    @property
+    def rate(self) -> float:
+        return self.tokens / self.seconds
+
+    def is_full(self) -> bool:
+        """Whether steps with a row in every slot are still to come."""
+        scheduler, trace = self.engine.scheduler, self.engine.trace
+        left = len(scheduler.running) + len(scheduler.waiting)
+        return left >= self.size if trace.num_steps else self.engine.has_work
+
+    def step(self, watch: Stopwatch) -> None:
+        began = watch.now()
+        step = self.engine.step()
+        took = watch.now() - began
+        if len(step.rows) == self.size and all(row.kind == "decode" for row in step.rows):
+            self.tokens += step.num_output_tokens
+            self.seconds += took

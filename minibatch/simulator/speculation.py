@@ -1,0 +1,70 @@
+"""What guessing is worth, before anything is guessed: from an acceptance rate and measured steps.
+
+With k guesses, each right with probability alpha where all before it were, a step puts out
+
+    E = 1 + alpha + alpha^2 + … + alpha^k = (1 - alpha^(k+1)) / (1 - alpha)
+
+tokens: the 1 is the model's own token, which comes whatever was guessed. (Leviathan et al., 2023,
+"Fast Inference from Transformers via Speculative Decoding", section 3.1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+def tokens_a_step(acceptance_rate: float, num_guesses: int) -> float:
+    """E, the tokens that a row with guesses puts out on average, its own one included."""
+    return sum(acceptance_rate**i for i in range(num_guesses + 1))
+
+
+def speed_up(acceptance_rate: float, num_guesses: int, draft_cost: float) -> float:
+    """How many times the tokens per second, for one request on a machine on which a row of a few
+    tokens takes no longer than a row of one. draft_cost: c, of one guess, in steps of the model."""
+    return tokens_a_step(acceptance_rate, num_guesses) / (1 + num_guesses * draft_cost)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Tokens per second of `batch_size` rows, without guesses and with them."""
+
+    batch_size: int
+    plain_tokens_per_s: float
+    tokens_per_s: float
+
+    @property
+    def speed_up(self) -> float:
+        """How many times the tokens per second."""
+        return self.tokens_per_s / self.plain_tokens_per_s
+
+
+def predict(
+    acceptance_rate: float,
+    num_guesses: int,
+    step_s: Mapping[int, float],
+    draft_step_s: Mapping[int, float],
+) -> list[Prediction]:
+    """By batch size, for those of which `step_s` also has B (k + 1): verifying B rows of k + 1
+    tokens takes about what B (k + 1) rows of one take.
+
+    step_s: seconds of the model's decode step, by the number of rows; draft_step_s: of the draft
+    model's, {} for a guesser that takes no time.
+    """
+    gain = tokens_a_step(acceptance_rate, num_guesses)
+    found = []
+    for rows in sorted(size for size in step_s if size * (num_guesses + 1) in step_s):
+        guessing = num_guesses * draft_step_s[rows] if draft_step_s else 0.0
+        step = step_s[rows * (num_guesses + 1)] + guessing
+        found.append(Prediction(rows, rows / step_s[rows], gain * rows / step))
+    return found
+
+
+def break_even(rates: list[Prediction]) -> int | None:
+    """The largest batch size up to which guessing pays at every size; None if it never does."""
+    best = None
+    for rate in sorted(rates, key=lambda rate: rate.batch_size):
+        if rate.speed_up <= 1:
+            break
+        best = rate.batch_size
+    return best

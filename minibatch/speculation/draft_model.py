@@ -1,0 +1,128 @@
+"""Guesses of a smaller model, which has a paged KV cache of its own and runs all sequences at once.
+
+For each sequence of the engine it keeps one of its own, a step behind or some wrong guesses ahead:
+
+    the engine's   [ p p p p p | a b c d ]          a b were guessed rightly, c came instead of x
+    its own        [ p p p p p | a b x y ]  then    [ p p p p p | a b c d ]
+    K and V          . . . . .   . . .                . . . . .   . .       and x's are forgotten
+
+Its guess for an output position takes the random number that the engine will take there, so two
+models that nearly agree nearly always draw the same token. (Guess and check: Leviathan et al., and
+Chen et al., 2023. They compare probabilities instead, and draw anew where they refuse.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..core.plan import Row, StepPlan
+from ..core.request import Sequence
+from ..memory.blocks import BlockPool
+from .proposer import Proposer
+
+if TYPE_CHECKING:
+    from ..model.load import Model
+
+
+class DraftModel(Proposer):
+    """Guesses what `model` would say; each guess is one forward pass of it, over all sequences.
+
+    model: with the same vocabulary as the engine's own. num_guesses: most guesses in a step.
+    num_blocks, block_size: of its KV cache; None is enough for a full batch of longest sequences,
+    or what a quarter of the free memory holds. A sequence for which there is no block gets no
+    guesses. pool: its blocks, there once an engine has it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        num_guesses: int = 4,
+        *,
+        num_blocks: int | None = None,
+        block_size: int = 16,
+    ) -> None:
+        super().__init__(num_guesses)
+        self.model, self.num_blocks, self.block_size = model, num_blocks, block_size
+        self.pool: BlockPool | None = None
+        self._own: dict[Sequence, Sequence] = {}  # by the engine's
+
+    def bind(self, vocab_size: int, max_batch_size: int, max_model_len: int) -> None:
+        if self.pool is not None:
+            raise RuntimeError("this DraftModel already guesses for an engine; make a new one")
+        if self.model.vocab_size != vocab_size:
+            raise ValueError(
+                f"the draft model has {self.model.vocab_size:,} token ids and the engine's model "
+                f"{vocab_size:,}; they must share a tokenizer"
+            )
+        num_blocks = self.num_blocks
+        if num_blocks is None:
+            longest = min(max_model_len, self.model.max_model_len)
+            enough = max_batch_size * math.ceil(longest / self.block_size)
+            affordable = self.model.num_affordable_blocks(self.block_size) / 2
+            num_blocks = int(min(enough, max(1, affordable)))
+        self.pool = BlockPool(num_blocks, self.block_size)
+        self.runner = self.model.runner(self.pool, "auto")
+
+    def guess_all(self, sequences: list[Sequence], most: list[int]) -> list[list[int]]:
+        own = [self._caught_up(sequence) for sequence in sequences]
+        longest = [
+            min(sequence.num_tokens + limit, self.model.max_model_len)
+            for sequence, limit in zip(sequences, most, strict=True)
+        ]
+        going = list(zip(own, longest, strict=True))
+        while going := [
+            (mine, end)
+            for mine, end in going
+            if mine.num_tokens < end and not mine.is_finished and self._has_room(mine, own)
+        ]:
+            plan = StepPlan([Row(mine, mine.num_uncomputed_tokens) for mine, _ in going])
+            for row, new in zip(plan.rows, self.runner.run(plan), strict=True):
+                row.sequence.advance(row.num_tokens, new, 0.0)
+        pairs = zip(own, sequences, strict=True)
+        return [mine.token_ids[sequence.num_tokens :] for mine, sequence in pairs]
+
+    def leave(self, sequence: Sequence) -> None:
+        if sequence in self._own:
+            self._release(self._own.pop(sequence))
+
+    def reset(self) -> None:
+        self._own.clear()
+        self.pool.reset()
+
+    def _caught_up(self, sequence: Sequence) -> Sequence:
+        """Its own of that sequence, with the same tokens; of those computed before, it keeps the
+        ones that have come true. The newest is always computed anew: its logits are wanted."""
+        mine = self._own.get(sequence)
+        if mine is None:
+            mine = self._own[sequence] = Sequence(
+                sequence.request,
+                sequence.request_id,
+                [],
+                sequence.num_prompt_tokens,
+                sequence.stop_token_ids,
+                sequence.seed,
+            )
+        true = min(mine.num_computed_tokens, sequence.num_tokens - 1)
+        while mine.token_ids[:true] != sequence.token_ids[:true]:
+            true -= 1
+        mine.num_computed_tokens = true
+        mine.token_ids = list(sequence.token_ids)
+        return mine
+
+    def _has_room(self, mine: Sequence, others: list[Sequence]) -> bool:
+        """Blocks for what is to be computed next, if need be those of sequences that do not take
+        part in this step."""
+        missing = mine.num_new_blocks(mine.num_uncomputed_tokens, self.block_size)
+        if missing > self.pool.num_free:
+            for idle in set(self._own.values()).difference(others):
+                self._release(idle)
+        if missing > self.pool.num_free:
+            return False
+        mine.block_table += self.pool.allocate(missing)
+        return True
+
+    def _release(self, mine: Sequence) -> None:
+        mine.num_computed_tokens = 0
+        self.pool.free(mine.block_table)
+        mine.block_table = []

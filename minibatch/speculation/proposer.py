@@ -1,0 +1,89 @@
+"""Who guesses: given sequences, some tokens that may come next in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.checks import integer, token_ids
+from ..core.request import Sequence
+
+GuessFunction = Callable[[list[int], int], list[int]]
+
+
+class Proposer:
+    """Guesses for the sequences of one engine. A guesser of your own writes `guess`, or, if it
+    does better on all of them at once, `guess_all`.
+
+    num_guesses: most guesses for a sequence in one step, at least 1.
+    """
+
+    def __init__(self, num_guesses: int = 4) -> None:
+        self.num_guesses = integer("num_guesses", num_guesses, at_least=1)
+
+    def guess(self, token_ids: list[int], most: int) -> list[int]:
+        """At most `most` token ids that may follow these, the prompt and the answer so far; fewer,
+        or none, cost less than wrong ones."""
+        raise NotImplementedError(f"{type(self).__name__} has neither guess nor guess_all")
+
+    def guess_all(self, sequences: list[Sequence], most: list[int]) -> list[list[int]]:
+        """The same for several sequences: a list of guesses for each."""
+        return [
+            self.guess(list(sequence.token_ids), limit)
+            for sequence, limit in zip(sequences, most, strict=True)
+        ]
+
+    def bind(self, vocab_size: int, max_batch_size: int, max_model_len: int) -> None:
+        """Called once, by the engine, with its model's vocabulary and context and its policy's
+        rows."""
+
+    def leave(self, sequence: Sequence) -> None:
+        """It has ended, or was given up: what is remembered of it can go."""
+
+    def reset(self) -> None:
+        """Nothing is left of any sequence."""
+
+
+class Function(Proposer):
+    """A function of yours: `guess(token_ids, most)`."""
+
+    def __init__(self, function: GuessFunction, num_guesses: int = 4) -> None:
+        super().__init__(num_guesses)
+        self.function = function
+
+    def guess(self, token_ids: list[int], most: int) -> list[int]:
+        return self.function(token_ids, most)
+
+
+Guesser = Proposer | GuessFunction
+
+
+def as_proposer(thing: Guesser | None) -> Proposer | None:
+    """What `Engine(speculation=…)` was given. Raises TypeError if it can guess nothing."""
+    if thing is None or hasattr(thing, "guess_all"):
+        if isinstance(thing, type):
+            raise TypeError(
+                f"{thing.__name__} is a class; make a guesser of it: {thing.__name__}(…)"
+            )
+        return thing
+    if callable(thing):
+        return Function(thing)
+    if hasattr(thing, "hf"):
+        raise TypeError("a model alone guesses nothing; give mb.DraftModel(it)")
+    raise TypeError(
+        f"speculation is a {type(thing).__name__}; give mb.PromptLookup(), mb.DraftModel(model), "
+        "or a function: guess(token_ids, most) -> token ids"
+    )
+
+
+def checked(guesses: list[int], most: int, vocab_size: int, who: Proposer) -> list[int]:
+    """These, as plain ints, and no more than `most`; refused if one is no token at all."""
+    name = f"what {type(who).__name__} guessed"
+    if guesses is None:
+        raise TypeError(f"{name} is None; give a list of token ids, [] for no guess")
+    ids = token_ids(name, guesses)[:most]
+    outside = [i for i in ids if i >= vocab_size]
+    if outside:
+        raise ValueError(
+            f"{name} has {outside[0]} in it, outside the vocabulary, 0 to {vocab_size - 1:,}"
+        )
+    return ids

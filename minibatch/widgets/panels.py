@@ -1,0 +1,99 @@
+"""What the playground shows of a run: who had which slot, how much memory was held, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from ..engine.metrics import Summary
+from ..engine.trace import Trace
+from ..plots import svg
+from ..plots.spans import Span
+from .pages import PAGES
+
+FIGURES = {
+    "duration_s": ("time until all are served", "{:.1f} s"),
+    "num_steps": ("steps", "{:,}"),
+    "slot_utilization": ("rows that yield a token", "{:.0%}"),
+    "batch_fill": ("slots with a row", "{:.0%}"),
+    "peak_share": ("the pool, where it was fullest", "{:.0%}"),
+    "num_preemptions": ("times that a sequence gave way", "{:,}"),
+    "prefix_hit_rate": ("prompt tokens found in the cache", "{:.0%}"),
+    "ttft_mean_s": ("time to first token, mean", "{:.2f} s"),
+    "ttft_slowest_s": ("time to first token, the slowest", "{:.2f} s"),
+    "e2e_mean_s": ("time to last token, mean", "{:.2f} s"),
+}
+
+
+def panel(name: str, trace: Trace, end: float) -> tuple[str, Markup]:
+    """What was found, and its picture."""
+
+    def edges(span: Span) -> tuple[float, float]:
+        return trace.steps[span.start].start_time, trace.steps[span.end - 1].end_time
+
+    useful = f"{trace.summary()['slot_utilization']:.0%} of rows yield a token"
+    finding = f"{name}: {useful}"
+    traffic = svg.Traffic([c.arrival_time for c in trace.completions], list(_queue(trace)))
+    options = {"unit": "seconds", "row_height": 16, "traffic": traffic}
+    return finding, svg.strip(trace.steps, trace.max_batch_size, end, finding, edges, **options)
+
+
+def memory(trace: Trace, end: float, num_blocks: int, block_size: int, is_endless: bool) -> Markup:
+    """How many blocks were held from step to step, and, with a prefix cache, how many of the free
+    ones still held something that is known. is_endless: the pool is as large as anybody needs."""
+    held = [num_blocks - step.num_free_blocks for step in trace.steps]
+    known = [step.sharing.num_cached if step.sharing else 0 for step in trace.steps]
+    both = [min(num_blocks, a + b) for a, b in zip(held, known, strict=True)]
+    top = max(*both, 1) if is_endless else num_blocks
+    said = f"{max(held):,} blocks of {block_size:,} held at most"
+    said += "" if is_endless else f", of {num_blocks:,}"
+    times = [100 * step.start_time / end for step in trace.steps] + [
+        100 * trace.steps[-1].end_time / end
+    ]
+    return Markup(
+        PAGES.get_template("memory.html").render(
+            said=f"{said}; grey is free, and known to the cache" if any(known) else said,
+            held=_area(times, held, top),
+            known=_area(times, both, top) if any(known) else "",
+        )
+    )
+
+
+def _area(times: list[float], blocks: list[int], top: int) -> str:
+    """The points of a polygon in a square of 100: right is later, up is more."""
+    points = [(times[0], 100.0)]
+    for begin, close, number in zip(times, times[1:], blocks, strict=False):
+        points += [(begin, 100 - 100 * number / top), (close, 100 - 100 * number / top)]
+    return " ".join(f"{x:.5g},{y:.4g}" for x, y in [*points, (times[-1], 100)])
+
+
+def summary(trace: Trace, num_blocks: int, is_endless: bool) -> Summary:
+    """With the slowest in place of percentiles, for which the requests are too few. What says
+    nothing here is None."""
+    found = trace.summary()
+    slowest = max(completion.ttft for completion in trace.completions)
+    found |= {"ttft_slowest_s": slowest, "peak_share": found["peak_blocks"] / num_blocks}
+    return found | dict.fromkeys(("peak_share", "num_preemptions") if is_endless else ())
+
+
+def gist(trace: Trace) -> str:
+    """What to compare: when all were served, and how long each waited for a first token."""
+    found = trace.summary()
+    first = f"{found['ttft_mean_s']:.2f} s to the first token on average"
+    return f"all served after {found['duration_s']:.1f} s, {first}."
+
+
+def has_padding(trace: Trace) -> bool:
+    """Whether any row computed padding."""
+    return any(row.num_padding_tokens for step in trace.steps for row in step.rows)
+
+
+def _queue(trace: Trace) -> Iterator[tuple[float, int]]:
+    """From each moment on, how many have arrived and are not yet in a slot."""
+    changes = [(c.arrival_time, 1) for c in trace.completions]
+    changes += [(c.first_scheduled_time, -1) for c in trace.completions]
+    length = 0
+    for time, change in sorted(changes):
+        length += change
+        yield time, length

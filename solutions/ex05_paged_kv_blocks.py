@@ -1,0 +1,279 @@
+"""Exercises of lesson 05: paged KV blocks.
+
+A KV block stores the keys and values of `block_size` tokens that follow one another, in every
+layer. A sequence's block table lists its blocks in the order of its tokens: [7, 2] says that the
+first block_size tokens lie in block 7, and the next ones in block 2.
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 5.1`.
+"""
+
+from collections import Counter, deque
+
+import minibatch as mb
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 5.1: From positions to slots
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/05_paged_kv_blocks.ipynb, "Your turn"
+#
+# The pool is one long array of slots, block after block: block 0 has the slots 0 to
+# block_size - 1, block 1 the next ones. A forward pass takes the tokens of several sequences, row
+# after row, without gaps. Into which slot do each token's key and value go?
+#
+# Row i computes num_tokens[i] tokens of its sequence. num_computed_tokens[i] of them are in the
+# cache already, so the first of the new ones has that position: positions count from 0.
+#
+# HINT One token first: at position p, how many whole blocks of its sequence come before it, and how
+#      far into its own block is it?
+# HINT The table turns p // block_size into a block of the pool; a block begins at the slot
+#      block * block_size; inside, the token stands at p % block_size.
+# HINT for table, start, n in zip(block_tables, num_computed_tokens, num_tokens):
+#          for p in range(start, start + n):
+#              slots.append(table[...] * block_size + ...)
+# ---------------------------------------------------------------------------------------------
+def slot_mapping(
+    block_tables: list[list[int]],
+    num_computed_tokens: list[int],
+    num_tokens: list[int],
+    block_size: int,
+) -> list[int]:
+    """The slot of every new token, row after row, in one flat list of ints.
+
+    Blocks of 4. Row 0 has the table [7, 2], 3 tokens in the cache, and computes 2: positions 3 and
+    4. Row 1 has the table [5], nothing in the cache, and computes 2: positions 0 and 1.
+    slot_mapping([[7, 2], [5]], [3, 0], [2, 2], block_size=4) is [31, 8, 20, 21].
+    """
+    # BEGIN SOLUTION
+    slots = []
+    for table, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
+        for position in range(start, start + n):
+            block, offset = divmod(position, block_size)
+            slots.append(table[block] * block_size + offset)
+    return slots
+    # END SOLUTION
+
+
+class MyPool(mb.BlockPool):
+    """Which blocks are free, and how many hold each of the others. Two books, and no more:
+
+        self.free_ids   a deque: the blocks that nobody holds, the one to take next on the left
+        self.holders    a list: how many sequences hold block 0, block 1, …; 0 for a free one
+
+    `self.num_blocks` says how many blocks there are: 0 to self.num_blocks - 1. What stands below is
+    written already; the engine asks it, and so may you.
+    """
+
+    num_cached = 0  # that free blocks can be found by what they hold is lesson 07
+
+    @property
+    def num_free(self) -> int:
+        return len(self.free_ids)
+
+    @property
+    def num_shared(self) -> int:
+        return sum(num_holders > 1 for num_holders in self.holders)
+
+    def ref_count(self, block_id: int) -> int:
+        return self.holders[block_id]
+
+    def is_sole_holder(self, block_id: int) -> bool:
+        return self.holders[block_id] == 1
+
+    def rebuild(self, block_tables: list[list[int]]) -> None:
+        """Make the books anew from all block tables. From none: every block is free, 0 comes first.
+        (Called when the pool is made, and after a fault; a copy that is owed holds its source.)"""
+        held = Counter(block_id for table in block_tables for block_id in table)
+        self.copies_owed = [copy for copy in self.copies_owed if held[copy[1]]]
+        held.update(source for source, _ in self.copies_owed)
+        self.holders = [held[block_id] for block_id in range(self.num_blocks)]
+        self.free_ids = deque(i for i in range(self.num_blocks) if not held[i])
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 5.2: The pool
+    # 5 points, 30 minutes, difficulty 3 of 5
+    # lessons/05_paged_kv_blocks.ipynb, "Your turn"
+    #
+    # Three methods, each a place of its own. A sequence takes blocks (`allocate`); another begins
+    # alike and holds the same ones (`share`); each gives up its hold when it leaves (`free`), and
+    # only with the last hold is a block free again.
+    #
+    # Which free block is taken first? The one that has been free for longest. Of a table that is
+    # given back in one call, its last block counts as freed first, and so is taken again first: a
+    # table's beginning is what others are likeliest to ask for again.
+    #
+    # Misuse is an error, and changes nothing: neither the blocks that are named before the wrong
+    # one in the same call, nor those after it.
+    #
+    # HINT Two kinds of lines in each method: first look at everything that is asked, and raise;
+    #      then change the books. What a block holds is no concern of the pool's, so nothing is
+    #      erased.
+    # HINT A block moves between the books at two moments only: allocate makes its holders 1, out of
+    #      free_ids on the left; free brings them down to 0, and the block goes into free_ids on the
+    #      right. For a call like free([3, 3]): Counter(block_ids) says how often each is named.
+    # HINT def free(self, block_ids):
+    #          for block_id, times in Counter(block_ids).items():
+    #              if not 0 <= block_id < self.num_blocks or times > ...:
+    #                  raise ValueError(...)
+    #          for block_id in reversed(block_ids):
+    #              self.holders[block_id] -= 1
+    #              if ...:
+    #                  self.free_ids.append(block_id)
+    # -----------------------------------------------------------------------------------------
+    def allocate(self, num_blocks: int) -> list[int]:
+        """Take so many free blocks; returns their ids, in the order in which they were taken.
+
+        Raises MemoryError, and takes none, if fewer are free.
+        """
+        # BEGIN SOLUTION of allocate
+        if num_blocks > len(self.free_ids):
+            raise MemoryError(f"{num_blocks} blocks asked, {len(self.free_ids)} free")
+        taken = [self.free_ids.popleft() for _ in range(num_blocks)]
+        for block_id in taken:
+            self.holders[block_id] = 1
+        return taken
+        # END SOLUTION
+
+    def share(self, block_ids: list[int]) -> None:
+        """One more hold on each of these blocks.
+
+        Raises ValueError if one of them is held by nobody, or does not exist.
+        """
+        # BEGIN SOLUTION of share
+        for block_id in block_ids:
+            if not 0 <= block_id < self.num_blocks or self.holders[block_id] == 0:
+                raise ValueError(f"block {block_id} is held by nobody")
+        for block_id in block_ids:
+            self.holders[block_id] += 1
+        # END SOLUTION
+
+    def free(self, block_ids: list[int]) -> None:
+        """Give up one hold on each of these blocks; one that nobody holds any more is free.
+
+        Raises ValueError if one of them is named more often than it is held, or does not exist.
+
+        A pool of 4: allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2]) block 0 is still
+        held, once. allocate(3) is then [3, 2, 1]: 3 was never taken, and 2 was freed before 1.
+        """
+        # BEGIN SOLUTION of free
+        for block_id, times in Counter(block_ids).items():
+            if not 0 <= block_id < self.num_blocks or times > self.holders[block_id]:
+                raise ValueError(f"block {block_id} is not held as often as it is given back")
+        for block_id in reversed(block_ids):
+            self.holders[block_id] -= 1
+            if self.holders[block_id] == 0:
+                self.free_ids.append(block_id)
+        # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 5.3: Copy on write
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/05_paged_kv_blocks.ipynb, "Your turn"
+#
+# A sequence is about to compute num_tokens more tokens, and writes their keys and values behind
+# the num_computed_tokens that it has. Into a block that another holds, too, it must not write: it
+# first takes a free block, has the old one copied into it, and names the new one in its table.
+#
+# Which copies are due, and what does its table say then? Blocks that it only reads stay shared,
+# however many hold them. Tokens that lie past the end of its table need no copy: they get new
+# blocks later, and not from you.
+#
+# HINT Which places of the table are written? From the first new token's to the last one's.
+# HINT The new tokens begin at position num_computed_tokens, and are num_tokens. Each lies at the
+#      place position // block_size. Of the blocks there, which have more than one holder?
+# HINT copies, table = [], list(block_table)
+#      for place in sorted({p // block_size for p in range(...)}):
+#          if place < len(table) and holders[table[place]] > 1:
+#              copies.append((table[place], ...))
+#              table[place] = ...
+#      return copies, table
+# ---------------------------------------------------------------------------------------------
+def copy_on_write(
+    block_table: list[int],
+    holders: list[int],
+    free_ids: list[int],
+    num_computed_tokens: int,
+    num_tokens: int,
+    block_size: int,
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """The copies, (from, to) each, in the order of the table; and the table as it is then.
+
+    holders: how many sequences hold block 0, block 1, …; this one included. free_ids: free blocks,
+    enough of them, the one to take first in front. All three lists are the caller's: change none.
+
+    Blocks of 4; two sequences share the blocks 7 and 2, with 6 tokens in them. One writes its token
+    at position 6, which lies in block 2; block 9 is free:
+    copy_on_write([7, 2], [0, 0, 2, 0, 0, 0, 0, 2, 0, 0], [9, 1], 6, 1, 4) is ([(2, 9)], [7, 9]).
+    """
+    # BEGIN SOLUTION
+    copies, table, free = [], list(block_table), iter(free_ids)
+    first = num_computed_tokens // block_size
+    end = -(-(num_computed_tokens + num_tokens) // block_size) if num_tokens else first
+    for place in range(first, min(end, len(table))):
+        if holders[table[place]] > 1:
+            target = next(free)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 5.4: How many sequences fit
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/05_paged_kv_blocks.ipynb, "Your turn"
+#
+# The memory has room for `capacity` tokens. Requests come in, first come first served, and nobody
+# overtakes: how many of the first fit, all at once, each with room for all the tokens that it will
+# ever have? That depends on what an allocator sets aside for each, in tokens:
+#
+#     "maximum"        what the model can take, max_model_len: nobody knows the answer's length
+#     "power of two"   the prompt, and for the answer the next power of two: 25 tokens get 32
+#     "told"           the prompt and the answer: somebody told the length
+#     "paged"          the prompt and the answer, in blocks of block_size
+#
+# HINT Two parts: what one request takes, by the allocator's name; then take it off the capacity,
+#      request after request, until one does not fit.
+# HINT The next power of two is the smallest that is not below: 32 gets 32, and 1 gets 1. Whole
+#      blocks are rounded up, too: -(-tokens // block_size) * block_size.
+# HINT for prompt, answer in requests:
+#          capacity -= (what it takes)
+#          if capacity < 0:
+#              break
+#          count += 1
+#      power = 1; while power < answer: power *= 2
+# ---------------------------------------------------------------------------------------------
+def how_many_fit(
+    allocator: str,
+    requests: list[tuple[int, int]],
+    capacity: int,
+    max_model_len: int,
+    block_size: int,
+) -> int:
+    """How many of the first requests fit at the same time.
+
+    requests: (tokens of the prompt, tokens of the answer) each. capacity: in tokens, a multiple of
+    block_size.
+
+    Two requests, (10, 5) and (20, 9), a capacity of 48, max_model_len 32, blocks of 4. "maximum"
+    takes 32 for each: 1 fits. "power of two" takes 10 + 8 and 20 + 16: 1 fits. "told" takes 15 and
+    29, "paged" 16 and 32: 2 fit.
+    """
+    # BEGIN SOLUTION
+    count = 0
+    for prompt, answer in requests:
+        if allocator == "maximum":
+            takes = max_model_len
+        elif allocator == "power of two":
+            takes = prompt + 2 ** (answer - 1).bit_length()
+        elif allocator == "told":
+            takes = prompt + answer
+        else:
+            takes = -(-(prompt + answer) // block_size) * block_size
+        capacity -= takes
+        if capacity < 0:
+            break
+        count += 1
+    return count
+    # END SOLUTION

@@ -1,0 +1,857 @@
+"""Judges exercises 5.1 to 5.4: slots and copies by what comes out, a pool by walks beside ours."""
+
+import contextlib
+
+import now_yours
+import pytest
+from beliefs import Counted, a_kind, why
+from pools import fixed_walk, random_walk, walk
+
+import minibatch as mb
+from minibatch.course.judging.desk_errors import Raised
+from minibatch.course.judging.desk_pool import tables_of_a_run
+from minibatch.course.judging.values import Array, Lent
+from minibatch.course.judging.verdict import Wrong
+
+WITHHELD = {
+    "5.1": {"minibatch.attention.metadata": "slot_mapping"},
+    "5.2": {
+        "minibatch.memory.blocks": ["BlockPool.allocate", "BlockPool.share", "BlockPool.free"],
+    },
+}
+
+
+def given(part):
+    """A part for `why` whose forms, under one sentence each, are the same in every case."""
+    return {
+        said: tuple(lambda *case, form=form: form for form in forms)
+        if isinstance(forms, tuple)
+        else (lambda *case, form=forms: form)
+        for said, forms in part.items()
+    }
+
+
+# 5.1 ---------------------------------------------------------------------------------------------
+
+# A form says something of one token: t of all, k of its row's, at position p; its row's table.
+POSITIONS = {
+    "": lambda start, k, t, first: start + k,
+    "num_computed_tokens are in the cache already, and the first new token has that position; yours"
+    " counts each row's new tokens from 0.": lambda start, k, t, first: k,
+    "Positions count from 0, so the first new token's is num_computed_tokens, not one more.": (
+        lambda start, k, t, first: start + k + 1
+    ),
+    "The last token in the cache has the position num_computed_tokens - 1; the first new one comes "
+    "after it.": lambda start, k, t, first: start + k - 1,
+    "A token's position is its place in its own sequence; yours is its place in the whole batch.": (
+        lambda start, k, t, first: t,
+        lambda start, k, t, first: first + t,
+    ),
+    "Each new token has a position of its own; yours puts all of a row's where the first one is.": (
+        lambda start, k, t, first: start
+    ),
+}
+TABLES = {
+    "": lambda tables, row: tables[row],
+    "Each row has a table of its own; yours looks all of them up in the first row's.": (
+        lambda tables, row: tables[0]
+    ),
+    "Each row has a table of its own; yours looks all of them up in the last row's.": (
+        lambda tables, row: tables[-1]
+    ),
+    "A sequence's blocks lie anywhere in the pool, and its table says where: look up "
+    "table[p // block_size]. Yours takes the first blocks of the pool, without a table.": (
+        lambda tables, row: list(range(99))
+    ),
+}
+PLACES = {  # in the table
+    "": lambda p, start, k, size, table: p // size,
+    "Which of its blocks a token lies in is p // block_size; yours takes p % block_size for it, "
+    "which says where inside the block.": lambda p, start, k, size, table: p % size,
+    "p % the length of the table goes round and round through the blocks; they are filled one "
+    "after the other, p // block_size.": lambda p, start, k, size, table: p % len(table),
+    "A row that computes several tokens may begin in one block and end in another: each token's "
+    "own position says which. Yours puts all of them into the first new token's block.": (
+        lambda p, start, k, size, table: start // size
+    ),
+    "New tokens need not lie in the table's last block: p // block_size says in which.": (
+        lambda p, start, k, size, table: -1
+    ),
+    "All tokens lie in the table's first block in yours; p // block_size says in which.": (
+        lambda p, start, k, size, table: 0
+    ),
+    "Tokens are in the cache before the new ones, and take blocks, too; yours begins with the first"
+    " block in the table.": lambda p, start, k, size, table: k // size,
+    "A block of 4 holds the positions 0 to 3; position 4 is the first of the next one. Yours still "
+    "puts it into the block before: p // block_size, not (p - 1) // block_size.": (
+        lambda p, start, k, size, table: max(0, p - 1) // size
+    ),
+    "A block of 4 holds the positions 0 to 3; yours changes to the next block one token early.": (
+        lambda p, start, k, size, table: (p + 1) // size
+    ),
+}
+SLOTS = {
+    "": lambda block, p, k, size: block * size + p % size,
+    "A block is block_size slots long, so block b begins at slot b * block_size; yours adds the "
+    "offset to the block's number.": lambda block, p, k, size: block + p % size,
+    "That is where the token's block begins; inside it the token stands at p % block_size.": (
+        lambda block, p, k, size: block * size
+    ),
+    "That is the token's block; its slot is block * block_size + p % block_size.": (
+        lambda block, p, k, size: block
+    ),
+    "Inside its block the token stands at p % block_size; yours adds all of p.": (
+        lambda block, p, k, size: block * size + p
+    ),
+    "Inside its block the token stands at p % block_size; yours counts the row's new tokens, which "
+    "need not begin at a border.": lambda block, p, k, size: block * size + k % size,
+    "Blocks of the pool count from 0: block b begins at b * block_size.": (
+        lambda block, p, k, size: (block - 1) * size + p % size
+    ),
+    "The slots of a block count from 0: offset p % block_size, and no 1 more.": (
+        lambda block, p, k, size: block * size + p % size + 1
+    ),
+    "The slots of one block follow one another: block * block_size + offset; yours lays them apart,"
+    " offset * block_size + block.": lambda block, p, k, size: p % size * size + block,
+    "That is how far into its block the token stands; the block has a place in the pool, too.": (
+        lambda block, p, k, size: p % size
+    ),
+}
+SHAPES = {
+    "": lambda rows: [slot for row in rows for slot in row],
+    "One flat list is asked for, row after row; yours has a list for each row.": (
+        lambda rows: [list(row) for row in rows]
+    ),
+    "All tokens of all rows are asked for; yours has the last row's only: is the list made anew for"
+    " each row?": lambda rows: list(rows[-1]),
+    "All rows are asked for; yours has the first one's only: is `return` inside the loop?": (
+        lambda rows: list(rows[0])
+    ),
+    "All new tokens are asked for; yours has one for each row, its first.": (
+        lambda rows: [row[0] for row in rows]
+    ),
+    "All new tokens are asked for; yours has one for each row, its last.": (
+        lambda rows: [row[-1] for row in rows]
+    ),
+    "The rows keep their order; yours are sorted.": (
+        lambda rows: sorted(slot for row in rows for slot in row)
+    ),
+}
+
+
+def mapped(parts):
+    """The slots, of what each part does in the case at hand."""
+    (tables, starts, nums, size), position, table_of, place, slot, shape = parts
+    rows, t = [], 0
+    for row, (start, n) in enumerate(zip(starts, nums, strict=True)):
+        table, slots = table_of(tables, row), []
+        for k in range(n):
+            p = position(start, k, t, starts[0])
+            slots.append(slot(table[place(p, start, k, size, table)], p, k, size))
+            t += 1
+        rows.append(slots)
+    return shape(rows)
+
+
+SLOT_PARTS = (
+    {"": lambda *case: case},
+    given(POSITIONS),
+    given(TABLES),
+    given(PLACES),
+    given(SLOTS),
+    given(SHAPES),
+)
+SLOT_PROBES = [
+    ([[6, 2, 9, 4]], [5], [3], 4),
+    ([[7, 2], [5, 0, 3], [1]], [3, 8, 0], [3, 1, 2], 4),
+    ([[3, 8, 1, 6, 0]], [0], [9], 2),
+    ([[4, 9, 2], [8, 1, 5]], [9, 2], [2, 6], 5),
+]
+
+
+def slots(student, case, otherwise):
+    tables, starts, nums, size = case
+    expected = mapped([part[""](*case) for part in SLOT_PARTS])
+    shown = f"slot_mapping({tables}, {starts}, {nums}, block_size={size})"
+    try:
+        got = student.call("slot_mapping", *case)
+    except Raised as error:
+        error.sentence = failing(shown, error.sentence, otherwise)
+        raise
+    if got == expected and all(type(slot) is int for slot in got):
+        return
+    said = (
+        no_flat_list(got)
+        or no_slot_at_all(got)
+        or believed(student, "slot_mapping", case, got, SLOT_PROBES, mapped, SLOT_PARTS)
+    )
+    raise Wrong(f"{shown}: {said or otherwise}", expected=expected, got=got)
+
+
+def failing(shown, sentence, otherwise):
+    if "the caller's" in sentence or "is what this exercise asks for" in sentence:
+        return sentence
+    return f"{shown} fails with {sentence} ({otherwise.rstrip('.')})."
+
+
+def no_flat_list(got):
+    if got is None:
+        return "your function returned nothing (None): end it with `return` and the list."
+    if isinstance(got, Array):
+        return "a list of ints is asked for, and yours is an array: .tolist() makes one."
+    if not isinstance(got, list):
+        return f"a list of ints is asked for, and yours is {a_kind(got)}."
+    return ""
+
+
+def no_slot_at_all(got):
+    if any(type(slot) is float for slot in got):
+        return "slots are whole numbers, and yours are floats: // and % keep whole numbers whole."
+    if any(isinstance(slot, Array) for slot in got):
+        return "a list of ints is asked for, and yours holds arrays; .tolist() gives ints."
+    return ""
+
+
+def believed(student, name, case, got, probes, together, parts, as_asked=lambda answer: answer):
+    """The belief behind an answer: one that fits what comes of the probes, too, or this case."""
+    seen = [(case, got)]
+    for probe in probes:
+        with contextlib.suppress(Raised):
+            seen.append((probe, as_asked(student.call(name, *probe))))
+    return why(seen, together, *parts) or why(seen[:1], together, *parts)
+
+
+@pytest.mark.task("5.1", points=0.75)
+def test_the_table_says_in_which_block_a_token_lies(student):
+    said = "position 9 is the second token of the sequence's third block, which is block 5."
+    slots(student, ([[7, 3, 5]], [9], [1], 4), said)
+    said = "a prompt of 3 tokens fills the first three slots of its block, block 6."
+    slots(student, ([[6]], [0], [3], 4), said)
+
+
+@pytest.mark.task("5.1", points=0.75)
+def test_at_a_border_the_next_block_begins(student):
+    said = "position 4 is the first slot of the sequence's second block."
+    slots(student, ([[7, 2]], [4], [1], 4), said)
+    said = "position 3 is the last slot of block 7."
+    slots(student, ([[7, 2]], [3], [1], 4), said)
+    said = "two tokens: the last slot of block 7, the first of block 2."
+    slots(student, ([[7, 2]], [3], [2], 4), said)
+    slots(student, ([[4, 0, 9]], [0], [10], 4), "ten tokens of a prompt fill two blocks and a half")
+    said = "the table has a block that is not written yet: each token goes where its position says."
+    slots(student, ([[4, 0, 9]], [1], [4], 4), said)
+
+
+@pytest.mark.task("5.1", points=0.75)
+def test_rows_follow_one_another_each_with_its_own_table(student):
+    said = "two rows: positions 3 and 4 of the one, 0 and 1 of the other."
+    slots(student, ([[7, 2], [5, 9]], [3, 0], [2, 2], 4), said)
+    said = "three rows, of 1, 5 and 1 new tokens."
+    slots(student, ([[7, 2, 8], [5, 0], [1, 6]], [8, 0, 7], [1, 5, 1], 4), said)
+
+
+@pytest.mark.task("5.1", points=0.75)
+def test_it_holds_for_any_batch(student, rng):
+    said = "blocks of 1: every token has a block of its own, and the table is as long as the text."
+    slots(student, ([[3, 1, 4]], [1], [2], 1), said)
+    said = "look each position up in its own row's table."
+    slots(student, (Lent([Lent([9, 3]), Lent([2])]), Lent([16, 0]), Lent([2, 3]), 16), said)
+    for _ in range(8):
+        size, rows = rng.choice([1, 2, 4, 7, 16]), rng.randint(1, 4)
+        starts = [rng.randint(0, 3 * size) for _ in range(rows)]
+        nums = [rng.randint(1, 2 * size + 1) for _ in range(rows)]
+        free = rng.sample(range(200), 60)
+        tables = [
+            [free.pop() for _ in range(-(-(start + n) // size) + rng.randint(0, 1))]
+            for start, n in zip(starts, nums, strict=True)
+        ]
+        slots(student, (tables, starts, nums, size), said)
+
+
+# 5.2 ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.task("5.2", points=1)
+def test_it_hands_out_free_blocks_and_no_more(student):
+    walk(student, 4, [("allocate", 2), ("allocate", 0), ("allocate", 2), ("allocate", 1)])
+    walk(student, 4, [("allocate", 1), ("allocate", 4), ("allocate", 3)])
+
+
+@pytest.mark.task("5.2", points=1)
+def test_a_block_is_free_when_its_last_holder_has_left(student):
+    walk(student, 4, [("allocate", 2), ("free", [0, 1])])
+    walk(student, 4, [("allocate", 2), ("share", [0]), ("free", [0, 1]), ("free", [0])])
+    walk(student, 3, [("allocate", 1), ("share", [0]), ("share", [0]), *[("free", [0])] * 3])
+    walk(student, 3, [("allocate", 2), ("share", [1, 0, 1]), *[("free", [0, 1])] * 2])
+
+
+@pytest.mark.task("5.2", points=1)
+def test_the_block_that_has_been_free_for_longest_is_taken_first(student):
+    again = [("allocate", 5), ("free", [0]), ("allocate", 1)]  # 0 is the one taken last
+    three = [("free", [3]), ("free", [0]), ("free", [2])]
+    walk(student, 5, [*again, *three, ("allocate", 2), ("allocate", 1)])
+    walk(student, 6, [("allocate", 4), ("free", [2]), ("allocate", 2), ("allocate", 1)])
+    walk(student, 4, [("allocate", 3), ("free", [0, 1, 2]), ("allocate", 4)])
+    shared = [("allocate", 3), ("share", [1, 0]), ("free", [1, 0]), ("free", [0, 1, 2])]
+    walk(student, 3, [*shared, ("allocate", 3)])
+
+
+AFTERWARDS = [("share", [0]), ("free", [0]), ("allocate", 2)]
+MISUSES = [
+    [("free", [0]), ("free", [0])],
+    [("free", [3])],
+    [("free", [0, 3])],
+    [("free", [3, 0])],
+    [("free", [0, 0])],
+    [("share", [0]), ("free", [0, 1, 0, 0])],
+    [("free", [-1])],
+    [("free", [0, 5])],
+    [("share", [3])],
+    [("share", [0, 3])],
+    [("share", [-1])],
+    [("share", [0, 5])],
+    [("allocate", 4)],
+]
+
+
+@pytest.mark.task("5.2", points=1)
+def test_misuse_is_refused_and_changes_nothing(student):
+    for calls in MISUSES:
+        then = [("allocate", 2)] if ("free", [0]) in calls else AFTERWARDS
+        walk(student, 5, [("allocate", 2), *calls, *then])
+    walk(student, 2, [("allocate", 2), ("free", [-1]), ("share", [-1]), ("free", [0, 1])])
+
+
+@pytest.mark.task("5.2", points=0.5)
+def test_any_walk_leaves_the_books_as_ours(student, rng):
+    walk(student, *fixed_walk())
+    for _ in range(5):
+        walk(student, *random_walk(rng))
+    walk(student, 3, [("allocate", 3), ("free", Lent([0, 1])), ("share", Lent([2]))])
+
+
+@pytest.mark.task("5.2", points=0.5)
+def test_an_engine_can_be_served_from_it(student):
+    """Four requests and a fork in ten blocks of 4: blocks shared, copied, given up and back."""
+    requests = [["A", 9, 12], ["B", 6, 5], ["C", 11, 9], ["D", 3, 14]]
+    expected = tables_of_a_run(mb.BlockPool(10, 4), requests)
+    try:
+        got = student.unpacked(
+            student.ask("run_on", name="MyPool", num_blocks=10, block_size=4, requests=requests)
+        )
+    except Raised as error:
+        error.sentence = f"Under an engine your pool fails: {error.sentence}"
+        raise
+    if got != expected:
+        steps = list(zip(expected, got, strict=False)) if isinstance(got, list) else []
+        number = next((n for n, (due, seen) in enumerate(steps) if due != seen), 0)
+        raise Wrong(
+            f"Under an engine, after step {number + 1} other blocks are held than with our pool.",
+            expected=expected[number],
+            got=got[number] if isinstance(got, list) and number < len(got) else got,
+        )
+
+
+# 5.3 ---------------------------------------------------------------------------------------------
+
+WRITTEN = {  # which places of its table a sequence writes
+    "": lambda computed, n, size, length: places(computed, computed + n, size),
+    "Only blocks that are written are copied; those before them it only reads, and they stay "
+    "shared. Yours copies every shared block of the table.": (
+        lambda computed, n, size, length: range(length)
+    ),
+    "Which block is written says the position of the new tokens, and it need not be the table's "
+    "last.": (
+        lambda computed, n, size, length: [length - 1],
+        lambda computed, n, size, length: [length - 1] if n else [],
+        lambda computed, n, size, length: [length - 1] if computed % size else [],
+    ),
+    "Several new tokens may reach into further blocks, and each that is shared is copied; yours "
+    "looks at the first one's block only.": (
+        lambda computed, n, size, length: [computed // size],
+        lambda computed, n, size, length: [computed // size] if n else [],
+    ),
+    "Each block from the first new token's to the last one's is written; yours looks at the last "
+    "one's only.": (
+        lambda computed, n, size, length: [(computed + n - 1) // size],
+        lambda computed, n, size, length: [(computed + n - 1) // size] if n else [],
+    ),
+    "The first new token has the position num_computed_tokens. At a border that is the next block, "
+    "and the full one before it is only read; yours copies that one, too.": (
+        lambda computed, n, size, length: places(max(0, computed - 1), computed + n, size),
+        lambda computed, n, size, length: places(
+            max(0, computed - 1), computed + max(0, n - 1), size
+        ),
+    ),
+    "The last new token has the position num_computed_tokens + num_tokens - 1; yours goes one "
+    "token too far, and copies a block that is not written.": (
+        lambda computed, n, size, length: places(computed, computed + n + 1, size)
+    ),
+    "The last new token has the position num_computed_tokens + num_tokens - 1; yours stops one "
+    "token short of it.": lambda computed, n, size, length: places(
+        computed, computed + n - 1, size
+    ),
+    "New tokens come behind those that are computed: the first one's position is "
+    "num_computed_tokens, not 0.": lambda computed, n, size, length: places(0, n, size),
+    "It writes the new tokens, not those that it has computed; these are only read.": (
+        lambda computed, n, size, length: places(0, computed, size)
+    ),
+    "It writes the new tokens only; yours copies the blocks of all tokens, from the first on.": (
+        lambda computed, n, size, length: places(0, computed + n, size)
+    ),
+    "A shared block is copied whether it is full or not, if it is written: yours copies only one "
+    "that is partly filled, and writes into the others.": (
+        lambda computed, n, size, length: [computed // size] if computed % size and n else [],
+        lambda computed, n, size, length: [computed // size] if computed % size else [],
+    ),
+    "A position is a number of tokens, and the table has a place for each block: divide by "
+    "block_size.": lambda computed, n, size, length: range(computed, computed + n),
+    "No tokens, no write: then nothing is copied.": (
+        lambda computed, n, size, length: places(computed, computed + max(1, n), size)
+    ),
+}
+SHARED = {  # which of these have to be copied
+    "": lambda holders, block, place: holders[block] > 1,
+    "Who holds a block alone may write into it: a copy is due only where another holds it, too.": (
+        lambda holders, block, place: True,
+        lambda holders, block, place: holders[block] >= 1,
+    ),
+    "Two holders are enough: a copy is due where holders is more than 1.": (
+        lambda holders, block, place: holders[block] > 2
+    ),
+    "Three holders are shared, too: a copy is due where holders is more than 1.": (
+        lambda holders, block, place: holders[block] == 2
+    ),
+    "Yours writes into a block that another holds, too, and destroys what that one will read: a "
+    "copy is due where holders is more than 1.": lambda holders, block, place: False,
+    "holders is a list by block: ask holders[block_table[place]]; yours asks with the place.": (
+        lambda holders, block, place: holders[place] > 1
+    ),
+    "A block that is shared has to be copied; yours copies those that are not.": (
+        lambda holders, block, place: holders[block] == 1,
+        lambda holders, block, place: holders[block] <= 1,
+    ),
+}
+TARGETS = {  # the new block of copy number n
+    "": lambda free, n: free[n],
+    "The free block to take first stands in front; yours takes them from the end.": (
+        lambda free, n: free[-1 - n]
+    ),
+    "Each copy needs a block of its own; yours uses one free block for all of them.": (
+        lambda free, n: free[0],
+        lambda free, n: free[-1],
+    ),
+    "The free block to take first stands in front of free_ids; yours takes the lowest number.": (
+        lambda free, n: sorted(free)[n]
+    ),
+}
+PAIRS = {
+    "": lambda source, target: (source, target),
+    "A copy is (from, to): the shared block first, then the new one.": (
+        lambda source, target: (target, source)
+    ),
+}
+NEW_TABLES = {
+    "": lambda table, changed: [changed.get(place, block) for place, block in enumerate(table)],
+    "The table has to name the new block where it named the old one; yours is as it was, so the "
+    "write would still go into the shared block.": lambda table, changed: list(table),
+    "The new block takes the old one's place in the table, for its tokens stand there; yours puts "
+    "it behind the others.": lambda table, changed: [*table, *changed.values()],
+    "The whole table is asked for, not only the places that change.": (
+        lambda table, changed: list(changed.values())
+    ),
+    "The new block takes the old one's place in the table; yours leaves the old one out, and puts "
+    "the new one behind the others.": lambda table, changed: [
+        *[block for place, block in enumerate(table) if place not in changed],
+        *changed.values(),
+    ],
+}
+
+
+def places(first, end, size):
+    return sorted({p // size for p in range(first, end)})
+
+
+def written(parts):
+    (table, holders, free, computed, n, size), which, shared, target, pair, new = parts
+    copies, changed = [], {}
+    for place in which(computed, n, size, len(table)):
+        if place < len(table) and shared(holders, table[place], place):
+            changed[place] = target(free, len(copies))
+            copies.append(pair(table[place], changed[place]))
+    return copies, new(table, changed)
+
+
+COPY_PARTS = (
+    {"": lambda *case: case},
+    given(WRITTEN),
+    given(SHARED),
+    given(TARGETS),
+    given(PAIRS),
+    given(NEW_TABLES),
+)
+
+
+def holding(**times):
+    """holders of a pool of 12 blocks: b7=2 says that two hold block 7."""
+    holders = [0] * 12
+    for block, num_holders in times.items():
+        holders[int(block[1:])] = num_holders
+    return holders
+
+
+COPY_PROBES = [
+    ([7, 2, 5, 0], holding(b7=2, b2=2, b5=1, b0=3), [9, 1, 4], 5, 9, 4),
+    ([7, 2, 5], holding(b7=3, b2=2, b5=2), [9, 1, 4], 4, 4, 4),
+    ([3, 6], holding(b3=2, b6=2), [11, 8], 3, 2, 4),
+    ([1, 0, 3], holding(b1=2, b0=1, b3=2), [9, 4, 5], 5, 6, 4),
+    ([3, 6, 8], holding(b3=2, b6=2, b8=2), [9, 1, 4], 1, 2, 1),
+]
+
+
+def copies(student, case, otherwise):
+    table, holders, free, computed, n, size = case
+    expected = written([part[""](*case) for part in COPY_PARTS])
+    who = ", ".join(f"{b} is held by {holders[b]}" for b in table)
+    shown = (
+        f"Table {table}, where {who}; {computed} tokens computed and {n} to come, blocks of "
+        f"{size}; free are {free}"
+    )
+    try:
+        got = student.call("copy_on_write", *case)
+    except Raised as error:
+        error.sentence = failing(shown, error.sentence, otherwise)
+        raise
+    if as_asked(got) == expected:
+        return
+    said = no_pair(got) or believed(
+        student, "copy_on_write", case, as_asked(got), COPY_PROBES, written, COPY_PARTS, as_asked
+    )
+    raise Wrong(f"{shown}. {said or otherwise}", expected=expected, got=got)
+
+
+def as_asked(got):
+    """Pairs may be lists, and the pair of both, too."""
+    if not isinstance(got, tuple | list) or len(got) != 2 or not isinstance(got[0], list):
+        return got
+    pairs = [tuple(pair) if isinstance(pair, list) else pair for pair in got[0]]
+    return pairs, got[1]
+
+
+def no_pair(got):
+    if got is None:
+        return "Your function returned nothing (None): return copies and table."
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        what = (
+            f"a {type(got).__name__} of {len(got)}"
+            if isinstance(got, tuple | list)
+            else a_kind(got)
+        )
+        return f"Two things are asked for, the copies and the table; yours is {what}."
+    if not isinstance(got[0], list) or not isinstance(got[1], list):
+        kinds = " and ".join(map(a_kind, got))
+        return f"Two lists are asked for, the copies and the table; yours are {kinds}."
+    if got[0] and not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in got[0]):
+        return "Each copy is two blocks, (from, to); yours are other things."
+    return ""
+
+
+@pytest.mark.task("5.3", points=1)
+def test_a_shared_block_is_copied_before_it_is_written(student):
+    said = "Position 6 lies in block 2, which another holds, too: it is copied into block 9."
+    copies(student, ([7, 2], holding(b7=2, b2=2), [9, 1], 6, 1, 4), said)
+    said = "Position 1 lies in block 5, which two others hold, too: it is copied into block 8."
+    copies(student, ([5], holding(b5=3), [8], 1, 1, 4), said)
+
+
+@pytest.mark.task("5.3", points=1)
+def test_a_sole_holder_writes_in_place(student):
+    said = "Position 6 lies in block 2, which nobody else holds: it is written as it is."
+    copies(student, ([7, 2], holding(b7=2, b2=1), [9, 1], 6, 1, 4), said)
+    said = "Positions 5 and 6 lie in block 2, its own; block 0 is shared, and not written."
+    copies(student, ([7, 2, 0], holding(b7=2, b2=1, b0=2), [9, 1], 5, 2, 4), said)
+
+
+@pytest.mark.task("5.3", points=1)
+def test_only_blocks_that_are_written_are_copied(student):
+    said = "Position 8 begins the third block; the two before it are only read."
+    copies(student, ([7, 2, 5], holding(b7=2, b2=2, b5=2), [9, 1], 8, 1, 4), said)
+    said = "Position 8 lies past the end of the table: it gets a new block later, and no copy."
+    copies(student, ([7, 2], holding(b7=2, b2=2), [9, 1], 8, 1, 4), said)
+    said = "Positions 6 and 7 fill block 2 to its end; block 5 is not written."
+    copies(student, ([7, 2, 5], holding(b7=2, b2=2, b5=2), [9, 1], 6, 2, 4), said)
+    said = "Positions 4 to 6 begin in block 2; block 7 is full, and only read."
+    copies(student, ([7, 2], holding(b7=2, b2=2), [9, 1], 4, 3, 4), said)
+    said = "Position 2 lies in the first block; the one behind it is not written."
+    copies(student, ([3, 6], holding(b3=2, b6=2), [11, 8], 2, 1, 4), said)
+    said = "No token is written, so nothing is copied."
+    copies(student, ([7, 2], holding(b7=2, b2=2), [9, 1], 6, 0, 4), said)
+
+
+@pytest.mark.task("5.3", points=1)
+def test_a_write_over_several_blocks_copies_each_that_is_shared(student, rng):
+    said = "Positions 6 to 12 lie in blocks 2, 5 and 0; each that is shared is copied."
+    many = holding(b7=2, b2=2, b5=1, b0=3)
+    copies(student, ([7, 2, 5, 0], many, [9, 1], 6, 7, 4), said)
+    said = "Positions 4 to 11 lie in blocks 2 and 5, and both are shared."
+    copies(student, ([7, 2, 5], holding(b7=2, b2=2, b5=2), [10, 1, 4], 4, 8, 4), said)
+    said = "The lists are the caller's; the table that you return is your own."
+    lent = Lent([7, 2]), Lent(holding(b7=2, b2=2)), Lent([9, 1]), 5, 2, 4
+    copies(student, lent, said)
+    for _ in range(8):
+        size, length = rng.choice([1, 2, 4, 16]), rng.randint(1, 5)
+        blocks = rng.sample(range(12), 12)
+        table, free = blocks[:length], blocks[length : 2 * length + 1]
+        holders = [rng.randint(1, 3) if block in table else 0 for block in range(12)]
+        computed, n = rng.randint(0, length * size), rng.randint(0, 2 * size + 1)
+        copies(student, (table, holders, free, computed, n, size), "See which blocks are written.")
+
+
+# 5.4 ---------------------------------------------------------------------------------------------
+
+
+def power_from(tokens):
+    return 2 ** (tokens - 1).bit_length()
+
+
+def blocks_of(tokens, size):
+    return -(-tokens // size) * size
+
+
+ALL_OF_IT = {
+    "the answer's tokens are stored, too; yours has room for the prompt only.": (
+        lambda p, a, most, size: p
+    ),
+    "the prompt is stored, too; yours has room for the answer only.": lambda p, a, most, size: a,
+}
+ANY_OTHER = {
+    "that is what “maximum” takes, max_model_len.": lambda p, a, most, size: most,
+    "that is what “told” takes, the prompt and the answer and no more.": (
+        lambda p, a, most, size: p + a
+    ),
+    "that is what “paged” takes, whole blocks.": lambda p, a, most, size: blocks_of(p + a, size),
+    "that is what “power of two” takes.": lambda p, a, most, size: p + power_from(a),
+}
+TAKES = {
+    "maximum": {
+        "": lambda p, a, most, size: most,
+        "“maximum” sets aside max_model_len for each, prompt included; yours adds the prompt.": (
+            lambda p, a, most, size: p + most
+        ),
+        "“maximum” sets aside as much as the model can take, max_model_len; yours rounds it up to a"
+        " power of two.": lambda p, a, most, size: power_from(most),
+    },
+    "power of two": {
+        "": lambda p, a, most, size: p + power_from(a),
+        "an answer that is a power of two already gets just that: 32 tokens get 32.": (
+            lambda p, a, most, size: p + 2 ** a.bit_length()
+        ),
+        "the next power of two is not below the answer; yours rounds down.": (
+            lambda p, a, most, size: p + 2 ** (a.bit_length() - 1)
+        ),
+        "only the answer's length is unknown, and is rounded up; the prompt takes what it has. "
+        "Yours rounds their sum.": lambda p, a, most, size: power_from(p + a),
+        "only the answer's length is unknown, and is rounded up; the prompt takes what it has. "
+        "Yours rounds both.": lambda p, a, most, size: power_from(p) + power_from(a),
+        "only the answer's length is rounded up; yours rounds the prompt's.": (
+            lambda p, a, most, size: power_from(p) + a
+        ),
+        "the prompt is stored, too; yours has room for the rounded answer only.": (
+            lambda p, a, most, size: power_from(a)
+        ),
+        "the next power of two, 1, 2, 4, 8, …; yours takes twice the answer.": (
+            lambda p, a, most, size: p + 2 * a
+        ),
+        "the next power of two, 1, 2, 4, 8, …; yours takes the answer's square.": (
+            lambda p, a, most, size: p + a * a
+        ),
+    },
+    "told": {
+        "": lambda p, a, most, size: p + a,
+        "the last token counts here, too: the prompt and the whole answer.": (
+            lambda p, a, most, size: p + a - 1
+        ),
+    },
+    "paged": {
+        "": lambda p, a, most, size: blocks_of(p + a, size),
+        "a block that is partly filled is taken whole: round up, -(-tokens // block_size); yours "
+        "rounds down.": lambda p, a, most, size: (p + a) // size * size,
+        "what fills its blocks exactly needs no further one: yours always takes one block more.": (
+            lambda p, a, most, size: ((p + a) // size + 1) * size
+        ),
+        "the answer goes on in the prompt's last block: round up the sum, once.": (
+            lambda p, a, most, size: blocks_of(p, size) + blocks_of(a, size)
+        ),
+        "the answer's tokens are stored in blocks, too; yours has room for the prompt only.": (
+            lambda p, a, most, size: blocks_of(p, size)
+        ),
+        "the prompt is stored in blocks, too; yours has room for the answer only.": (
+            lambda p, a, most, size: blocks_of(a, size)
+        ),
+        "the prompt lies in blocks as well as the answer; yours rounds the answer up alone.": (
+            lambda p, a, most, size: p + blocks_of(a, size)
+        ),
+        "the answer lies in blocks as well as the prompt; yours rounds the prompt up alone.": (
+            lambda p, a, most, size: blocks_of(p, size) + a
+        ),
+        "the capacity is in tokens, and yours takes a block for a token: blocks * block_size.": (
+            lambda p, a, most, size: -(-(p + a) // size)
+        ),
+        "how many blocks there are is capacity // block_size; yours takes block_size for each "
+        "sequence.": lambda p, a, most, size: size,
+        "the last token counts here, too: the prompt and the whole answer.": (
+            lambda p, a, most, size: blocks_of(p + a - 1, size)
+        ),
+    },
+}
+COUNTS = {
+    "": lambda takes, capacity: _until(takes, capacity),
+    "the next in line waits until it fits, and so do those behind it: stop there. In yours a small "
+    "one overtakes it.": lambda takes, capacity: _until(takes, capacity, skip=True),
+    "who fits exactly fits: the room may be filled to its last token.": (
+        lambda takes, capacity: _until(takes, capacity - 1)
+    ),
+    "the one that no longer fits does not count.": (
+        lambda takes, capacity: min(len(takes), _until(takes, capacity) + 1)
+    ),
+    "each takes its own room; yours counts how often the first one's goes into the capacity.": (
+        lambda takes, capacity: min(len(takes), capacity // takes[0]),
+        lambda takes, capacity: capacity // takes[0],
+    ),
+    "each takes its own room; yours divides the capacity by what the largest takes.": (
+        lambda takes, capacity: min(len(takes), capacity // max(takes)),
+        lambda takes, capacity: capacity // max(takes),
+    ),
+    "each takes its own room; yours divides the capacity by the mean.": (
+        lambda takes, capacity: int(capacity // (sum(takes) / len(takes))),
+        lambda takes, capacity: min(len(takes), int(capacity // (sum(takes) / len(takes)))),
+    ),
+    "they come in order; yours takes the smallest first.": (
+        lambda takes, capacity: _until(sorted(takes), capacity)
+    ),
+    "there are no more than come: the count ends with the last request.": (
+        lambda takes, capacity: capacity // takes[0] if len(set(takes)) == 1 else -1
+    ),
+    "all of them have to fit at once, beside one another; yours looks at each one alone.": (
+        lambda takes, capacity: sum(one <= capacity for one in takes)
+    ),
+    "how many requests is asked for, and yours is how many tokens they take.": (
+        lambda takes, capacity: sum(takes[: _until(takes, capacity)])
+    ),
+    "how many requests is asked for, and yours is how much room is left.": (
+        lambda takes, capacity: capacity - sum(takes[: _until(takes, capacity)])
+    ),
+}
+
+
+def _until(takes, capacity, skip=False):
+    count = 0
+    for one in takes:
+        if one > capacity:
+            if skip:
+                continue
+            break
+        capacity -= one
+        count += 1
+    return count
+
+
+def fitting(parts):
+    (_, requests, capacity, most, size), takes, count = parts
+    return count([takes(prompt, answer, most, size) for prompt, answer in requests], capacity)
+
+
+MIXED = [(10, 5), (20, 9), (7, 8), (3, 16), (12, 20), (1, 1), (30, 33), (5, 7)]
+FIT_PROBES = [
+    (MIXED, capacity, 128, size)
+    for size in (4, 8)
+    for capacity in (40, 64, 88, 128, 160, 200, 256, 400)
+]
+
+
+def counted(allocator):
+    """What belongs to one allocator: its own beliefs, and to have been taken for another one."""
+    examples, own = [(10, 5, 128, 4), (20, 9, 128, 4)], TAKES[allocator]
+
+    def answers(form):
+        return [form(*example) for example in examples]
+
+    others = ANY_OTHER if allocator == "paged" else {**ALL_OF_IT, **ANY_OTHER}
+    others = {said: form for said, form in others.items() if answers(form) != answers(own[""])}
+    counts = {
+        said: forms
+        for said, forms in COUNTS.items()
+        if allocator != "maximum" or not said.startswith("each takes its own room")
+    }
+    return Counted(
+        "how_many_fit",
+        ("allocator", "requests", "capacity", "max_model_len", "block_size"),
+        [(allocator, *probe) for probe in FIT_PROBES],
+        fitting,
+        {"": lambda *case: case},
+        given({**own, **others}),
+        given(counts),
+    )
+
+
+FIT = {allocator: counted(allocator) for allocator in TAKES}
+
+
+def fit(student, allocator, requests, capacity, max_model_len=128, block_size=4):
+    takes = [TAKES[allocator][""](*request, max_model_len, block_size) for request in requests]
+    said = f"they take {', '.join(map(str, takes))} tokens, one after the other."
+    case = allocator, requests, capacity, max_model_len, block_size
+    FIT[allocator].check(student, case, said)
+
+
+@pytest.mark.task("5.4", points=0.5)
+def test_the_maximum_is_set_aside_for_each(student):
+    fit(student, "maximum", [(10, 5), (20, 9), (7, 8), (3, 3)], 200, 64)
+    fit(student, "maximum", [(10, 5), (20, 9)], 512, 64)
+    fit(student, "maximum", [(10, 5), (20, 9), (7, 8)], 128, 64)
+
+
+@pytest.mark.task("5.4", points=0.5)
+def test_told_the_length_it_takes_the_prompt_and_the_answer(student):
+    fit(student, "told", [(10, 5), (20, 9), (7, 8)], 48)
+    fit(student, "told", [(10, 5), (10, 5), (10, 5)], 44)
+    fit(student, "told", [(10, 6), (20, 12), (7, 8)], 48)
+    fit(student, "told", [(10, 5), (30, 9), (2, 2)], 40)
+
+
+@pytest.mark.task("5.4", points=0.75)
+def test_the_next_power_of_two_is_taken_for_the_answer(student):
+    fit(student, "power of two", [(10, 25), (10, 25), (10, 25)], 84)
+    fit(student, "power of two", [(10, 32), (10, 1), (10, 16)], 80)
+    fit(student, "power of two", [(12, 5), (12, 9), (12, 17)], 64)
+
+
+@pytest.mark.task("5.4", points=0.75)
+def test_blocks_are_rounded_up_once(student):
+    fit(student, "paged", [(9, 4), (9, 4), (9, 4)], 44)
+    fit(student, "paged", [(10, 7), (10, 7)], 36)
+    fit(student, "paged", [(10, 6), (10, 6), (10, 6)], 48)
+    fit(student, "paged", [(9, 5), (9, 5), (9, 5)], 48)
+    fit(student, "paged", [(9, 5), (9, 5), (9, 5)], 96, block_size=16)
+
+
+@pytest.mark.task("5.4", points=0.5)
+def test_any_requests_are_counted(student, rng):
+    for allocator in TAKES:
+        for capacity in (40, 64, 128, 200, 400):
+            fit(student, allocator, MIXED, capacity)
+        fit(student, allocator, Lent([(10, 5), (20, 9)]), 48)
+    for _ in range(6):
+        size = rng.choice([1, 4, 16])
+        requests = [(rng.randint(1, 40), rng.randint(1, 40)) for _ in range(rng.randint(1, 8))]
+        capacity = size * rng.randint(1, 400 // size)
+        for allocator in TAKES:
+            fit(student, allocator, requests, capacity, 128, size)
+
+
+NOW_YOURS = {
+    "5.1": now_yours.slots,
+    "5.2": now_yours.pool,
+    "5.3": now_yours.copies,
+    "5.4": now_yours.how_many,
+}

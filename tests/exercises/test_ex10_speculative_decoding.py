@@ -1,0 +1,381 @@
+"""Judges exercises 10.1 to 10.3: what is kept, what it is worth, and a guesser by its score."""
+
+import now_yours
+import pytest
+from beliefs import Counted, a_kind, why
+from guessing import QUOTING, QUOTING_OFTEN, by_newest, longest_match, tokens_a_step
+
+from minibatch.course.judging.values import Lent
+from minibatch.course.judging.verdict import Wrong
+
+WITHHELD = {
+    "10.2": {"minibatch.simulator.speculation": "tokens_a_step"},
+    "10.3": {"minibatch.speculation.prompt_lookup": "PromptLookup"},
+}
+
+
+# 10.1 --------------------------------------------------------------------------------------------
+
+NAMES = ("draft", "own", "num_tokens", "block_table", "block_size")
+PASSES = {  # what happened: the arguments
+    "the second guess is wrong": ([4, 9, 3], [4, 7, 3, 8], 10, [5, 2, 8, 1], 4),
+    "all are right": ([4, 9, 3], [4, 9, 3, 8], 5, [6, 0], 4),
+    "none is right": ([4, 9, 3], [1, 9, 3, 8], 6, [3, 7, 2], 4),
+    "nothing was guessed": ([], [6], 8, [1, 0], 4),
+    "the first is wrong, the others fit again": ([2, 5, 5, 5], [1, 5, 5, 5, 5], 7, [9, 4, 3], 4),
+    "the last is wrong": ([7, 7, 2], [7, 7, 1, 2], 2, [8, 6, 1, 0, 5], 1),
+    "the table was longer than the guesses needed": ([3], [3, 1], 4, [2, 7, 5], 4),
+    "one guess, wrong, on a new block": ([3], [5, 3], 16, [4, 7, 1], 8),
+    "the last is wrong, and came as the choice after it": (
+        [1, 2, 6],
+        [1, 2, 5, 6],
+        9,
+        [2, 0, 3],
+        4,
+    ),
+}
+
+
+def agreed(draft, own):
+    count = 0
+    while count < len(draft) and draft[count] == own[count]:
+        count += 1
+    return count
+
+
+def everywhere(draft, own):
+    return sum(guess == choice for guess, choice in zip(draft, own, strict=False))
+
+
+def num_blocks(num_tokens, block_size):
+    return -(-num_tokens // block_size)
+
+
+def from_block(count):
+    """The blocks of the table from number `count(agreed, …)` on."""
+    return lambda draft, own, n, table, size: table[count(agreed(draft, own), draft, n, size) :]
+
+
+NEW = {
+    "": lambda draft, own, *_: own[: agreed(draft, own) + 1],
+    "one token more comes than guesses are kept: the model's own choice in the next place; yours "
+    "ends with the last right guess.": lambda draft, own, *_: own[: agreed(draft, own)],
+    "guesses are kept up to the first wrong one only; what was chosen after that answers a "
+    "question nobody asked, and yours keeps it.": (
+        lambda draft, own, *_: list(own),
+        lambda draft, own, *_: own[: agreed(draft, own) + 2],
+        lambda draft, own, *_: own[: everywhere(draft, own) + 1],
+        lambda draft, own, *_: [
+            *(o for d, o in zip(draft, own, strict=False) if d == o),
+            own[agreed(draft, own)],
+        ],
+        lambda draft, own, *_: [
+            *(o for d, o in zip(draft, own, strict=False) if d == o),
+            own[-1],
+        ],
+    ),
+    "in the place of the first wrong guess stands the model's own choice; yours keeps the guess.": (
+        lambda draft, own, *_: draft[: agreed(draft, own) + 1],
+        lambda draft, own, *_: [*draft, own[-1]][: agreed(draft, own) + 1],
+    ),
+    "nobody has verified yours: guesses are kept as long as they are the model's own choice.": (
+        lambda draft, own, *_: list(draft),
+        lambda draft, own, *_: [*draft, own[-1]],
+    ),
+    "the token after the kept guesses is own[agreed], the choice in the next place; yours is the "
+    "last of own, which followed a wrong guess.": (
+        lambda draft, own, *_: [*draft[: agreed(draft, own)], own[-1]]
+    ),
+    "when all guesses are right, the choice after the last one is a token, too, the bonus; yours "
+    "leaves it out.": lambda draft, own, *_: (
+        own[: min(agreed(draft, own) + 1, len(draft))] if draft else list(own)
+    ),
+    "the right guesses are new tokens, too; yours has the last one alone.": (
+        lambda draft, own, *_: [own[agreed(draft, own)]]
+    ),
+}
+COMPUTED = {
+    "": lambda draft, own, n, *_: n + agreed(draft, own),
+    "what a wrong guess wrote is no part of the sequence: its K and V do not count, nor those "
+    "after it; yours counts every guess.": lambda draft, own, n, *_: n + len(draft),
+    "the last of the new tokens has no K and V yet: it was chosen, and nobody has fed it in. Yours "
+    "counts it.": lambda draft, own, n, *_: n + agreed(draft, own) + 1,
+    "the pass has computed the newest token that was there before, too; yours leaves it out.": (
+        lambda draft, own, n, *_: n - 1 + agreed(draft, own)
+    ),
+    "right guesses are part of the sequence, and their K and V are right; yours counts none.": (
+        lambda draft, own, n, *_: n,
+        lambda draft, own, n, *_: n - 1,
+    ),
+    "the tokens that were there before have K and V as well; yours counts the new ones alone.": (
+        lambda draft, own, *_: agreed(draft, own),
+        lambda draft, own, *_: agreed(draft, own) + 1,
+    ),
+    "guesses are right up to the first wrong one; yours counts those after it that fit again.": (
+        lambda draft, own, n, *_: n + everywhere(draft, own)
+    ),
+}
+BACK = {
+    "": from_block(lambda agreed, draft, n, size: num_blocks(n + agreed, size)),
+    "blocks that only wrong guesses needed go back; yours keeps them all.": lambda *_: [],
+    "a block that is partly filled is needed: round up. Yours rounds down, and gives back one that "
+    "holds tokens.": from_block(lambda agreed, draft, n, size: (n + agreed) // size),
+    "the newest token needs no place yet, since it has no K and V; yours keeps a block for it.": (
+        from_block(lambda agreed, draft, n, size: num_blocks(n + agreed + 1, size)),
+        from_block(lambda agreed, draft, n, size: (n + agreed) // size + 1),
+    ),
+    "the blocks of right guesses stay: they hold tokens of the sequence. Yours gives them back.": (
+        from_block(lambda agreed, draft, n, size: num_blocks(n, size))
+    ),
+    "yours are the blocks that stay; asked for are those that go back.": (
+        lambda draft, own, n, table, size: table[: num_blocks(n + agreed(draft, own), size)]
+    ),
+    "what wrong guesses wrote needs no block: yours keeps theirs.": (
+        from_block(lambda agreed, draft, n, size: num_blocks(n + len(draft), size))
+    ),
+    "table[-0:] is the whole table: if no block goes back, yours gives back all.": (
+        lambda draft, own, n, table, size: table[
+            -(len(table) - num_blocks(n + agreed(draft, own), size)) :
+        ]
+    ),
+    "blocks come in the order of the table, and are its last ones; yours are its first.": (
+        lambda draft, own, n, table, size: table[
+            : len(table) - num_blocks(n + agreed(draft, own), size)
+        ]
+    ),
+    "asked for are the blocks, as the table names them, and yours are their places in it.": (
+        lambda draft, own, n, table, size: list(
+            range(num_blocks(n + agreed(draft, own), size), len(table))
+        )
+    ),
+    "their order is the table's; yours runs backwards.": (
+        lambda draft, own, n, table, size: table[num_blocks(n + agreed(draft, own), size) :][::-1]
+    ),
+}
+
+
+def accepted(student, arguments):
+    """new_tokens, num_computed, back, once they are known to be such."""
+    got = student.call("accept", *arguments)
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        kind = "nothing (None)" if got is None else a_kind(got)
+        kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
+        raise Wrong(
+            f"Return three things, new_tokens, num_computed, back; you return {kind}.", got=got
+        )
+    new, computed, back = got
+    for name, some in (("new_tokens", new), ("back", back)):
+        if not isinstance(some, tuple | list) or not all(type(i) is int for i in some):
+            raise Wrong(f"{name} is a list of whole numbers; yours is {a_kind(some)}.", got=some)
+    if type(computed) is not int:
+        raise Wrong(f"num_computed is a whole number; yours is {a_kind(computed)}.", got=computed)
+    return list(new), computed, list(back)
+
+
+def part(student, index, forms, otherwise, passes=PASSES):
+    """One of the three, in every pass; if one is wrong, the belief that fits them all."""
+    seen = [(arguments, accepted(student, arguments)[index]) for arguments in passes.values()]
+    for happened, (arguments, got) in zip(passes, seen, strict=True):
+        expected = forms[""](*arguments)
+        if got != expected:
+            said = why(seen, lambda parts: parts[0], forms) or otherwise
+            shown = ", ".join(f"{n}={a}" for n, a in zip(NAMES, arguments, strict=True))
+            raise Wrong(f"If {happened}: {said} (accept({shown}))", expected=expected, got=got)
+
+
+@pytest.mark.task("10.1", points=1.5)
+def test_guesses_are_kept_up_to_the_first_wrong_one(student):
+    said = "own[: agreed + 1], where `agreed` guesses are the model's own choice from the start."
+    part(student, 0, NEW, said)
+
+
+@pytest.mark.task("10.1", points=1)
+def test_only_what_came_true_counts_as_computed(student):
+    part(student, 1, COMPUTED, "the tokens that were there before, and the right guesses.")
+
+
+@pytest.mark.task("10.1", points=1)
+def test_blocks_that_only_wrong_guesses_needed_go_back(student):
+    part(student, 2, BACK, "the blocks past those that num_computed tokens fill.")
+
+
+@pytest.mark.task("10.1", points=0.5)
+def test_any_pass_comes_out_right_and_the_lists_stay_the_caller_s(student, rng):
+    for _ in range(12):
+        draft = [rng.randrange(3) for _ in range(rng.randint(0, 6))]
+        own = [guess if rng.random() < 0.7 else 9 for guess in draft] + [rng.randrange(3)]
+        size, n = rng.choice([1, 2, 4, 16]), rng.randint(1, 40)
+        table = rng.sample(range(100), num_blocks(n + len(draft), size))
+        arguments = Lent(draft), Lent(own), n, Lent(table), size
+        got = accepted(student, arguments)
+        expected = tuple(forms[""](draft, own, n, table, size) for forms in (NEW, COMPUTED, BACK))
+        if got != expected:
+            shown = ", ".join(f"{n}={a}" for n, a in zip(NAMES, arguments, strict=True))
+            raise Wrong(
+                f"accept({shown}): keep guesses up to the first that is not the model's choice.",
+                expected=expected,
+                got=got,
+            )
+
+
+# 10.2 --------------------------------------------------------------------------------------------
+
+EXPECTED = Counted(
+    "expected_tokens",
+    ("acceptance_rate", "num_guesses"),
+    [(0.8, 4), (0.5, 3), (0.25, 2), (0.9, 7), (0.6, 1)],
+    lambda parts: parts[0],
+    {
+        "": lambda a, k: float(sum(a**i for i in range(k + 1))),
+        "the model's own token comes in every step, too, whatever was guessed; yours counts the "
+        "guesses alone.": lambda a, k: sum(a**i for i in range(1, k + 1)),
+        "a guess counts only if all before it were right: the second with probability a * a; yours "
+        "counts each for itself.": lambda a, k: 1 + a * k,
+        "a guess counts only if all before it were right, and the model's own token comes, too; "
+        "yours counts each guess for itself.": lambda a, k: a * k,
+        "k guesses are k + 1 terms, from a**0 to a**k; yours has one too few.": (
+            lambda a, k: sum(a**i for i in range(k)),
+        ),
+        "k guesses are k + 1 terms, from a**0 to a**k; yours has one too many.": (
+            lambda a, k: sum(a**i for i in range(k + 2)),
+        ),
+        "right guesses before a wrong one are kept; yours takes all of them or none.": (
+            lambda a, k: 1 + k * a**k,
+            lambda a, k: k * a**k,
+            lambda a, k: (k + 1) * a**k,
+        ),
+        "guesses end after num_guesses; yours go on for ever: 1 / (1 - a).": lambda a, k: (
+            1 / (1 - a)
+        ),
+        "the model's own token comes for certain; in yours it has to be right as well.": (
+            lambda a, k: a * (k + 1),
+            lambda a, k: sum(a**i for i in range(1, k + 2)),
+        ),
+        "not every guess is right; yours counts them all.": lambda a, k: k + 1,
+        "asked for are tokens a step, not a share of the guesses.": (
+            lambda a, k: sum(a**i for i in range(k + 1)) / (k + 1),
+            lambda a, k: sum(a**i for i in range(1, k + 1)) / k,
+        ),
+        "acceptance_rate is the chance that a guess is right; you have taken it for that of a "
+        "wrong one.": lambda a, k: sum((1 - a) ** i for i in range(k + 1)),
+    },
+)
+
+
+@pytest.mark.task("10.2", points=0.5)
+def test_one_token_comes_whatever_was_guessed(student):
+    EXPECTED.check(student, (0.0, 4), "no guess is right, and the model's own token comes: 1.")
+    EXPECTED.check(student, (0.7, 0), "nothing is guessed, and the model's own token comes: 1.")
+
+
+@pytest.mark.task("10.2", points=1)
+def test_each_guess_needs_all_before_it(student):
+    said = "1 + a + a**2 + … + a**num_guesses."
+    for arguments in ((0.8, 4), (0.5, 3), (0.25, 1)):
+        EXPECTED.check(student, arguments, said)
+
+
+@pytest.mark.task("10.2", points=0.25)
+def test_a_guesser_that_is_always_right_adds_every_guess(student):
+    EXPECTED.check(student, (1.0, 4), "all four guesses are right, and one token more: 5.")
+
+
+@pytest.mark.task("10.2", points=0.25)
+def test_any_rate_and_number(student, rng):
+    for _ in range(8):
+        rate, number = round(rng.uniform(0.05, 0.95), 3), rng.randint(1, 12)
+        EXPECTED.check(student, (rate, number), "1 + a + a**2 + … + a**num_guesses.")
+
+
+# 10.3 --------------------------------------------------------------------------------------------
+
+ENOUGH, GOOD = 0.75, 0.93  # of the tokens a step that the longest match brings
+
+
+def guesses_of(student, token_ids, most):
+    got = student.call("propose", Lent(token_ids), most)
+    shown = f"propose({token_ids if len(token_ids) < 12 else '…'}, most={most})"
+    if not isinstance(got, tuple | list):
+        kind = "nothing (None)" if got is None else a_kind(got)
+        raise Wrong(f"{shown} returns {kind}; return a list of token ids, [] for no guess.")
+    strange = [one for one in got if type(one) is not int]
+    if strange:
+        raise Wrong(f"{shown}: token ids are whole numbers; yours holds {a_kind(strange[0])}.")
+    if len(got) > most:
+        raise Wrong(
+            f"{shown} returns {len(got)} guesses; at most {most} are asked for, since a longer "
+            "answer than the request may have is computed for nothing.",
+            expected=f"at most {most}",
+            got=got,
+        )
+    return list(got)
+
+
+@pytest.mark.task("10.3", points=1)
+def test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked(student):
+    for token_ids in ([5], [5, 5], [1, 2, 5, 6, 9, 2, 7, 7, 1, 2], [3, 4] * 8):
+        for most in (1, 2, 4):
+            guesses_of(student, token_ids, most)
+    clear = [1, 2, 5, 6, 9, 2, 7, 7, 1, 2]
+    got = guesses_of(student, clear, 2)
+    if not got or got != [5, 6][: len(got)]:
+        said = "the tokens 1, 2 stood at the beginning, and 5, 6 followed them."
+        if got == [2, 5]:
+            said = "you begin with the token that was found; guess what came after it."
+        if got == [7, 7]:
+            said = (
+                "you look for the newest token alone, 2, which came last before 7, 7; with the 1 "
+                "before it, 5, 6 followed."
+            )
+        if got == []:
+            said += " Does your search find the end of the list itself, which nothing follows?"
+        raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
+
+
+@pytest.mark.task("10.3", points=0.5)
+def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
+    for token_ids in ([5], [1, 2, 3], list(range(40)), [8, 8, 3, 8, 2, 5]):
+        got = guesses_of(student, token_ids, 4)
+        if got:
+            raise Wrong(
+                f"propose({token_ids if len(token_ids) < 12 else '[0, 1, …, 39]'}, most=4): the "
+                f"newest token, {token_ids[-1]}, has never come before, so nothing says what "
+                "follows it. A wrong guess is computed for nothing: return [].",
+                expected=[],
+                got=got,
+            )
+
+
+@pytest.mark.task("10.3", points=1.5)
+def test_answers_that_quote_their_prompts_come_quicker(student):
+    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING)
+    best = tokens_a_step(longest_match, QUOTING)
+    if found < ENOUGH * best:
+        raise Wrong(
+            f"On answers that quote their prompts your guesses give {found:.2f} tokens a step; the "
+            f"longest match gives {best:.2f}, no guess at all 1.00. Find where the newest tokens "
+            "came before, and guess what followed them.",
+            expected=f"{ENOUGH * best:.2f} or more",
+            got=f"{found:.2f}",
+        )
+
+
+@pytest.mark.task("10.3", points=1)
+def test_of_several_places_the_one_that_matches_longest_is_taken(student):
+    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING_OFTEN)
+    best = tokens_a_step(longest_match, QUOTING_OFTEN)
+    if found < GOOD * best:
+        alone = tokens_a_step(by_newest, QUOTING_OFTEN)
+        said = "Of the places where the newest token came before, take the one where most of the "
+        said += "tokens before it are the same, too; of equals the latest."
+        if found <= 1.02 * alone:
+            said = f"Yours hardly beats the newest token alone ({alone:.2f}). " + said
+        raise Wrong(
+            f"Where words come again and again, your guesses give {found:.2f} tokens a step, and "
+            f"the longest match {best:.2f}. {said}",
+            expected=f"{GOOD * best:.2f} or more",
+            got=f"{found:.2f}",
+        )
+
+
+NOW_YOURS = {"10.1": now_yours.accepting, "10.2": now_yours.worth, "10.3": now_yours.guesser}

@@ -1,0 +1,13 @@
+"""Keeps a block for the newest token.
+
+caught by: test_blocks_that_only_wrong_guesses_needed_go_back
+says: yours keeps a block for it
+"""
+
+
+def accept(draft, own, num_tokens, block_table, block_size):
+    agreed = 0
+    while agreed < len(draft) and draft[agreed] == own[agreed]:
+        agreed += 1
+    num_computed = num_tokens + agreed
+    return own[: agreed + 1], num_computed, block_table[-(-(num_computed + 1) // block_size) :]

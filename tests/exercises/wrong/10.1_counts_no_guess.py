@@ -1,0 +1,13 @@
+"""Computes right guesses again.
+
+caught by: test_only_what_came_true_counts_as_computed
+says: yours counts none
+"""
+
+
+def accept(draft, own, num_tokens, block_table, block_size):
+    agreed = 0
+    while agreed < len(draft) and draft[agreed] == own[agreed]:
+        agreed += 1
+    num_computed = num_tokens
+    return own[: agreed + 1], num_computed, block_table[-(-num_computed // block_size) :]

@@ -1,0 +1,17 @@
+"""Keeps one guess too many, in place of the model's choice.
+
+caught by: test_guesses_are_kept_up_to_the_first_wrong_one
+says: yours keeps the guess
+"""
+
+
+def accept(draft, own, num_tokens, block_table, block_size):
+    agreed = 0
+    while agreed < len(draft) and draft[agreed] == own[agreed]:
+        agreed += 1
+    num_computed = num_tokens + agreed
+    return (
+        [*draft, own[-1]][: agreed + 1],
+        num_computed,
+        block_table[-(-num_computed // block_size) :],
+    )

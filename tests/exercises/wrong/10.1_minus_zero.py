@@ -1,0 +1,17 @@
+"""Slices from the end, also where nothing is to go.
+
+caught by: test_blocks_that_only_wrong_guesses_needed_go_back
+says: table[-0:] is the whole table
+"""
+
+
+def accept(draft, own, num_tokens, block_table, block_size):
+    agreed = 0
+    while agreed < len(draft) and draft[agreed] == own[agreed]:
+        agreed += 1
+    num_computed = num_tokens + agreed
+    return (
+        own[: agreed + 1],
+        num_computed,
+        block_table[-(len(block_table) - -(-num_computed // block_size)) :],
+    )

@@ -1,0 +1,15 @@
+"""Cuts the caller's table.
+
+caught by: test_any_pass_comes_out_right_and_the_lists_stay_the_caller_s
+says: this list is the caller's
+"""
+
+
+def accept(draft, own, num_tokens, block_table, block_size):
+    agreed = 0
+    while agreed < len(draft) and draft[agreed] == own[agreed]:
+        agreed += 1
+    num_computed, back = num_tokens + agreed, []
+    while len(block_table) > -(-num_computed // block_size):
+        back.insert(0, block_table.pop())
+    return own[: agreed + 1], num_computed, back

@@ -1,0 +1,13 @@
+"""Returns what is kept.
+
+caught by: test_blocks_that_only_wrong_guesses_needed_go_back
+says: yours are the blocks that stay
+"""
+
+
+def accept(draft, own, num_tokens, block_table, block_size):
+    agreed = 0
+    while agreed < len(draft) and draft[agreed] == own[agreed]:
+        agreed += 1
+    num_computed = num_tokens + agreed
+    return own[: agreed + 1], num_computed, block_table[: -(-num_computed // block_size)]

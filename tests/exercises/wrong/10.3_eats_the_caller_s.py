@@ -1,0 +1,13 @@
+"""Takes the newest token off the caller's list.
+
+caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
+says: this list is the caller's
+"""
+
+
+def propose(token_ids, most):
+    newest = token_ids.pop()
+    for i in range(len(token_ids) - 1, -1, -1):
+        if token_ids[i] == newest:
+            return token_ids[i + 1 : i + 1 + most]
+    return []

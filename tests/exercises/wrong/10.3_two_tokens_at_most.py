@@ -1,0 +1,13 @@
+"""Compares no more than two tokens.
+
+caught by: test_of_several_places_the_one_that_matches_longest_is_taken
+says: take the one where most of the tokens before it are the same
+"""
+
+
+def propose(token_ids, most):
+    for n in (2, 1):
+        for i in range(len(token_ids) - 2, n - 2, -1):
+            if token_ids[i - n + 1 : i + 1] == token_ids[-n:]:
+                return token_ids[i + 1 : i + 1 + most]
+    return []

@@ -1,0 +1,14 @@
+"""Begins with the last token that is computed.
+
+caught by: test_the_table_says_in_which_block_a_token_lies
+says: the first new one comes after it
+"""
+
+
+def slot_mapping(block_tables, num_computed_tokens, num_tokens, block_size):
+    slots = []
+    for table, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
+        for k in range(n):
+            p = start + k - 1
+            slots.append(table[p // block_size] * block_size + p % block_size)
+    return slots

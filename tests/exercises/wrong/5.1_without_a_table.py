@@ -1,0 +1,14 @@
+"""Positions are slots, as in a cache of one's own.
+
+caught by: test_the_table_says_in_which_block_a_token_lies
+says: its table says where
+"""
+
+
+def slot_mapping(block_tables, num_computed_tokens, num_tokens, block_size):
+    slots = []
+    for _, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
+        for k in range(n):
+            p = start + k
+            slots.append(p)
+    return slots

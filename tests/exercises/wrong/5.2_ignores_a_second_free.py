@@ -1,0 +1,14 @@
+"""Passes over what is not held.
+
+caught by: test_misuse_is_refused_and_changes_nothing
+says: in silence
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def free(self, block_ids):
+        for block_id in reversed(block_ids):
+            if 0 <= block_id < self.num_blocks and self.holders[block_id]:
+                self.holders[block_id] -= 1
+                if self.holders[block_id] == 0:
+                    self.free_ids.append(block_id)

@@ -1,0 +1,18 @@
+"""Lets Python complain.
+
+caught by: test_misuse_is_refused_and_changes_nothing
+says: should raise ValueError
+"""
+
+from collections import Counter
+
+
+class MyPool(MyPool):  # noqa: F821
+    def free(self, block_ids):
+        for block_id, times in Counter(block_ids).items():
+            if block_id < 0 or times > self.holders[block_id]:
+                raise ValueError(block_id)
+        for block_id in reversed(block_ids):
+            self.holders[block_id] -= 1
+            if self.holders[block_id] == 0:
+                self.free_ids.append(block_id)

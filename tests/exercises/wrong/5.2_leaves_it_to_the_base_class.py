@@ -1,0 +1,10 @@
+"""Calls super().
+
+caught by: test_it_hands_out_free_blocks_and_no_more
+says: is what you are writing
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def allocate(self, num_blocks):
+        return super(type(self).__mro__[1], self).allocate(num_blocks)

@@ -1,0 +1,13 @@
+"""Looks at each block when its turn comes.
+
+caught by: test_misuse_is_refused_and_changes_nothing
+says: has shared the blocks that stand before
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def share(self, block_ids):
+        for block_id in block_ids:
+            if not 0 <= block_id < self.num_blocks or not self.holders[block_id]:
+                raise ValueError
+            self.holders[block_id] += 1

@@ -1,0 +1,12 @@
+"""Sharing changes nothing.
+
+caught by: test_a_block_is_free_when_its_last_holder_has_left
+says: leaves the holders as they are
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def share(self, block_ids):
+        for block_id in block_ids:
+            if not 0 <= block_id < self.num_blocks or not self.holders[block_id]:
+                raise ValueError

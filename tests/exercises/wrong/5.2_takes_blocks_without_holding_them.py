@@ -1,0 +1,12 @@
+"""Leaves the holders at 0.
+
+caught by: test_it_hands_out_free_blocks_and_no_more
+says: Who takes a block holds it
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def allocate(self, num_blocks):
+        if num_blocks > len(self.free_ids):
+            raise MemoryError
+        return [self.free_ids.popleft() for _ in range(num_blocks)]

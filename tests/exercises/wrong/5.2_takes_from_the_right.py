@@ -1,0 +1,15 @@
+"""Takes from the end at which it gives back.
+
+caught by: test_it_hands_out_free_blocks_and_no_more
+says: yours takes from the right
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def allocate(self, num_blocks):
+        if num_blocks > len(self.free_ids):
+            raise MemoryError
+        taken = [self.free_ids.pop() for _ in range(num_blocks)]
+        for block_id in taken:
+            self.holders[block_id] = 1
+        return taken

@@ -1,0 +1,16 @@
+"""Takes blocks until there are none, and then complains.
+
+caught by: test_it_hands_out_free_blocks_and_no_more
+says: and they are lost
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def allocate(self, num_blocks):
+        taken = []
+        for _ in range(num_blocks):
+            if not self.free_ids:
+                raise MemoryError
+            taken.append(self.free_ids.popleft())
+            self.holders[taken[-1]] = 1
+        return taken

@@ -1,0 +1,15 @@
+"""Raises the other error.
+
+caught by: test_it_hands_out_free_blocks_and_no_more
+says: should raise MemoryError
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def allocate(self, num_blocks):
+        if num_blocks > len(self.free_ids):
+            raise ValueError
+        taken = [self.free_ids.popleft() for _ in range(num_blocks)]
+        for block_id in taken:
+            self.holders[block_id] = 1
+        return taken

@@ -1,0 +1,17 @@
+"""Copies also if nothing is written.
+
+caught by: test_only_blocks_that_are_written_are_copied
+says: No tokens, no write
+"""
+
+
+def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
+    copies, table, free = [], list(block_table), iter(free_ids)
+    first = num_computed_tokens // block_size
+    end = -(-(num_computed_tokens + max(1, num_tokens)) // block_size)
+    for place in range(first, min(end, len(table))):
+        if holders[table[place]] > 1:
+            target = next(free)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table

@@ -1,0 +1,15 @@
+"""All that is shared is copied, also what is only read.
+
+caught by: test_a_shared_block_is_copied_before_it_is_written
+says: Yours copies every shared block of the table
+"""
+
+
+def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
+    copies, table, free = [], list(block_table), iter(free_ids)
+    for place in range(len(table)):
+        if holders[table[place]] > 1:
+            target = next(free)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table

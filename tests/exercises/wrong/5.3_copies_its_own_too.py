@@ -1,0 +1,17 @@
+"""Copies whatever is written.
+
+caught by: test_a_sole_holder_writes_in_place
+says: Who holds a block alone may write into it
+"""
+
+
+def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
+    copies, table, free = [], list(block_table), iter(free_ids)
+    first = num_computed_tokens // block_size
+    end = -(-(num_computed_tokens + num_tokens) // block_size) if num_tokens else first
+    for place in range(first, min(end, len(table))):
+        if True:
+            target = next(free)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table

@@ -1,0 +1,17 @@
+"""Looks up places that the table does not have.
+
+caught by: test_only_blocks_that_are_written_are_copied
+says: IndexError
+"""
+
+
+def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
+    copies, table, free = [], list(block_table), iter(free_ids)
+    first = num_computed_tokens // block_size
+    end = -(-(num_computed_tokens + num_tokens) // block_size)
+    for place in range(first, end):
+        if holders[table[place]] > 1:
+            target = next(free)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table

@@ -1,0 +1,17 @@
+"""A decode step writes one block; here it may be several.
+
+caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
+says: yours looks at the first one's block only
+"""
+
+
+def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
+    copies, table, free = [], list(block_table), iter(free_ids)
+    first = num_computed_tokens // block_size
+    end = first + (num_tokens > 0)
+    for place in range(first, min(end, len(table))):
+        if holders[table[place]] > 1:
+            target = next(free)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table

@@ -1,0 +1,17 @@
+"""Takes blocks out of the caller's list.
+
+caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
+says: the caller's
+"""
+
+
+def copy_on_write(block_table, holders, free_ids, num_computed_tokens, num_tokens, block_size):
+    copies, table = [], list(block_table)
+    first = num_computed_tokens // block_size
+    end = -(-(num_computed_tokens + num_tokens) // block_size) if num_tokens else first
+    for place in range(first, min(end, len(table))):
+        if holders[table[place]] > 1:
+            target = free_ids.pop(0)
+            copies.append((table[place], target))
+            table[place] = target
+    return copies, table

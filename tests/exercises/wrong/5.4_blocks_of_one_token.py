@@ -1,0 +1,23 @@
+"""Forgets the blocks.
+
+caught by: test_blocks_are_rounded_up_once
+says: that is what “told” takes
+"""
+
+
+def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
+    count = 0
+    for prompt, answer in requests:
+        if allocator == "maximum":
+            takes = max_model_len
+        elif allocator == "power of two":
+            takes = prompt + 2 ** (answer - 1).bit_length()
+        elif allocator == "told":
+            takes = prompt + answer
+        else:
+            takes = prompt + answer
+        if capacity < takes:
+            break
+        capacity -= takes
+        count += 1
+    return count

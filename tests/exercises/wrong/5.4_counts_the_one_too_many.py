@@ -1,0 +1,23 @@
+"""Counts before it looks.
+
+caught by: test_the_maximum_is_set_aside_for_each
+says: does not count
+"""
+
+
+def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
+    count = 0
+    for prompt, answer in requests:
+        if allocator == "maximum":
+            takes = max_model_len
+        elif allocator == "power of two":
+            takes = prompt + 2 ** (answer - 1).bit_length()
+        elif allocator == "told":
+            takes = prompt + answer
+        else:
+            takes = -(-(prompt + answer) // block_size) * block_size
+        capacity -= takes
+        count += 1
+        if capacity < 0:
+            break
+    return count

@@ -1,0 +1,22 @@
+"""As many as the first one goes into it.
+
+caught by: test_told_the_length_it_takes_the_prompt_and_the_answer
+says: how often the first one's goes
+"""
+
+
+def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
+    count = 0
+    for prompt, answer in requests:
+        if allocator == "maximum":
+            takes = max_model_len
+        elif allocator == "power of two":
+            takes = prompt + 2 ** (answer - 1).bit_length()
+        elif allocator == "told":
+            takes = prompt + answer
+        else:
+            takes = -(-(prompt + answer) // block_size) * block_size
+        return min(len(requests), capacity // takes)
+        capacity -= takes
+        count += 1
+    return count

@@ -1,0 +1,23 @@
+"""The last token is never read.
+
+caught by: test_told_the_length_it_takes_the_prompt_and_the_answer
+says: the last token counts here, too
+"""
+
+
+def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
+    count = 0
+    for prompt, answer in requests:
+        if allocator == "maximum":
+            takes = max_model_len
+        elif allocator == "power of two":
+            takes = prompt + 2 ** (answer - 1).bit_length()
+        elif allocator == "told":
+            takes = prompt + answer - 1
+        else:
+            takes = -(-(prompt + answer) // block_size) * block_size
+        if capacity < takes:
+            break
+        capacity -= takes
+        count += 1
+    return count

@@ -156,9 +156,9 @@ class Engine:
     # Requests in, answers out --------------------------------------------------------------------
 
     def add(self, request: Request) -> str:
-        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never be
-        served here, or if its id is live; QueueFull if the queue is full (`QueueLimits`), where one
-        that comes later, or by `run`, ends as "refused"."""
+        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never
+        be served here, or if its id is live; QueueFull if the queue is full (`QueueLimits`), where
+        one that comes later, or by `run`, ends as "refused"."""
         if not self.has_work:
             self._start = self.clock.now()
         return self._enqueue([request], knocks=True)[0].request_id

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Sequential,
         Static,
     )
-    from .simulator import cost, streams, workload
+    from .simulator import conversations, cost, streams, workload
     from .simulator.pretend import PretendModel
     from .speculation import DraftModel, PromptLookup, Proposer
     from .widgets.predict import predict, predict_curve
@@ -84,6 +84,7 @@ _HOMES = {
 }
 _MODULES = {
     "attention": "attention",
+    "conversations": "simulator.conversations",
     "cost": "simulator.cost",
     "measure": "bench.measure",
     "metrics": "engine.metrics",

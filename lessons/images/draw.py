@@ -59,12 +59,12 @@ def start_here() -> Figure:
 
 
 def speculative_decoding() -> Figure:
-    """Junior guesses, Wayfarer verifies: the first steps of H's answer."""
+    """Junior guesses, Wayfarer verifies: the first steps of G's answer."""
     model = mb.load_model("wayfarer")
     draft = mb.DraftModel(mb.load_model("wayfarer-junior"), num_guesses=4)
     engine = mb.Engine(model, mb.Continuous(8), speculation=draft)
     engine.run(mb.workload.running_example(model, prompt_scale=0.1))
-    return mb.plots.drafts(engine.trace, model.tokenizer.decode, "H", most=7)
+    return mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=7)
 
 
 def one_token_at_a_time() -> Figure:
@@ -131,6 +131,33 @@ def continuous_batching() -> Figure:
     return figure
 
 
+def paged_kv_blocks() -> Figure:
+    """Where the words of an answer are kept, while others come and go."""
+    model = mb.load_model("wayfarer")
+    engine = mb.Engine(model, mb.Continuous(3), num_blocks=20, block_size=4)
+    questions = (
+        "Hotels in Lisbon?",
+        "Where should Rosa have dinner in Marrakesh?",
+        "Visa for Cairo?",
+    )
+    for name, question in zip("BAC", questions, strict=True):
+        engine.add(mb.Request(model.chat(question), request_id=name, max_tokens=40))
+    for _ in range(9):
+        engine.step()
+    return mb.plots.table_and_pool(engine, "A")
+
+
+def prefix_caching() -> Figure:
+    """Eight prompts one after another: what each finds, from an empty pool."""
+    model = mb.load_model("wayfarer")
+    engine = mb.Engine(model, mb.Sequential(), num_blocks=300, prefix_caching=True)
+    engine.run([replace(agent, max_tokens=1) for agent in mb.workload.running_example(model)])
+    figure = mb.plots.prefix_tree(engine.trace)
+    title = "Eight prompts, one manual: most of it is there already"
+    figure.axes[0].set_title(title, loc="left", fontsize=16)
+    return figure
+
+
 def chunked_prefill() -> Figure:
     """Seven answers stream while a long prompt joins, at once and in chunks."""
     names = ("C", "D", "E", "F", "H", "D2", "E2")
@@ -183,6 +210,8 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "05": paged_kv_blocks,
+    "07": prefix_caching,
     "08": chunked_prefill,
     "09": out_of_memory,
     "10": speculative_decoding,

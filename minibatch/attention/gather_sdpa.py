@@ -10,6 +10,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from .metadata import AttentionMetadata
 from .reference import gather
 
+PIECE = 192  # new tokens behind a held context that attend together; SDPA takes fewer less well
+
 
 def gather_sdpa_attention(
     query: torch.Tensor,
@@ -46,23 +48,29 @@ def attend_row(
         for cache in (key_cache, value_cache)
     )
 
-    def attend(start: int, end: int, mask: torch.Tensor | None, is_causal: bool) -> None:
+    def attend(
+        start: int, end: int, num_keys: int, mask: torch.Tensor | None, is_causal: bool
+    ) -> None:
         output[start:end] = scaled_dot_product_attention(
             query[start:end].transpose(0, 1)[None],
-            key,
-            value,
+            key[:, :, :num_keys],
+            value[:, :, :num_keys],
             attn_mask=mask,
             is_causal=is_causal,
             scale=scale,
             enable_gqa=query.shape[1] != key_cache.shape[2],
         )[0].transpose(0, 1)
 
-    if start < padding:
+    if num_computed == 0 and seq_len > 1:
         # A whole prompt needs no mask, and SDPA then skips the half that nobody sees.
-        whole_prompt, mask = num_computed == 0 and seq_len > 1, None
-        if not whole_prompt and padding - start > 1:
-            places = metadata.positions[start:padding, None]
-            mask = torch.arange(seq_len, device=query.device) <= places
-        attend(start, padding, mask, whole_prompt)
+        attend(start, padding, seq_len, None, True)
+    else:
+        for first in range(start, padding, PIECE):  # keys past the piece are seen by nobody in it
+            last = min(first + PIECE, padding)
+            num_keys, mask = num_computed + last - start, None
+            if last - first > 1:
+                keys = torch.arange(num_keys, device=query.device)
+                mask = keys <= metadata.positions[first:last, None]
+            attend(first, last, num_keys, mask, False)
     if padding < end:
-        attend(padding, end, None, False)
+        attend(padding, end, seq_len, None, False)

@@ -9,5 +9,6 @@ agreement.py   whether everyone said the same          machine.py    what this w
 report.py      the tables                              aims.py       was it as fast as hoped
 kernels.py     `bench kernels`: the attention kernels, on a GPU
 scheduler.py   `bench scheduler`: the engine without a model, at growing numbers of requests
+prefix.py      `bench prefix`: first tokens with and without the prefix cache
 schedules.py   `bench schedules`: every combination of policies' parts, on random traffic
 """

@@ -72,10 +72,20 @@ def _generate_batch(model: Model, batch: list[Request]) -> list[list[int]]:
 
 @contextmanager
 def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[Serve]:
-    """transformers' own continuous batching, through its manager and that manager's thread.
+    """transformers' own continuous batching. Prefix sharing is off, as nobody else here shares."""
+    with transformers_manager(model, requests) as serve:
+        yield partial(serve, requests)
 
-    Prefix sharing is off, as nobody else here shares either. `max_batch_tokens` lets any one prompt
-    in whole; from 512 to 8,192 it changed its speed on these workloads by 4 % at most.
+
+@contextmanager
+def transformers_manager(
+    model: Model, requests: list[Request], sharing: bool = False, page_size: int | None = None
+) -> Iterator[Callable[[list[Request]], list[list[int]]]]:
+    """Serves what it is given through transformers' manager and that manager's thread.
+
+    requests: it has room for as many as long. sharing: of blocks, between requests that begin
+    alike. page_size: tokens in a block; None is its own default. `max_batch_tokens` lets any one
+    prompt in whole; from 512 to 8,192 it changed its speed on these workloads by 4 % at most.
     """
     try:
         from transformers import ContinuousBatchingConfig
@@ -84,10 +94,12 @@ def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[S
         config = ContinuousBatchingConfig(
             max_requests_per_batch=BATCH_SIZE,
             max_batch_tokens=max(len(request.prompt) for request in requests) + BATCH_SIZE,
-            allow_block_sharing=False,
+            allow_block_sharing=sharing,
         )
         config.auto_switch_to_flash = False  # set, not passed: transformers 5.17 does not know it
-        page_size = getattr(config, "page_size", None) or config.block_size  # 5.17's name
+        name = "page_size" if getattr(config, "page_size", None) else "block_size"  # 5.17's name
+        page_size = page_size or getattr(config, name)
+        setattr(config, name, page_size)
         config.num_blocks = math.ceil(NUM_SPARE * BATCH_SIZE * math.ceil(longest / page_size))
         with _sdpa(model):
             manager = model.hf.init_continuous_batching(
@@ -96,7 +108,7 @@ def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[S
             manager.warmup()  # makes its cache
             manager.start()
             try:
-                yield partial(_serve_through, manager, requests)
+                yield partial(_serve_through, manager)
             finally:
                 manager.stop(hard_stop=True)
                 manager.destroy()

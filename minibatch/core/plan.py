@@ -60,6 +60,8 @@ class Row:
         """The new tokens of a row that reaches the end: as many guesses as agree with the model's
         own choices, and the choice after them. own: its choice after the newest token, and after
         each guess; one that follows a wrong guess answers a question that nobody asked."""
+        if not self.draft:
+            return own
         agreed = 0
         while agreed < len(self.draft) and self.draft[agreed] == own[agreed]:
             agreed += 1

@@ -134,4 +134,20 @@ class StepRecord:
     @property
     def num_output_tokens(self) -> int:
         """New tokens of all rows together."""
-        return sum([len(token_ids) for *_, token_ids, _ in self.row_values])
+        return sum([len(row[-2]) for row in self.row_values])
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """What the places of a pool are good for at one moment, in tokens; together they are the pool.
+
+    tokens: hold K and V. reserved: their request will fill them later. internal: their request
+    never will, which is known at its end. external: lost to the allocator: rounding up, and holes
+    too short for whoever is next. free: the rest. (After Kwon et al., 2023, section 3.1)
+    """
+
+    tokens: int
+    reserved: int
+    internal: int
+    external: int
+    free: int

@@ -9,6 +9,7 @@ recovery.py       after an exception: everyone where they belong, every block ac
 invariants.py     what must hold between any two steps
 trace.py          what happened, step by step
 metrics.py        what a run amounts to
+memory_use.py     what every place of the pool was good for
 goals.py          what it was worth: goodput, fairness
 chrome_trace.py   a run for https://ui.perfetto.dev
 """

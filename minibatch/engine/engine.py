@@ -48,8 +48,8 @@ class Engine:
     prefix_caching: whether requests that begin alike find each other's K and V.
     speculation: who guesses tokens ahead, such as `mb.PromptLookup()`; None is nobody.
     trace: what is remembered of the steps; None is all but the names of those who wait.
-    Its parts are its attributes: model, scheduler, pool, clock, trace, and runner, which computes a
-    plan: `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
+    Its parts are its attributes: model, scheduler, pool, guesswork, clock, trace, and runner:
+    `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
     """
 
     @translates(ENGINE)

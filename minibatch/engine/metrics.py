@@ -48,7 +48,7 @@ class Totals(NamedTuple):
         free, least = step.num_free_blocks, self.least_free_blocks
         shared = step.sharing
         lookups = shared.lookups if shared is not None else ()
-        drafts = [(draft, new) for *_, new, draft in step.row_values if draft]
+        drafts = [(row[-1], row[-2]) for row in step.row_values if row[-1]]  # guessed, and come
         return Totals(
             num_steps=self.num_steps + 1,
             num_rows=self.num_rows + len(step.row_values),

@@ -183,7 +183,7 @@ class PrefixIndex:
         if link.hash in self._evicted:
             since = self.num_evicted - self._evicted[link.hash]
             return Miss("evicted", at, num_blocks_since=since)
-        best, other = 0, None
+        best, other = -1 if num_found else 0, None  # a block's border is a place to diverge, too
         siblings = self._children.get(link.parent, ())
         for block_id in [b for b, _ in zip(reversed(siblings), range(LOOKED_AT), strict=False)]:
             theirs, who = self._known[block_id]

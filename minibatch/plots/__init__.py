@@ -37,6 +37,13 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
     roofline          what a machine can do at most, and what was reached
+    memory_use        what every place of a pool is good for, step by step
+    fragmentation     allocators side by side: how much of the memory holds tokens
+    two_by_two        two ideas with and without each, and what each step buys
+    table_and_pool    where an answer's words are kept: through the block table into the pool
+    block_size_tradeoff   what speaks for small blocks, and what for large ones
+    prefix_tree       prompts that begin alike, and what each found in the cache
+    hit_curve         how much is found, by how many blocks there are
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
@@ -54,6 +61,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .figures.arrivals import arrivals
+    from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
     from .figures.budget_curve import budget_curve
     from .figures.capacity import capacity
@@ -62,13 +70,17 @@ if TYPE_CHECKING:
     from .figures.departures import departures
     from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
+    from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
+    from .figures.hit_curve import hit_curve
     from .figures.melting import melting
+    from .figures.memory_use import memory_use
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
+    from .figures.prefix_tree import prefix_tree
     from .figures.prompt_progress import prompt_progress
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
@@ -81,12 +93,14 @@ if TYPE_CHECKING:
     from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.step_times import step_times
+    from .figures.table_and_pool import table_and_pool
     from .figures.tails import tails
     from .figures.thrown_away import thrown_away
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
     from .figures.tradeoff import tradeoff
+    from .figures.two_by_two import two_by_two
     from .figures.utilisation import utilisation
     from .figures.waits import waits
     from .figures.waits_by_arrival import waits_by_arrival
@@ -96,6 +110,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "arrivals",
+    "block_size_tradeoff",
     "block_table_walk",
     "budget_curve",
     "capacity",
@@ -104,13 +119,17 @@ __all__ = [
     "departures",
     "drafts",
     "dumbbells",
+    "fragmentation",
     "heartbeat",
+    "hit_curve",
     "melting",
+    "memory_use",
     "pass_times",
     "passes",
     "phase_costs",
     "phases",
     "plan_difference",
+    "prefix_tree",
     "prompt_progress",
     "rectangle",
     "roofline",
@@ -123,12 +142,14 @@ __all__ = [
     "speculation",
     "staircase",
     "step_times",
+    "table_and_pool",
     "tails",
     "thrown_away",
     "timeline",
     "token_costs",
     "token_grid",
     "tradeoff",
+    "two_by_two",
     "utilisation",
     "waits",
     "waits_by_arrival",

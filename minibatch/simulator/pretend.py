@@ -56,6 +56,6 @@ class PretendRunner:
 
     def run(self, plan: StepPlan) -> list[list[int]]:
         return [
-            row.verified([TOKEN] * (1 + len(row.draft))) if row.reaches_end else []
+            [] if not row.reaches_end else row.verified([TOKEN] * len(row.draft) + [TOKEN])
             for row in plan.rows
         ]

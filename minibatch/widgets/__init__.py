@@ -1,6 +1,8 @@
 """Controls for a notebook: engines to step through, and a sandbox of made-up traffic.
 
     EnginePlayer    a real engine, step by step, forward and back
+    BlockMap        the pool of a real engine, block by block, beside its slots
+    MemoryPlayer    the same requests through several memories, every place of each
     EngineRace      two or three of them in lockstep, by step or by second
     KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
     Slide           a figure that is drawn anew as a slider moves
@@ -11,7 +13,9 @@
 Everything drawn here comes from records (`minibatch.trace`), so any policy can be looked at.
 """
 
+from .block_map import BlockMap
 from .kernel_stepper import KernelStepper
+from .memory_player import MemoryPlayer
 from .player import EnginePlayer
 from .playground import Playground
 from .race import EngineRace
@@ -20,9 +24,11 @@ from .watch import watch
 from .window_slider import WindowSlider
 
 __all__ = [
+    "BlockMap",
     "EnginePlayer",
     "EngineRace",
     "KernelStepper",
+    "MemoryPlayer",
     "Playground",
     "Slide",
     "WindowSlider",

@@ -117,8 +117,8 @@ class Film:
         for row in record.rows:
             if row.kind == "padding":
                 padded[row.request_id] = padded.get(row.request_id, 0) + 1
-            stream = self._streams.get(row.request_id)
-            if stream is not None and row.token_ids:
+            if row.token_ids:
+                stream = self._stream_of(row.request_id, texts, counts)
                 *before, token_id = row.token_ids
                 pieces = [stream.push(one) for one in before]
                 pieces.append(stream.push(token_id, last=row.request_id in record.finished))
@@ -136,6 +136,17 @@ class Film:
             last.seconds + record.end_time - record.start_time,
             self.plan.of(record.admitted) if self.plan else {},
         )
+
+    def _stream_of(
+        self, request_id: str, texts: dict[str, str], counts: dict[str, int]
+    ) -> TextStream:
+        """Its text; one that came later, like a fork, gets its own with its first token."""
+        if request_id not in self._streams:
+            model = self.engine.model
+            self._streams[request_id] = TextStream(model.tokenizer, model.eos_token_ids)
+        texts.setdefault(request_id, "")
+        counts.setdefault(request_id, 0)
+        return self._streams[request_id]
 
 
 def _add_all(engine: Engine, requests: list[Request]) -> dict[str, TextStream]:

@@ -193,6 +193,7 @@ def test_a_block_is_not_found_once_the_same_plan_has_given_it_away(tiny_model):
     [
         (TRUNK[:10], "partial block", 8, None),
         (TRUNK[:9] + OTHER[:8], "diverged", 9, "A"),
+        (TRUNK[:8] + OTHER[:8], "diverged", 8, "A"),
         (OTHER[:8] + TRUNK[:8], "never seen", 0, None),
     ],
 )

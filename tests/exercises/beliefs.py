@@ -84,6 +84,8 @@ def not_a_number(got):
 def as_parts(expected, got):
     """What to say of several numbers that add up to the one asked for."""
     is_several = isinstance(got, list | tuple) and all(type(one) in (int, float) for one in got)
+    if is_several and len(got) == 1 and same(expected, got[0]):
+        return "a plain number is asked for, and yours is a list with one in it."
     if is_several and same(expected, sum(got)):
         return f"one number is asked for, and yours are {len(got)}: add them up."
     return ""

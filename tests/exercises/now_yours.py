@@ -235,16 +235,17 @@ def slots(student):
 def pool(student):
     requests = [[name, n // 10, m] for name, n, m, _ in _agents(8, prompt_scale=1.0)]
     got = student.unpacked(
-        student.ask("run_on", name="MyPool", num_blocks=60, block_size=4, requests=requests)
+        student.ask("run_on", name="MyPool", num_blocks=200, block_size=4, requests=requests)
     )
     most = max(len({b for table in step.values() for b in table}) for step in got)
     shared = max(
         sum(map(len, step.values())) - len({b for table in step.values() for b in table})
         for step in got
     )
+    left = sum(map(len, got[-1].values())) or "none"
     return (
-        f"Your pool of 60 blocks has served eight agents and one more answer to A in {len(got)} "
-        f"steps: {most} were held at a time, {shared} of them by two, and in the end none."
+        f"Your pool of 200 blocks has served eight agents and one more answer to A in {len(got)} "
+        f"steps: {most} were held at a time, {shared} of them by two, and {left} in the end."
     )
 
 
@@ -267,6 +268,40 @@ def how_many(student):
     }
     told = ", ".join(f"{count} with “{allocator}”" for allocator, count in fits.items())
     return f"By your count 16,384 tokens of memory hold so many agents, A to H over again: {told}."
+
+
+def names(student):
+    manual, seen, blocks = list(range(670)), set(), 0
+    for number, length in enumerate(PROMPT_LENGTHS):
+        rest = [1000 * (number + 1) + i for i in range(length - len(manual))]
+        chain = student.call("block_hashes", manual + rest, 16)
+        seen.update(chain)
+        blocks += len(chain)
+    return (
+        f"Eight prompts as long as the agents', of which the first 670 tokens are the same, fill "
+        f"{blocks} blocks, and by your names {len(seen)} of them are different."
+    )
+
+
+def matching(student):
+    names = [f"block {i}" for i in range(1300 // 16)]
+    known = {name: i for i, name in enumerate(names[:41])}
+    found = student.call("cached_prefix", names, 1300, 16, known)
+    return (
+        f"With a manual of 670 tokens in the cache, H's 1,300 find {len(found)} blocks of 16 by "
+        f"your rule, and {1300 - 16 * len(found)} tokens are left to compute."
+    )
+
+
+def eviction(student):
+    trunk = [(i, i, 0, 0, 50) for i in range(41)]
+    tails = [(100 * t + i, 41 + i, 0, t, 10 * t) for t in range(1, 6) for i in range(20)]
+    gone = student.call("evict", trunk + tails, 100)
+    left = sum(one not in gone for one in range(41))
+    return (
+        f"Five agents share a manual of 41 blocks, and 100 blocks are needed: by your rule {left} "
+        "of the manual's 41 stay."
+    )
 
 
 def chunks(student):

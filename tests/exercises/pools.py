@@ -8,12 +8,15 @@ is? The pool below can be made to hold one or two; who takes the very same walk 
 import itertools
 import random
 from collections import Counter, deque
+from weakref import WeakKeyDictionary
 
 import minibatch as mb
 from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.desk_errors import Died, NotAttempted, told
+from minibatch.course.judging.values import pack
 from minibatch.course.judging.verdict import Wrong
 
+PASSED = WeakKeyDictionary()  # by student: the walks that went as ours
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 TWINS = ("overlooks twins", "overlooks twins, below 0")
@@ -53,6 +56,8 @@ BELIEFS = {
     "have two: Counter(block_ids) says how often each is named.",
     "overlooks twins, below 0": "A block that is named twice in one call gives up two holds, so it "
     "has to have two: Counter(block_ids) says how often each is named.",
+    "twins once": "A block that is named twice in one call gives up two holds, so it has to have "
+    "two; a set, or a look at each alone, forgets how often: Counter(block_ids) says it.",
     "frees twice": "A block that is free already is given back again, and now stands among the "
     "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
     "frees twice, at 0": "A block that is free already is given back again, and now stands "
@@ -64,6 +69,9 @@ BELIEFS = {
     "one: ask 0 <= block_id < self.num_blocks.",
     "shares the free": "A free block is held by nobody, so there is nothing to share: it would be "
     "held and free at once. Raise ValueError.",
+    "shares the free, and takes it": "A free block is held by nobody, so there is nothing to "
+    "share: who needs one takes it by allocate. (That free blocks can be found by what they hold "
+    "is lesson 07.) Raise ValueError.",
     "shares nothing silently": "Sharing what nobody holds is a mistake of whoever calls: raise "
     "ValueError, and do not pass over it in silence.",
     "takes what there is": "Too few are free, so none may be taken: MemoryError, and the books "
@@ -128,13 +136,15 @@ class Believing:
             if self.believes("shares once") and block in seen:
                 continue
             seen.add(block)
+            if self.believes("shares the free, and takes it") and not self.holders[block]:
+                self.queue.remove(block)
             self.was_shared.add(block)
             self.holders[block] = 2 if self.believes("shares anew") else self.holders[block] + 1
 
     def may_share(self, block):
         self.exists(block)
         if not self.holders[block] and not self.believes(
-            "shares the free", "shares nothing silently"
+            "shares the free", "shares the free, and takes it", "shares nothing silently"
         ):
             raise ValueError
 
@@ -145,6 +155,7 @@ class Believing:
 
     def free(self, blocks):
         twice, twins = ("frees twice", "frees twice, at 0"), TWINS
+        blocks = list(dict.fromkeys(blocks)) if self.believes("twins once") else blocks
         forgiving = self.believes(*twice, "is silent")
         if not self.believes("one by one"):
             for block, times in Counter(blocks).items():
@@ -204,7 +215,7 @@ assert right(4, [("allocate", 3), ("share", [0]), ("free", [0, 1, 2]), ("allocat
 
 def walked(student, num_blocks, calls):
     """The learner's pool on this walk, as `outcome` has it; beside them what it raised, in full."""
-    packed = [[method, argument] for method, argument in calls]
+    packed = [[method, pack(argument)] for method, argument in calls]
     got = student.ask("walk", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed)
     if not isinstance(got, list) or len(got) != len(calls):
         raise Died("it does not answer as a desk does")
@@ -234,13 +245,18 @@ def walk(student, num_blocks, calls, otherwise=""):
         if error is not None and due[1] is None and not isinstance_of_misuse(error) or means:
             error.sentence = f"{so_far(calls, number)}{call} fails with {error.sentence}. {means}"
             raise error
-        said = explained(num_blocks, calls, got) or at_once(call, due, seen) or otherwise
+        said = (
+            explained(num_blocks, calls, got, PASSED.get(student, ()))
+            or at_once(call, due, seen)
+            or otherwise
+        )
         raise Wrong(
             f"{so_far(calls, number)}{call}: {said or differs(due, seen)}",
             expected=told_of(due),
             got=told_of(seen),
             drawing=map_before(num_blocks, calls, number),
         )
+    PASSED.setdefault(student, []).append((num_blocks, calls))
 
 
 def isinstance_of_misuse(error):
@@ -301,13 +317,14 @@ def differs(due, seen):
     return f"afterwards {due[2]} blocks are free."
 
 
-def explained(num_blocks, calls, got):
-    """The belief, or two, with which a pool takes the very same walk."""
+def explained(num_blocks, calls, got, passed):
+    """The belief, or two, with which a pool takes the very same walk, and those before it right."""
     for many in (1, 2):
         found = {
             " ".join(BELIEFS[belief] for belief in beliefs): None
             for beliefs in itertools.combinations(BELIEFS, many)
             if same_walk(believed(num_blocks, calls, beliefs), got)
+            and all(same_walk(believed(*walk, beliefs), right(*walk)) for walk in passed)
         }
         if found and (many == 1 or len(found) == 1):
             return " Or: ".join(found) if len(found) <= 2 else ""

@@ -1,6 +1,7 @@
 """Judges exercises 5.1 to 5.4: slots and copies by what comes out, a pool by walks beside ours."""
 
 import contextlib
+from collections import Counter
 
 import now_yours
 import pytest
@@ -14,7 +15,7 @@ from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {
-    "5.1": {"minibatch.attention.metadata": "slot_mapping"},
+    "5.1": {"minibatch.attention.metadata": ["slot_mapping"]},
     "5.2": {
         "minibatch.memory.blocks": ["BlockPool.allocate", "BlockPool.share", "BlockPool.free"],
     },
@@ -86,6 +87,9 @@ PLACES = {  # in the table
     "puts it into the block before: p // block_size, not (p - 1) // block_size.": (
         lambda p, start, k, size, table: max(0, p - 1) // size
     ),
+    "The table's first block has place 0: p // block_size, and not one less.": (
+        lambda p, start, k, size, table: p // size - 1
+    ),
     "A block of 4 holds the positions 0 to 3; yours changes to the next block one token early.": (
         lambda p, start, k, size, table: (p + 1) // size
     ),
@@ -119,9 +123,6 @@ SLOTS = {
 }
 SHAPES = {
     "": lambda rows: [slot for row in rows for slot in row],
-    "One flat list is asked for, row after row; yours has a list for each row.": (
-        lambda rows: [list(row) for row in rows]
-    ),
     "All tokens of all rows are asked for; yours has the last row's only: is the list made anew for"
     " each row?": lambda rows: list(rows[-1]),
     "All rows are asked for; yours has the first one's only: is `return` inside the loop?": (
@@ -184,12 +185,13 @@ def slots(student, case, otherwise):
         no_flat_list(got)
         or no_slot_at_all(got)
         or believed(student, "slot_mapping", case, got, SLOT_PROBES, mapped, SLOT_PARTS)
+        or wrong_number(got, starts, nums)
     )
     raise Wrong(f"{shown}: {said or otherwise}", expected=expected, got=got)
 
 
 def failing(shown, sentence, otherwise):
-    if "the caller's" in sentence or "is what this exercise asks for" in sentence:
+    if "the caller's" in sentence or "is what you are writing" in sentence:
         return sentence
     return f"{shown} fails with {sentence} ({otherwise.rstrip('.')})."
 
@@ -207,18 +209,34 @@ def no_flat_list(got):
 def no_slot_at_all(got):
     if any(type(slot) is float for slot in got):
         return "slots are whole numbers, and yours are floats: // and % keep whole numbers whole."
+    if any(isinstance(slot, list) for slot in got):
+        return "one flat list of ints is asked for, row after row; in yours there are lists."
+    if any(isinstance(slot, tuple) for slot in got):
+        return "a slot is one number, block * block_size + offset; yours are tuples."
     if any(isinstance(slot, Array) for slot in got):
         return "a list of ints is asked for, and yours holds arrays; .tolist() gives ints."
     return ""
 
 
+def wrong_number(got, starts, nums):
+    """What to say of a list that has too few slots, or too many."""
+    if len(got) == sum(starts) + sum(nums):
+        return "only the new tokens are asked for; those in the cache have their slots already."
+    if len(got) != sum(nums):
+        return (
+            f"each new token has a slot, {sum(nums)} in all, and yours are {len(got)}. A row's "
+            "positions are range(start, start + n), where start is how many are computed."
+        )
+    return ""
+
+
 def believed(student, name, case, got, probes, together, parts, as_asked=lambda answer: answer):
-    """The belief behind an answer: one that fits what comes of the probes, too, or this case."""
+    """The belief behind an answer: one that fits what comes of the probes, too."""
     seen = [(case, got)]
     for probe in probes:
         with contextlib.suppress(Raised):
             seen.append((probe, as_asked(student.call(name, *probe))))
-    return why(seen, together, *parts) or why(seen[:1], together, *parts)
+    return why(seen, together, *parts)
 
 
 @pytest.mark.task("5.1", points=0.75)
@@ -387,6 +405,10 @@ WRITTEN = {  # which places of its table a sequence writes
     "token too far, and copies a block that is not written.": (
         lambda computed, n, size, length: places(computed, computed + n + 1, size)
     ),
+    "The last block that is written need not be written to its end, and is copied all the same; "
+    "yours rounds the end down.": (
+        lambda computed, n, size, length: range(computed // size, (computed + n) // size)
+    ),
     "The last new token has the position num_computed_tokens + num_tokens - 1; yours stops one "
     "token short of it.": lambda computed, n, size, length: places(
         computed, computed + n - 1, size
@@ -446,9 +468,12 @@ TARGETS = {  # the new block of copy number n
     ),
 }
 PAIRS = {
-    "": lambda source, target: (source, target),
+    "": lambda source, target, place: (source, target),
     "A copy is (from, to): the shared block first, then the new one.": (
-        lambda source, target: (target, source)
+        lambda source, target, place: (target, source)
+    ),
+    "A copy names two blocks of the pool; yours names the place in the table.": (
+        lambda source, target, place: (place, target)
     ),
 }
 NEW_TABLES = {
@@ -478,7 +503,7 @@ def written(parts):
     for place in which(computed, n, size, len(table)):
         if place < len(table) and shared(holders, table[place], place):
             changed[place] = target(free, len(copies))
-            copies.append(pair(table[place], changed[place]))
+            copies.append(pair(table[place], changed[place], place))
     return copies, new(table, changed)
 
 
@@ -551,8 +576,16 @@ def no_pair(got):
     if not isinstance(got[0], list) or not isinstance(got[1], list):
         kinds = " and ".join(map(a_kind, got))
         return f"Two lists are asked for, the copies and the table; yours are {kinds}."
+    if got[1] and all(isinstance(pair, tuple | list) for pair in got[1]):
+        return "The copies come first, and then the table; yours are the other way round."
     if got[0] and not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in got[0]):
         return "Each copy is two blocks, (from, to); yours are other things."
+    twice = [block for block, times in Counter(pair[0] for pair in got[0]).items() if times > 1]
+    if twice:
+        return (
+            f"Block {twice[0]} is copied more than once; from the first copy on the table names "
+            "the new one, and that is the one that is written."
+        )
     return ""
 
 
@@ -638,6 +671,9 @@ TAKES = {
         "“maximum” sets aside max_model_len for each, prompt included; yours adds the prompt.": (
             lambda p, a, most, size: p + most
         ),
+        "“maximum” sets aside max_model_len for each, prompt included; yours takes that off.": (
+            lambda p, a, most, size: most - p
+        ),
         "“maximum” sets aside as much as the model can take, max_model_len; yours rounds it up to a"
         " power of two.": lambda p, a, most, size: power_from(most),
     },
@@ -650,7 +686,10 @@ TAKES = {
             lambda p, a, most, size: p + 2 ** (a.bit_length() - 1)
         ),
         "only the answer's length is unknown, and is rounded up; the prompt takes what it has. "
-        "Yours rounds their sum.": lambda p, a, most, size: power_from(p + a),
+        "Yours rounds their sum.": (
+            lambda p, a, most, size: power_from(p + a),
+            lambda p, a, most, size: 2 ** (p + a).bit_length(),
+        ),
         "only the answer's length is unknown, and is rounded up; the prompt takes what it has. "
         "Yours rounds both.": lambda p, a, most, size: power_from(p) + power_from(a),
         "only the answer's length is rounded up; yours rounds the prompt's.": (
@@ -712,7 +751,8 @@ COUNTS = {
         lambda takes, capacity: _until(takes, capacity - 1)
     ),
     "the one that no longer fits does not count.": (
-        lambda takes, capacity: min(len(takes), _until(takes, capacity) + 1)
+        lambda takes, capacity: min(len(takes), _until(takes, capacity) + 1),
+        lambda takes, capacity: sum(sum(takes[:n]) < capacity for n in range(len(takes))),
     ),
     "each takes its own room; yours counts how often the first one's goes into the capacity.": (
         lambda takes, capacity: min(len(takes), capacity // takes[0]),
@@ -800,6 +840,8 @@ FIT = {allocator: counted(allocator) for allocator in TAKES}
 def fit(student, allocator, requests, capacity, max_model_len=128, block_size=4):
     takes = [TAKES[allocator][""](*request, max_model_len, block_size) for request in requests]
     said = f"they take {', '.join(map(str, takes))} tokens, one after the other."
+    if allocator == "maximum":
+        said = f"each takes {max_model_len} tokens, however few it will have in the end."
     case = allocator, requests, capacity, max_model_len, block_size
     FIT[allocator].check(student, case, said)
 
@@ -807,6 +849,7 @@ def fit(student, allocator, requests, capacity, max_model_len=128, block_size=4)
 @pytest.mark.task("5.4", points=0.5)
 def test_the_maximum_is_set_aside_for_each(student):
     fit(student, "maximum", [(10, 5), (20, 9), (7, 8), (3, 3)], 200, 64)
+    fit(student, "maximum", [(10, 5), (20, 9), (7, 8), (3, 3)], 180, 64)
     fit(student, "maximum", [(10, 5), (20, 9)], 512, 64)
     fit(student, "maximum", [(10, 5), (20, 9), (7, 8)], 128, 64)
 

@@ -30,12 +30,15 @@ _CUT = "raise NotImplementedError('mb.{} is what you are writing')"
 def replacement(path: Path, answer: str | list[str]) -> str:
     """The source of a stand-in for the module at `path`.
 
-    answer: the class that it defines, or methods of its classes, ["Scheduler.update", …].
+    answer: the class that it defines, or functions of it, and methods of its classes,
+    ["Scheduler.update", …].
     """
     if isinstance(answer, str):
         return _PLACEHOLDER.format(name=answer)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for owner in tree.body:
+        if getattr(owner, "name", "") in answer:
+            owner.body = ast.parse(_CUT.format(owner.name)).body
         for method in getattr(owner, "body", []):
             name = f"{getattr(owner, 'name', '')}.{getattr(method, 'name', '')}"
             if name in answer:

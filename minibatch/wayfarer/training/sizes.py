@@ -30,7 +30,7 @@ class Size:
 SIZES = {
     "wayfarer": Size(layers=6, hidden=256, heads=8, kv_heads=4, mlp=704, tokens=18_000_000),
     "junior": Size(
-        layers=2, hidden=128, heads=4, kv_heads=1, mlp=512, tokens=10_000_000, lr=2.0, taught=0.15
+        layers=2, hidden=128, heads=4, kv_heads=1, mlp=512, tokens=3_500_000, lr=2.0, taught=0.15
     ),
 }
 

@@ -157,7 +157,7 @@ def train(
             print(samples(model, tokenizer), flush=True)
             last_sample = now
     precision = "bfloat16 autocast" if bfloat16 else "float32"
-    record = training_record(progress, model, device, precision)
+    record = training_record(progress, model, device, precision) | {"taught": size.taught}
     export(model, tokenizer, record, weights, junior_card if size.taught else model_card)
 
 

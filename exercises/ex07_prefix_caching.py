@@ -1,0 +1,88 @@
+"""Exercises of lesson 07: prefix caching.
+
+Three decisions, as plain functions: what a block is called, what is found, who has to go. What
+they do in the engine stands in `minibatch/memory/prefix.py` and `minibatch/memory/blocks.py`.
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 7.1`.
+"""
+
+import hashlib
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 7.1: A block's name
+# 4 points, 15 minutes, difficulty 2 of 5
+# lessons/07_prefix_caching.ipynb, "A block's name is its whole past"
+#
+# Give every full block of a prompt a name, a text, which stands for all the tokens up to its end:
+# two blocks have one name just if their prompts are equal up to there. So a name is made of the
+# ids in the block and of the name of the block before it. The first block has none before it: there
+# the salt goes, and prompts with different salts share no name at all. No salt is a salt, too.
+#
+# A block that is not full has no name: its content still changes.
+#
+# hashlib.sha256(text.encode()).hexdigest() makes a name of a text. Python's own hash() does not do:
+# of a text it is another in every process.
+# ---------------------------------------------------------------------------------------------
+def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None) -> list[str]:
+    """The names of the full blocks of a prompt, in order.
+
+    block_hashes([5, 6, 5, 6, 9], 2) has two names, and they differ, although both blocks hold 5, 6;
+    the first is also the first of block_hashes([5, 6, 7, 8], 2). With salt="hers" all are others.
+    """
+    # YOUR CODE for Exercise 7.1 begins here
+    raise NotImplementedError("Exercise 7.1: A block's name: not written yet")
+    # YOUR CODE for Exercise 7.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 7.2: The longest cached prefix
+# 4 points, 15 minutes, difficulty 2 of 5
+# lessons/07_prefix_caching.ipynb, "The last token is always computed"
+#
+# A prompt of num_tokens tokens comes in; `names` are those of its full blocks, in order. block_of
+# says which block of the pool holds what, by name. Which blocks can the prompt hold at once?
+#
+# From the beginning, without a gap: keys and values after a gap are of no use until it is filled.
+# And never all of the prompt: its last token has to be computed, whatever the cache holds.
+# ---------------------------------------------------------------------------------------------
+def cached_prefix(
+    names: list[str], num_tokens: int, block_size: int, block_of: dict[str, int]
+) -> list[int]:
+    """The ids of the blocks that it can hold, in order.
+
+    cached_prefix(["a", "b", "c"], 13, 4, {"a": 7, "c": 2, "b": 0}) is [7, 0, 2];
+    without "b" it is [7]; and with 12 tokens it is [7, 0]: "c" holds the last token.
+    """
+    # YOUR CODE for Exercise 7.2 begins here
+    raise NotImplementedError("Exercise 7.2: The longest cached prefix: not written yet")
+    # YOUR CODE for Exercise 7.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 7.3: Whom to evict
+# 5 points, 15 minutes, difficulty 3 of 5
+# lessons/07_prefix_caching.ipynb, "Whom to evict"
+#
+# The pool is full, and n blocks are needed. Every block is a tuple of five whole numbers:
+#
+#     (block_id, depth, holders, taken, released)
+#
+# depth: its place in its chain, 0 is the first block of a prompt. holders: how many tables name it.
+# taken, released: when it was last allocated, and when it was last given back; time only grows.
+#
+# Evict only what nobody holds; who has been given back longest ago goes first. A whole table is
+# given back at one time: among those, the tail goes before the trunk, since a chain is found from
+# its beginning. (Who used a block has used those before it, so a trunk is never given back before
+# its tail.) Two of the same time and depth: the lower block_id first.
+# ---------------------------------------------------------------------------------------------
+def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
+    """The ids of the n blocks to give away, in the order in which they go.
+
+    Raises MemoryError if fewer than n are free.
+    Block 4 (depth 0) and block 9 (depth 1) were given back at time 20, block 2 at time 30:
+    evict([(4, 0, 0, 1, 20), (9, 1, 0, 1, 20), (2, 0, 0, 5, 30)], 2) is [9, 4].
+    """
+    # YOUR CODE for Exercise 7.3 begins here
+    raise NotImplementedError("Exercise 7.3: Whom to evict: not written yet")
+    # YOUR CODE for Exercise 7.3 ends here

@@ -1,0 +1,61 @@
+"""What speaks for small blocks, and what for large ones, on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...core.request import Request
+from ...memory.contiguous import final_length
+from ..colours import INK, PROTAGONISTS, WASTE
+from ..guesses import mark, said
+from ..picture import LABEL, canvas, describe, dress
+
+
+def block_size_tradeoff(
+    requests: Iterable[Request],
+    prefix: int,
+    sizes: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048),
+    *,
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """By block size, in percent: how much of the blocks that `requests` hold is empty, over their
+    whole lives; table entries read per 100 tokens of K; and how much of a common prefix of `prefix`
+    tokens others can reuse, which is its full blocks.
+
+    requests: prompts are lists of ids, and each writes its max_tokens. guess: the name of a
+    prediction of the best block size.
+    """
+    lives = [range(len(r.prompt), final_length(r) + 1) for r in requests]
+    waste, entries, reusable = [], [], []
+    for size in sizes:
+        taken = sum(-(-length // size) * size for life in lives for length in life)
+        waste.append(100 * (1 - sum(map(sum, lives)) / taken))
+        entries.append(100 / size)
+        reusable.append(100 * (prefix // size * size) / prefix)
+    figure, (axis,) = canvas(1, ax, height=3.4)
+    lines = {
+        "taken and empty, % of what is taken": (waste, WASTE, "s-"),
+        "table entries per 100 tokens of K": (entries, PROTAGONISTS[2], "^--"),
+        f"% of a common prefix of {prefix} that can be shared": (reusable, PROTAGONISTS[0], "o-."),
+    }
+    for label, (values, colour, style) in lines.items():
+        axis.plot(sizes, values, style, color=colour, linewidth=2.5, markersize=9, label=label,
+                  markeredgecolor=INK)  # fmt: skip
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
+    axis.set_ylim(-3, 108)
+    at = sizes.index(16) if 16 in sizes else len(sizes) // 2
+    axis.axvspan(sizes[at] / 1.25, sizes[at] * 1.25, color=INK, alpha=0.1)
+    finding = (
+        f"Blocks of {sizes[at]}: {waste[at]:.0f} % empty, {entries[at]:.0f} entries per 100 "
+        f"tokens, {reusable[at]:.0f} % of the prefix shared"
+    )
+    dress(axis, finding + said(guess), "tokens in a block", "%, or per 100 tokens")
+    mark(axis, guess)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=LABEL)
+    describe(figure, "Three curves against the block size.", [finding])
+    return figure

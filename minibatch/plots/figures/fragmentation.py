@@ -1,0 +1,63 @@
+"""How much of the memory holds tokens, and what becomes of the rest, allocator by allocator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..colours import INK, PROTAGONISTS
+from ..guesses import mark, said
+from ..picture import LABEL, canvas, describe, dress
+from .memory_use import PAPER, PARTS, add_legend, sum_of, total, uses_of
+
+if TYPE_CHECKING:
+    from ...simulator.replay import Moment
+
+
+def fragmentation(
+    runs: Mapping[str, Sequence[Moment]],
+    published: Sequence[float | None] = (),
+    *,
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """A bar for each memory, in percent of the pool, over the steps in which somebody waited.
+
+    runs: replays by name. published: for each of them, in percent, which share held tokens in
+    somebody's published measurement, drawn as a diamond; None where there is none. guess: the name
+    of a prediction, in percent, of the first.
+    """
+    figure, (axis,) = canvas(1, ax, height=0.6 + 0.62 * len(runs))
+    shares = {}
+    for y, (name, run) in enumerate(runs.items()):
+        uses = uses_of([moment for moment in run if moment.waiting] or run)
+        pool, left = sum(map(sum_of, uses)), 0.0
+        shares[name] = 100 * total(uses, "tokens") / pool
+        for part, (_, colour, edge, hatch) in PARTS.items():
+            width = 100 * total(uses, part) / pool
+            look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0.6}
+            axis.barh(y, width, left=left, height=0.72, **look)
+            if width > 6:
+                axis.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center",
+                          fontsize=LABEL, color=INK, bbox=PAPER)  # fmt: skip
+            left += width
+    marks = [(x, y) for y, x in enumerate(published) if x is not None]
+    more = []
+    if marks:
+        look = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 12}
+        more = axis.plot(*zip(*marks, strict=True), "D", zorder=8, label="published: holds K and V",
+                         **look)  # fmt: skip
+    best, worst = max(shares, key=shares.get), min(shares, key=shares.get)
+    finding = f"Tokens fill {shares[worst]:.0f} % ({worst}) to {shares[best]:.0f} % ({best})"
+    dress(axis, finding + said(guess), "% of the pool, while somebody waits")
+    axis.set_yticks(range(len(runs)), list(runs), fontsize=LABEL)
+    axis.set_ylim(len(runs) - 0.5, -0.5)
+    axis.set_xlim(0, 100)
+    mark(axis, guess)
+    add_legend(figure, more=more)
+    findings = [f"{name}: {share:.1f} % hold tokens" for name, share in shares.items()]
+    describe(figure, "A bar for each memory: what its places are good for.", findings)
+    return figure

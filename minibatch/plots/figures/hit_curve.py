@@ -1,0 +1,63 @@
+"""How much is found, by how many blocks there are to keep it in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from ...simulator.conversations import PUBLISHED, PUBLISHED_AT_MOST
+from ..colours import FAINT, INK, PROTAGONISTS
+from ..guesses import mark, said
+from ..picture import TICK, canvas, describe, dress
+
+MARKERS = "osD"
+
+
+def hit_curve(
+    hits: Mapping[int, float] | Mapping[str, Mapping[int, float]],
+    *,
+    published: bool = True,
+    x: str = "blocks in the pool, of 512 tokens, at 12,031 requests in 59 minutes",
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Tokens found, in per cent, against the size of the pool, on an axis where each step is ten
+    times the blocks.
+
+    hits: share found, 0 to 1, by blocks; or several of these by name. published: mark Mooncake's
+    figures behind it. x: what is on the axis. guess: the name of a predicted curve. ax: where to
+    draw.
+    """
+    named = hits if isinstance(next(iter(hits.values())), Mapping) else {"": hits}
+    figure, (axis,) = canvas(1, ax, height=3.6)
+    axis.set_xscale("log")
+    if published:
+        look = {"color": FAINT, "markersize": 13, "linestyle": "none", "markeredgecolor": INK}
+        blocks, shares = list(PUBLISHED), [100 * share for share in PUBLISHED.values()]
+        axis.plot(blocks, shares, "D", **look, label="Mooncake's conversations, published")
+        axis.axhline(100 * PUBLISHED_AT_MOST, color=FAINT, linestyle=":", linewidth=2)
+        words = f"published, with no end of blocks: {PUBLISHED_AT_MOST:.0%}"
+        axis.annotate(words, (0.01, 100 * PUBLISHED_AT_MOST), (0, 4), fontsize=TICK, color=INK,
+                      xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
+    findings = []
+    for number, (name, curve) in enumerate(named.items()):
+        sizes = sorted(curve)
+        shares = [100 * curve[size] for size in sizes]
+        colour = ("#0072B2", *PROTAGONISTS)[number]
+        look = {"color": colour, "linewidth": 2.5, "markersize": 8, "markeredgecolor": INK}
+        axis.plot(sizes, shares, f"{MARKERS[number]}-", **look, label=name or "this workload, here")
+        first, last = sizes[0], sizes[-1]
+        findings.append(
+            f"{name}: " * bool(name) + f"{curve[first]:.0%} of the tokens found with {first:,} "
+            f"blocks, {curve[last]:.0%} with {last:,}"
+        )
+    dress(axis, "\n".join(findings) + said(guess), x, "% of prompt tokens found")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
+    axis.set_ylim(0, None)
+    mark(axis, guess)
+    axis.legend(loc="lower right", frameon=False, fontsize=TICK)
+    describe(figure, "Tokens found by the size of the pool.", findings)
+    return figure

@@ -1,0 +1,109 @@
+"""What every place of a pool is good for, step by step, stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ...core.records import MemoryUse
+from ..colours import EMPTY, FADED, INK, WASTE, WORK
+from ..guesses import mark
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+if TYPE_CHECKING:
+    from ...simulator.replay import Moment
+
+LOST = "#8A3C00"  # waste that not even its holder could use
+PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
+    "tokens": ("holds K and V", WORK, INK, ""),
+    "reserved": ("reserved: filled later", FADED, "#FFFFFF", "//"),
+    "internal": ("internal: never filled", WASTE, FADED, "xx"),
+    "external": ("external: rounding, holes", LOST, WASTE, "++"),
+    "free": ("free", EMPTY, INK, ""),
+}
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
+
+
+def memory_use(
+    runs: Mapping[str, Sequence[MemoryUse | Moment]],
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """Tokens of the pool by steps, one panel a run, from the bottom: those that hold K and V,
+    reserved, internal, external, free.
+
+    runs: by name, from `engine.memory_use.memory_use` or `simulator.replay.replay`. guess: the name
+    of a prediction, in tokens, for the last panel.
+    """
+    figure, axes = canvas(len(runs), ax, height=2.1)
+    findings = []
+    for axis, (name, run) in zip(axes, runs.items(), strict=True):
+        uses = uses_of(run)
+        axis.set_xlim(0, max(map(len, runs.values())))
+        edges, bottom = list(range(len(uses) + 1)), [0] * len(uses)
+        for part, (_, colour, edge, hatch) in PARTS.items():
+            values = [getattr(use, part) for use in uses]
+            top = [low + value for low, value in zip(bottom, values, strict=True)]
+            look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
+            axis.stairs(top, edges, baseline=bottom, fill=True, **look)
+            if part in ("reserved", "internal", "external"):
+                _number(axis, bottom, values, pool=bottom[0] + sum_of(uses[0]))
+            bottom = top
+        axis.stairs(bottom, edges, color=INK, linewidth=0.8)
+        axis.set_ylim(0, max(bottom))
+        findings.append(f"{name}: {_finding(uses)}")
+        dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens")
+    mark(axes[-1], guess, along="y")
+    add_legend(
+        figure, [part for part in PARTS if any(total(uses_of(r), part) for r in runs.values())]
+    )
+    describe(figure, "What the places of a pool are good for, by steps.", findings)
+    return figure
+
+
+def add_legend(figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Line2D] = ()) -> None:
+    """A swatch for each of these parts, and what else there is to name."""
+    swatches = []
+    for part in parts:
+        label, colour, edge, hatch = PARTS[part]
+        swatches.append(Patch(facecolor=colour, edgecolor=edge, hatch=hatch, label=label))
+    figure.legend(handles=[*swatches, *more], loc="outside lower center", ncols=3, frameon=False,
+                  fontsize=TICK)  # fmt: skip
+
+
+def uses_of(run: Sequence[MemoryUse | Moment]) -> list[MemoryUse]:
+    """The uses themselves, also of a replay."""
+    return [each if isinstance(each, MemoryUse) else each.use for each in run]
+
+
+def total(uses: Sequence[MemoryUse], part: str) -> int:
+    """Of all steps."""
+    return sum(getattr(use, part) for use in uses)
+
+
+def sum_of(use: MemoryUse) -> int:
+    """The whole pool."""
+    return sum(getattr(use, part) for part in PARTS)
+
+
+def _finding(uses: Sequence[MemoryUse]) -> str:
+    taken = sum(sum_of(use) - use.free for use in uses)
+    share = total(uses, "tokens") / max(taken, 1)
+    return f"{share:.0%} of what is taken holds tokens; {len(uses):,} steps"
+
+
+def _number(axis: Axes, bottom: list[int], values: list[int], pool: int) -> None:
+    """Write how much it is, where it is most, if that is much."""
+    if max(values) < 0.12 * pool:
+        return
+    places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
+    at = places[len(places) // 2]
+    x, y = max(at, 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
+    axis.text(x, y, f"{values[at]:,}", ha="center", va="center", fontsize=LABEL - 1, color=INK,
+              bbox=PAPER, zorder=6)  # fmt: skip

@@ -1,0 +1,76 @@
+"""Two ideas, with and without each: how many tokens a second, and what each step buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...engine.trace import Trace
+from ..colours import INK, PROTAGONISTS, WORK
+from ..guesses import said
+from ..picture import LABEL, Picture, describe
+
+ARROW = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.5, "mutation_scale": 22}
+BOX = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.3"}
+
+
+def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None = None) -> Figure:
+    """Four runs of the same requests: two rows of two, by name, the plainest first. In each cell
+    its tokens a second, of its own steps; between cells how many times as many.
+
+    guess: the name of a prediction of the last cell as a multiple of the first.
+    """
+    figure = Picture(figsize=(11, 4.6), layout="constrained", facecolor="white")
+    axis = figure.subplots()
+    rates = {}
+    for y, (row, cells) in enumerate(traces.items()):
+        axis.text(-0.12, 2 * y + 0.6, row, ha="right", va="center", fontsize=LABEL + 1, color=INK)
+        for x, (column, trace) in enumerate(cells.items()):
+            if not y:
+                axis.text(3 * x + 1, -0.18, column, ha="center", va="bottom", fontsize=LABEL + 1,
+                          color=INK)  # fmt: skip
+            rates[x, y] = _cell(axis, 3 * x, 2 * y, trace, last=x == y == 1)
+    for begin, end in (((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 0), (0, 1)), ((1, 0), (1, 1))):
+        x, y = begin
+        down = end[1] > y
+        tail = (3 * x + 1, 1.2) if down else (2, 2 * y + 0.6)
+        head = (3 * x + 1, 2) if down else (3, 2 * y + 0.6)
+        axis.annotate("", head, tail, arrowprops=ARROW)
+        middle = (tail[0] + head[0]) / 2, (tail[1] + head[1]) / 2
+        axis.text(*middle, f"× {rates[end] / rates[begin]:.1f}", ha="center", va="center",
+                  fontsize=LABEL + 1, bbox=BOX, color=INK)  # fmt: skip
+    whole = rates[1, 1] / rates[0, 0]
+    axis.annotate("", (3, 2), (2, 1.2), arrowprops=ARROW | {"linestyle": ":"})
+    axis.text(2.5, 1.6, f"× {whole:.1f}", ha="center", va="center", fontsize=LABEL + 3, bbox=BOX,
+              color=INK, weight="bold")  # fmt: skip
+    finding = f"Both ideas: {whole:.1f} times the tokens a second of neither{said(guess)}"
+    axis.set_title(finding, loc="left", fontsize=15, color=INK, pad=34)
+    axis.set_xlim(-1.15, 5.05)
+    axis.set_ylim(3.25, -0.25)
+    axis.axis("off")
+    cells = [
+        f"{row}, {column}: {_rate(trace):.0f} tokens/s"
+        for row, traces_of_row in traces.items()
+        for column, trace in traces_of_row.items()
+    ]
+    describe(figure, "Four cells of tokens a second, arrows between them.", [finding, *cells])
+    return figure
+
+
+def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
+    rate, most = _rate(trace), max(len(step.rows) for step in trace.steps)
+    colour = PROTAGONISTS[0] if last else WORK
+    axis.add_patch(Rectangle((x, y), 2, 1.2, facecolor=colour, edgecolor=INK, linewidth=1.2))
+    axis.text(x + 1, y + 0.45, f"{rate:,.0f} tokens/s", ha="center", va="center", fontsize=20)
+    words = f"at most {most} at once, {len(trace.steps):,} steps"
+    axis.text(x + 1, y + 0.92, words, ha="center", va="center", fontsize=LABEL)
+    return rate
+
+
+def _rate(trace: Trace) -> float:
+    """Tokens a second of its own steps: what was computed between them does not count."""
+    seconds = sum(step.end_time - step.start_time for step in trace.steps)
+    return sum(step.num_output_tokens for step in trace.steps) / seconds

@@ -1,0 +1,188 @@
+"""The pool of a running engine as a grid, block by block, beside the slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import ipywidgets
+
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..plots.colours import EMPTY, colour_of, ink_on
+from .film import Film
+from .frame import event, event_html, slots_html, waiting_at
+from .pages import PAGES, count
+from .pool_film import PoolFilm, PoolFrame
+from .stepping import Stepping
+
+NOBODY = "nobody"
+WIDTH, LETTER = 640, 9  # of the grid in pixels; of a letter, at most
+SHOWN = 24  # entries of a table that are written out
+
+
+@dataclass
+class Cell:
+    """One block in the grid. fills: (top, height, width, colour) of what holds K and V, a part for
+    each of its first two holders. kept: nobody holds it, and its content is still there."""
+
+    x: float
+    y: float
+    fills: list[tuple[float, float, float, str]]
+    text: str
+    ink: str
+    title: str
+    kept: bool
+    known: bool
+    dim: bool
+
+
+class BlockMap(Stepping):
+    """The pool of `engine`, as it serves `requests`, which are added at once.
+
+    A block has the colour and the letter of whoever holds it; hollow is what is taken and still
+    empty; of two holders each has a half. A dashed block is held by nobody, and what was written
+    last still stands in it. `request`: whose table to draw, as a walk through the grid. `block`: of
+    which block to tell everything, for those without a mouse to rest on it.
+    """
+
+    def __init__(self, engine: Engine, requests: Iterable[Request] = (), walk: str = "") -> None:
+        self.film, self.pool_film = Film(engine, requests), PoolFilm(engine)
+        self.walk_menu = ipywidgets.Dropdown(
+            options=[NOBODY, *self.film.frames[0].texts],
+            value=walk or NOBODY,
+            description="table of",
+            layout=ipywidgets.Layout(width="12em"),
+            style={"description_width": "4.5em"},
+        )
+        self.block_box = ipywidgets.BoundedIntText(
+            min=0,
+            max=engine.pool.num_blocks - 1,
+            description="block",
+            layout=ipywidgets.Layout(width="10em"),
+            style={"description_width": "3.5em"},
+        )
+        super().__init__([self.walk_menu, self.block_box])
+        self.axis.layout.display = "none"  # a pool knows of steps alone
+        self.walk_menu.observe(lambda _: self.show(), "value")
+        self.block_box.observe(lambda _: self.show(), "value")
+        self.go_to(0)
+
+    @property
+    def engine(self) -> Engine:
+        """The one whose pool this is."""
+        return self.film.engine
+
+    @property
+    def last(self) -> int:
+        return self.film.last
+
+    @property
+    def can_go_on(self) -> bool:
+        return self.film.can_go_on
+
+    def reach(self, position: int) -> int:
+        return self.film.reach(position)
+
+    def show(self) -> None:
+        """Draw the pool, and tell of the step and of the block that is asked for."""
+        self._offer_newcomers()
+        frame, pool = self.pool_film.frames[self.position], self.engine.pool
+        walk = self.walk_menu.value
+        holders = frame.holders()
+        told = self.tell(self.block_box.value, frame, holders)
+        self.line.value = event_html(event(self.film, self.position), ("", told))
+        num_columns = next((n for n in (16, 32) if pool.num_blocks <= 16 * n), 64)
+        num_columns = min(num_columns, pool.num_blocks)
+        width = WIDTH / num_columns
+        height = min(width, 30) if num_columns > 8 else 44
+        cells = [
+            self._cell(i, frame, holders, width, height, num_columns)
+            for i in range(pool.num_blocks)
+        ]
+        table = frame.tables.get(walk, ())
+        path = [
+            (round((i % num_columns + 0.5) * width, 1), round((i // num_columns + 0.5) * height, 1))
+            for i in table
+        ]
+        kept = sum(cell.kept for cell in cells)
+        several = sum(len(who) > 1 for who in holders.values())
+        facts = [
+            f"{len(holders)} held" + f", {several} of them by several" * bool(several),
+            f"{kept} free with old content",
+            f"{pool.num_blocks - len(holders) - kept} never used",
+        ]
+        steps = [*map(str, table[:SHOWN]), *["…"][: len(table) - SHOWN]]
+        if table:
+            facts.append(f"{walk}'s table: {' → '.join(steps)}")
+        own = {name: colour_of(name) for name in {*frame.tables, *self.film.frames[0].texts}}
+        self.view.value = PAGES.get_template("block_map.html").render(
+            error=self.film.error,
+            cells=cells,
+            size=(WIDTH, -(-pool.num_blocks // num_columns) * height),
+            cell=(width, height),
+            letters=width >= 16,
+            path=path,
+            chosen=self.block_box.value,
+            facts=facts,
+            pool=pool,
+            waiting=waiting_at(self.film, self.position),
+            own=own,
+            slots=slots_html(self.film, self.position, own, 40, brief=True),
+        )
+
+    def tell(self, block_id: int, frame: PoolFrame, holders: dict) -> str:
+        """A sentence on one block: holders, tokens, hash, age."""
+        size, position = self.engine.pool.block_size, len(self.pool_film.frames) - 1
+        who = holders.get(block_id, [])
+        position = min(self.position, position)
+        age = f"for {count(position - frame.since[block_id], 'step')}"
+        known = f", hash {frame.known[block_id]}" if block_id in frame.known else ""
+        if who:
+            names = " and ".join(f"{name} (entry {index} of its table)" for name, index in who)
+            tokens = max(_tokens_in(frame, name, index, size) for name, index in who)
+            return f"Block {block_id}: held by {names} {age}; {tokens} of {size} tokens{known}."
+        if frame.last[block_id] is not None:
+            return (
+                f"Block {block_id}: free {age}; what {frame.last[block_id]} wrote is there{known}."
+            )
+        return f"Block {block_id}: free, never used."
+
+    def _cell(
+        self, i: int, frame: PoolFrame, holders: dict, width: float, height: float, columns: int
+    ) -> Cell:
+        who, size, walk = holders.get(i, []), self.engine.pool.block_size, self.walk_menu.value
+        fills = []
+        for part, (name, index) in enumerate(who[:2]):
+            share = _tokens_in(frame, name, index, size) / size
+            high = height / min(len(who), 2)
+            fills.append((part * high, high, round(share * width, 1), colour_of(name)))
+        last = frame.last[i]
+        kept = not who and last is not None
+        text = "+".join(name for name, _ in who) if who else last or ""
+        if len(text) * LETTER > width:
+            text = f"×{len(who)}" if len(who) > 1 else ""
+        one = len(who) == 1 and fills[0][2] > 0.6 * width
+        return Cell(
+            x=round(i % columns * width, 1),
+            y=round(i // columns * height, 1),
+            fills=fills,
+            text=text,
+            ink=ink_on(fills[0][3] if one else EMPTY),
+            title=self.tell(i, frame, holders),
+            kept=kept,
+            known=i in frame.known,
+            dim=walk in frame.tables and walk not in (name for name, _ in who),
+        )
+
+    def _offer_newcomers(self) -> None:
+        """Forks and others that were not there at first can be chosen, too."""
+        seen = self.pool_film.frames[self.position].tables
+        new = [name for name in seen if name not in self.walk_menu.options]
+        if new:
+            self.walk_menu.options = [*self.walk_menu.options, *new]
+
+
+def _tokens_in(frame: PoolFrame, name: str, index: int, size: int) -> int:
+    """How many tokens of that request the `index`-th block of its table holds."""
+    return max(0, min(size, frame.tokens[name] - index * size))

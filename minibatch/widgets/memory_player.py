@@ -1,0 +1,113 @@
+"""The same requests through several memories, side by side, step by step: every place of each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..core.request import Request
+from ..plots.colours import colour_of, ink_on
+from ..simulator.replay import Contiguous, Moment, Paged, replay
+from .frame import event_html
+from .pages import PAGES
+from .stepping import Stepping
+
+WIDTH, LETTER = 1000, 9  # of a strip and of a letter, in pixels
+_numbers = itertools.count()  # an id must be one of its kind in the whole page
+
+
+@dataclass
+class Bar:
+    """left, width: in pixels. kind: "tokens", "reserved" (and empty), "short" (a hole, too short
+    for the next) or "hole". title: what it is, in words."""
+
+    left: float
+    width: float
+    kind: str
+    colour: str
+    ink: str
+    text: str
+    title: str
+
+
+@dataclass
+class Lane:
+    """One memory at one step."""
+
+    name: str
+    moment: Moment | None
+    bars: list[Bar]
+
+
+class MemoryPlayer(Stepping):
+    """A strip for each of `memories`, by name, as the same `requests` go through all of them
+    (`simulator.replay`): letters are tokens, hatched is reserved and empty, cross-hatched a hole
+    that is too short for the next in the queue.
+    """
+
+    def __init__(
+        self, memories: Mapping[str, Contiguous | Paged], requests: Iterable[Request]
+    ) -> None:
+        requests = list(requests)
+        self.sizes = {name: memory.num_tokens for name, memory in memories.items()}
+        self.runs = {name: replay(requests, memory) for name, memory in memories.items()}
+        super().__init__([])
+        self.axis.layout.display = "none"  # there are steps alone
+        self.go_to(0)
+
+    @property
+    def last(self) -> int:
+        return max(map(len, self.runs.values()))
+
+    @property
+    def can_go_on(self) -> bool:
+        return False
+
+    def reach(self, position: int) -> int:
+        return min(max(0, position), self.last)
+
+    def show(self) -> None:
+        moments = {
+            name: run[self.position - 1] if 0 < self.position <= len(run) else None
+            for name, run in self.runs.items()
+        }
+        waits = [n for n, m in moments.items() if m is not None and m.waits_though_enough_is_free]
+        told = [f"{n}: {moments[n].waiting[0]} waits though enough is free." for n in waits]
+        title = f"step {self.position:,}" if self.position else "before the first step"
+        self.line.value = event_html((title, " ".join(told)))
+        lanes = [Lane(n, m, list(_bars(m, self.sizes[n]))) for n, m in moments.items()]
+        self.view.value = PAGES.get_template("memory_player.html").render(
+            lanes=lanes,
+            sizes=self.sizes,
+            lengths={name: len(run) for name, run in self.runs.items()},
+            position=self.position,
+            width=WIDTH,
+            number=next(_numbers),
+            own={r: colour_of(r) for m in moments.values() if m for r in (*m.waiting, *m.running)},
+        )
+
+
+def _bars(moment: Moment | None, size: int) -> Iterable[Bar]:
+    if moment is None:
+        return
+    scale = WIDTH / size
+
+    def bar(place: range, kind: str, name: str, title: str) -> Bar:
+        width, colour = len(place) * scale, colour_of(name) if name else ""
+        text = name if kind == "tokens" else f"{len(place):,}" if kind == "short" else ""
+        text = text if width > LETTER * len(text) + 4 else ""
+        ink = ink_on(colour) if name else ""
+        return Bar(round(place.start * scale, 1), round(width, 1), kind, colour, ink, text, title)
+
+    for stretch in moment.stretches:
+        start, end = stretch.place.start, stretch.place.stop
+        middle, name = start + stretch.tokens, stretch.name
+        yield bar(range(start, middle), "tokens", name, f"{name}: {stretch.tokens:,} tokens")
+        if middle < end:
+            title = f"{name}: {end - middle:,} reserved and empty"
+            yield bar(range(middle, end), "reserved", name, title)
+    for hole in moment.holes:
+        short = len(hole) < moment.fits
+        title = f"a hole of {len(hole):,}" + f"; the next needs {moment.fits:,}" * short
+        yield bar(hole, "short" if short else "hole", "", title)

@@ -1,0 +1,61 @@
+"""A pool as it was after each step: who held which block, how full it was, what it still holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..core.records import StepRecord
+from ..engine.engine import Engine
+
+
+@dataclass(frozen=True)
+class PoolFrame:
+    """After one step. tables: block ids by request, in order; tokens: how many of its tokens have K
+    and V. last: who held each block last, None if nobody ever did; since: the step that changed its
+    holders last. known: the hash of each block whose content can be found again."""
+
+    tables: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+    last: tuple[str | None, ...] = ()
+    since: tuple[int, ...] = ()
+    known: dict[int, str] = field(default_factory=dict)
+
+    def holders(self) -> dict[int, list[tuple[str, int]]]:
+        """Of each held block: who holds it, and as how-manieth of its table."""
+        found: dict[int, list[tuple[str, int]]] = {}
+        for name, table in self.tables.items():
+            for index, block_id in enumerate(table):
+                found.setdefault(block_id, []).append((name, index))
+        return found
+
+
+class PoolFilm:
+    """Of an engine's pool, from now on. frames[0] is before the first step."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        num_blocks = engine.pool.num_blocks
+        self.frames = [PoolFrame(last=(None,) * num_blocks, since=(0,) * num_blocks)]
+        self.frames = [self._frame()]
+        engine.on_step(self._note)
+
+    def _note(self, _record: StepRecord) -> None:
+        self.frames.append(self._frame())
+
+    def _frame(self) -> PoolFrame:
+        before, scheduler = self.frames[-1], self.engine.scheduler
+        here = [s for s in (*scheduler.running, *scheduler.waiting) if s.block_table]
+        tables = {s.request_id: tuple(s.block_table) for s in here}
+        tokens = {s.request_id: s.num_computed_tokens for s in here}
+        frame = PoolFrame(tables, tokens)
+        last, since, held, old = list(before.last), list(before.since), frame.holders(), None
+        if before.tables != tables:
+            old = before.holders()
+            for block_id in {*held, *old}:
+                if held.get(block_id) != old.get(block_id):
+                    since[block_id] = len(self.frames)
+                if block_id in held:
+                    last[block_id] = held[block_id][0][0]
+        index = self.engine.pool.prefixes
+        known = {} if index is None else {i: index.link_of(i).hash.hex()[:8] for i in index}
+        return PoolFrame(tables, tokens, tuple(last), tuple(since), known)

@@ -1,0 +1,292 @@
+"""Judges exercises 7.1 to 7.3: names of blocks, what they find, and who has to go."""
+
+import itertools
+
+import now_yours
+import pytest
+from beliefs import a_kind
+
+from minibatch.course.judging.desk_errors import Raised
+from minibatch.course.judging.values import Lent
+from minibatch.course.judging.verdict import Wrong
+
+# 7.1 ---------------------------------------------------------------------------------------------
+
+
+def names_of(student, ids, block_size, salt=None):
+    """The names, once they are known to be a list of texts, or whole numbers, one a full block."""
+    got = student.call("block_hashes", Lent(ids), block_size, salt)
+    shown = f"block_hashes({ids if len(ids) < 12 else f'{len(ids)} tokens'}, {block_size})"
+    if not isinstance(got, list | tuple) or not all(type(name) in (str, int) for name in got):
+        kind = "nothing (None)" if got is None else a_kind(got)
+        if isinstance(got, list | tuple):
+            wrong = next(name for name in got if type(name) not in (str, int))
+            kind = f"a list with {a_kind(wrong)} in it"
+        raise Wrong(
+            f"{shown}: a list of texts is asked for, a name for each full block; yours is {kind}."
+        )
+    due = len(ids) // block_size
+    if len(got) != due:
+        said = "only full blocks have names."
+        if len(got) == due + 1:
+            said = (
+                "the last block is not full: its content still changes, so it has no name."
+                if len(ids) % block_size
+                else "the tokens fill their blocks exactly, and nothing is left for one more."
+            )
+        elif len(got) == len(ids):
+            said = "a name belongs to a block of tokens, not to a token."
+        elif len(got) == due - 1:
+            said = "the last full block has a name, too: it is full."
+        raise Wrong(f"{shown}: {said}", expected=f"{due} names", got=f"{len(got)} names")
+    return list(got)
+
+
+def names_differ(one, other, said):
+    if one == other:
+        raise Wrong(said, expected="two names", got=one)
+
+
+@pytest.mark.task("7.1", points=1)
+def test_every_full_block_has_a_name_and_no_other(student):
+    for ids, size in (([5, 6, 7, 8], 2), ([5, 6, 7, 8, 9], 2), ([5], 2), ([], 4), ([3, 4, 5], 1)):
+        names_of(student, ids, size)
+
+
+@pytest.mark.task("7.1", points=1)
+def test_prompts_that_begin_alike_have_the_same_names_there(student):
+    one, other = names_of(student, [5, 6, 7, 8, 9, 1], 2), names_of(student, [5, 6, 7, 8, 2, 2], 2)
+    if one[:2] != other[:2]:
+        raise Wrong(
+            "[5, 6, 7, 8, 9, 1] and [5, 6, 7, 8, 2, 2] are the same for two blocks of 2, so their "
+            "first two names are the same. What comes after a block, or when it is asked, or how "
+            "long the prompt is, must not be in its name.",
+            expected=one[:2],
+            got=other[:2],
+        )
+    names_differ(one[2], other[2], "[9, 1] and [2, 2] are different blocks, and have one name.")
+    if names_of(student, [5, 6, 7, 8, 9, 1], 2, "hers") != names_of(
+        student, [5, 6, 7, 8, 9, 1], 2, "hers"
+    ):
+        raise Wrong("The same prompt with the same salt has other names when asked again.")
+
+
+@pytest.mark.task("7.1", points=1)
+def test_equal_blocks_behind_another_past_have_other_names(student, rng):
+    first, second, third = names_of(student, [5, 6, 5, 6, 5, 6], 2)
+    names_differ(
+        first,
+        second,
+        "All blocks of [5, 6, 5, 6, 5, 6] hold the same ids, and the first two have one name: the "
+        "name of the block before belongs into a name, since keys and values depend on the past.",
+    )
+    names_differ(second, third, "The second and the third 5, 6 stand behind different pasts.")
+    a, b = names_of(student, [1, 2, 9, 9, 5, 6], 2)[2], names_of(student, [3, 4, 9, 9, 5, 6], 2)[2]
+    names_differ(
+        a,
+        b,
+        "[1, 2, 9, 9, 5, 6] and [3, 4, 9, 9, 5, 6] differ in their first block, and their third "
+        "ones have one name. Take the *name* of the block before, which stands for all the past; "
+        "its ids alone, or its place, do not.",
+    )
+    a, b = names_of(student, [1, 2, 5, 6], 2)[1], names_of(student, [2, 1, 5, 6], 2)[1]
+    names_differ(a, b, "[1, 2, 5, 6] and [2, 1, 5, 6] are different prompts: the order counts.")
+    a, b = names_of(student, [1, 23], 2)[0], names_of(student, [12, 3], 2)[0]
+    names_differ(
+        a, b, "[1, 23] and [12, 3] have one name: write the ids with something between them."
+    )
+    a, b = names_of(student, [1, 4], 2)[0], names_of(student, [2, 3], 2)[0]
+    names_differ(a, b, "[1, 4] and [2, 3] have one name: their sum is no name for them.")
+    for _ in range(10):
+        prompts = [[rng.randrange(4) for _ in range(9)] for _ in range(2)]
+        one, other = (names_of(student, ids, 3) for ids in prompts)
+        for end in range(3):
+            same = prompts[0][: 3 * end + 3] == prompts[1][: 3 * end + 3]
+            if (one[end] == other[end]) != same:
+                word = "equal" if same else "not equal"
+                raise Wrong(f"{prompts[0]} and {prompts[1]} are {word} up to block {end} of 3.")
+
+
+@pytest.mark.task("7.1", points=1)
+def test_prompts_with_different_salts_share_no_name(student):
+    ids = [5, 6, 7, 8]
+    salts = (None, "hers", "his", "")
+    names = {salt: names_of(student, ids, 2, salt) for salt in salts}
+    for one, other in itertools.combinations(salts, 2):
+        for place, (a, b) in enumerate(zip(names[one], names[other], strict=True)):
+            extra = ""
+            if "" in (one, other) and None in (one, other):
+                extra = " An empty text is a salt, too; None is none."
+            names_differ(
+                a, b, f"Block {place} has one name with salt {one!r} and with {other!r}.{extra}"
+            )
+
+
+# 7.2 ---------------------------------------------------------------------------------------------
+
+
+def finds(student, expected, said, names, num_tokens, block_size, block_of):
+    shown = f"cached_prefix({list(names)}, {num_tokens}, {block_size}, {block_of})"
+    try:
+        got = student.call("cached_prefix", Lent(names), num_tokens, block_size, block_of)
+    except Raised as error:
+        error.sentence = f"{shown} fails with {error.sentence} ({said.rstrip('.')})."
+        raise
+    if isinstance(got, tuple):
+        got = list(got)
+    if got == expected:
+        return
+    if got is None:
+        said = "your function returned nothing (None): end it with `return` and the list."
+    elif not isinstance(got, list):
+        said = f"a list of block ids is asked for, and yours is {a_kind(got)}."
+    elif got and got == list(names[: len(got)]):
+        said = "what is asked for are ids of blocks, block_of[name], not names."
+    raise Wrong(f"{shown}: {said}", expected=expected, got=got)
+
+
+@pytest.mark.task("7.2", points=1)
+def test_what_is_known_is_found_in_order(student):
+    known = {"a": 7, "b": 0, "c": 2}
+    finds(
+        student,
+        [7, 0, 2],
+        "all three blocks are known, and the last token lies behind them; block 0 is a block like "
+        "any other.",
+        ["a", "b", "c"],
+        13,
+        4,
+        known,
+    )
+    finds(student, [], "nothing is known.", ["a", "b"], 9, 4, {})
+    finds(student, [], "a prompt without a full block finds nothing.", [], 3, 4, known)
+    finds(
+        student,
+        [7, 0],
+        "two blocks are known; what is left fills no block.",
+        ["a", "b"],
+        11,
+        4,
+        known,
+    )
+
+
+@pytest.mark.task("7.2", points=1.5)
+def test_nothing_is_found_behind_a_gap(student):
+    said = "nobody knows the second block: what comes after a gap is of no use until it is filled."
+    finds(student, [7], said, ["a", "b", "c"], 13, 4, {"a": 7, "c": 2})
+    said = "nobody knows the first block, so nothing that comes after it can be used."
+    finds(student, [], said, ["a", "b", "c"], 13, 4, {"b": 1, "c": 2})
+
+
+@pytest.mark.task("7.2", points=1.5)
+def test_the_last_token_is_never_found(student, rng):
+    known = {"a": 7, "b": 0, "c": 2}
+    said = (
+        "12 tokens fill three blocks, and the third holds the last token, which has to be computed."
+    )
+    finds(student, [7, 0], said, ["a", "b", "c"], 12, 4, known)
+    said = "4 tokens fill one block, and it holds the last token: nothing can be taken."
+    finds(student, [], said, ["a"], 4, 4, known)
+    said = "blocks of one token: the last token's is the third, and it has to be computed."
+    finds(student, [7, 0], said, ["a", "b", "c"], 3, 1, known)
+    said = "13 tokens: the last token lies behind three full blocks, and all three are found."
+    finds(student, [7, 0, 2], said, ["a", "b", "c"], 13, 4, known)
+    for _ in range(20):
+        size, num_tokens = rng.randrange(1, 5), rng.randrange(1, 20)
+        names = [f"n{i}" for i in range(num_tokens // size)]
+        block_of = {name: i + 3 for i, name in enumerate(names) if rng.random() < 0.8}
+        before_last = names[: (num_tokens - 1) // size]
+        found = list(itertools.takewhile(block_of.__contains__, before_last))
+        said = f"{len(before_last)} full blocks lie before the last token."
+        finds(student, [block_of[n] for n in found], said, names, num_tokens, size, block_of)
+
+
+# 7.3 ---------------------------------------------------------------------------------------------
+
+
+def evicts(student, expected, said, blocks, n):
+    shown = f"evict({blocks if len(blocks) < 5 else f'{len(blocks)} blocks'}, {n})"
+    try:
+        got = student.call("evict", Lent(blocks), n)
+    except Raised as error:
+        error.sentence = f"{shown} fails with {error.sentence} ({said.rstrip('.')})."
+        raise
+    got = list(got) if isinstance(got, tuple) else got
+    if got == expected:
+        return
+    if got is None:
+        said = "your function returned nothing (None): end it with `return` and the list."
+    elif not isinstance(got, list):
+        said = f"a list of block ids is asked for, and yours is {a_kind(got)}."
+    elif got and all(isinstance(one, tuple | list) for one in got):
+        said = "the ids of the blocks are asked for, block[0], not the blocks."
+    elif len(got) > n:
+        said = f"{n} are asked for, and {len(got)} go: what need not go stays in the cache."
+    raise Wrong(f"{shown}: {said}", expected=expected, got=got)
+
+
+@pytest.mark.task("7.3", points=1)
+def test_what_somebody_holds_is_never_evicted(student):
+    said = "block 4 has a holder; who reads it must find it. Only block 6 may go."
+    evicts(student, [6], said, [(4, 0, 1, 1, 5), (6, 0, 0, 2, 30)], 1)
+    said = "block 4 has two holders. Only block 6 may go."
+    evicts(student, [6], said, [(4, 0, 2, 1, 5), (6, 0, 0, 2, 30)], 1)
+    evicts(student, [], "nobody has to go.", [(4, 0, 0, 1, 5)], 0)
+
+
+@pytest.mark.task("7.3", points=1)
+def test_who_was_given_back_longest_ago_goes_first(student):
+    said = (
+        "block 4 was given back at 5, block 6 at 30: 4 goes first. When they were taken (9 and 2) "
+        "does not count, since a block is in use until it is given back."
+    )
+    evicts(student, [4, 6], said, [(4, 0, 0, 9, 5), (6, 0, 0, 2, 30)], 2)
+    said = (
+        "the deep block was given back at 30, the first block of another chain at 5: longest ago "
+        "comes before deepest."
+    )
+    evicts(student, [8, 3], said, [(3, 7, 0, 1, 30), (8, 0, 0, 2, 5)], 2)
+
+
+@pytest.mark.task("7.3", points=2)
+def test_of_one_table_the_tail_goes_before_the_trunk(student, rng):
+    table = [(4, 0, 0, 1, 20), (9, 1, 0, 1, 20), (2, 2, 0, 1, 20)]
+    said = (
+        "all were given back at 20: the tail (block 2, depth 2) goes first and the trunk (block 4) "
+        "last, since without its trunk nobody finds the rest."
+    )
+    evicts(student, [2, 9, 4], said, table, 3)
+    said = "at one time and one depth the lower id goes first."
+    evicts(student, [3, 5, 7], said, [(7, 1, 0, 1, 20), (3, 1, 0, 6, 20), (5, 1, 0, 2, 20)], 3)
+    said = "the order in which blocks come in does not count."
+    evicts(student, [2, 9], said, table[::-1], 2)
+    for _ in range(10):
+        blocks = [
+            (i, rng.randrange(4), int(rng.random() < 0.2), rng.randrange(9), rng.randrange(4))
+            for i in rng.sample(range(30), 8)
+        ]
+        free = sorted((b for b in blocks if not b[2]), key=lambda b: (b[4], -b[1], b[0]))
+        n = rng.randrange(len(free) + 1)
+        said = "compare it with the rule: free ones, by release, then the deepest, then the id."
+        evicts(student, [b[0] for b in free[:n]], said, blocks, n)
+
+
+@pytest.mark.task("7.3", points=1)
+def test_too_few_free_blocks_are_an_error(student):
+    blocks = [(4, 0, 1, 1, 5), (6, 0, 0, 2, 30)]
+    evicts(student, [6], "one is asked for, and one is free.", blocks, 1)
+    try:
+        got = student.call("evict", Lent(blocks), 2)
+    except Raised as error:
+        if error.sentence.startswith("MemoryError"):
+            return
+        raise
+    raise Wrong(
+        f"evict({blocks}, 2): one of the two is free, so two cannot be had: raise MemoryError.",
+        expected="MemoryError",
+        got=got,
+    )
+
+
+NOW_YOURS = {"7.1": now_yours.names, "7.2": now_yours.matching, "7.3": now_yours.eviction}

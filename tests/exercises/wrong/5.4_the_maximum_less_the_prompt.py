@@ -1,0 +1,23 @@
+"""Takes the prompt off the maximum.
+
+caught by: test_the_maximum_is_set_aside_for_each
+says: yours takes that off
+"""
+
+
+def how_many_fit(allocator, requests, capacity, max_model_len, block_size):
+    count = 0
+    for prompt, answer in requests:
+        if allocator == "maximum":
+            takes = max_model_len - prompt
+        elif allocator == "power of two":
+            takes = prompt + 2 ** (answer - 1).bit_length()
+        elif allocator == "told":
+            takes = prompt + answer
+        else:
+            takes = -(-(prompt + answer) // block_size) * block_size
+        capacity -= takes
+        if capacity < 0:
+            break
+        count += 1
+    return count

@@ -1,0 +1,16 @@
+"""As if the last block were never full.
+
+caught by: test_every_full_block_has_a_name_and_no_other
+says: the last full block has a name, too
+"""
+
+import hashlib
+
+
+def block_hashes(token_ids, block_size, salt=None):
+    name, names = "" if salt is None else "salt:" + salt, []
+    for end in range(block_size, len(token_ids), block_size):
+        ids = list(token_ids[end - block_size : end])
+        name = hashlib.sha256(f"{name}{ids}".encode()).hexdigest()
+        names.append(name)
+    return names

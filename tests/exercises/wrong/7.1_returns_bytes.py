@@ -1,0 +1,16 @@
+"""What sha256 gives, as bytes.
+
+caught by: test_every_full_block_has_a_name_and_no_other
+says: a list with a bytes in it
+"""
+
+import hashlib
+
+
+def block_hashes(token_ids, block_size, salt=None):
+    name, names = "" if salt is None else "salt:" + salt, []
+    for end in range(block_size, len(token_ids) + 1, block_size):
+        ids = list(token_ids[end - block_size : end])
+        name = hashlib.sha256(f"{name}{ids}".encode()).digest()
+        names.append(name)
+    return names

@@ -1,0 +1,13 @@
+"""Whoever may go, goes.
+
+caught by: test_what_somebody_holds_is_never_evicted
+says: what need not go stays in the cache
+"""
+
+
+def evict(blocks, n):
+    free = [block for block in blocks if block[2] == 0]
+    if n > len(free):
+        raise MemoryError(f"{n} asked, {len(free)} free")
+    order = sorted(free, key=lambda block: (block[4], -block[1], block[0]))
+    return [block[0] for block in order]

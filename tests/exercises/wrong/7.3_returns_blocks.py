@@ -1,0 +1,13 @@
+"""The tuples, not their ids.
+
+caught by: test_what_somebody_holds_is_never_evicted
+says: the ids of the blocks are asked for
+"""
+
+
+def evict(blocks, n):
+    free = [block for block in blocks if block[2] == 0]
+    if n > len(free):
+        raise MemoryError(f"{n} asked, {len(free)} free")
+    order = sorted(free, key=lambda block: (block[4], -block[1], block[0]))
+    return order[:n]

@@ -1,0 +1,13 @@
+"""Puts the caller's list in order.
+
+caught by: test_who_was_given_back_longest_ago_goes_first
+says: the caller's
+"""
+
+
+def evict(blocks, n):
+    blocks.sort(key=lambda block: (block[4], -block[1], block[0]))
+    free = [block[0] for block in blocks if block[2] == 0]
+    if n > len(free):
+        raise MemoryError(f"{n} asked, {len(free)} free")
+    return free[:n]

@@ -1,0 +1,13 @@
+"""Of equals, whoever comes first in the list.
+
+caught by: test_of_one_table_the_tail_goes_before_the_trunk
+says: the lower id goes first
+"""
+
+
+def evict(blocks, n):
+    free = [block for block in blocks if block[2] == 0]
+    if n > len(free):
+        raise MemoryError(f"{n} asked, {len(free)} free")
+    order = sorted(free, key=lambda block: (block[4], -block[1]))
+    return [block[0] for block in order[:n]]

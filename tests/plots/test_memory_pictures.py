@@ -1,0 +1,105 @@
+"""Where memory goes: the pictures of lesson 05."""
+
+import pytest
+from byte_tokenizer import make_tokenizer
+
+import minibatch as mb
+from minibatch.core.records import MemoryUse
+from minibatch.memory.contiguous import FirstFit, the_maximum
+from minibatch.plots import guesses
+from minibatch.simulator.replay import Contiguous, Paged, replay
+
+
+def title(axis):
+    return axis.get_title(loc="left")
+
+
+@pytest.fixture
+def runs():
+    return runs_of(2)
+
+
+def runs_of(n):
+    """So many requests of 10 + 4 tokens in 64 places; the maximum is 32."""
+    requests = [mb.Request([0] * 10, max_tokens=4) for _ in range(n)]
+    contiguous = Contiguous(FirstFit(64), the_maximum(32))
+    return {"most": replay(requests, contiguous), "blocks": replay(requests, Paged(16, 4))}
+
+
+def test_what_is_taken_and_how_much_of_it_holds_tokens(runs):
+    figure = mb.plots.memory_use(runs)
+    # 20, 22, 24 and 26 of 64; of 24, 24, 24 and 32
+    assert [title(axis) for axis in figure.axes] == [
+        "most: 36% of what is taken holds tokens; 4 steps",
+        "blocks: 88% of what is taken holds tokens; 4 steps",
+    ]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["holds K and V", "reserved: filled later", "internal: never filled", "free"]
+
+
+def test_memories_side_by_side_with_what_was_published():
+    guesses.keep("share", 50)
+    figure = mb.plots.fragmentation(runs_of(3), [20.4, None], guess="share")
+    guesses.forget()
+    (axis,) = figure.axes
+    assert title(axis) == "Tokens fill 36 % (most) to 54 % (blocks); you said 50"
+    bars = [bar.get_width() for bar in axis.patches]
+    assert sum(bars) == pytest.approx(200)
+    assert list(axis.lines[0].get_xdata()) == [20.4]
+
+
+def test_it_takes_the_accounts_of_an_engine_too():
+    figure = mb.plots.memory_use({"": [MemoryUse(30, 2, 0, 0, 32)] * 3})
+    assert title(figure.axes[0]) == ": 94% of what is taken holds tokens; 3 steps"
+
+
+def test_a_token_is_found_through_the_table():
+    model = mb.PretendModel()
+    model.tokenizer, model.vocab_size = make_tokenizer(), 288
+    engine = mb.Engine(model, mb.Continuous(2), num_blocks=8, block_size=4)
+    for name, text in {"B": "-----", "A": "xyz,uvw"}.items():
+        ids = model.tokenizer.encode(text, add_special_tokens=False)
+        engine.add(mb.Request(ids, max_tokens=9, request_id=name))
+    engine.step()
+    figure = mb.plots.table_and_pool(engine, "A")
+    words, pool = figure.axes
+    assert title(words) == (
+        "A's token 6: block 1 of the table, offset 2 → block 3 of the pool, slot 14"
+    )
+    assert {"x", "y", "z", "u", "v", "w"} < {text.get_text() for text in words.texts}
+    assert [text.get_text() for text in pool.texts] == ["B", "B", "A", "A", "", "", "", ""]
+    with pytest.raises(ValueError, match="'C' does not run; running: B, A"):
+        mb.plots.table_and_pool(engine, "C")
+
+
+def test_small_blocks_waste_less_and_have_longer_tables():
+    requests = [mb.Request([0] * 10, max_tokens=4)]  # 10 to 13 tokens
+    (axis,) = mb.plots.block_size_tradeoff(requests, 6, sizes=(1, 4, 16)).axes
+    waste, entries, reusable = [list(line.get_ydata()) for line in axis.lines[:3]]
+    assert waste == pytest.approx([0, 100 * (1 - 46 / 52), 100 * (1 - 46 / 64)])
+    assert entries == [100, 25, 6.25]
+    assert reusable == [100, pytest.approx(200 / 3), 0]
+
+
+def test_four_runs_and_what_each_step_between_them_buys():
+    def run(policy, num_blocks):
+        engine = mb.Engine(
+            mb.PretendModel(),
+            policy,
+            num_blocks=num_blocks,
+            block_size=8,
+            clock=mb.VirtualClock(1.0),
+        )
+        engine.run([mb.Request([0], max_tokens=n) for n in (1, 4, 2, 3)])
+        return engine.trace
+
+    policies = {"whole": mb.Static, "steps": mb.Continuous}
+    traces = {n: {"few": run(p(4), 2), "many": run(p(4), 4)} for n, p in policies.items()}
+    (axis,) = mb.plots.two_by_two(traces).axes
+    assert title(axis) == "Both ideas: 1.8 times the tokens a second of neither"  # 7 and 4 steps
+    words = [text.get_text() for text in axis.texts]
+    assert [word for word in words if word.startswith("×")] == [
+        *("× 1.8", "× 1.5"),  # to the right
+        *("× 1.2", "× 1.0"),  # down
+        "× 1.8",
+    ]

@@ -1,0 +1,71 @@
+"""Pictures of lesson 7: what they draw is what the records say, and their titles say it."""
+
+import pytest
+
+import minibatch as mb
+from minibatch.plots import guesses
+
+
+@pytest.fixture(autouse=True)
+def _no_guess_stays():
+    yield
+    guesses.forget()
+
+
+def served(prompts, **options):
+    model = mb.PretendModel()
+    model.vocab_size = 1000
+    options = {"block_size": 4, "prefix_caching": True} | options
+    engine = mb.Engine(model, mb.Continuous(1), clock=mb.VirtualClock(), **options)
+    engine.run([mb.Request(p, max_tokens=1, request_id=name) for name, p in prompts.items()])
+    return engine.trace
+
+
+TRUNK = list(range(12))
+FOUR = {
+    "A": [*TRUNK, 50, 51],
+    "B": [*TRUNK, *range(60, 69)],
+    "C": [7] * 9,
+    "D": [*TRUNK, *range(60, 68), 99],
+}
+
+
+def test_a_tree_says_what_was_found_and_why_no_more():
+    guesses.keep("tree", 20)
+    figure = mb.plots.prefix_tree(served(FOUR), 4, guess="tree")
+    (axis,) = figure.axes
+    assert axis.get_title(loc="left") == "32 of 65 prompt tokens were there already; you said 20"
+    assert "D: 20 of 21 found; the rest fills no block." in figure.alt
+    assert "B: 12 of 21 found; other text than A from 12." not in figure.alt  # A's is not full
+    assert "C: 0 of 9 found; never seen." in figure.alt
+
+
+def test_rows_that_share_stand_together_in_a_frame_with_the_number_of_its_blocks():
+    figure = mb.plots.prefix_tree(served(FOUR), 4)
+    (axis,) = figure.axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["A", "B", "D", "C"]
+    frames = [patch for patch in axis.patches if patch.get_linewidth() == 2.5]
+    assert [(f.get_x(), f.get_width()) for f in frames] == [(12, 8), (0, 12)]
+    hatched = [patch.get_width() for patch in axis.patches if patch.get_hatch()]
+    assert hatched == [12, 20]
+
+
+def test_a_tree_of_a_run_without_a_cache_is_refused():
+    with pytest.raises(ValueError, match="prefix_caching=True"):
+        mb.plots.prefix_tree(served(FOUR, prefix_caching=False), 4)
+
+
+def test_a_curve_of_hits_says_where_it_begins_and_ends():
+    guesses.keep("hits", [(1000, 10), (100_000, 60)])
+    figure = mb.plots.hit_curve({1000: 0.041, 100_000: 0.35}, guess="hits")
+    (axis,) = figure.axes
+    title = "4% of the tokens found with 1,000 blocks, 35% with 100,000"
+    assert axis.get_title(loc="left") == title
+    assert list(axis.lines[0].get_ydata()) == [4, 21, 33]  # Mooncake's, published
+    assert title in figure.alt
+
+
+def test_several_curves_have_a_sentence_each():
+    both = {"tail first": {10: 0.1, 20: 0.3}, "trunk first": {10: 0.0, 20: 0.1}}
+    (axis,) = mb.plots.hit_curve(both, published=False).axes
+    assert axis.get_title(loc="left").count("\n") == 1

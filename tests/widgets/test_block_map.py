@@ -1,0 +1,85 @@
+"""The block map shows the pool of a real engine, as it was after each step."""
+
+import re
+
+import pytest
+
+import minibatch as mb
+
+
+def engine_of(num_blocks=8, block_size=4, **options):
+    return mb.Engine(
+        mb.PretendModel(),
+        mb.Continuous(4),
+        num_blocks=num_blocks,
+        block_size=block_size,
+        clock=mb.VirtualClock(),
+        **options,
+    )
+
+
+def request(name, prompt, max_tokens):
+    return mb.Request([0] * prompt, max_tokens=max_tokens, request_id=name)
+
+
+@pytest.fixture
+def block_map():
+    return mb.widgets.BlockMap(engine_of(), [request("A", 5, 2), request("B", 3, 9)])
+
+
+def facts(block_map):
+    return re.search(r'aria-label="The pool\. ([^"]*)"', block_map.view.value)[1]
+
+
+def test_it_counts_as_the_pool_does_forward_and_back(block_map):
+    seen = {}
+    for step in range(10):
+        block_map.go_to(step)
+        seen[step] = facts(block_map)
+        assert seen[step].startswith(f"{8 - block_map.engine.pool.num_free} held")
+    assert seen[0] == "0 held; 0 free with old content; 8 never used."
+    assert seen[1] == "3 held; 0 free with old content; 5 never used."
+    assert seen[2] == "1 held; 2 free with old content; 5 never used."  # A has left
+    block_map.go_to(1)
+    assert facts(block_map) == seen[1]
+    assert len(block_map.engine.trace.steps) == 9
+
+
+def test_a_block_tells_who_holds_it_what_is_in_it_and_since_when(block_map):
+    block_map.go_to(1)
+    block_map.block_box.value = 1
+    assert (
+        "Block 1: held by A (entry 1 of its table) for 0 steps; 1 of 4 tokens." in block_map.still
+    )
+    block_map.go_to(4)
+    assert "Block 1: free for 2 steps; what A wrote is there." in block_map.still
+    block_map.block_box.value = 7
+    assert "Block 7: free, never used." in block_map.still
+
+
+def test_a_table_is_a_walk_through_the_grid(block_map):
+    block_map.go_to(4)
+    assert "polyline" not in block_map.view.value
+    block_map.walk_menu.value = "B"
+    assert "B&#39;s table: 2 → 3" in block_map.view.value
+    assert block_map.view.value.count("<polyline") == 2  # a line, and the paper under it
+
+
+def test_two_holders_are_drawn_as_two():
+    engine = engine_of()
+    block_map = mb.widgets.BlockMap(engine, [request("A", 6, 6)])
+    block_map.go_to(1)
+    engine.fork("A")
+    block_map.go_to(2)
+    assert facts(block_map).startswith("3 held, 1 of them by several; ")
+    assert "A+A/1" in block_map.view.value
+    assert "held by A (entry 0 of its table) and A/1 (entry 0" in block_map.still
+    assert "A/1" in block_map.walk_menu.options
+
+
+def test_what_the_cache_can_find_again_has_its_hash():
+    block_map = mb.widgets.BlockMap(engine_of(prefix_caching=True), [request("A", 6, 2)])
+    block_map.go_to(2)
+    assert re.search(
+        r"Block 0: free for 0 steps; what A wrote is there, hash \w{8}\.", block_map.still
+    )

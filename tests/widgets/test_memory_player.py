@@ -1,0 +1,34 @@
+"""Three memories on one page, and the step in which somebody waits though enough is free."""
+
+import minibatch as mb
+from minibatch.memory.contiguous import FirstFit, told_the_length
+from minibatch.simulator.replay import Contiguous, Paged
+
+
+def player():
+    stream = {"A": (96, 5), "B": (81, 20), "C": (50, 7), "D": (110, 11)}
+    requests = [mb.Request([0] * p, max_tokens=n, request_id=i) for i, (p, n) in stream.items()]
+    memories = {"told": Contiguous(FirstFit(256), told_the_length), "blocks": Paged(16)}
+    return mb.widgets.MemoryPlayer(memories, requests)
+
+
+def test_it_says_who_waits_though_enough_is_free_and_draws_the_hole():
+    shown = player()
+    assert "before the first step" in shown.still
+    shown.go_to(3)
+    assert "though enough" not in shown.still  # too little is free
+    shown.go_to(8)
+    assert "told: D waits though enough is free." in shown.line.value
+    assert "blocks: 2 requests in memory" in " ".join(shown.view.value.replace("</b>", "").split())
+    assert "a hole of 100; the next needs 120" in shown.view.value
+    shown.step_button.click()
+    shown.back_button.click()
+    assert shown.position == 8
+
+
+def test_it_goes_on_until_the_last_memory_has_served_everybody():
+    shown = player()
+    shown.go_to(10**6)
+    assert shown.position == shown.last == max(map(len, shown.runs.values()))
+    assert shown.step_button.disabled
+    assert "all served after" in shown.view.value

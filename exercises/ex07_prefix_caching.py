@@ -9,6 +9,11 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 import hashlib
 
 
+def sha256_of(text: str) -> str:
+    """A name made of a text: 64 letters and digits, the same for the same text, always."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 # ---------------------------------------------------------------------------------------------
 # Exercise 7.1: A block's name
 # 4 points, 15 minutes, difficulty 2 of 5
@@ -21,8 +26,8 @@ import hashlib
 #
 # A block that is not full has no name: its content still changes.
 #
-# hashlib.sha256(text.encode()).hexdigest() makes a name of a text. Python's own hash() does not do:
-# of a text it is another in every process.
+# sha256_of(text), above, makes a name of a text. Python's own hash() does not do: of a text it is
+# another in every process.
 # ---------------------------------------------------------------------------------------------
 def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None) -> list[str]:
     """The names of the full blocks of a prompt, in order.

@@ -9,6 +9,11 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 import hashlib
 
 
+def sha256_of(text: str) -> str:
+    """A name made of a text: 64 letters and digits, the same for the same text, always."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 # ---------------------------------------------------------------------------------------------
 # Exercise 7.1: A block's name
 # 4 points, 15 minutes, difficulty 2 of 5
@@ -21,8 +26,8 @@ import hashlib
 #
 # A block that is not full has no name: its content still changes.
 #
-# hashlib.sha256(text.encode()).hexdigest() makes a name of a text. Python's own hash() does not do:
-# of a text it is another in every process.
+# sha256_of(text), above, makes a name of a text. Python's own hash() does not do: of a text it is
+# another in every process.
 #
 # HINT Go from block to block: start = 0, block_size, 2 * block_size … as long as the block is full.
 #      Carry the name of the block before along.
@@ -44,7 +49,7 @@ def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None)
     names = []
     for end in range(block_size, len(token_ids) + 1, block_size):
         ids = list(token_ids[end - block_size : end])
-        name = hashlib.sha256(f"{name}{ids}".encode()).hexdigest()
+        name = sha256_of(f"{name}{ids}")
         names.append(name)
     return names
     # END SOLUTION

@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 import minibatch as mb
+from minibatch import kernel_lab as lab
 from minibatch import measure
+from minibatch.attention.cuda.simple import paged_attention_simple
 from minibatch.model.rectangle import left_padded
 from minibatch.plots.colours import FAINT, INK
 from minibatch.plots.picture import Picture
@@ -131,6 +133,14 @@ def continuous_batching() -> Figure:
     return figure
 
 
+def paged_attention() -> Figure:
+    """Three rows of a batch walk through their block tables; the first KV block is everybody's."""
+    case = lab.paged_case([14, 21, 9], heads=1, kv_heads=1, block_size=8, shared_blocks=1)
+    figure = mb.plots.block_table_walk(case.run(paged_attention_simple))
+    title = "One pool, three rows: who reads which slot, and in what order"
+    figure.axes[0].set_title(title, loc="left", fontsize=17)
+
+
 def paged_kv_blocks() -> Figure:
     """Where the words of an answer are kept, while others come and go."""
     model = mb.load_model("wayfarer")
@@ -144,7 +154,9 @@ def paged_kv_blocks() -> Figure:
         engine.add(mb.Request(model.chat(question), request_id=name, max_tokens=40))
     for _ in range(9):
         engine.step()
-    return mb.plots.table_and_pool(engine, "A")
+    figure = mb.plots.table_and_pool(engine, "A")
+    figure.axes[0].set_title("Where are the words of an answer kept?", loc="left", fontsize=17)
+    return figure
 
 
 def prefix_caching() -> Figure:
@@ -210,6 +222,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "02": static_batching,
     "03": dynamic_batching,
     "04": continuous_batching,
+    "06": paged_attention,
     "05": paged_kv_blocks,
     "07": prefix_caching,
     "08": chunked_prefill,

@@ -1,8 +1,16 @@
 """Attention over a paged KV cache, in several versions that agree.
 
 `choose` maps the engine's `attention=` argument to one of them; a learner's own function, with the
-signature of `reference_attention`, is taken as it is.
+signature of `reference_attention`, is taken as it is. It may also have a method
+
+    write_kv(key_cache, value_cache, key, value, metadata, layer)
+
+which then stores the new tokens' K and V, [tokens, kv_heads, head_dim], in the slots of
+`metadata.slot_mapping`; without one the engine does. `from_kernel` makes such a function of a CUDA
+kernel.
 """
+
+from collections.abc import Callable
 
 import torch
 
@@ -10,7 +18,14 @@ from .gather_sdpa import gather_sdpa_attention
 from .metadata import AttentionMetadata, slot_mapping
 from .reference import AttentionFunction, reference_attention
 
-__all__ = ["AttentionMetadata", "choose", "reference_attention", "slot_mapping"]
+__all__ = ["AttentionMetadata", "choose", "from_kernel", "reference_attention", "slot_mapping"]
+
+
+def from_kernel(kernel: Callable, **options: object) -> AttentionFunction:
+    """A CUDA kernel of your own as the engine's `attention=`; see `OwnKernel` for the options."""
+    from .own_kernel import OwnKernel  # here: the kernel lab is for those who ask for it
+
+    return OwnKernel(kernel, **options)
 
 
 def choose(attention: str | AttentionFunction, device: torch.device) -> AttentionFunction:

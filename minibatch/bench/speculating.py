@@ -34,8 +34,9 @@ def speculation_rates(
     """Two engines at each batch size, one that guesses; whoever has computed least takes a step.
 
     proposer: makes a new one for each engine. requests: some for a batch size, enough to keep its
-    slots full for a while. What is counted are steps in which every slot decodes, since prompts
-    cost the same either way: about `most_s` seconds of them, or what the requests last.
+    slots full for a while. What is counted are steps in which every slot decodes and did so before,
+    about `most_s` seconds of them, or what the requests last. So prompts are left out, those that
+    a draft model reads in its first step with a sequence included.
     """
     found = []
     for size in batch_sizes:
@@ -62,6 +63,7 @@ class _Run:
     ) -> None:
         self.engine = Engine(model, Continuous(size), speculation=proposer)
         self.size, self.tokens, self.seconds = size, 0, 0.0
+        self.is_settled = False  # whether in the newest step every slot decoded
         for request in requests:
             self.engine.add(request)
 
@@ -79,6 +81,9 @@ class _Run:
         began = watch.now()
         step = self.engine.step()
         took = watch.now() - began
-        if len(step.rows) == self.size and all(row.kind == "decode" for row in step.rows):
+        was_settled = self.is_settled
+        decode = [row for row in step.rows if row.kind == "decode"]
+        self.is_settled = len(decode) == len(step.rows) == self.size
+        if was_settled and self.is_settled:
             self.tokens += step.num_output_tokens
             self.seconds += took

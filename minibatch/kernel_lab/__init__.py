@@ -10,7 +10,7 @@ One greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substit
 reaches, reads beyond the end, sectors moved in vain. What it does not see: time, caches, the order
 in which a GPU runs warps. Its limits:
 
-- blocks that wait for each other through atomics and fences are called races;
+- thread blocks that wait for each other through atomics and fences are called races;
 - two arguments that share memory are taken for two arrays;
 - integers wrap only where they are stored or cast; what numba makes float64 of stays float32;
 - a stale value that somebody has written looks as good as a fresh one;
@@ -21,15 +21,35 @@ in which a GPU runs warps. Its limits:
     threads.py      a greenlet for each thread, and what threads wait for together
     arrays.py       arrays that refuse what a GPU would not, and note who touches what
     races.py        what was noted, searched for accesses that nothing orders
+    judgement.py    what was noted, held against whose memory it is, and what should come out
     faults.py       what can be wrong, and in which line
-    report.py       what was noted, counted: loads, sectors, banks
+    instructions.py what was noted, counted by instructions of a warp: sectors, banks
+    ledger.py       what was read, beside what had to be
+    report.py       all of it, to print, to look at (page.py), to ask
+    case.py         a small paged batch to try a kernel on, and what should come out
+    waves.py        thread blocks on the multiprocessors of a model GPU
     time_limit.py   ends what would not end
     emulation.py    the same without watching: in a GPU's place, under the engine
 """
 
 from .arrays import empty, partly_written
+from .case import PagedCase, paged_case
 from .faults import Fault
 from .launch import run
+from .ledger import Entry
 from .report import Report, Traffic
+from .waves import Waves, waves
 
-__all__ = ["Fault", "Report", "Traffic", "empty", "partly_written", "run"]
+__all__ = [
+    "Entry",
+    "Fault",
+    "PagedCase",
+    "Report",
+    "Traffic",
+    "Waves",
+    "empty",
+    "paged_case",
+    "partly_written",
+    "run",
+    "waves",
+]

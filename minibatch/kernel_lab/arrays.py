@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array as compact
 from collections.abc import Callable
 from copy import copy
 from functools import cache
@@ -12,9 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import Notes, Site, site_here
+from .faults import SITES, Notes, Site, kernel_frame, site_number
 
 READS, WRITES, ATOMIC = 0, 1, 2
+COLUMNS = [  # what is kept of an access, besides its thread's clock; site: its place in SITES
+    (name, np.int64)
+    for name in ("thread", "epoch", "phase", "site", "place", "how", "number", "moment")
+]
 
 
 class Access(NamedTuple):
@@ -66,13 +71,36 @@ class Watched:
         self.data = array.reshape(-1).view(np.ndarray)
         written = getattr(array, "written", None)
         self.written = None if written is None else written.reshape(-1)
-        self.accesses: list[Access] = []
+        self._raw, self._clocks = compact("q"), []  # a row of numbers for each access
         self._notes, self._offset = notes, 0
         self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
         self._whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def num_accesses(self) -> int:
+        return len(self._clocks)
+
+    @property
+    def columns(self) -> np.recarray:
+        """What was noted, a row for each access, in the order in which they came."""
+        return np.frombuffer(self._raw.tobytes(), COLUMNS).view(np.recarray)
+
+    @property
+    def accesses(self) -> list[Access]:
+        return self.chosen(slice(None))
+
+    def chosen(self, which: np.ndarray | slice) -> list[Access]:
+        """Some of the accesses, as objects."""
+        clocks = self._clocks
+        indices = np.arange(len(clocks))[which].tolist()
+        rows = zip(indices, self.columns[which].tolist(), strict=True)
+        return [
+            Access(thread, epoch, clocks[i], phase, SITES[site], place, how, number)
+            for i, (thread, epoch, phase, site, place, how, number, _) in rows
+        ]
 
     def __getitem__(self, index: object) -> object:
         place = self._place(index)
@@ -156,10 +184,12 @@ class Watched:
                 said = f"{{who}} reads {self.name}[{index}], which nobody has written"
                 self._notes.fault("unwritten", said, what=self.name)
         if self.space != "local":
-            thread, site = self._notes.thread, site_here(_getframe(2))
-            own = (thread.number, thread.epoch, thread.clock, thread.phase)
-            self.accesses.append(Access._make((*own, site, place, how, number)))
-            self._notes.count()
+            notes, thread = self._notes, self._notes.thread
+            site = site_number(kernel_frame(_getframe(2)))
+            own = (thread.number, thread.epoch, thread.phase)
+            self._raw.extend((*own, site, place, how, number, notes.moment))
+            self._clocks.append(thread.clock)
+            notes.count()
 
     def _poison(self) -> object:
         return self.dtype.type(nothing(self.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from sys import _getframe
@@ -20,17 +21,21 @@ class Site(NamedTuple):
     columns: tuple[int, int] = (0, 0)
 
 
-def site_of(code: CodeType, instruction: int) -> Site:
-    """Where an instruction comes from; `instruction` is a frame's f_lasti."""
-    key = (id(code), instruction)  # a code object's own hash reads all of its code
-    if key not in _SITES:
-        line, _, start, end = list(code.co_positions())[instruction // 2]
+def site_number(frame: FrameType) -> int:
+    """Where a frame stands, as a place in SITES."""
+    key = (id(frame.f_code), frame.f_lasti)  # a code object's own hash reads all of its code
+    if key not in _NUMBERS:
+        code = frame.f_code
+        line, _, start, end = list(code.co_positions())[frame.f_lasti // 2]
         site = Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))
-        _SITES[key] = site, code  # held, so that no other is given its id
-    return _SITES[key][0]
+        if site not in SITES:
+            SITES.append(site)
+        _NUMBERS[key] = SITES.index(site), code  # held, so that no other is given its id
+    return _NUMBERS[key][0]
 
 
-_SITES: dict[tuple[int, int], tuple[Site, CodeType]] = {}
+SITES: list[Site] = []
+_NUMBERS: dict[tuple[int, int], tuple[int, CodeType]] = {}
 
 
 def kernel_frame(frame: FrameType | None = None) -> FrameType:
@@ -43,13 +48,13 @@ def kernel_frame(frame: FrameType | None = None) -> FrameType:
 
 def site_here(frame: FrameType | None = None) -> Site:
     """Where the kernel stands."""
-    frame = kernel_frame(frame)
-    return site_of(frame.f_code, frame.f_lasti)
+    return SITES[site_number(kernel_frame(frame))]
 
 
 @dataclass
 class Fault:
-    """kind: "race", "out of bounds", "unwritten", "divergence", "shuffle", "deadlock", "no end".
+    """kind: "race", "out of bounds", "unwritten", "foreign", "divergence", "shuffle", "deadlock",
+    "no end"; of a remark, "early return".
 
     count: how often the same was seen at the same line; the sentence tells the first.
     others: further lines that have a part in it, as a race has two.
@@ -79,11 +84,13 @@ class Notes:
     """What the parts of a launch share: its size, whose turn it is, and what has gone wrong."""
 
     thread: Any = None  # the Thread whose turn it is
+    give_way: Callable[[], None] | None = None  # under a schedule: perhaps another's turn
 
     def __init__(self, grid: tuple, threads: tuple, most_accesses: int) -> None:
         self.grid, self.threads = grid, threads
-        self._left = self._most = most_accesses
+        self.moment, self._most = 0, most_accesses
         self._faults: dict[tuple, Fault] = {}
+        self.remarks: list[Fault] = []  # what is no fault, and worth knowing
 
     @property
     def faults(self) -> list[Fault]:
@@ -102,16 +109,22 @@ class Notes:
             return
         thread = thread or self.thread
         said = said.replace("{who}", thread.name)
-        self._faults[key] = Fault(kind, site, said, thread.block + thread.index, others)
+        self.add(Fault(kind, site, said, thread.block + thread.index, others), what)
+
+    def add(self, fault: Fault, what: str = "") -> None:
+        """A fault that is known in full."""
+        self._faults[fault.kind, fault.site.file, fault.line, what] = fault
         if len(self._faults) >= MOST_FAULTS:
             raise Stop
 
     def count(self) -> None:
         """One more access or meeting."""
-        self._left -= 1
-        if self._left < 0:
+        self.moment += 1
+        if self.moment > self._most:
             self.no_end(f"after {self._most:,} accesses and meetings (`most_accesses` allows more)")
             raise Stop
+        if self.give_way:
+            self.give_way()
 
     def no_end(self, when: str, *sites: Site) -> None:
         self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", *sites)

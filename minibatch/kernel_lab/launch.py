@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dis
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import product
 from math import prod
+from random import Random
 from types import CodeType
 
 import numpy as np
-import torch
 
 from ..core.collector import collector_held_back
 from .arrays import Watched, empty
 from .faults import Notes, Site, Stop, kernel_frame, site_here
+from .judgement import difference, find_foreign
 from .races import find_races
 from .report import Pause, Report
 from .substitutes import rebuilt
@@ -37,6 +39,11 @@ def run(
     shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
     seconds: float = 20.0,
+    schedule: int | None = None,
+    expect: dict[str, np.ndarray] | None = None,
+    tolerance: float = 2e-5,
+    owners: np.ndarray | None = None,
+    row_of: Callable[[int, int, int], int] = lambda x, y, z: x,
 ) -> Report:
     """Run a kernel on grid x threads, and note every access to global and shared memory.
 
@@ -44,24 +51,38 @@ def run(
     arguments: numpy arrays or CPU tensors, contiguous, changed in place as on a GPU, and numbers.
         Give outputs as `lab.empty`, and reading what nobody has written is a fault; a bfloat16
         tensor arrives as int16, as for the GPU.
-    watch: the block whose barriers the report can step through. shared_bytes: of an array of
-        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends;
-        the search for races may take as many seconds again.
+    watch: the thread block whose barriers the report can step through. shared_bytes: of an array of
+        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends,
+        seconds of the processor; the search for races may take as many again.
+    schedule: a seed, which draws in what order threads take turns; a right kernel comes to the same
+        under every one. Without it each goes as far as it gets, in the order of their numbers.
+    expect: what should be in an array in the end, to the tolerance, NaN where anything goes; the
+        report says what is not.
+    owners: bool [rows, slots], whose each slot of key_cache and value_cache is; row_of: (x, y, z)
+        of a thread block -> the row that it works for. Reading another row's is a fault.
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
-    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes)
+    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
         launch.search_for_races(seconds)
+    wrong = ""
+    for array in launch.globals:
+        if owners is not None and array.name in ("key_cache", "value_cache"):
+            with suppress(Stop):
+                find_foreign(array, owners, row_of, notes)
+        if array.name in (expect or {}):
+            got, expected = array.data.reshape(array.shape), expect[array.name]
+            wrong = wrong or difference(array.name, got, expected, tolerance)
     sizes = (notes.grid, notes.threads)
-    found = (notes.faults, launch.globals, launch.shared, launch.pauses)
+    found = (notes.faults, notes.remarks, wrong, launch.globals, launch.shared, launch.pauses)
     return Report(launch.kernel, *sizes, *found)
 
 
 class Launch:
     """Runs the thread blocks, one after the other, and makes their arrays.
 
-    watch: a block to step through; None watches nothing at all.
+    watch: a thread block to step through; None watches nothing at all.
     """
 
     def __init__(
@@ -72,18 +93,20 @@ class Launch:
         most_accesses: int,
         watch: tuple[int, int, int] | None = None,
         shared_bytes: int = 0,
+        schedule: int | None = None,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
         self.notes = Notes(_three(grid), _three(threads), most_accesses)
         if not 0 < prod(self.notes.threads) <= MOST_THREADS or min(self.notes.grid) < 1:
             raise ValueError(
-                f"a grid of {grid} and a block of {threads}: a block has 1 to {MOST_THREADS} "
-                "threads, and a grid at least one block each way"
+                f"a grid of {grid} and {threads} threads: a thread block has 1 to {MOST_THREADS} "
+                "threads, and a grid at least one thread block each way"
             )
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
         self._watch, self._shared_bytes = watch, shared_bytes
+        self._schedule = None if schedule is None else Random(schedule)
 
     def run(self, arguments: tuple, seconds: float) -> Notes:
         names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
@@ -122,13 +145,17 @@ class Launch:
                 self.notes.fault("no end", said, Site(code.co_filename, code.co_firstlineno))
 
     def _run_blocks(self, body: Callable) -> None:
-        for number, block in enumerate(_indices(self.notes.grid)):
+        blocks = list(enumerate(_indices(self.notes.grid)))
+        if self._schedule:
+            self._schedule.shuffle(blocks)
+        for number, block in blocks:
             first = number * prod(self.notes.threads)
             threads = [
                 Thread(first + rank, index, block, rank)
                 for rank, index in enumerate(_indices(self.notes.threads))
             ]
-            self._block = Block(self.notes, threads, body, self._pause)
+            self._block = Block(self.notes, threads, body, self._pause, self._schedule)
+            self._before = {array.name: array.num_accesses for array in self.globals}
             self._block.run()
 
     def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
@@ -155,11 +182,12 @@ class Launch:
             shared[place] = array
             self.shared += [array] if self._watch else []
             if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
-                raise MemoryError(f"a block takes more than {MOST_SHARED:,} bytes, shared")
+                raise MemoryError(f"a thread block takes more than {MOST_SHARED:,} bytes, shared")
         return array
 
     def _argument(self, name: str, value: object) -> object:
-        if isinstance(value, torch.Tensor):
+        torch = sys.modules.get("torch")  # who has a tensor has imported it
+        if torch and isinstance(value, torch.Tensor):
             bits = value.view(torch.int16) if value.dtype == torch.bfloat16 else value
             value = bits.detach().numpy()
         if not isinstance(value, np.ndarray):
@@ -175,11 +203,12 @@ class Launch:
         """Where the watched block stands, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.site.line, _numbers(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.site.line, _own(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
-        marks = {array.name: len(array.accesses) for array in (*self.globals, *arrays)}
+        before = self._before
+        marks = {a.name: a.num_accesses - before.get(a.name, 0) for a in (*self.globals, *arrays)}
         self.pauses.append(Pause(threads, shared, marks))
 
 
@@ -204,7 +233,12 @@ def _assigned_name(code: CodeType, call: int) -> str | None:
     return instruction.argval if is_stored else None
 
 
-def _numbers(frame: object) -> dict[str, object]:
-    """A frame's variables, as far as they are numbers."""
-    kept = (int, float, np.integer, np.floating)
-    return {name: value for name, value in frame.f_locals.items() if isinstance(value, kept)}
+def _own(frame: object) -> dict[str, object]:
+    """A thread's own variables, not the kernel's constants: numbers, and copies of local arrays."""
+    now = frame.f_locals
+    found = {name: now[name] for name in frame.f_code.co_varnames if name in now}
+    for name, value in found.items():
+        if isinstance(value, Watched) and value.space == "local":
+            found[name] = value.data.reshape(value.shape).copy()
+    kept = (int, float, np.integer, np.floating, np.ndarray)
+    return {name: value for name, value in found.items() if isinstance(value, kept)}

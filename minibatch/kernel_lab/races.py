@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import ATOMIC, READS, WRITES, Access, Watched
-from .faults import Notes
-from .threads import WARP
+from .faults import SITES, Notes
+from .threads import WARP, block_name
 
 RIVALS = {  # what two threads must not do to one element, unless something orders them
     READS: (WRITES, ATOMIC),
@@ -39,14 +39,37 @@ def find_races(array: Watched, notes: Notes) -> None:
     Barriers order the threads of a block, `syncwarp` those of a warp; a shuffle orders nothing.
     Nothing orders two blocks of one launch, so what one writes is no other's to read or to write.
     """
-    if all(access.how == READS for access in array.accesses):
+    columns, size = array.columns, prod(notes.threads)
+    if not columns.how.any():
         return
-    size = prod(notes.threads)
-    found = races_within_blocks(array.accesses, size)
+    suspects = array.chosen(_suspects(columns, size, across=False))
+    found = races_within_blocks(suspects, size)
     if array.space == "global":
-        found += races_across_blocks(array.accesses, size)
+        suspects = array.chosen(_suspects(columns, size, across=True))
+        found += races_across_blocks(suspects, size)
     for race in found:
         _report(array, notes, race)
+
+
+def _suspects(columns: np.recarray, size: int, across: bool) -> np.ndarray:
+    """Which accesses to look at: those to elements that one has written, or updated, and two have
+    touched: two threads of a block between two barriers, or, across, two blocks."""
+    rows = np.repeat(np.arange(len(columns)), columns.number)
+    ends = np.cumsum(columns.number)[rows]
+    place = columns.place[rows] + columns.number[rows] - (ends - np.arange(len(rows)))
+    thread, key = columns.thread[rows], place
+    who = thread // size if across else thread
+    if not across:
+        epochs = columns.epoch.max() + 1
+        key = (place * (thread.max() // size + 1) + thread // size) * epochs + columns.epoch[rows]
+    order = np.argsort(key, kind="stable")
+    begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+    of_each = [
+        np.repeat(reduce.reduceat(each[order], begins), np.diff(begins, append=len(order)))
+        for reduce, each in ((np.minimum, who), (np.maximum, who), (np.maximum, columns.how[rows]))
+    ]
+    is_one = (of_each[0] < of_each[1]) & (of_each[2] > READS)
+    return np.unique(rows[order[is_one]])
 
 
 def races_within_blocks(accesses: list[Access], size: int) -> list[Race]:
@@ -111,22 +134,45 @@ def races_across_blocks(accesses: list[Access], size: int) -> list[Race]:
 
 def _report(array: Watched, notes: Notes, race: Race) -> None:
     index = ", ".join(str(int(n)) for n in np.unravel_index(race.place, array.shape))
-    did = ", ".join(
-        f"{_who(access.thread, notes)} {('reads', 'writes', 'updates')[access.how]} it in line "
-        f"{access.site.line}"
-        for access in (race.first, race.second)
-    )
-    why = "nothing orders blocks" if race.across else "no barrier comes between"
+    visits = [_visit(array, access) for access in race[1:3]]
+    did = [
+        f"{('reads', 'writes', 'updates')[access.how]} it in line {access.site.line}"
+        + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
+        for access, visit in zip(race[1:3], visits, strict=True)
+    ]
     # the write is the more telling line; of two writes, the later
     other, telling = race.first, race.second
     if race.second.how == READS:
         other, telling = telling, other
+        visits.reverse()
+    who = f"{_who(race.first.thread, notes)} {did[0]}, "
+    if race.across:
+        why = f"{_who(race.second.thread, notes)} {did[1]}, and nothing orders thread blocks"
+    else:
+        rank = race.second.thread % prod(notes.threads)
+        why = f"thread {rank} {did[1]}, and no barrier comes between"
+        if other.how == READS:  # a write that comes in a later round must wait for the reads
+            after = other if visits[1] > visits[0] else telling
+            why += f": one is missing after line {after.site.line}"
     what = f"{array.name} {other.site.line} {race.across}"
-    said = f"{array.name}[{index}]: {did}, and {why}"
+    said = f"{array.name}[{index}]: {who}{why}"
     notes.fault("race", said, telling.site, other.site, what=what)
 
 
 def _who(number: int, notes: Notes) -> str:
     block, index = divmod(number, prod(notes.threads))
     (x, y), wide = (block % notes.grid[0], block // notes.grid[0]), notes.grid[1]
-    return f"thread {index} of block {(x, y % wide, y // wide)}"
+    return f"thread {index} of {block_name((x, y % wide, y // wide))}"
+
+
+def _visit(array: Watched, access: Access) -> int:
+    """How often its thread had touched that element there by then."""
+    columns = array.columns
+    same = columns[(columns.thread == access.thread) & (columns.place == access.place)]
+    same = same[[SITES[site] == access.site for site in same.site]]
+    own = ("epoch", access.epoch), ("phase", access.phase), ("how", access.how)
+    return int(np.argmax(np.all([same[name] == value for name, value in own], axis=0))) + 1
+
+
+def _nth(number: int) -> str:
+    return ("first", "second", "third")[number - 1] if number < 4 else f"{number}th"

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from pathlib import PurePath
 
 import numpy as np
 
 from ..core.collector import collector_held_back
-from .arrays import READS, WRITES, Access, Watched
-from .faults import Fault
+from . import ledger
+from .arrays import WRITES, Watched
+from .faults import SITES, Fault
+from .instructions import SECTOR, Instructions
+from .page import page
 from .threads import WARP
-
-SECTOR = 32  # bytes: the least that global memory moves
-BANKS, BANK_BYTES = 32, 4
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Where the watched block stands: at a barrier, or at its end.
+    """Where the watched thread block stands: at a barrier, or at its end.
 
-    threads: for each that waits, its line and those of its variables that are numbers.
-    shared: each shared array's elements, and which of them have been written.
-    marks: how long each array's list of accesses was.
+    threads: for each that waits, its line and those of its variables that are numbers, or arrays
+    of its own. shared: each shared array's elements, and which of them have been written.
+    marks: how many accesses of this thread block each array had seen.
     """
 
     threads: dict[int, tuple[int, dict[str, object]]]
@@ -38,9 +38,11 @@ class Pause:
 class Traffic:
     """What one line did with one array, all threads together.
 
-    instructions: of warps. bytes_asked: of global memory, distinct within an instruction, so 32
-    lanes that read the same 4 bytes ask for 4; bytes_moved: in 32-byte sectors. bank_passes: over
-    the 32 banks of shared memory, one for each instruction if no two lanes are in the way.
+    file: of the line, if it is not the kernel's. instructions: of warps; broadcasts: those in which
+    several lanes read one element, which costs next to nothing. bytes_asked: of global memory,
+    distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4; bytes_moved:
+    in 32-byte sectors, bytes_loaded of them by loads. bank_passes: over the 32 banks of shared
+    memory, one for each instruction if no two lanes are in the way.
     """
 
     line: int
@@ -49,9 +51,12 @@ class Traffic:
     loads: int
     stores: int
     instructions: int
+    broadcasts: int
     bytes_asked: int
     bytes_moved: int
+    bytes_loaded: int
     bank_passes: int
+    file: str = ""
 
     @property
     def coalescing(self) -> float:
@@ -69,20 +74,28 @@ class Traffic:
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
             cost = f"{self.bytes_moved:,} bytes for {self.bytes_asked:,}, {self.coalescing:.0%}"
-        return f"line {self.line}: {self.array}: {' and '.join(did)}, {cost}"
+            cost += ", broadcast" if self.broadcasts == self.instructions else ""
+        where = f" of {PurePath(self.file).name}" if self.file else ""
+        return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
-    """See `lab.run`. Print it, or look at its `faults` and `traffic`."""
+    """See `lab.run`. Print it, look at it, or ask for its `faults`, `ledger` and `traffic`.
+
+    remarks: what is no fault, and worth knowing. wrong: what differs from what was expected, a
+    sentence; "" if nothing does, or nothing was.
+    """
 
     kernel: Callable
     grid: tuple[int, int, int]
     threads: tuple[int, int, int]
     faults: list[Fault]
-    globals: list[Watched] = field(repr=False)
-    shared: list[Watched] = field(repr=False)  # of every block
-    pauses: list[Pause] = field(repr=False)
+    remarks: list[Fault]
+    wrong: str
+    globals: list[Watched]
+    shared: list[Watched]  # of every thread block
+    pauses: list[Pause]
 
     @cached_property
     def source(self) -> dict[int, str]:
@@ -95,102 +108,117 @@ class Report:
 
     @cached_property
     @collector_held_back()
+    def instructions(self) -> list[Instructions]:
+        """Of every array, in the order of `globals`, then `shared`."""
+        return [Instructions(a, prod(self.threads)) for a in (*self.globals, *self.shared)]
+
+    @cached_property
     def traffic(self) -> list[Traffic]:
         """For each line and array, in the order of the lines."""
-        found: dict[tuple, list[list[Access]]] = defaultdict(list)
-        for array in (*self.globals, *self.shared):
-            for instruction in warp_instructions(array.accesses, prod(self.threads)):
-                line = instruction[0].site.line
-                found[line, array.space, array.name, array.itemsize].append(instruction)
-        return [_traffic(*key, found[key]) for key in sorted(found)]
+        found: dict[tuple, np.ndarray] = {}
+        own = self.kernel.__code__.co_filename
+        for one in self.instructions:
+            moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
+            asked = one.elements * one.array.itemsize
+            columns = loads, one.lanes - loads, one.lanes > 0, one.is_broadcast, asked, moved
+            counts = np.stack([*columns, moved * ~one.is_store, one.passes])
+            for number in np.unique(one.site):
+                site = SITES[number]
+                file = "" if site.file == own else site.file
+                key = file, site.line, one.array.space, one.array.name
+                found[key] = found.get(key, 0) + counts[:, one.site == number].sum(1)
+        return [
+            Traffic(line, name, space, *found[key].tolist(), file)
+            for key in sorted(found)
+            for file, line, space, name in [key]
+        ]
+
+    @cached_property
+    def ledger(self) -> list[ledger.Entry]:
+        """What was read of each global array, beside what had to be."""
+        found = (ledger.entry(one) for one in self.instructions if one.array.space == "global")
+        return [entry for entry in found if entry]
+
+    def of(self, array: str) -> ledger.Entry:
+        """The ledger's entry of one array. Raises KeyError if nobody reads it."""
+        return {entry.array: entry for entry in self.ledger}[array]
 
     @property
     def bytes_read(self) -> int:
-        """From global memory, in sectors, by all instructions together."""
-        return sum(t.bytes_moved for t in self.traffic if t.loads and t.space == "global")
+        """From global memory, in sectors, by all loads together."""
+        return sum(traffic.bytes_loaded for traffic in self.traffic)
 
     @property
     def least_bytes_read(self) -> int:
         """If every element that was read had been read once, and nothing beside it."""
-        arrays = zip(self._elements_read, self.globals, strict=True)
-        return sum(number * array.itemsize for number, array in arrays)
-
-    @cached_property
-    def loads_per_output(self) -> float:
-        """Elements read from global memory for each that was written."""
-        loads = sum(a.number for array in self.globals for a in array.accesses if a.how != WRITES)
-        return loads / max(1, self.num_outputs)
-
-    @property
-    def least_loads_per_output(self) -> float:
-        """The same, if every element had been read once."""
-        return sum(self._elements_read) / max(1, self.num_outputs)
-
-    @cached_property
-    def _elements_read(self) -> list[int]:
-        """How many of each global array."""
-        return [len(_distinct(array, WRITES)) for array in self.globals]
-
-    @cached_property
-    def num_outputs(self) -> int:
-        """Elements of global memory that were written."""
-        return sum(len(_distinct(array, READS)) for array in self.globals)
+        return sum(len(_distinct(array)) * array.itemsize for array in self.globals)
 
     @cached_property
     def never_written(self) -> dict[str, int]:
         """Elements of `lab.empty` arrays that nobody has written, by the array's name."""
         found = {a.name: int((~a.written).sum()) for a in self.globals if a.written is not None}
-        return {name: n for name, n in found.items() if n and name in self._stored}
+        stored = {traffic.array for traffic in self.traffic if traffic.stores}
+        return {name: n for name, n in found.items() if n and name in stored}
+
+    def accesses(self, name: str) -> np.recarray:
+        """Every access to the arrays of that name, in their order: a record array with the columns
+        thread_block, thread, warp, lane, line, index (in the flat array), number (of elements),
+        how ("read", "write" or "update")."""
+        size, found = prod(self.threads), []
+        for array in self.arrays(name):
+            c = array.columns
+            line = np.array([site.line for site in SITES])[c.site]
+            how = np.array(["read", "write", "update"])[c.how]
+            rank = c.thread % size
+            columns = c.thread // size, rank, rank // WARP, rank % WARP, line, c.place, c.number
+            names = "thread_block,thread,warp,lane,line,index,number,how"
+            found.append(np.rec.fromarrays([*columns, how], names=names))
+        return np.concatenate(found).view(np.recarray)
+
+    def arrays(self, name: str) -> list[Watched]:
+        """Global and shared ones of that name. Raises ValueError with the names that there are."""
+        found = [array for array in (*self.globals, *self.shared) if array.name == name]
+        if not found:
+            names = ", ".join(dict.fromkeys(a.name for a in (*self.globals, *self.shared)))
+            raise ValueError(f"the kernel touches no array {name!r}; it has {names}")
+        return found
 
     @property
-    def _stored(self) -> set[str]:
-        return {traffic.array for traffic in self.traffic if traffic.stores}
+    def headline(self) -> str:
+        """The launch in a line."""
+        size = f"{prod(self.grid)} thread blocks of {prod(self.threads)} threads"
+        size = size.replace("1 thread blocks", "1 thread block", prod(self.grid) == 1)
+        return f"{self.kernel.__name__}: {size}"
+
+    @property
+    def findings(self) -> list[str]:
+        """What is wrong, and what is worth knowing, in sentences."""
+        never = [f"{n:,} elements of {a} never written" for a, n in self.never_written.items()]
+        remarks = [f"line {remark.line}: {remark.sentence}" for remark in self.remarks]
+        return [*map(str, self.faults), *never, *([self.wrong] if self.wrong else []), *remarks]
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.kernel.__name__}: {prod(self.grid)} blocks of {prod(self.threads)} threads",
-            f"{len(self.faults) or 'no'} faults",
-            *(f"  {fault}" for fault in self.faults),
-            *(f"  {n:,} elements of {a} never written" for a, n in self.never_written.items()),
-            f"{self.loads_per_output:,.1f} loads per output, at least "
-            f"{self.least_loads_per_output:,.1f}",
-            f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}",
-        ]
-        return "\n".join([*lines, *(f"  {traffic}" for traffic in self.traffic)])
+        number = len(self.faults)
+        return "\n".join(
+            [
+                self.headline,
+                f"{number or 'no'} fault{'s' * (number != 1)}",
+                *(f"  {finding}" for finding in self.findings),
+                f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}",
+                *(f"  {entry}" for entry in self.ledger),
+                *(f"  {traffic}" for traffic in self.traffic),
+            ]
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return page(self)
 
 
-def warp_instructions(accesses: list[Access], size: int) -> list[list[Access]]:
-    """The accesses to an array, those together that one instruction of one warp made.
-
-    size: threads of a block. The n-th time that a lane comes to a place in the source since the
-    warp's threads last met goes together with the other lanes' n-th time. Where lanes leave a loop
-    early, that is a guess.
-    """
-    times: dict[tuple, int] = defaultdict(int)
-    together: dict[tuple, list[Access]] = defaultdict(list)
-    for access in accesses:
-        block, rank = divmod(access.thread, size)
-        own = (access.thread, access.phase, access.site)
-        together[block, rank // WARP, access.phase, access.site, times[own]].append(access)
-        times[own] += 1
-    return list(together.values())
-
-
-def _traffic(
-    line: int, space: str, array: str, itemsize: int, instructions: list[list[Access]]
-) -> Traffic:
-    asked = moved = passes = 0
-    for lanes in instructions:
-        elements = {place for access in lanes for place in access.places}
-        asked += len(elements) * itemsize
-        moved += len({place * itemsize // SECTOR for place in elements}) * SECTOR
-        words = {access.place * itemsize // BANK_BYTES for access in lanes}
-        passes += max(Counter(word % BANKS for word in words).values())  # one after the other
-    stores = sum(access.how == WRITES for lanes in instructions for access in lanes)
-    loads = sum(map(len, instructions)) - stores
-    return Traffic(line, array, space, loads, stores, len(instructions), asked, moved, passes)
-
-
-def _distinct(array: Watched, leave_out: int) -> set[int]:
-    """The elements that were touched in another way than that."""
-    return {place for a in array.accesses if a.how != leave_out for place in a.places}
+def _distinct(array: Watched) -> np.ndarray:
+    """The elements that were read."""
+    read = array.columns[array.columns.how != WRITES]
+    wide = read[read.number > 1]
+    more = [place + i for place, n in zip(wide.place, wide.number, strict=True) for i in range(n)]
+    return np.union1d(read.place, np.array(more, np.int64))

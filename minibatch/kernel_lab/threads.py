@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Notes, Stop, kernel_frame, site_here
+from .faults import Fault, Notes, Site, Stop, kernel_frame, site_here
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
+GAVE_WAY = "gave way"  # what a thread tells that could go on
+PATIENCE = 0.9  # how likely a thread goes on after an access, under a schedule
 
 
-@dataclass
+def block_name(block: tuple[int, int, int]) -> str:
+    """ "thread block 3", or "thread block (3, 1, 0)" in a grid of several directions."""
+    return f"thread block {block if any(block[1:]) else block[0]}"
+
+
+@dataclass(slots=True)
 class Meeting:
     """What a thread waits for: the block's barrier, or the lanes of a mask."""
 
@@ -24,9 +32,14 @@ class Meeting:
     brings: object = None
     resolve: Callable | None = None  # what all have brought -> what each gets
 
-    def __post_init__(self) -> None:
-        self.site = site_here(self.frame)
-        self.where = (self.what, self.mask, self.site)  # who waits for the same there has met
+    @property
+    def site(self) -> Site:
+        return site_here(self.frame)
+
+    @property
+    def where(self) -> tuple:
+        """Who waits for the same there has met."""
+        return self.what, self.mask, self.frame.f_lasti, self.frame.f_code
 
 
 @dataclass(eq=False)
@@ -35,8 +48,8 @@ class Thread:
 
     epoch grows at barriers of the block. clock, a vector clock: how far this lane has come, in
     `syncwarp`s, and how far each other lane of the warp had come when this one last heard of it.
-    phase grows at every meeting, shuffles too: within one, a warp's lanes are taken to run side by
-    side.
+    phase grows at every meeting of the whole warp, shuffles too: within one, a warp's lanes are
+    taken to run side by side.
     """
 
     number: int  # in the grid
@@ -60,7 +73,7 @@ class Thread:
     @property
     def name(self) -> str:
         index = self.index if any(self.index[1:]) else self.index[0]
-        return f"thread {index} of block {self.block}"
+        return f"thread {index} of {block_name(self.block)}"
 
     def joins(self, meeting: Meeting) -> bool:
         """Whether it waits for that, at the same place."""
@@ -70,14 +83,25 @@ class Thread:
 class Block:
     """Runs one thread block: every thread as far as it gets, then whoever has met goes on.
 
-    pause: called with those who have met at a barrier, and with nobody at the end.
+    pause: called with those who have met at a barrier, and with nobody at the end. schedule: draws
+    whose turn it is; without one threads take turns in the order of their numbers, each as far as
+    it gets.
     """
 
     def __init__(
-        self, notes: Notes, threads: list[Thread], body: Callable, pause: Callable
+        self,
+        notes: Notes,
+        threads: list[Thread],
+        body: Callable,
+        pause: Callable,
+        schedule: Random | None = None,
     ) -> None:
         self.threads, self.shared, self.has_dynamic = threads, {}, False
-        self._notes, self._pause = notes, pause
+        self._notes, self._pause, self._schedule = notes, pause, schedule
+        self._slow: dict[int, set[int]] = {}  # by epoch: who lags behind the others
+        if schedule:
+            hub = getcurrent()
+            notes.give_way = lambda: schedule.random() < PATIENCE or hub.switch(GAVE_WAY)
         self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
         for thread in threads:
             thread.greenlet = greenlet(body)
@@ -86,10 +110,12 @@ class Block:
         try:
             ready: list[tuple] = [(thread,) for thread in self.threads]
             while ready:
+                ready, waiting = self._drawn(ready) if self._schedule else (ready, [])
                 for thread, *answer in ready:
                     self._notes.thread = thread
-                    thread.greenlet.switch(*answer)
-                ready = self._meet_in_warps() or self._meet_in_block()
+                    if thread.greenlet.switch(*answer) is GAVE_WAY:
+                        waiting.append((thread,))
+                ready = waiting or self._meet_in_warps() or self._meet_in_block()
             self._pause([])
         except Exception as error:
             error.add_note(f"In the kernel lab, {self._notes.thread.name}.")
@@ -98,6 +124,18 @@ class Block:
             for thread in self.threads:  # unwind those that a fault has left waiting
                 if not thread.done:
                     thread.greenlet.throw()
+
+    def _drawn(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
+        """Whose turn it is, in what order, and who comes later. Some are slow: they get a turn when
+        the others wait. Who they are is drawn anew between barriers."""
+        epoch = max(thread.epoch for thread, *_ in ready)
+        if epoch not in self._slow:
+            half = self._schedule.sample(self.threads, len(self.threads) // 2)
+            self._slow = {epoch: {thread.rank for thread in half}}
+        slow = self._slow[epoch]
+        quick = [each for each in ready if each[0].rank not in slow] or ready
+        later = [] if quick is ready else [each for each in ready if each[0].rank in slow]
+        return self._schedule.sample(quick, len(quick)), later
 
     def _meet_in_warps(self) -> list[tuple[Thread, object]]:
         ready = []
@@ -111,7 +149,9 @@ class Block:
             got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
             if meeting.what == SYNC_WARP:
                 _tell_each_other(wanted)
-            ready += [_released(other, got[other.lane]) for other in wanted]
+            warp = self._warps[thread.rank // WARP]
+            is_whole = all(meeting.mask >> other.lane & 1 for other in warp)
+            ready += [_released(other, got[other.lane], is_whole) for other in wanted]
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -124,10 +164,10 @@ class Block:
         first, site = waiting[0], waiting[0].waits.site
         gone = [thread for thread in self.threads if thread.done]
         elsewhere = [thread for thread in waiting if thread.waits.site != site]
-        rule = "All threads of a block must come to the same barrier"
-        if gone:
-            said = f"{{who}} waits here, and {_names(gone)} returned before. {rule}"
-            self._notes.fault("divergence", said, site, thread=first)
+        rule = "All threads of a thread block must come to the same barrier"
+        if gone and not self._notes.remarks:
+            said = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
+            self._notes.remarks.append(Fault("early return", site, said, first.block + first.index))
         if elsewhere:
             other = elsewhere[0].waits.site
             said = f"{{who}} waits here, {_names(elsewhere)} in line {other.line}. {rule}"
@@ -157,14 +197,15 @@ class Block:
 
 def wait(notes: Notes, what: str, **more: object) -> object:
     """Called in a thread's greenlet: back when the others have come."""
-    notes.thread.waits = Meeting(what, kernel_frame(), **more)
     notes.count()
+    notes.thread.waits = Meeting(what, kernel_frame(), **more)
     return getcurrent().parent.switch()
 
 
-def _released(thread: Thread, answer: object) -> tuple[Thread, object]:
+def _released(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
+    """is_whole: the meeting was the whole warp's."""
     thread.waits = None
-    thread.phase += 1
+    thread.phase += is_whole
     return thread, answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,20 +15,26 @@ class TooLong(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises TooLong in this thread. Catch it outside: it may come as late as on the way out."""
+    """Raises TooLong in this thread, after that many seconds of processor time of this process.
+
+    Catch it outside: it may come as late as on the way out.
+    """
     us, lock = ctypes.c_ulong(threading.get_ident()), threading.Lock()
 
-    def bark() -> None:
+    ends, is_over = time.process_time() + seconds, threading.Event()
+
+    def watch() -> None:
+        while (left := ends - time.process_time()) > 0:
+            if is_over.wait(max(left, 0.01)):
+                return
         with lock:
-            if not timer.finished.is_set():  # cancelled
+            if not is_over.is_set():
                 too_long = ctypes.py_object(TooLong)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(us, too_long)
 
-    timer = threading.Timer(seconds, bark)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         with lock:
-            timer.cancel()  # a call: what waits to be raised is raised here, at the latest
+            is_over.set()  # a call: what waits to be raised is raised here, at the latest

@@ -58,7 +58,7 @@ class ForwardContext:
         head_dim]. Returns [T, heads, head_dim]."""
         caches = self.kv_cache.keys[layer], self.kv_cache.values[layer]
         if hasattr(self.attention, "write_kv"):
-            self.attention.write_kv(*caches, key, value, self.metadata)
+            self.attention.write_kv(*caches, key, value, self.metadata, layer)
         else:
             self.kv_cache.write(layer, key, value, self.metadata.slot_mapping)
         output = self.attention(query, *caches, self.metadata, scale)

@@ -47,6 +47,10 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
+    warp_film         the same of every instruction of a warp, one after the other
+    online_softmax    a softmax that never sees all scores, tile by tile
+    ladder            kernels that compute the same, and how many times they read what they need
+    waves             thread blocks on the multiprocessors of a model GPU
     drafts            guesses of one request, token by token: kept, refused, never judged
     speculation       what guessing brings at each batch size, predicted and measured
     plan_difference   two runs of the same requests, and the step where they part
@@ -73,8 +77,10 @@ if TYPE_CHECKING:
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
+    from .figures.ladder import ladder
     from .figures.melting import melting
     from .figures.memory_use import memory_use
+    from .figures.online_softmax import online_softmax
     from .figures.pass_times import pass_times
     from .figures.passes import passes
     from .figures.phase_costs import phase_costs
@@ -105,7 +111,9 @@ if TYPE_CHECKING:
     from .figures.waits import waits
     from .figures.waits_by_arrival import waits_by_arrival
     from .figures.warp_access import warp_access
+    from .figures.warp_film import warp_film
     from .figures.waste_bars import waste_bars
+    from .figures.waves import waves
     from .figures.window_curve import window_curve
 
 __all__ = [
@@ -122,8 +130,10 @@ __all__ = [
     "fragmentation",
     "heartbeat",
     "hit_curve",
+    "ladder",
     "melting",
     "memory_use",
+    "online_softmax",
     "pass_times",
     "passes",
     "phase_costs",
@@ -155,6 +165,8 @@ __all__ = [
     "waits_by_arrival",
     "warp_access",
     "waste_bars",
+    "warp_film",
+    "waves",
     "window_curve",
 ]
 

@@ -17,10 +17,14 @@ from .pages import PAGES
 from .still import WithStill
 
 MOST_CELLS = 64  # of a shared array shown
+MOST_OF_AN_ARRAY = 8  # of a thread's own
 
 
 class KernelStepper(WithStill):
-    """Of the block that `lab.run(…, watch=(x, y, z))` watched; position 0 is its first barrier."""
+    """Of the thread block that `lab.run(…, watch=(x, y, z))` watched.
+
+    Position 0 is its first barrier.
+    """
 
     def __init__(self, report: Report) -> None:
         if not report.pauses:
@@ -106,6 +110,9 @@ def _cells(
 
 
 def _short(value: object) -> str:
+    if isinstance(value, np.ndarray):  # a thread's own array
+        more = ", …" if value.size > MOST_OF_AN_ARRAY else ""
+        return f"[{', '.join(map(_short, value.flat[:MOST_OF_AN_ARRAY]))}{more}]"
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
 
 

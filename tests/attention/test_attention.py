@@ -14,7 +14,7 @@ from ragged import plan_of, ragged_batches, sequence
 import minibatch as mb
 from minibatch.attention import choose, cpu_decode, reference_attention, slot_mapping, threads
 from minibatch.attention.cpu_decode import cpu_attention
-from minibatch.attention.gather_sdpa import gather_sdpa_attention
+from minibatch.attention.gather_sdpa import PIECE, gather_sdpa_attention
 from minibatch.attention.metadata import build_metadata
 from minibatch.core.plan import Row, StepPlan
 from minibatch.memory.kv_cache import KVCache, bytes_per_token
@@ -105,6 +105,8 @@ ROW_KINDS = {
     "a decode": (20, 1, 0),
     "a chunk": (7, 6, 0),
     "a chunk exactly as long as what came before": (6, 6, 0),
+    "a chunk in pieces": (7, 2 * PIECE - 5, 0),
+    "a chunk in pieces, the last of one token, and padded": (7, 2 * PIECE + 1, 3),
     "a decode padded": (8, 1, 3),
     "a decode padded to the length of its own context": (2, 1, 2),
     "a chunk padded to the length of its own context": (2, 3, 2),

@@ -25,16 +25,16 @@ def test_a_warps_access_names_what_is_asked_and_what_is_moved():
     report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
     line = line_of(strided, "x[cuda")
     apart, together = (plots.warp_access(report, name, line) for name in ("x", "out"))
-    assert "32 lanes ask for 128 bytes and move 1,024: 12% is used" in apart.alt
-    assert "32 lanes ask for 128 bytes and move 128: 100% is used" in together.alt
-    assert len(apart.axes[0].patches) == 32
+    assert "32 of 32 lanes ask for 128 bytes and move 1,024: 12% is used" in apart.alt
+    assert "32 of 32 lanes write 128 bytes and move 128: 100% is used" in together.alt
+    assert len(apart.axes[0].patches) == 32 + 32  # lanes and sectors
     with pytest.raises(ValueError, match="line 1 does not touch x"):
         plots.warp_access(report, "x", 1)
 
 
 def test_a_walk_over_the_block_table_shows_the_order_of_blocks(report):
     figure = plots.block_table_walk(report, "keys")
-    assert "keys, block by block: A 2 → 0; B 3" in figure.alt
+    assert "keys, KV block by KV block: A 2 → 0; B 3" in figure.alt
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts == ["A5", "A6", "A1", "A2", "A3", "A4", "B1", "B2", "B3"]  # from block 0 down
 
@@ -85,3 +85,37 @@ def test_a_stepper_goes_from_barrier_to_barrier_and_back(report):
 def test_a_stepper_wants_a_block_that_was_watched():
     with pytest.raises(ValueError, match="watched no block"):
         KernelStepper(lab.run(faulty_kernels.right, 2, 8, *scene(), watch=(7, 0, 0)))
+
+
+def test_a_film_of_a_warp_goes_through_its_instructions(report):
+    first, last = plots.warp_film(report, 1), plots.warp_film(report, 10**6)
+    assert "Instruction 1 of " in first.alt
+    assert "length = lengths[row]" in first.alt
+    assert "one broadcast answers all of them" in first.alt
+    assert "output[row, thread]" in last.alt
+    with pytest.raises(ValueError, match="warp 5 of thread block 0 touches no memory"):
+        plots.warp_film(report, 1, warp=5)
+
+
+def test_banks_are_drawn_for_shared_memory(report):
+    figure = plots.warp_access(report, "q", line_of(faulty_kernels.right, "q[thread] ="))
+    assert "8 of 32 lanes meet 8 banks in 1 pass" in figure.alt
+    with pytest.raises(ValueError, match="no array 'nothing'"):
+        plots.warp_access(report, "nothing", 1)
+
+
+def test_a_ladder_tells_how_often_each_kernel_reads(report):
+    figure = plots.ladder({"right": report, "again": report}, arrays=("keys",), yours="again")
+    assert figure.alt.startswith("How many times each kernel reads K and V. right ×")
+    labels = figure.axes[0].get_yticklabels()
+    assert [label.get_fontweight() for label in labels] == ["normal", "bold"]
+
+
+def test_waves_say_how_much_of_the_time_is_used():
+    figure = plots.waves({"uneven": lab.waves([4, 1, 1], 2)})
+    assert "uneven: done after 4, at best 3; 75% of the multiprocessors' time is used" in figure.alt
+
+
+def test_a_running_maximum_shrinks_what_was_summed_before():
+    figure = plots.online_softmax([0.0, 0.0, 1.0, 1.0], tile=2, tiles=2)
+    assert "After tile 2: what was summed before × 0.37, and the sum is 2.74" in figure.alt

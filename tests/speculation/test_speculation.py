@@ -107,6 +107,24 @@ def test_a_draw_is_the_same_whether_guessed_or_not(tiny_model, other_model):
     assert engine.trace.summary()["acceptance_rate"] == 1  # it draws with the same numbers
 
 
+def test_a_draft_model_forgets_what_its_wrong_guesses_wrote(tiny_model, other_model):
+    draft, asked = mb.DraftModel(other_model, num_guesses=3), []
+    guess_all = draft.guess_all
+
+    def noted(sequences, most):
+        guesses = guess_all(sequences, most)
+        asked.extend((list(s.token_ids), g) for s, g in zip(sequences, guesses, strict=True))
+        return guesses
+
+    draft.guess_all = noted
+    engine, _ = served(tiny_model, requests()[2:5], draft)
+    assert engine.trace.summary()["num_accepted"] < engine.trace.summary()["num_drafted"]
+    for token_ids, guesses in asked:
+        if guesses:
+            afresh = [mb.Request(token_ids, max_tokens=len(guesses), ignore_eos=True)]
+            assert guesses == served(other_model, afresh)[1][0]
+
+
 # Ends, inside a draft.
 
 

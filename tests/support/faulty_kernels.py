@@ -90,8 +90,17 @@ def divergent_barrier(query, keys, values, tables, lengths, output):
     scores = cuda.shared.array(16, float32)
     if thread < lengths[row]:
         scores[thread] = query[row, thread]
+        cuda.syncthreads()
+    output[row, thread] = scores[0]  # here
+
+
+def two_barriers(query, keys, values, tables, lengths, output):
+    row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+    if thread < lengths[row]:
+        output[row, thread] = query[row, thread]
         cuda.syncthreads()  # here
-    output[row, thread] = scores[0]
+    else:
+        cuda.syncthreads()
 
 
 def wrong_shuffle_mask(query, keys, values, tables, lengths, output):
@@ -166,7 +175,8 @@ FAULTS = {
     wrong_stride: "unwritten",
     off_by_one_tail: "unwritten",
     unguarded_tail: "unwritten",
-    divergent_barrier: "divergence",
+    divergent_barrier: "race",
+    two_barriers: "divergence",
     wrong_shuffle_mask: "shuffle",
     unwritten_shared_read: "unwritten",
     cross_block_write: "race",

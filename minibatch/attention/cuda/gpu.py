@@ -43,7 +43,7 @@ class GPU:
         same memory to a kernel.
         """
         if not isinstance(argument, torch.Tensor):
-            return np.float32(argument)
+            return np.int32(argument) if isinstance(argument, int) else np.float32(argument)
         key = (argument.data_ptr(), argument.shape, argument.dtype)
         if key not in self._wrappers:
             if len(self._wrappers) >= MOST_WRAPPERS:

@@ -84,6 +84,7 @@ class PagedAttention:
         key: torch.Tensor,
         value: torch.Tensor,
         metadata: AttentionMetadata,
+        layer: int = 0,
     ) -> None:
         """Store new tokens' K and V, [tokens, kv_heads, head_dim], in the slots of the metadata."""
         self._check(metadata, len(key), key_cache)

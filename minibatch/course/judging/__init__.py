@@ -26,6 +26,8 @@ task.
     desk.py          the other end, in the learner's process
     desk_policy.py   a policy there, asked step by step
     desk_pool.py     a pool there: walked through calls, and put into an engine
+    kernel_source.py a submitted kernel's source, held against what a kernel may be
+    kernel_bench.py  the judge's kernel lab, at a desk at which nothing of a learner's is read
     withheld.py      modules that hold the answer, replaced
     stand_in.py      the model that a learner's code calls there; the judge computes
     confinement.py   the limits a desk puts on itself before it reads a learner's file

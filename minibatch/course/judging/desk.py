@@ -120,6 +120,12 @@ class Desk:
         kwargs = {key: self._argument(value) for key, value in kwargs.items()}
         return pack(self._find(name)(*args, **kwargs))
 
+    def do_kernel(self, **asked: Any) -> list[dict]:
+        """Run a kernel of another file in the kernel lab, as `kernel_bench.run_kernel`."""
+        from minibatch.course.judging.kernel_bench import run_kernel  # here: few tasks need it
+
+        return run_kernel(file=str(self.path), **asked)
+
     # Helpers -------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Which blocks of the pool a kernel reads, who reads them, and in what order."""
+"""Which KV blocks of the pool a kernel reads, who reads them, and in what order."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def block_table_walk(
     kernel that takes the cache flat. Colour and letter say which row of the batch, blockIdx.x, read
     a slot; the number, in which of its steps.
     """
-    (watched,) = (each for each in report.globals if each.name == cache)
+    (watched,) = report.arrays(cache)
     blocks, block_size, *inner = shape or watched.shape
     per_slot = prod(inner)
     readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: its how-manieth slot}
     orders: dict[int, dict[int, int]] = {}
-    for access in watched.accesses:
-        block_x = access.thread // prod(report.threads) % report.grid[0]
-        slot = access.place // per_slot
+    columns = watched.columns
+    blocks_x = columns.thread // prod(report.threads) % report.grid[0]
+    for block_x, slot in zip(blocks_x.tolist(), (columns.place // per_slot).tolist(), strict=True):
         order = orders.setdefault(block_x, {})
         readers.setdefault(slot, {})[block_x] = order.setdefault(slot, len(order) + 1)
 
@@ -62,8 +62,8 @@ def block_table_walk(
     ]
     shared = sum(len(who) > 1 for who in readers.values())
     more = "; …" if len(walks) > 6 else ""
-    finding = f"{cache}, block by block: {'; '.join(walks[:6])}{more}"
+    finding = f"{cache}, KV block by KV block: {'; '.join(walks[:6])}{more}"
     hatched = f" (hatched: {shared} slots that several rows read)" if shared else ""
-    dress(axis, finding, f"slot in the block{hatched}", "block of the pool")
+    dress(axis, finding, f"slot in the KV block{hatched}", "KV block of the pool")
     describe(figure, "The pool's slots, and in what order the rows read them.", [finding])
     return figure

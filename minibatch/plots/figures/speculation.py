@@ -52,7 +52,9 @@ def speculation(
                   [of[s] for s in sizes if s in of], "D", color=PROTAGONISTS[0],
                   markeredgecolor=INK, markersize=11, label="yours", zorder=7)  # fmt: skip
     axis.axhline(1, color=INK, linewidth=2)
-    axis.text(len(sizes) - 0.55, 1, "without\nguesses", fontsize=TICK, va="center", color=INK)
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 2}
+    look = {"fontsize": TICK, "va": "center", "color": INK, "bbox": paper}
+    axis.text(len(sizes) - 0.55, 1, "without\nguesses", **look)
     axis.set_xticks(list(places), [f"{size}" for size in sizes])
     axis.set_xlim(-0.6, len(sizes) + 0.2)
     drawn = [*measured, *yours, *(rate for _, rate in inside)]

@@ -2,61 +2,101 @@
 
 from __future__ import annotations
 
-from math import prod
-
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ...kernel_lab.report import SECTOR, Report, warp_instructions
-from ..colours import COLOURS, FAINT, INK
+from ...kernel_lab.faults import SITES
+from ...kernel_lab.instructions import BANK_BYTES, BANKS, SECTOR, Instructions
+from ...kernel_lab.report import Report
+from ..colours import COLOURS, FAINT, INK, WASTE, WORK
 from ..picture import TICK, canvas, describe, dress
 
 MOST_SECTORS = 40  # drawn; the rest are counted
 
 
 def warp_access(report: Report, array: str, line: int, *, ax: Axes | None = None) -> Figure:
-    """The busiest instruction of a line on a global array: lanes down, 32-byte sectors across.
+    """The busiest instruction of a line on an array: lanes down; 32-byte sectors, or banks, across.
 
     array: its name in the kernel. Only sectors that are touched are drawn, in the order of their
-    addresses. Raises ValueError if that line does not touch that array.
+    addresses. Raises ValueError if that line does not touch that array, or there is none.
     """
-    (watched,) = (each for each in report.globals if each.name == array)
-    size = prod(report.threads)
-    instructions = warp_instructions(watched.accesses, size)
-    here = [lanes for lanes in instructions if lanes[0].site.line == line]
-    if not here:
+    report.arrays(array)
+    lines = [
+        (int(one.lanes[i]), -n, one, i)
+        for n, one in enumerate(report.instructions)
+        if one.array.name == array
+        for i in np.flatnonzero([SITES[site].line == line for site in one.site])
+    ]
+    if not lines:
         raise ValueError(f"line {line} does not touch {array}; see report.traffic")
-    chosen = max(here, key=len)
-    itemsize = watched.itemsize
-    spans = [(a.thread % size % 32, a.place * itemsize, a.number * itemsize) for a in chosen]
-    sectors = sorted({byte // SECTOR for _, start, n in spans for byte in (start, start + n - 1)})
-    column = {sector: i for i, sector in enumerate(sectors)}
-    asked = len({(start, n) for _, start, n in spans}) * spans[0][2]
-    moved = len(sectors) * SECTOR
-
+    _, _, one, chosen = max(lines, key=lambda each: each[:2])
     figure, (axis,) = canvas(1, ax, height=4.2)
-    shown = min(len(sectors), MOST_SECTORS)
-    for i in range(shown):
-        jump = i > 0 and sectors[i] != sectors[i - 1] + 1
-        axis.axvline(i, color=INK if jump else FAINT, linewidth=1.4 if jump else 0.5, zorder=0)
-    for lane, start, n in spans:
-        left = column[start // SECTOR] + start % SECTOR / SECTOR
-        if left < shown:
-            box = (left, lane + 0.1), n / SECTOR, 0.8
-            axis.add_patch(Rectangle(*box, facecolor=COLOURS[4], edgecolor=INK, linewidth=0.4))
-    axis.set_xlim(0, shown)
+    finding = draw_instruction(axis, one, chosen)
+    describe(figure, "Lanes by sectors of memory, or by banks.", [finding])
+    return figure
+
+
+def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
+    """Draws one instruction; returns what it shows."""
+    rows, itemsize = np.flatnonzero(one.of == chosen), one.array.itemsize
+    lanes, starts = one.lane[rows], one.columns.place[rows] * itemsize
+    wide = one.columns.number[rows] * itemsize
+    begin = f"line {SITES[one.site[chosen]].line}, {one.array.name}: {len(rows)} of 32 lanes"
+    if one.array.space == "shared":
+        words, x = starts // BANK_BYTES, "bank of shared memory; hatched: waits for another lane"
+        _banks(axis, lanes, words)
+        passes = int(one.passes[chosen])
+        met = len(set((words % BANKS).tolist()))
+        finding = f"{begin} meet {met} bank{'s' * (met > 1)} in {passes} pass{'es' * (passes > 1)}"
+    else:
+        sectors = np.unique(np.concatenate([starts // SECTOR, (starts + wide - 1) // SECTOR]))
+        asked, moved = int(one.elements[chosen]) * itemsize, len(sectors) * SECTOR
+        did = "write" if one.is_store[chosen] else "ask for"
+        finding = f"{begin} {did} {asked:,} bytes and move {moved:,}: {asked / moved:.0%} is used"
+        if one.is_broadcast[chosen]:
+            finding = f"{begin} ask for the same {asked} bytes: one broadcast answers all of them"
+        shown = min(len(sectors), MOST_SECTORS)
+        more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
+        x = f"32-byte sectors that are touched{more}; a strong line is a gap in the addresses"
+        _sectors(axis, sectors[:shown], lanes, starts, wide)
     axis.set_ylim(32, 0)
     axis.set_yticks([0, 8, 16, 24, 31])
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
-    finding = (
-        f"line {line}, {array}: {len(spans)} lanes ask for {asked:,} bytes and move {moved:,}: "
-        f"{asked / moved:.0%} is used"
-    )
-    x = f"32-byte sectors that are touched{more}; a strong line is a gap in the addresses"
     dress(axis, finding, x, "lane of the warp")
     axis.tick_params(labelsize=TICK)
-    describe(figure, "Lanes by sectors of memory.", [finding])
-    return figure
+    return finding
+
+
+def _sectors(
+    axis: Axes, sectors: np.ndarray, lanes: np.ndarray, starts: np.ndarray, wide: np.ndarray
+) -> None:
+    column = {int(sector): i for i, sector in enumerate(sectors)}
+    for i, sector in enumerate(sectors):
+        axis.add_patch(Rectangle((i, 0), 1, 32, facecolor=WASTE, alpha=0.25, zorder=0, lw=0))
+        jump = i > 0 and sector != sectors[i - 1] + 1
+        axis.axvline(i, color=INK if jump else "white", linewidth=1.6 if jump else 0.5, zorder=1)
+    for lane, start, n in zip(lanes, starts, wide, strict=True):
+        left = column.get(int(start // SECTOR))
+        if left is not None:
+            box = (left + start % SECTOR / SECTOR, lane + 0.1), n / SECTOR, 0.8
+            axis.add_patch(
+                Rectangle(*box, facecolor=COLOURS[4], edgecolor=INK, linewidth=0.4, zorder=2)
+            )
+    axis.set_xlim(0, max(len(sectors), 4))
+
+
+def _banks(axis: Axes, lanes: np.ndarray, words: np.ndarray) -> None:
+    """Lanes by banks; those that want another word of a bank than the first lane there wait."""
+    first: dict[int, int] = {}
+    for lane, word in zip(lanes, words, strict=True):
+        bank = int(word % BANKS)
+        waits = first.setdefault(bank, int(word)) != word
+        look = {"facecolor": WASTE if waits else WORK, "hatch": "//" if waits else ""}
+        box = (bank, lane + 0.1), 1, 0.8
+        axis.add_patch(Rectangle(*box, edgecolor=INK, linewidth=0.4, **look))
+    axis.set_xlim(0, BANKS)
+    for bank in range(0, BANKS, 4):
+        axis.axvline(bank, color=FAINT, linewidth=0.3, zorder=0)

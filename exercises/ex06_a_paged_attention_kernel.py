@@ -1,0 +1,148 @@
+"""Exercises of lesson 06: a paged-attention kernel.
+
+You write CUDA kernels in Python, as numba compiles them. They run in the kernel lab, on any
+machine, which watches every access; and unchanged on a GPU. In a kernel you may use
+
+    cuda.blockIdx.x, cuda.blockIdx.y     which thread block this is
+    cuda.threadIdx.x, cuda.blockDim.x    which of its threads this is, and how many there are
+    cuda.shared.array(32, float32)       memory of the thread block; its size is a number
+    cuda.local.array(32, float32)        memory of the thread
+    cuda.syncthreads()                   a barrier for the thread block
+    cuda.shfl_xor_sync(mask, value, n)   the value of the lane whose number differs in the bits of n
+    math.exp, min, max, range, float32, int32, and the shape of an array
+
+and helper functions of this file, but no import, no list, no dict. Look at what your kernel does:
+
+    from minibatch import kernel_lab as lab
+    case = lab.paged_case([1, 16, 17, 40])      # four rows; lengths in tokens
+    case.run(decode, threads=32)                # faults, what was read again, what is wrong
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 6.1`.
+"""
+
+import math
+
+from numba import cuda, float32
+
+ALL_LANES = 0xFFFFFFFF
+LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.1: Copy K through the table
+# 4 points, 10 minutes, difficulty 2 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "Thirty-two at a time"
+#
+# The keys of each row lie scattered over the pool, in KV blocks. Copy them into one array, in
+# their order. A thread block works for one row, `cuda.blockIdx.x`; it has 64 threads.
+#
+# Token t of row r lies in KV block block_tables[r, t // block_size], at t % block_size. Beyond
+# seq_lens[r] nothing is to be read or written. Memory moves 32 bytes at a time, a sector: move each
+# sector no more often than once, coming and going.
+# ---------------------------------------------------------------------------------------------
+def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
+    """Launched with a grid of [rows] and 64 threads.
+
+    key_cache: [KV blocks, block_size, kv_heads, head_dim]; block_tables: int32 [rows, width];
+    seq_lens: int32 [rows]; keys: the copy, [rows, longest, kv_heads, head_dim].
+    """
+    # YOUR CODE for Exercise 6.1 begins here
+    raise NotImplementedError("Exercise 6.1: Copy K through the table: not written yet")
+    # YOUR CODE for Exercise 6.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.2: A decode kernel
+# 8 points, 30 minutes, difficulty 4 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "Softmax that never sees everything"
+#
+# A thread block for each row and query head: output = softmax(q k * scale) v over the seq_lens[row]
+# tokens of the row. It has 32 threads, a warp, and head_dim is 32: a lane to an element.
+#
+# Walk over the tokens once, with a running maximum, so that scores of 500 do no harm, and rows may
+# be as long as they like: no shared array may grow with the context. Read each sector of K and V
+# once (within a thread block; the heads that share a KV head are exercise 6.3).
+#
+# Query head h belongs to KV head h // (heads // kv_heads).
+# ---------------------------------------------------------------------------------------------
+def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output) -> None:
+    """Launched with a grid of [rows, heads] and 32 threads.
+
+    query, output: [rows, heads, 32]; key_cache, value_cache: [KV blocks, block_size, kv_heads, 32];
+    block_tables: int32 [rows, width]; seq_lens: int32 [rows], 1 or more.
+    """
+    # YOUR CODE for Exercise 6.2 begins here
+    raise NotImplementedError("Exercise 6.2: A decode kernel: not written yet")
+    # YOUR CODE for Exercise 6.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.3: Heads that share
+# 6 points, 30 minutes, difficulty 4 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "Heads that share"
+#
+# Two query heads read the same K and V, those of their KV head. Give both to one thread block: a
+# grid of [rows, kv_heads], 32 threads. Read each sector of K and V once, over all thread blocks of
+# a row, and compute what exercise 6.2 computes.
+# ---------------------------------------------------------------------------------------------
+GROUP = 2  # query heads to a KV head
+
+
+def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, output) -> None:
+    """Launched with a grid of [rows, kv_heads] and 32 threads. Arguments as of `decode`; there are
+    twice as many heads as KV heads."""
+    # YOUR CODE for Exercise 6.3 begins here
+    raise NotImplementedError("Exercise 6.3: Heads that share: not written yet")
+    # YOUR CODE for Exercise 6.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.4: A context in chunks
+# 7 points, 35 minutes, difficulty 4 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
+#
+# Three pieces. `plan_chunks`, an ordinary function, cuts every row into chunks, so that no thread
+# block reads more than `most` tokens; `decode_chunk` works on one chunk for one query head;
+# `merge_chunks` joins the chunks of a row.
+#
+# A chunk's result is not divided yet: the sum of weight * v, with its maximum and its sum of
+# weights, both needed to join it to others. A chunk may be empty (begin == end): then it writes a
+# maximum below every score, and zeros.
+# ---------------------------------------------------------------------------------------------
+def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
+    """The work list: (row, begin, end) of every chunk, in the order of the rows and tokens.
+
+    seq_lens: tokens of each row, 1 or more; most: tokens of a chunk at most.
+    plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)].
+    """
+    # YOUR CODE for Exercise 6.4 begins here
+    raise NotImplementedError("Exercise 6.4: A context in chunks: not written yet")
+    # YOUR CODE for Exercise 6.4 ends here
+
+
+def decode_chunk(
+    query,
+    key_cache,
+    value_cache,
+    block_tables,
+    chunks,
+    scale,
+    part_output,
+    part_highest,
+    part_total,
+) -> None:
+    """Launched with a grid of [chunks, heads] and 32 threads.
+
+    chunks: int32 [chunks, 3], row, begin, end. Out go part_output [chunks, heads, 32], part_highest
+    and part_total [chunks, heads]. The rest as of `decode`.
+    """
+    # YOUR CODE for Exercise 6.4 begins here
+    raise NotImplementedError("Exercise 6.4: A context in chunks: not written yet")
+    # YOUR CODE for Exercise 6.4 ends here
+
+
+def merge_chunks(part_output, part_highest, part_total, chunks, output) -> None:
+    """Launched with a grid of [rows, heads] and 32 threads; output: [rows, heads, 32]."""
+    # YOUR CODE for Exercise 6.4 begins here
+    raise NotImplementedError("Exercise 6.4: A context in chunks: not written yet")
+    # YOUR CODE for Exercise 6.4 ends here

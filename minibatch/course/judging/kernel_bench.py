@@ -1,0 +1,85 @@
+"""The judge's kernel lab: a submitted kernel, checked (kernel_source.py), then run and watched.
+
+It runs at a desk of its own, at which nothing else of the submission is ever read, so that what is
+counted there can be believed; and under that desk's limits, so that an endless kernel ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minibatch import kernel_lab as lab
+from minibatch.course.judging.kernel_source import kernel
+from minibatch.kernel_lab.case import by_name
+
+MOST_SECONDS = 5.0  # of the processor, for a launch that takes a tenth of one
+
+
+def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[dict]:
+    """A plain dict of each launch, up to the first that does not end.
+
+    A launch: case, the options of `lab.paged_case`; grid, threads, schedule; arrays, by name
+    {"shape", "dtype", "data"}, data null for an output; expect, by name nested lists, NaN where
+    anything goes.
+    """
+    function = kernel(source, name, file)
+    found: list[dict] = []
+    for launch in launches:
+        found.append(_launch(function, **launch))
+        if any(kind == "no end" for kind, *_ in found[-1]["faults"]):
+            break  # one such wait is enough
+    return found
+
+
+def _launch(
+    function: object,
+    case: dict,
+    grid: list[int],
+    threads: int,
+    arrays: dict[str, dict],
+    expect: dict[str, list],
+    schedule: int | None = None,
+    row_of: list[int] | None = None,
+) -> dict:
+    paged = lab.paged_case(**case)
+    given = paged.given() | {name: _array(**spec) for name, spec in arrays.items()}
+    rows = row_of or list(range(len(paged.seq_lens)))
+    report = lab.run(
+        function,
+        tuple(grid),
+        threads,
+        *by_name(function, given, ()),
+        schedule=schedule,
+        seconds=MOST_SECONDS,
+        owners=paged.owners,
+        row_of=lambda x, y, z: rows[x],
+        expect={
+            name: np.reshape(np.array(v, float), given[name].shape) for name, v in expect.items()
+        },
+    )
+    shared: dict[int, int] = {}
+    for array in report.shared:
+        for thread in array.columns.thread[:1].tolist():
+            block = thread // threads
+            shared[block] = shared.get(block, 0) + array.nbytes
+    return {
+        "faults": [[fault.kind, fault.line, fault.sentence] for fault in report.faults],
+        "wrong": report.wrong,
+        "ledger": {e.array: [e.needed, e.by_others, e.within] for e in report.ledger},
+        "outputs": {
+            array.name: array.data.tolist() for array in report.globals if array.name in expect
+        },
+        "shared": max(shared.values(), default=0),
+        "stored": {
+            t.array: [t.bytes_asked, t.bytes_moved]
+            for t in report.traffic
+            if t.stores and t.space == "global"
+        },
+        "reads": sum(t.loads for t in report.traffic if t.space == "global"),
+    }
+
+
+def _array(shape: list[int], dtype: str, data: list | None) -> np.ndarray:
+    if data is None:
+        return lab.empty(tuple(shape), np.dtype(dtype))
+    return np.array(data, dtype).reshape(shape)

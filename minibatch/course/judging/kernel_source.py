@@ -1,0 +1,143 @@
+"""A submitted kernel's source, held against what a kernel may be, before any of it runs.
+
+The judge's lab runs kernels that strangers wrote, and believes what it counts there. So nothing may
+come in that could reach the lab: no import, no attribute but of `cuda` and `math` and an array's
+shape, no container, no class, no decorator. What numba could not compile is thereby refused, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from types import FunctionType, ModuleType
+
+from minibatch.kernel_lab.substitutes import _TYPES as TYPES
+
+STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr)
+STATEMENTS += (ast.Pass, ast.Break, ast.Continue, ast.Return)
+EXPRESSIONS = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.IfExp, ast.Subscript)
+EXPRESSIONS += (ast.Name, ast.Constant, ast.Tuple, ast.Attribute, ast.Slice)
+PARTS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop, ast.keyword)
+BUILTINS = {
+    each.__name__: each for each in (range, min, max, abs, int, float, bool, len, round, print)
+}
+OF_AN_ARRAY = ("shape", "size", "ndim")
+WORDS = {
+    ast.Import: "an import", ast.ImportFrom: "an import", ast.List: "a list", ast.Dict: "a dict",
+    ast.Set: "a set", ast.ListComp: "a comprehension", ast.DictComp: "a comprehension",
+    ast.SetComp: "a comprehension", ast.GeneratorExp: "a comprehension", ast.Lambda: "a lambda",
+    ast.FunctionDef: "a function inside a function", ast.ClassDef: "a class", ast.Try: "a try",
+    ast.With: "a with", ast.Raise: "a raise", ast.JoinedStr: "an f-string",
+    ast.Starred: "a star", ast.Global: "a global", ast.Nonlocal: "a nonlocal",
+    ast.Assert: "an assert", ast.Delete: "a del", ast.NamedExpr: "a :=",
+}  # fmt: skip
+
+
+class NoKernel(ValueError):
+    """What a kernel must not have: a sentence for whoever wrote it."""
+
+
+def kernel(source: str, name: str, file: str = "<kernel>") -> FunctionType:
+    """The function `name` of a file, and what it calls, and nothing else of that file.
+
+    Raises NoKernel, NotImplementedError for a stub, SyntaxError, AttributeError if it is not there.
+    """
+    tree = ast.parse(source, file)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if name not in functions:
+        raise AttributeError(f"{file} defines no {name}; the exercise asks for that name")
+    constants = _constants(tree)
+    wanted, names = [name], {"math": math, "cuda": ModuleType("cuda"), **TYPES, **BUILTINS}
+    names["cuda"].syncthreads = None  # by which the lab knows it
+    for each in wanted:
+        node = functions[each]
+        _check(node, names.keys() | constants.keys() | functions.keys())
+        used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        wanted += [other for other in functions if other in used and other not in wanted]
+    for each in wanted:
+        functions[each].decorator_list, functions[each].returns = [], None
+        for argument in functions[each].args.args:
+            argument.annotation = None
+    module = ast.Module([functions[each] for each in wanted], [])
+    names |= constants
+    names["__builtins__"] = {}
+    exec(compile(module, file, "exec"), names)
+    return names[name]
+
+
+def _constants(tree: ast.Module) -> dict[str, object]:
+    """NAME = a number, at the top of the file."""
+    found = {}
+    for node in tree.body:
+        is_simple = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if is_simple:
+            try:
+                value = ast.literal_eval(node.value)
+            except ValueError:
+                value = None
+            if isinstance(value, int | float):
+                found[node.targets[0].id] = value
+    return found
+
+
+def _check(function: ast.FunctionDef, known: set[str]) -> None:
+    arguments = function.args
+    if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+        raise NoKernel(f"{function.name} takes its arguments as they stand, without defaults or *")
+    own = {argument.arg for argument in arguments.args}
+    body = [node for statement in function.body for node in ast.walk(statement)]
+    for statement in function.body:
+        _raises_not_implemented(statement)
+    own |= {n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    roots = {id(n.value) for n in body if isinstance(n, ast.Attribute)}
+    types = {id(n.annotation) for n in body if isinstance(n, ast.AnnAssign)}
+    for node in body:
+        if not isinstance(node, STATEMENTS + EXPRESSIONS + PARTS):
+            what = WORDS.get(type(node), type(node).__name__)
+            raise NoKernel(f"line {_line(node)}: {what} is nothing that numba compiles in a kernel")
+        if isinstance(node, ast.Attribute):
+            _check_attribute(node)
+        if isinstance(node, ast.Name) and id(node) not in types:
+            _check_name(node, own, known, id(node) in roots)
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        if is_text and not any(isinstance(s, ast.Expr) and s.value is node for s in body):
+            raise NoKernel(f"line {node.lineno}: a kernel has no strings")
+
+
+def _raises_not_implemented(statement: ast.stmt) -> None:
+    if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement):
+        call = statement.exc
+        raise NotImplementedError(call.args[0].value if getattr(call, "args", None) else "")
+
+
+def _check_attribute(node: ast.Attribute) -> None:
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    of_a_module = isinstance(root, ast.Name) and root.id in ("cuda", "math")
+    if not isinstance(node.ctx, ast.Load) or node.attr.startswith("_"):
+        raise NoKernel(f"line {node.lineno}: {ast.unparse(node)} is no affair of a kernel's")
+    if not of_a_module and node.attr not in OF_AN_ARRAY:
+        raise NoKernel(
+            f"line {node.lineno}: {ast.unparse(node)}: a kernel has attributes of cuda and math, "
+            "and an array's shape; no others"
+        )
+
+
+def _check_name(node: ast.Name, own: set[str], known: set[str], is_root: bool) -> None:
+    if node.id.startswith("__"):
+        raise NoKernel(f"line {node.lineno}: {node.id} is no affair of a kernel's")
+    if isinstance(node.ctx, ast.Store):
+        if node.id in ("cuda", "math", *BUILTINS, *TYPES):
+            raise NoKernel(f"line {node.lineno}: {node.id} has a meaning of its own here")
+    elif node.id in ("cuda", "math") and not is_root:
+        raise NoKernel(f"line {node.lineno}: {node.id} by itself is no value")
+    elif node.id not in own | known:
+        raise NoKernel(
+            f"line {node.lineno}: a kernel does not know {node.id}: it knows its arguments, cuda, "
+            f"math, {', '.join(BUILTINS)}, types as float32, and numbers and functions of this file"
+        )
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)

@@ -1,0 +1,145 @@
+"""A small paged batch to try a kernel on: scattered KV blocks, ragged rows, and what should come
+out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from .arrays import empty, partly_written
+from .launch import Size, run
+from .report import Report
+
+
+@dataclass
+class PagedCase:
+    """One new token of each row looks at all that its row has in the cache.
+
+    query: [rows, heads, head_dim]; key_cache, value_cache: [KV blocks, block_size, kv_heads,
+    head_dim]; block_tables: int32 [rows, width], padded with 0; seq_lens: int32 [rows]; token_rows:
+    int32 [rows]; positions: int64 [rows]; owners: bool [rows, slots], whose slot each is. A slot
+    that nobody owns is NaN.
+    """
+
+    query: np.ndarray
+    key_cache: np.ndarray
+    value_cache: np.ndarray
+    block_tables: np.ndarray
+    seq_lens: np.ndarray
+    token_rows: np.ndarray
+    positions: np.ndarray
+    scale: float
+    owners: np.ndarray
+
+    @property
+    def exact(self) -> np.ndarray:
+        """The definition, softmax(q k^T * scale) v, in float64."""
+        heads, kv_heads = self.query.shape[1], self.key_cache.shape[2]
+        rows = []
+        for row, length in enumerate(self.seq_lens):
+            key, value = (
+                np.concatenate(cache[self.block_tables[row]].astype(np.float64))[:length]
+                for cache in (self.key_cache, self.value_cache)
+            )
+            key, value = (np.repeat(each, heads // kv_heads, axis=1) for each in (key, value))
+            scores = np.einsum("hd,khd->hk", self.query[row].astype(np.float64), key) * self.scale
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            weights /= weights.sum(1, keepdims=True)
+            rows.append(np.einsum("hk,khd->hd", weights, value))
+        return np.array(rows)
+
+    def given(self) -> dict[str, object]:
+        """What a kernel may be called with, by name; what nobody owns is not to be read."""
+        owned = self.owners.any(0).reshape(self.key_cache.shape[:2])[:, :, None, None]
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in ("key_cache", "value_cache"):
+            given[name] = partly_written(given[name], np.broadcast_to(owned, given[name].shape))
+        given["output"] = empty(self.query.shape)
+        return given
+
+    def run(
+        self,
+        kernel: Callable,
+        threads: Size = 32,
+        grid: Size | Callable | None = None,
+        more: Sequence[object] = (),
+        tolerance: float = 2e-5,
+        **options: object,
+    ) -> Report:
+        """`lab.run` with this case's arrays, each given to the kernel's argument of that name.
+
+        grid: a thread block for each row and head unless you say otherwise, in numbers or as a
+        function of the numbers of rows, heads and KV heads. more: for the arguments
+        that the case has no array for, in their order. The report also tells whose KV blocks were
+        read without right, and where `output` differs from `exact`.
+        """
+        given = self.given()
+        arguments = by_name(kernel, given, more)
+        asked = {"expect": {"output": self.exact}, "owners": self.owners, "tolerance": tolerance}
+        if grid is None:
+            grid = self.query.shape[:2]
+        elif callable(grid):
+            grid = grid(*self.query.shape[:2], self.key_cache.shape[2])
+        return run(kernel, grid, threads, *arguments, **(asked | options))
+
+
+def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) -> list[object]:
+    """What to call a kernel with: each argument is given by its name, or the next of `more`."""
+    code, left = getattr(kernel, "py_func", kernel).__code__, list(more)
+    arguments = []
+    for name in code.co_varnames[: code.co_argcount]:
+        if name not in given and not left:
+            raise TypeError(
+                f"{code.co_name} takes {name}, which is not there: there are {', '.join(given)}; "
+                "give others as `more`, in their order"
+            )
+        arguments.append(given[name] if name in given else left.pop(0))
+    return arguments
+
+
+def paged_case(
+    lengths: Sequence[int],
+    *,
+    heads: int = 8,
+    kv_heads: int = 4,
+    head_dim: int = 32,
+    block_size: int = 16,
+    shared_blocks: int = 0,
+    sharpness: float = 1.0,
+    seed: int = 0,
+) -> PagedCase:
+    """lengths: tokens in the cache, of each row, the new one included. shared_blocks: full KV
+    blocks that all rows begin with, where they are long enough. sharpness: makes all scores so many
+    times as large."""
+    rng = np.random.default_rng(seed)
+    common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
+    needs = [-(-length // block_size) for length in lengths]
+    ids = rng.permutation(common + sum(need - common for need in needs) + 2).tolist()
+    first, ids = ids[:common], ids[common:]
+    tables = [first + [ids.pop() for _ in range(need - common)] for need in needs]
+    block_tables = np.zeros((len(lengths), max(needs)), np.int32)
+    owners = np.zeros((len(lengths), (max(map(max, tables)) + 1) * block_size), bool)
+    for row, (table, length) in enumerate(zip(tables, lengths, strict=True)):
+        block_tables[row, : len(table)] = table
+        at = np.arange(length)
+        owners[row, np.array(table)[at // block_size] * block_size + at % block_size] = True
+
+    def cache() -> np.ndarray:
+        numbers = rng.standard_normal((owners.shape[1], kv_heads, head_dim), np.float32)
+        numbers[~owners.any(0)] = np.nan
+        return numbers.reshape(-1, block_size, kv_heads, head_dim)
+
+    query = rng.standard_normal((len(lengths), heads, head_dim), np.float32) * sharpness
+    return PagedCase(
+        query.astype(np.float32),
+        cache(),
+        cache(),
+        block_tables,
+        np.array(lengths, np.int32),
+        np.arange(len(lengths), dtype=np.int32),
+        np.array(lengths, np.int64) - 1,
+        head_dim**-0.5,
+        owners,
+    )

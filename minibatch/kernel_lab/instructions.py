@@ -1,0 +1,82 @@
+"""Accesses to one array, those together that one instruction of one warp made, and what it moved.
+
+The n-th time that a lane comes to a place in the source since the warp's threads last met goes
+together with the other lanes' n-th time. Where lanes leave a loop early, that is a guess.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arrays import READS, Watched
+from .threads import WARP
+
+SECTOR = 32  # bytes: the least that global memory moves
+BANKS, BANK_BYTES = 32, 4
+
+
+class Instructions:
+    """Columns with an entry for each instruction, in no order; `of` is each access's instruction.
+
+    site: in SITES. thread_block: its number. warp: in the thread block. lanes: how many took part.
+    moment: when the first lane did. is_store. elements: how many distinct. sectors: of 32 bytes,
+    of a global array. passes: over the banks, of a shared one; 1 is no conflict.
+    """
+
+    def __init__(self, array: Watched, size: int) -> None:
+        """size: threads of a thread block."""
+        columns = self.columns = array.columns
+        self.array, warps = array, -(-size // WARP)
+        self.lane = columns.thread % size % WARP
+        warp = columns.thread // size * warps + columns.thread % size // WARP
+        site, is_store = np.unique(columns.site, return_inverse=True)[1], columns.how != READS
+        own = _key(columns.thread, columns.phase, site, is_store)
+        order = np.argsort(own, kind="stable")
+        begins = np.flatnonzero(np.diff(own[order], prepend=-1))
+        nth = np.empty_like(own)
+        lengths = np.diff(begins, append=len(order))
+        nth[order] = np.arange(len(order)) - np.repeat(begins, lengths)
+        together = _key(warp, columns.phase, site, is_store, nth)
+        _, first, self.of, self.lanes = np.unique(
+            together, return_index=True, return_inverse=True, return_counts=True
+        )
+        self.site, self.moment = columns.site[first], columns.moment[first]
+        self.is_store = is_store[first]
+        self.thread_block, self.warp = warp[first] // warps, warp[first] % warps
+        self._count(len(first))
+
+    def _count(self, num: int) -> None:
+        columns, itemsize = self.columns, self.array.itemsize
+        self.sectors = self.passes = np.zeros(num, np.int64)
+        if self.array.space == "shared":
+            of, word = _pairs(self.of, columns.place * itemsize // BANK_BYTES)
+            banks = np.bincount(of * BANKS + word % BANKS, minlength=num * BANKS)
+            self.passes = banks.reshape(-1, BANKS).max(1) if num else self.passes
+        rows = np.repeat(np.arange(len(columns)), columns.number)
+        place = columns.place[rows]
+        if len(rows) > len(columns):  # wide loads: the elements after the first
+            place += np.arange(len(rows)) - (np.cumsum(columns.number) - columns.number)[rows]
+        of, place = _pairs(self.of[rows], place)
+        self.elements = np.bincount(of, minlength=num)
+        if self.array.space == "global":
+            of, self.touched = _pairs(of, place * itemsize // SECTOR)
+            self.sectors, self.sectors_of = np.bincount(of, minlength=num), of
+
+    @property
+    def is_broadcast(self) -> np.ndarray:
+        """Several lanes read one and the same element: memory answers all of them at once."""
+        return (self.elements == 1) & (self.lanes > 1) & ~self.is_store
+
+
+def _key(*columns: np.ndarray) -> np.ndarray:
+    """One number for what stands side by side."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        key = key * (int(column.max(initial=0)) + 1) + column
+    return key
+
+
+def _pairs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct pairs."""
+    wide = int(second.max(initial=0)) + 1
+    return np.divmod(np.unique(first * wide + second), wide)

@@ -1,0 +1,64 @@
+"""What else a launch is held to: whose memory a thread block may read, and what should come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from .arrays import WRITES, Watched
+from .faults import SITES, Fault, Notes
+from .threads import block_name
+
+AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
+
+
+def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: Notes) -> None:
+    """Adds a fault for each line that reads another row's KV block, and nobody else's business.
+
+    owners: bool [rows, slots], whose each slot of the cache is; row_of: (x, y, z) of a thread
+    block -> its row. A slot that no row owns is unwritten memory, and told as that.
+    """
+    columns = array.columns[array.columns.how != WRITES]
+    blocks, size = columns.thread // prod(notes.threads), prod(notes.threads)
+    wide, high, _ = notes.grid
+    indices = {b: (b % wide, b // wide % high, b // (wide * high)) for b in set(blocks.tolist())}
+    row = np.array([row_of(*indices[b]) for b in blocks.tolist()], np.int64)
+    slot = columns.place // (array.size // owners.shape[1])
+    is_foreign = ~owners[row, slot] & owners.any(0)[slot]
+    for site in np.unique(columns.site[is_foreign]):
+        here = np.flatnonzero(is_foreign & (columns.site == site))
+        first = here[0]
+        index = ", ".join(str(int(n)) for n in np.unravel_index(columns.place[first], array.shape))
+        whose = ", ".join(map(str, np.flatnonzero(owners[:, slot[first]])))
+        block = indices[blocks[first]]
+        said = (
+            f"thread {columns.thread[first] % size} of {block_name(block)}, which works for row "
+            f"{row[first]}, reads {array.name}[{index}], where row {whose} keeps its tokens"
+        )
+        thread = (*block, int(columns.thread[first] % size), 0, 0)
+        notes.add(Fault("foreign", SITES[site], said, thread, count=len(here)), array.name)
+
+
+def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
+    """What to say of the first element that is wrong; "" if none is."""
+    close = np.isclose(got, expected, rtol=tolerance, atol=tolerance) | np.isnan(expected)
+    if close.all():
+        return ""
+    first = np.unravel_index(int(np.argmax(~close)), close.shape)
+    axes = AXES.get(close.ndim, ("",) * close.ndim)
+    where = ", ".join(f"{axis} {at}".strip() for axis, at in zip(axes, first, strict=True))
+    few = []
+    for i, axis in enumerate(axes[:-1]):
+        found = np.unique(np.nonzero(~close)[i])
+        if len(found) < close.shape[i]:
+            more = ", …" * (len(found) > 8)
+            names = f"{axis}s" if len(found) > 1 else axis
+            few.append(f"{names} {', '.join(map(str, found[:8].tolist()))}{more}")
+    among = f", all of them in {' and '.join(few)}" if few else ""
+    number = f"{int((~close).sum()):,} of {close.size:,}"
+    return (
+        f"{name} is wrong first at {where}: {got[first]:.6g}, and it should be "
+        f"{expected[first]:.6g}; {number} elements are wrong{among}"
+    )

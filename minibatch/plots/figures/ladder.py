@@ -1,0 +1,56 @@
+"""Kernels that compute the same, and how many times they read what they need."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...kernel_lab.report import Report
+from ..colours import COLOURS, INK, PROTAGONISTS, WASTE, WORK
+from ..picture import TICK, canvas, describe, dress
+
+KINDS = (
+    ("needed once", WORK, "", "black"),
+    ("again, by other thread blocks", COLOURS[0], "///", "black"),
+    ("again, within a thread block", WASTE, "", "black"),
+)
+
+
+def ladder(
+    rungs: dict[str, Report],
+    *,
+    yours: str = "",
+    arrays: tuple[str, ...] = ("key_cache", "value_cache"),
+    ax: Axes | None = None,
+) -> Figure:
+    """rungs: a report of each kernel, by what to call it; top rung first. yours: the one to mark.
+
+    A bar is what the kernel moves of these arrays, in multiples of what it needs.
+    """
+    figure, (axis,) = canvas(1, ax, height=0.9 + 0.55 * len(rungs))
+    said = []
+    for y, (name, report) in enumerate(rungs.items()):
+        entries = [report.of(array) for array in arrays]
+        needed = sum(entry.needed for entry in entries)
+        once = sum(entry.needed * entry.by_others for entry in entries) / needed
+        moved = sum(entry.moved for entry in entries) / needed
+        left = 0.0
+        for (kind, colour, hatch, _), wide in zip(
+            KINDS, (1.0, once - 1, moved - once), strict=True
+        ):
+            look = {"color": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.6}
+            axis.barh(y, wide, 0.62, left, label=kind if y == 0 else None, **look)
+            left += wide
+        axis.text(left + 0.08, y, f"×{moved:.1f}", va="center", fontsize=TICK + 1, color=INK)
+        said.append(f"{name} ×{moved:.1f}")
+    axis.set_yticks(range(len(rungs)), list(rungs))
+    axis.set_ylim(len(rungs) - 0.4, -0.6)
+    axis.margins(x=0.12)
+    worst, best = said[0], said[-1]
+    dress(axis, f"From {worst} to {best}", "K and V read, in multiples of what is needed")
+    for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
+        if name == yours:
+            label.set(color=PROTAGONISTS[0], fontweight="bold")
+    axis.legend(fontsize=TICK, frameon=False, loc="lower right")
+    describe(figure, "How many times each kernel reads K and V.", said)
+    return figure

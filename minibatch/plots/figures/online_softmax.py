@@ -1,0 +1,52 @@
+"""A softmax that never sees all scores: what is known after so many tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..colours import COLOURS, FAINT, INK, PROTAGONISTS, WORK
+from ..picture import TICK, canvas, describe, dress
+
+
+def online_softmax(
+    scores: Sequence[float], tile: int, tiles: int, *, ax: Axes | None = None
+) -> Figure:
+    """scores: of one row and head, in the order of its tokens. tile: how many come at a time;
+    tiles: how many of them have been seen. Drawn: the scores, the running maximum, and by what
+    factor the newest tile shrinks the sum so far."""
+    scores = np.asarray(scores, float)
+    seen = min(tiles * tile, len(scores))
+    highest, total, shrink = -np.inf, 0.0, 1.0
+    tops = []
+    for start in range(0, seen, tile):
+        part = scores[start : start + tile]
+        before, highest = highest, max(highest, part.max())
+        shrink = float(np.exp(before - highest))
+        total = total * shrink + np.exp(part - highest).sum()
+        tops.append((start, min(start + tile, len(scores)), highest))
+    figure, (axis,) = canvas(1, ax, height=3.4)
+    places = np.arange(len(scores)) + 0.5
+    is_new = (places > seen - tile) & (places < seen)
+    for chosen, look in (
+        ((places < seen) & ~is_new, {"facecolor": WORK}),
+        (is_new, {"facecolor": COLOURS[0], "hatch": "//"}),
+        (places > seen, {"facecolor": "white", "linestyle": ":"}),
+    ):
+        axis.bar(places[chosen], scores[chosen], 0.86, edgecolor=INK, linewidth=0.6, **look)
+    for begin, end, top in tops:
+        axis.plot([begin, end], [top, top], color=PROTAGONISTS[0], linewidth=3)
+    axis.margins(y=0.15)
+    axis.axhline(0, color=FAINT, linewidth=0.8)
+    says = {"fontsize": TICK + 1, "color": INK, "va": "bottom"}
+    axis.text(tops[-1][1] + 0.2, tops[-1][2], f"maximum so far {highest:.0f}", **says)
+    finding = (
+        f"After tile {len(tops)}: what was summed before × {shrink:.2g}, "
+        f"and the sum is {total:.3g}: no exp above 1"
+    )
+    dress(axis, finding, f"token, {tile} to a tile; dotted: not seen yet", "score")
+    describe(figure, "Scores, tile by tile, with the running maximum.", [finding])
+    return figure

@@ -1,0 +1,65 @@
+"""A warp, instruction by instruction: which lane touches what, and what has to move."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ...kernel_lab.faults import SITES
+from ...kernel_lab.report import Report
+from ..colours import COLOURS, FAINT, INK
+from ..picture import TICK, Picture, describe
+from .warp_access import draw_instruction
+
+MOST_OF_THE_STRIP = 120  # instructions
+
+
+def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
+    """The n-th instruction of a warp that touches memory, from 1; below it, all of them in a strip.
+
+    Put it under a slider: mb.widgets.Slide(lambda n: mb.plots.warp_film(report, n), …). Raises
+    ValueError if the warp touches nothing.
+    """
+    frames = film_of(report, thread_block, warp)
+    if not frames:
+        raise ValueError(f"warp {warp} of thread block {thread_block} touches no memory")
+    n = min(max(1, n), len(frames))
+    one, chosen = frames[n - 1]
+    figure = Picture(figsize=(11, 5.4), layout="constrained", facecolor="white")
+    axis, strip = figure.subplots(2, 1, height_ratios=[8, 1])
+    finding = draw_instruction(axis, one, chosen)
+    source = report.source.get(SITES[one.site[chosen]].line, "").strip()
+    axis.set_title(f"{finding}\n", loc="left", fontsize=15, color=INK)
+    look = {"family": "monospace", "fontsize": 12, "color": INK, "parse_math": False}
+    axis.text(0, 1.015, source[:95], transform=axis.transAxes, va="bottom", **look)
+
+    first = min(max(0, n - MOST_OF_THE_STRIP // 2), max(0, len(frames) - MOST_OF_THE_STRIP))
+    shown = frames[first : first + MOST_OF_THE_STRIP]
+    names = list(dict.fromkeys(each.array.name for each, _ in shown))
+    colours = [to_rgb(COLOURS[i % len(COLOURS)]) for i in range(len(names))]
+    image = [[colours[names.index(each.array.name)] for each, _ in shown]]
+    ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)
+    strip.imshow(image, extent=ends, aspect="auto", interpolation="nearest")
+    strip.axvline(n, color=INK, linewidth=3)
+    marks = [
+        Patch(facecolor=colour, label=name) for colour, name in zip(colours, names, strict=True)
+    ]
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": len(marks)}
+    strip.legend(handles=marks, fontsize=TICK, frameon=False, borderpad=0, **place)
+    strip.set(yticks=[])
+    strip.set_xlabel(f"instruction {n} of {len(frames):,}", fontsize=TICK, color=INK)
+    strip.tick_params(labelsize=TICK, colors=FAINT)
+    describe(figure, f"Instruction {n} of {len(frames)}: {source}.", [finding])
+    return figure
+
+
+def film_of(report: Report, thread_block: int = 0, warp: int = 0) -> list[tuple]:
+    """(Instructions, which of them) of one warp, in the order in which its first lane comes."""
+    found = [
+        (int(one.moment[i]), one, int(i))
+        for one in report.instructions
+        for i in np.flatnonzero((one.thread_block == thread_block) & (one.warp == warp))
+    ]
+    return [(one, i) for _, one, i in sorted(found, key=lambda each: each[0])]

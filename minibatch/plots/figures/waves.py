@@ -1,0 +1,43 @@
+"""Thread blocks on the multiprocessors of a model GPU: who works, and who has nothing to do."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...kernel_lab.waves import Waves
+from ..colours import INK, PROTAGONISTS, WORK
+from ..picture import TICK, canvas, describe, dress
+
+
+def waves(
+    runs: dict[str, Waves], unit: str = "tokens read", *, ax: list[Axes] | None = None
+) -> Figure:
+    """A panel for each: time to the right, a lane for each multiprocessor; white is idle time.
+
+    The longest thread blocks have a colour of their own, if some are shorter. unit: of the costs.
+    """
+    figure, axes = canvas(len(runs), ax, height=2.3)
+    said = []
+    for axis, (name, run) in zip(axes, runs.items(), strict=True):
+        lengths = [end - begin for _, begin, end in run.spans]
+        for lane, begin, end in run.spans:
+            is_longest = end - begin == max(lengths) > min(lengths)
+            colour = PROTAGONISTS[1] if is_longest else WORK
+            look = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.3}
+            axis.add_patch(Rectangle((begin, lane), end - begin, 1, **look))
+        axis.set_xlim(0, max(run.makespan for run in runs.values()) * 1.02)
+        axis.set_ylim(run.num_multiprocessors, 0)
+        axis.axvline(run.makespan, color=INK, linewidth=1.5, linestyle=":")
+        finding = (
+            f"{name}: done after {run.makespan:,.0f}, at best {run.ideal:,.0f}; "
+            f"{run.busy:.0%} of the multiprocessors' time is used"
+        )
+        dress(axis, finding, "", "multiprocessor")
+        axis.tick_params(labelsize=TICK)
+        said.append(finding)
+    x = f"time, in {unit} by one multiprocessor; orange: the longest thread blocks"
+    axes[-1].set_xlabel(x, fontsize=TICK, color=INK)
+    describe(figure, "Multiprocessors by time.", said)
+    return figure

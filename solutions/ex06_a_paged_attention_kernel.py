@@ -1,0 +1,257 @@
+"""Exercises of lesson 06: a paged-attention kernel.
+
+You write CUDA kernels in Python, as numba compiles them. They run in the kernel lab, on any
+machine, which watches every access; and unchanged on a GPU. In a kernel you may use
+
+    cuda.blockIdx.x, cuda.blockIdx.y     which thread block this is
+    cuda.threadIdx.x, cuda.blockDim.x    which of its threads this is, and how many there are
+    cuda.shared.array(32, float32)       memory of the thread block; its size is a number
+    cuda.local.array(32, float32)        memory of the thread
+    cuda.syncthreads()                   a barrier for the thread block
+    cuda.shfl_xor_sync(mask, value, n)   the value of the lane whose number differs in the bits of n
+    math.exp, min, max, range, float32, int32, and the shape of an array
+
+and helper functions of this file, but no import, no list, no dict. Look at what your kernel does:
+
+    from minibatch import kernel_lab as lab
+    case = lab.paged_case([1, 16, 17, 40])      # four rows; lengths in tokens
+    case.run(decode, threads=32)                # faults, what was read again, what is wrong
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 6.1`.
+"""
+
+import math
+
+from numba import cuda, float32
+
+ALL_LANES = 0xFFFFFFFF
+LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.1: Copy K through the table
+# 4 points, 10 minutes, difficulty 2 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "Thirty-two at a time"
+#
+# The keys of each row lie scattered over the pool, in KV blocks. Copy them into one array, in
+# their order. A thread block works for one row, `cuda.blockIdx.x`; it has 64 threads.
+#
+# Token t of row r lies in KV block block_tables[r, t // block_size], at t % block_size. Beyond
+# seq_lens[r] nothing is to be read or written. Memory moves 32 bytes at a time, a sector: move each
+# sector no more often than once, coming and going.
+#
+# HINT A row has seq_lens[row] * kv_heads * head_dim numbers. Deal them out to the threads like
+#      cards, one after the other, not in piles: number i to thread i % 64.
+# HINT range(thread, how_many, cuda.blockDim.x) are the numbers of one thread. Of number i the
+#      token is i // (kv_heads * head_dim), the element i % head_dim. And the head?
+# HINT for i in range(thread, seq_lens[row] * kv_heads * head_dim, cuda.blockDim.x):
+#          t, head, d = i // (kv_heads * head_dim), i // head_dim % kv_heads, i % head_dim
+#          block = block_tables[row, t // block_size]
+#          keys[row, t, head, d] = ...
+# ---------------------------------------------------------------------------------------------
+def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
+    """Launched with a grid of [rows] and 64 threads.
+
+    key_cache: [KV blocks, block_size, kv_heads, head_dim]; block_tables: int32 [rows, width];
+    seq_lens: int32 [rows]; keys: the copy, [rows, longest, kv_heads, head_dim].
+    """
+    # BEGIN SOLUTION
+    row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+    block_size, kv_heads, head_dim = key_cache.shape[1], key_cache.shape[2], key_cache.shape[3]
+    per_token = kv_heads * head_dim
+    for i in range(thread, seq_lens[row] * per_token, cuda.blockDim.x):
+        t, head, d = i // per_token, i // head_dim % kv_heads, i % head_dim
+        block = block_tables[row, t // block_size]
+        keys[row, t, head, d] = key_cache[block, t % block_size, head, d]
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.2: A decode kernel
+# 8 points, 30 minutes, difficulty 4 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "Softmax that never sees everything"
+#
+# A thread block for each row and query head: output = softmax(q k * scale) v over the seq_lens[row]
+# tokens of the row. It has 32 threads, a warp, and head_dim is 32: a lane to an element.
+#
+# Walk over the tokens once, with a running maximum, so that scores of 500 do no harm, and rows may
+# be as long as they like: no shared array may grow with the context. Read each sector of K and V
+# once (within a thread block; the heads that share a KV head are exercise 6.3).
+#
+# Query head h belongs to KV head h // (heads // kv_heads).
+#
+# HINT Lane d holds q[d], and result[d]. For each token the lanes read k[d] side by side, and
+#      multiply; the score is the sum over all lanes. Five shuffles give it to every lane.
+# HINT for step in (16, 8, 4, 2, 1):
+#          score += cuda.shfl_xor_sync(ALL_LANES, score, step)
+#      All lanes have to come here together: no `if` around it, and no early `return`.
+# HINT When a higher maximum `top` comes, what was summed up before is too large by
+#      shrink = math.exp(highest - top); the new token weighs math.exp(score - top). Then
+#      total = total * shrink + weight, and result likewise, with the token's v[d].
+#      In the end output[row, head, d] = result / total.
+# ---------------------------------------------------------------------------------------------
+def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output) -> None:
+    """Launched with a grid of [rows, heads] and 32 threads.
+
+    query, output: [rows, heads, 32]; key_cache, value_cache: [KV blocks, block_size, kv_heads, 32];
+    block_tables: int32 [rows, width]; seq_lens: int32 [rows], 1 or more.
+    """
+    # BEGIN SOLUTION
+    row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    kv_head = head // (query.shape[1] // key_cache.shape[2])
+    block_size, q = key_cache.shape[1], query[row, head, d] * scale
+    highest, total, result = float32(LOWEST), float32(0), float32(0)
+    for t in range(seq_lens[row]):
+        block, offset = block_tables[row, t // block_size], t % block_size
+        score = q * key_cache[block, offset, kv_head, d]
+        for step in (16, 8, 4, 2, 1):
+            score += cuda.shfl_xor_sync(ALL_LANES, score, step)
+        top = max(highest, score)
+        shrink, weight = math.exp(highest - top), math.exp(score - top)
+        total = total * shrink + weight
+        result = result * shrink + weight * value_cache[block, offset, kv_head, d]
+        highest = top
+    output[row, head, d] = result / total
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.3: Heads that share
+# 6 points, 30 minutes, difficulty 4 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "Heads that share"
+#
+# Two query heads read the same K and V, those of their KV head. Give both to one thread block: a
+# grid of [rows, kv_heads], 32 threads. Read each sector of K and V once, over all thread blocks of
+# a row, and compute what exercise 6.2 computes.
+#
+# HINT What has to be there twice, once for each query head? q, highest, total, result. What only
+#      once? k and v, which are read into a variable and used twice.
+# HINT q = cuda.local.array(GROUP, float32), and so on; then loops over `for g in range(GROUP)`.
+#      The query head is kv_head * GROUP + g. A local array begins with nothing in it.
+# HINT for t in range(seq_lens[row]):
+#          key = key_cache[block, offset, kv_head, d]      # once
+#          value = value_cache[block, offset, kv_head, d]
+#          for g in range(GROUP):
+#              score = q[g] * key
+#              ...
+# ---------------------------------------------------------------------------------------------
+GROUP = 2  # query heads to a KV head
+
+
+def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, output) -> None:
+    """Launched with a grid of [rows, kv_heads] and 32 threads. Arguments as of `decode`; there are
+    twice as many heads as KV heads."""
+    # BEGIN SOLUTION
+    row, kv_head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    block_size = key_cache.shape[1]
+    q = cuda.local.array(GROUP, float32)
+    highest = cuda.local.array(GROUP, float32)
+    total = cuda.local.array(GROUP, float32)
+    result = cuda.local.array(GROUP, float32)
+    for g in range(GROUP):
+        q[g] = query[row, kv_head * GROUP + g, d] * scale
+        highest[g], total[g], result[g] = float32(LOWEST), float32(0), float32(0)
+    for t in range(seq_lens[row]):
+        block, offset = block_tables[row, t // block_size], t % block_size
+        key = key_cache[block, offset, kv_head, d]
+        value = value_cache[block, offset, kv_head, d]
+        for g in range(GROUP):
+            score = q[g] * key
+            for step in (16, 8, 4, 2, 1):
+                score += cuda.shfl_xor_sync(ALL_LANES, score, step)
+            top = max(highest[g], score)
+            shrink, weight = math.exp(highest[g] - top), math.exp(score - top)
+            highest[g], total[g] = top, total[g] * shrink + weight
+            result[g] = result[g] * shrink + weight * value
+    for g in range(GROUP):
+        output[row, kv_head * GROUP + g, d] = result[g] / total[g]
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 6.4: A context in chunks
+# 7 points, 35 minutes, difficulty 4 of 5
+# lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
+#
+# Three pieces. `plan_chunks`, an ordinary function, cuts every row into chunks, so that no thread
+# block reads more than `most` tokens; `decode_chunk` works on one chunk for one query head;
+# `merge_chunks` joins the chunks of a row.
+#
+# A chunk's result is not divided yet: the sum of weight * v, with its maximum and its sum of
+# weights, both needed to join it to others. A chunk may be empty (begin == end): then it writes a
+# maximum below every score, and zeros.
+#
+# HINT for row, length in enumerate(seq_lens): for begin in range(0, length, most): the end is
+#      begin + most or the row's, whichever is less.
+# HINT decode_chunk is `decode`, from begin to end instead of from 0 to seq_lens[row], and writes
+#      three things instead of the quotient. One lane is enough to write the two numbers.
+# HINT merge_chunks: walk over all chunks; those of another row are none of your business.
+#      share = math.exp(part_highest[chunk, head] - top), as if each chunk were one token of weight
+#      part_total. First the maximum of all, or a running one.
+# ---------------------------------------------------------------------------------------------
+def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
+    """The work list: (row, begin, end) of every chunk, in the order of the rows and tokens.
+
+    seq_lens: tokens of each row, 1 or more; most: tokens of a chunk at most.
+    plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)].
+    """
+    # BEGIN SOLUTION
+    return [
+        (row, begin, min(begin + most, length))
+        for row, length in enumerate(seq_lens)
+        for begin in range(0, length, most)
+    ]
+    # END SOLUTION
+
+
+def decode_chunk(
+    query,
+    key_cache,
+    value_cache,
+    block_tables,
+    chunks,
+    scale,
+    part_output,
+    part_highest,
+    part_total,
+) -> None:
+    """Launched with a grid of [chunks, heads] and 32 threads.
+
+    chunks: int32 [chunks, 3], row, begin, end. Out go part_output [chunks, heads, 32], part_highest
+    and part_total [chunks, heads]. The rest as of `decode`.
+    """
+    # BEGIN SOLUTION
+    chunk, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    row, kv_head = chunks[chunk, 0], head // (query.shape[1] // key_cache.shape[2])
+    block_size, q = key_cache.shape[1], query[row, head, d] * scale
+    highest, total, result = float32(LOWEST), float32(0), float32(0)
+    for t in range(chunks[chunk, 1], chunks[chunk, 2]):
+        block, offset = block_tables[row, t // block_size], t % block_size
+        score = q * key_cache[block, offset, kv_head, d]
+        for step in (16, 8, 4, 2, 1):
+            score += cuda.shfl_xor_sync(ALL_LANES, score, step)
+        top = max(highest, score)
+        shrink, weight = math.exp(highest - top), math.exp(score - top)
+        total = total * shrink + weight
+        result = result * shrink + weight * value_cache[block, offset, kv_head, d]
+        highest = top
+    part_output[chunk, head, d] = result
+    if d == 0:
+        part_highest[chunk, head], part_total[chunk, head] = highest, total
+    # END SOLUTION
+
+
+def merge_chunks(part_output, part_highest, part_total, chunks, output) -> None:
+    """Launched with a grid of [rows, heads] and 32 threads; output: [rows, heads, 32]."""
+    # BEGIN SOLUTION
+    row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    highest, total, result = float32(LOWEST), float32(0), float32(0)
+    for chunk in range(chunks.shape[0]):
+        if chunks[chunk, 0] == row:
+            top = max(highest, part_highest[chunk, head])
+            shrink, share = math.exp(highest - top), math.exp(part_highest[chunk, head] - top)
+            total = total * shrink + part_total[chunk, head] * share
+            result = result * shrink + part_output[chunk, head, d] * share
+            highest = top
+    output[row, head, d] = result / total
+    # END SOLUTION

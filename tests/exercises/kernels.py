@@ -1,0 +1,113 @@
+"""A submitted kernel on the judge's own bench: checked, run under three schedules, and watched.
+
+The bench is a desk at which nothing of the submission is read but the source of the kernel, as
+text; see minibatch/course/judging/kernel_bench.py.
+"""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from minibatch import kernel_lab as lab
+from minibatch.course.judging.desk_errors import DeskError, NotAttempted, Raised
+from minibatch.course.judging.student import Student
+from minibatch.course.judging.verdict import Wrong
+
+SCHEDULES = (None, 1, 2)
+SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
+CASES = {  # what a kernel must get right, each by the sentence for its place
+    "one token, a full KV block, one token more": {"lengths": [1, 4, 5]},
+    "rows of different length that share a KV block": {
+        "lengths": [4, 9, 5],
+        "shared_blocks": 1,
+        "heads": 4,
+        "kv_heads": 2,
+    },
+    "more tokens than threads": {"lengths": [34]},
+    "scores 500 times as large": {"lengths": [5, 7], "sharpness": 500.0},
+}
+_done = {}  # what came out, by student, function and launches: each test looks at its part
+
+
+def options(name):
+    return SMALL | CASES[name]
+
+
+def case(name):
+    return lab.paged_case(**options(name))
+
+
+def output_of(shape, dtype="float32"):
+    return {"shape": list(shape), "dtype": dtype, "data": None}
+
+
+def array_of(array):
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "data": array.ravel().tolist()}
+
+
+def results(student, function, launches):
+    """What the bench says of each launch. Raises what stops all of them."""
+    key = id(student), function, len(launches)
+    if key not in _done:
+        try:
+            _done[key] = student, _run(student, function, launches)
+        except (DeskError, Wrong) as error:
+            _done[key] = student, error
+    found = _done[key][1]
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _run(student, function, launches):
+    path = student.folder / student.task.file_name
+    if not path.is_file():
+        raise NotAttempted(f"there is no {path.name}")
+    source = path.read_text(encoding="utf-8", errors="replace")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / path.name).write_text("", encoding="utf-8")
+        limits = replace(student.limits, seconds=3 * student.limits.seconds)  # the lab is slow
+        bench = Student(Path(folder), student.task, sealed=student.sealed, limits=limits)
+        try:
+            return bench.ask("kernel", source=source, name=function, launches=launches)
+        except Raised as error:
+            kind, _, said = error.sentence.partition(": ")
+            if kind == "NoKernel":
+                raise Wrong(f"{function}: {said}.") from None
+            raise
+        finally:
+            bench.close()
+
+
+def run_on_cases(student, function, launch):
+    """(name of the case, schedule, result) of each. launch: of a name, what to launch."""
+    plan = [(name, schedule) for name in CASES for schedule in SCHEDULES]
+    launches = [launch(name) | {"case": options(name), "schedule": s} for name, s in plan]
+    found = results(student, function, launches)  # fewer, if one did not end
+    return [(*each, one) for each, one in zip(plan, found, strict=False)]
+
+
+def check_faults(found):
+    """No fault, on no schedule: the first is told."""
+    for name, _, result in found:
+        for kind, line, said in sorted(result["faults"], key=lambda fault: fault[0] != "foreign"):
+            raise Wrong(f"With {name}, line {line}, {kind}: {said}.")
+
+
+def check_outputs(found, why=lambda name, result: ""):
+    for name, schedule, result in found:
+        if result["wrong"]:
+            under = "" if schedule is None else f" under schedule {schedule}"
+            more = why(name, result)
+            raise Wrong(f"With {name}{under}: {result['wrong']}.{' ' + more if more else ''}")
+
+
+def first(found):
+    """The results without a schedule, by the name of the case."""
+    return {name: result for name, schedule, result in found if schedule is None}
+
+
+def nan_like(shape):
+    return np.full(shape, np.nan)

@@ -1,0 +1,411 @@
+"""Judges exercises 6.1 to 6.4: kernels, run and watched on the judge's bench (kernels.py)."""
+
+import numpy as np
+import pytest
+from kernels import (
+    SCHEDULES,
+    array_of,
+    case,
+    check_faults,
+    check_outputs,
+    first,
+    nan_like,
+    output_of,
+    run_on_cases,
+)
+
+from minibatch import kernel_lab as lab
+from minibatch.course.judging.verdict import Wrong
+
+MOST_SHARED = 8192  # bytes: a tile or two, and not a context
+SHARP, MANY = "scores 500 times as large", "more tokens than threads"
+SHARED = "rows of different length that share a KV block"
+
+
+# 6.1 ---------------------------------------------------------------------------------------------
+
+
+def gathered(one):
+    """The keys of each row in their order; NaN beyond its end."""
+    rows, longest = len(one.seq_lens), max(one.seq_lens)
+    keys = nan_like((rows, longest, *one.key_cache.shape[2:]))
+    for row, length in enumerate(one.seq_lens):
+        keys[row, :length] = np.concatenate(one.key_cache[one.block_tables[row]])[:length]
+    return keys
+
+
+def copies(student):
+    def launch(name):
+        keys = gathered(case(name))
+        return {
+            "grid": [len(keys)],
+            "threads": 64,
+            "arrays": {"keys": output_of(keys.shape)},
+            "expect": {"keys": keys.ravel().tolist()},
+        }
+
+    return run_on_cases(student, "copy_keys", launch)
+
+
+@pytest.mark.task("6.1", points=1)
+def test_it_reads_and_writes_what_is_its_own(student):
+    check_faults(copies(student))
+
+
+@pytest.mark.task("6.1", points=1)
+def test_every_key_comes_to_its_place(student):
+    check_outputs(copies(student))
+
+
+@pytest.mark.task("6.1", points=2)
+def test_no_sector_moves_twice(student):
+    for name, result in first(copies(student)).items():
+        _, by_others, within = result["ledger"].get("key_cache", (0, 1, 1))
+        asked, moved = result["stored"].get("keys", (1, 1))
+        if within > 1.05:
+            raise Wrong(
+                f"With {name}: each sector of K is read {within:.1f} times. 32 neighbouring lanes "
+                "should have neighbouring numbers in the same instruction: deal them out like "
+                "cards.",
+                expected="×1.0",
+                got=f"×{within:.1f}",
+            )
+        if by_others > 1.05 and name != SHARED:
+            raise Wrong(f"With {name}: thread blocks read one another's keys.")
+        if moved > 1.05 * asked:
+            raise Wrong(
+                f"With {name}: the keys are read as they should be, and written in pieces: "
+                f"{moved:,} bytes move for {asked:,}.",
+            )
+
+
+# 6.2 and 6.3 -------------------------------------------------------------------------------------
+
+
+def decoded(student, function, is_group):
+    def launch(name):
+        one = case(name)
+        rows, heads, _ = one.query.shape
+        return {
+            "grid": [rows, one.key_cache.shape[2] if is_group else heads],
+            "threads": 32,
+            "arrays": {},
+            "expect": {"output": one.exact.ravel().tolist()},
+        }
+
+    return run_on_cases(student, function, launch)
+
+
+def believed(one):
+    """What comes out under each of some beliefs, by the sentence that mends it."""
+    heads, kv_heads = one.query.shape[1], one.key_cache.shape[2]
+    group = heads // kv_heads
+    names = {
+        "The scores are not scaled: q k times `scale`.": {"scale": 1.0},
+        "It is not divided by the sum of the weights.": {"total": lambda w, w_run: 1.0},
+        "When a higher maximum comes, the sum of weights shrinks, too.": {
+            "total": lambda w, w_run: w_run.sum()
+        },
+        "When a higher maximum comes, the weighted sum of V shrinks, too.": {"run": True},
+        "The last token is missing: a row has seq_lens[row] of them.": {"tokens": slice(0, -1)},
+        "The first token is missing.": {"tokens": slice(1, None)},
+        "Only the first 32 tokens are seen.": {"tokens": slice(0, 32)},
+        "Query head h reads KV head h // (heads // kv_heads), and yours h % kv_heads.": {
+            "kv_head": lambda h: h % kv_heads
+        },
+        "Query head h reads KV head h // (heads // kv_heads), and yours always 0.": {
+            "kv_head": lambda h: 0
+        },
+        "All tokens weigh the same: the weight of a token is exp(score - maximum).": {"flat": True},
+    }
+    for said, change in names.items():
+        yield said, _under(one, group, **change)
+
+
+def _under(
+    one,
+    group,
+    scale=None,
+    total=lambda w, w_run: w.sum(),
+    run=False,
+    tokens=slice(None),
+    kv_head=None,
+    flat=False,
+):
+    found = np.zeros(one.query.shape)
+    for row, length in enumerate(one.seq_lens):
+        key, value = (
+            np.concatenate(cache[one.block_tables[row]])[:length][tokens].astype(float)
+            for cache in (one.key_cache, one.value_cache)
+        )
+        for head in range(one.query.shape[1]):
+            kv = kv_head(head) if kv_head else head // group
+            scores = key[:, kv] @ one.query[row, head].astype(float)
+            scores *= one.scale if scale is None else scale
+            if not len(scores):
+                continue
+            weights = np.ones(len(scores)) if flat else np.exp(scores - scores.max())
+            so_far = np.exp(scores - np.maximum.accumulate(scores))  # under the maximum of the time
+            found[row, head] = (so_far if run else weights) @ value[:, kv] / total(weights, so_far)
+    return found
+
+
+def about_the_output(name, result):
+    """What a wrong output most likely comes from."""
+    got = np.array(result["outputs"]["output"])
+    one = case(name)
+    for said, output in believed(one):
+        if np.allclose(got, output.ravel(), rtol=1e-4, atol=1e-4):
+            return said
+    if name == SHARP and not np.isfinite(got).all():
+        return "exp of 500 is beyond float32: subtract the running maximum first."
+    if not np.isfinite(got).all():
+        return "NaN comes of infinity minus infinity, of 0 / 0, or of unwritten memory."
+    if name == MANY:
+        return "Shorter rows are right: what becomes of tokens beyond the 32nd?"
+    if name == SHARP:
+        return "Small scores are right: what was summed up under an older maximum has to shrink."
+    return ""
+
+
+def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=False):
+    for name, result in first(found).items():
+        for array in arrays:
+            if array not in result["ledger"]:
+                raise Wrong(f"With {name}: nobody reads {array}.")
+            _, by_others, within = result["ledger"][array]
+            if within > most:
+                why = (
+                    "Neighbouring lanes should read neighbouring numbers of one token."
+                    if within > 3
+                    else "A number that is needed twice belongs in a variable."
+                )
+                raise Wrong(
+                    f"With {name}: within a thread block each sector of {array} is read "
+                    f"{within:.1f} times. {why}",
+                    expected="×1.0",
+                    got=f"×{within:.1f}",
+                )
+            if among and by_others > 1.05 and name != SHARED:
+                raise Wrong(
+                    f"With {name}: {array} is read by {by_others:.1f} thread blocks. A thread "
+                    "block of its own for each query head cannot share.",
+                )
+
+
+def check_shared(found):
+    found = first(found)
+    most = max(result["shared"] for result in found.values())
+    if most > MOST_SHARED:
+        raise Wrong(
+            f"A thread block takes {most:,} bytes of shared memory. Keep a tile, not a context: a "
+            "row of 100,000 tokens has to fit, too."
+        )
+
+
+@pytest.mark.task("6.2", points=2)
+def test_no_schedule_finds_a_fault(student):
+    check_faults(decoded(student, "decode", False))
+
+
+@pytest.mark.task("6.2", points=3)
+def test_the_output_is_the_definition_s(student):
+    check_outputs(decoded(student, "decode", False), about_the_output)
+
+
+@pytest.mark.task("6.2", points=2)
+def test_a_thread_block_reads_k_and_v_once(student):
+    check_reads(decoded(student, "decode", False))
+
+
+@pytest.mark.task("6.2", points=1)
+def test_shared_memory_does_not_grow_with_the_context(student):
+    check_shared(decoded(student, "decode", False))
+
+
+@pytest.mark.task("6.3", points=1)
+def test_no_schedule_finds_a_fault_in_the_group(student):
+    check_faults(decoded(student, "decode_group", True))
+
+
+@pytest.mark.task("6.3", points=2)
+def test_both_heads_are_the_definition_s(student):
+    check_outputs(decoded(student, "decode_group", True), about_the_output)
+
+
+@pytest.mark.task("6.3", points=3)
+def test_k_and_v_are_read_once_for_both_heads(student):
+    found = decoded(student, "decode_group", True)
+    check_reads(found, most=1.05, among=True)
+    check_shared(found)
+
+
+# 6.4 ---------------------------------------------------------------------------------------------
+
+
+LENGTHS = [[5, 2], [1], [7, 7, 7], [3000, 10, 512, 1, 700], [4, 8, 12]]
+
+
+@pytest.mark.task("6.4", points=2)
+def test_the_work_list_covers_every_token_once(student):
+    for lengths in LENGTHS:
+        for most in (3, 4, 512):
+            shown = f"plan_chunks({lengths}, {most})"
+            got = student.call("plan_chunks", list(lengths), most)
+            if not isinstance(got, list) or not all(
+                isinstance(chunk, tuple | list) and len(chunk) == 3 for chunk in got
+            ):
+                raise Wrong(f"{shown}: return a list of (row, begin, end).", got=got)
+            got = [tuple(chunk) for chunk in got]
+            for row, length in enumerate(lengths):
+                seen = [t for r, begin, end in got if r == row for t in range(begin, end)]
+                if sorted(seen) != list(range(length)):
+                    late = sorted(set(range(length)) - set(seen))
+                    what = (
+                        f"token {late[0]} of row {row} is in no chunk"
+                        if late
+                        else (f"row {row} has {length} tokens, and its chunks {len(seen)}")
+                    )
+                    raise Wrong(f"{shown}: {what}.", got=got[:6])
+            longest = max(end - begin for _, begin, end in got)
+            if longest > most:
+                raise Wrong(f"{shown}: a chunk has {longest} tokens, and {most} is the most.")
+            if got != sorted(got):
+                raise Wrong(f"{shown}: chunks come in the order of rows and tokens.", got=got[:6])
+
+
+@pytest.mark.task("6.4", points=1)
+def test_a_ragged_batch_is_done_in_little_more_than_the_best_time(student):
+    lengths = [4096] + [256] * 15
+    chunks = student.call("plan_chunks", lengths, 256)
+    done = lab.waves([end - begin for _, begin, end in chunks], 16)
+    if done.makespan > 1.3 * done.ideal:
+        raise Wrong(
+            f"One row of 4,096 tokens among 15 of 256, chunks of 256 at most: 16 multiprocessors "
+            f"need {done.makespan:,.0f}, and at best it is {done.ideal:,.0f}."
+        )
+
+
+def chunks_of(name):
+    """Chunks of three tokens at most, and an empty one for each row."""
+    lengths = case(name).seq_lens.tolist()
+    cut = [(r, b, min(b + 3, n)) for r, n in enumerate(lengths) for b in range(0, n, 3)]
+    cut = cut if max(lengths) < 12 else [(r, b, min(b + 15, lengths[r])) for r, b, _ in cut[::5]]
+    return np.array(cut + [(r, 2, 2) for r in range(len(lengths))], np.int32)
+
+
+def parts_of(name):
+    """The right results of those chunks: output, highest, total."""
+    one = case(name)
+    cut, heads = chunks_of(name), one.query.shape[1]
+    output = np.zeros((len(cut), heads, 32))
+    highest, total = np.full((len(cut), heads), -1e30), np.zeros((len(cut), heads))
+    for i, (row, begin, end) in enumerate(cut):
+        if begin < end:
+            key, value = (
+                np.concatenate(cache[one.block_tables[row]])[begin:end]
+                .astype(float)
+                .repeat(2, axis=1)
+                for cache in (one.key_cache, one.value_cache)
+            )
+            scores = np.einsum("hd,khd->hk", one.query[row].astype(float), key) * one.scale
+            highest[i] = scores.max(1)
+            weights = np.exp(scores - highest[i][:, None])
+            total[i], output[i] = weights.sum(1), np.einsum("hk,khd->hd", weights, value)
+    return output, highest, total
+
+
+def decoded_chunks(student):
+    def launch(name):
+        cut = chunks_of(name)
+        output, _, total = parts_of(name)
+        sizes = {
+            "part_output": output.shape,
+            "part_highest": total.shape,
+            "part_total": total.shape,
+        }
+        return {
+            "grid": [len(cut), output.shape[1]],
+            "threads": 32,
+            "arrays": {"chunks": array_of(cut)} | {n: output_of(s) for n, s in sizes.items()},
+            "expect": {
+                "part_output": output.ravel().tolist(),
+                "part_total": total.ravel().tolist(),
+            },
+            "row_of": cut[:, 0].tolist(),
+        }
+
+    return run_on_cases(student, "decode_chunk", launch)
+
+
+def merged(student):
+    def launch(name):
+        one, cut = case(name), chunks_of(name)
+        names = ("part_output", "part_highest", "part_total")
+        parts = {
+            n: array_of(a.astype(np.float32)) for n, a in zip(names, parts_of(name), strict=True)
+        }
+        return {
+            "grid": list(one.query.shape[:2]),
+            "threads": 32,
+            "arrays": parts | {"chunks": array_of(cut)},
+            "expect": {"output": one.exact.ravel().tolist()},
+        }
+
+    return run_on_cases(student, "merge_chunks", launch)
+
+
+def about_a_chunk(name, result):
+    if "part_total" in result["wrong"] or "nan" in result["wrong"]:
+        return "An empty chunk has a total of 0; a chunk's maximum is that of its own tokens."
+    return "A chunk's output is the sum of weight * v, not divided by anything yet."
+
+
+@pytest.mark.task("6.4", points=2)
+def test_a_chunk_is_the_definition_s_share(student):
+    found = decoded_chunks(student)
+    check_faults(found)
+    check_outputs(found, about_a_chunk)
+
+
+@pytest.mark.task("6.4", points=2)
+def test_the_chunks_join_to_the_definition_s_output(student):
+    found = merged(student)
+    check_faults(found)
+    check_outputs(found, lambda name, result: "Chunks with a smaller maximum weigh less, by exp.")
+
+
+def copied(student):
+    result = first(copies(student))["more tokens than threads"]
+    needed, *_ = result["ledger"]["key_cache"]
+    return f"Your kernel copied 34 tokens' keys, {needed:,} bytes, through the table, each once."
+
+
+def decoding(student):
+    result = first(decoded(student, "decode", False))[MANY]
+    needed, by_others, within = result["ledger"]["key_cache"]
+    return (
+        f"Your kernel answers a row of 34 tokens right under {len(SCHEDULES)} schedules, and reads "
+        f"{needed:,} bytes of K {by_others * within:.1f} times: once for each of two query heads."
+    )
+
+
+def grouped(student):
+    needed, by_others, within = first(decoded(student, "decode_group", True))[MANY]["ledger"][
+        "key_cache"
+    ]
+    often = f"{by_others * within:.1f} times"
+    return f"Your kernel reads {needed:,} bytes of K {often} for two query heads."
+
+
+def chunked(student):
+    chunks = student.call("plan_chunks", [32_768] + [512] * 63, 1024)
+    done = lab.waves([end - begin for _, begin, end in chunks for _ in range(8)])
+    return (
+        f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens among 63 of 512; "
+        f"132 multiprocessors are done with 8 KV heads after {done.makespan:,.0f} tokens each, and "
+        f"at best after {done.ideal:,.0f}."
+    )
+
+
+NOW_YOURS = {"6.1": copied, "6.2": decoding, "6.3": grouped, "6.4": chunked}

@@ -1,0 +1,17 @@
+"""An import within the kernel.
+
+caught by: test_it_reads_and_writes_what_is_its_own
+says: an import is nothing that numba compiles
+"""
+
+
+def copy_keys(key_cache, block_tables, seq_lens, keys):
+    row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+    block_size, kv_heads, head_dim = key_cache.shape[1], key_cache.shape[2], key_cache.shape[3]
+    import math
+
+    per_token = kv_heads * head_dim
+    for i in range(thread, seq_lens[row] * per_token, cuda.blockDim.x):
+        t, head, d = i // per_token, i // head_dim % kv_heads, i % head_dim
+        block = block_tables[row, t // block_size]
+        keys[row, t, head, d] = key_cache[block, t % block_size, head, d]

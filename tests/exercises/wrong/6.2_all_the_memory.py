@@ -1,0 +1,25 @@
+"""Asks for more than a thread block has.
+
+caught by: test_no_schedule_finds_a_fault
+says: a thread block takes more than 49,152 bytes
+"""
+
+
+def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output):
+    row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    kv_head = head // (query.shape[1] // key_cache.shape[2])
+    block_size, q = key_cache.shape[1], query[row, head, d] * scale
+    highest, total, result = float32(LOWEST), float32(0), float32(0)
+    room = cuda.shared.array((4096, 4096), float32)
+    room[0, d] = q
+    for t in range(seq_lens[row]):
+        block, offset = block_tables[row, t // block_size], t % block_size
+        score = q * key_cache[block, offset, kv_head, d]
+        for step in (16, 8, 4, 2, 1):
+            score += cuda.shfl_xor_sync(ALL_LANES, score, step)
+        top = max(highest, score)
+        shrink, weight = math.exp(highest - top), math.exp(score - top)
+        total = total * shrink + weight
+        result = result * shrink + weight * value_cache[block, offset, kv_head, d]
+        highest = top
+    output[row, head, d] = result / total

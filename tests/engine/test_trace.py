@@ -147,6 +147,7 @@ def test_json_lines_hold_every_step_as_one_object(tiny_model, tmp_path):
         "num_tokens": 3,
         "num_padding_tokens": 0,
         "token_ids": [engine.trace.completions[0].token_ids[0]],
+        "draft": [],
     }
 
 

@@ -262,7 +262,9 @@ def draws_by_row_and_not_by_seed(patch):
 
 def swaps_the_rows(patch):
     original = runner.sample
-    patch.setattr(runner, "sample", lambda logits, sequences: original(logits.flip(0), sequences))
+    patch.setattr(
+        runner, "sample", lambda logits, seqs, ahead: original(logits.flip(0), seqs, ahead)
+    )
 
 
 def counters_move_before_the_forward_pass(patch):

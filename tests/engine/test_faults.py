@@ -188,7 +188,7 @@ def test_a_fault_in_sampling_changes_no_token(tiny_model, answers, monkeypatch):
     engine.step()
     before = books(sequences_of(engine))
     with monkeypatch.context() as patch:
-        patch.setattr("minibatch.model.runner.sample", lambda logits, sequences: 1 / 0)
+        patch.setattr("minibatch.model.runner.sample", lambda logits, sequences, ahead: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             engine.step()
     assert books(sequences_of(engine)) == before

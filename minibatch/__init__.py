@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from . import attention, plots, schedulers, simulator, speculation, widgets
     from .bench import measure
     from .core.clock import ProcessClock, VirtualClock, WallClock
+    from .core.completion import Completion
     from .core.plan import Row, StepPlan
     from .core.records import RowRecord, StepRecord
-    from .core.request import Completion, Request, Sequence, TokenEvent
+    from .core.request import Request, Sequence, TokenEvent
     from .engine import metrics
     from .engine.engine import Engine
     from .engine.invariants import InvariantError
@@ -28,7 +29,17 @@ if TYPE_CHECKING:
     from .model.load import Model, load_model
     from .plots.figures.room import room
     from .plots.guesses import guess
-    from .schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
+    from .schedulers import (
+        Budget,
+        Continuous,
+        Dynamic,
+        PrefillFirst,
+        QueueFull,
+        QueueLimits,
+        Scheduler,
+        Sequential,
+        Static,
+    )
     from .simulator import conversations, cost, streams, workload
     from .simulator.pretend import PretendModel
     from .speculation import DraftModel, PromptLookup, Proposer
@@ -52,12 +63,16 @@ _HOMES = {
     "StepPlan": "core.plan",
     "RowRecord": "core.records",
     "StepRecord": "core.records",
-    "Completion": "core.request",
+    "Completion": "core.completion",
     "Request": "core.request",
     "Sequence": "core.request",
     "TokenEvent": "core.request",
+    "Budget": "schedulers",
     "Continuous": "schedulers",
     "Dynamic": "schedulers",
+    "PrefillFirst": "schedulers",
+    "QueueFull": "schedulers",
+    "QueueLimits": "schedulers",
     "Scheduler": "schedulers",
     "Sequential": "schedulers",
     "Static": "schedulers",

@@ -16,10 +16,12 @@ from matplotlib.patches import FancyBboxPatch
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
+from minibatch import measure
 from minibatch.attention.cuda.simple import paged_attention_simple
 from minibatch.model.rectangle import left_padded
 from minibatch.plots.colours import FAINT, INK
 from minibatch.plots.picture import Picture
+from minibatch.schedulers import victims
 
 
 def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
@@ -168,6 +170,47 @@ def prefix_caching() -> Figure:
     return figure
 
 
+def chunked_prefill() -> Figure:
+    """Seven answers stream while a long prompt joins, at once and in chunks."""
+    names = ("C", "D", "E", "F", "H", "D2", "E2")
+    seven = [replace(r, max_tokens=60) for r in agents(16) if r.request_id in names]
+    model = mb.load_model("wayfarer")
+    late = replace(mb.workload.running_example(model)[-1], max_tokens=10, request_id="L")
+    traces = {}
+    for title, policy in {
+        "once unseen": mb.PrefillFirst(8),
+        "at once": mb.PrefillFirst(8),
+        "a budget of 128 tokens a step": mb.Budget(8, 128),
+    }.items():
+        engine = mb.Engine(model, policy, clock=measure.clock(model.device))
+        for request in seven:
+            engine.add(request)
+        while engine.has_work:
+            if engine.trace.num_steps == 20:
+                engine.add(late)
+            engine.step()
+        traces[title] = engine.trace
+    del traces["once unseen"]
+    return mb.plots.seismograph(traces, "L")
+
+
+def out_of_memory() -> Figure:
+    """Five requests in a small pool, and two ways to choose who gives way."""
+    shapes = {"A": (60, 70), "B": (90, 40), "C": (20, 60), "D": (50, 80), "E": (40, 50)}
+    traces = {}
+    for title, victim in {
+        "newest": victims.newest,
+        "most computed": victims.most_computed,
+    }.items():
+        engine = mb.Engine(mb.PretendModel(), mb.Budget(8, 24, victim=victim), num_blocks=22)
+        engine.run(
+            mb.Request([0] * prompt, max_tokens=output, request_id=name)
+            for name, (prompt, output) in shapes.items()
+        )
+        traces[title] = engine.trace
+    return mb.plots.thrown_away(traces)
+
+
 def agents(n: int) -> list[mb.Request]:
     """The running example with short prompts."""
     return mb.workload.agents(mb.load_model("wayfarer"), n, prompt_scale=0.1)
@@ -182,6 +225,8 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "06": paged_attention,
     "05": paged_kv_blocks,
     "07": prefix_caching,
+    "08": chunked_prefill,
+    "09": out_of_memory,
     "10": speculative_decoding,
     "same_answers": same_answers,
 }

@@ -10,4 +10,5 @@ report.py      the tables                              aims.py       was it as f
 kernels.py     `bench kernels`: the attention kernels, on a GPU
 scheduler.py   `bench scheduler`: the engine without a model, at growing numbers of requests
 prefix.py      `bench prefix`: first tokens with and without the prefix cache
+schedules.py   `bench schedules`: every combination of policies' parts, on random traffic
 """

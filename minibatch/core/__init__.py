@@ -2,7 +2,8 @@
 
 Plain Python: nothing here knows of torch, and nothing here imports another room.
 
-    request.py       what was asked, how far it has come, what comes back
+    request.py       what was asked, and how far it has come
+    completion.py    what comes back in the end
     plan.py          what a scheduler answers: one row for each sequence
     records.py       one step, as it is remembered
     clock.py         real time, and time that moves only when told

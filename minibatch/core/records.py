@@ -98,7 +98,8 @@ class StepRecord:
     garbage collector leaves those alone; a long run's RowRecords would cost it half of the time.
     admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting as it was
     left. waiting_names: who waited, where the trace keeps names. sharing: None without forks and
-    prefix caching.
+    prefix caching. recomputed: who computed tokens again that a preemption had thrown away, and how
+    many.
     """
 
     index: int
@@ -108,6 +109,7 @@ class StepRecord:
     num_waiting: int
     waiting_names: tuple[str, ...] | None
     sharing: SharingRecord | None
+    recomputed: tuple[tuple[str, int], ...]
     admitted: tuple[str, ...]
     finished: tuple[str, ...]
     preempted: tuple[str, ...]

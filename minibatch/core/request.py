@@ -1,4 +1,5 @@
-"""What a user asks (`Request`), where the engine stands with it (`Sequence`), what comes back.
+"""What a user asks (`Request`), where the engine stands with it (`Sequence`), and what comes back
+token by token (`TokenEvent`); at the end, completion.py.
 
 One counter drives everything: `Sequence.num_computed_tokens`, the tokens whose K and V are stored.
 Each step lets a sequence catch up from there towards `num_tokens`; prefill, decode, and resuming
@@ -11,12 +12,10 @@ after preemption are the same act over different distances. There is no phase fl
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
 
 from .checks import check_number, integer, token_ids
+from .completion import Completion, FinishReason
 from .other_names import REQUEST, translates
-
-FinishReason = Literal["stop", "length", "abort"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,9 @@ class Request:
     arrival_time: seconds after `run` or `stream` begins, or after the first `add` to an engine
         without work; None is now.
     request_id: what it is called in answers and records; None is named when it is added.
-    priority: kept for policies that rank requests; the four shipped here serve in order of arrival.
+    priority: a higher one is served first by a policy that ranks (`schedulers.orders`); the four of
+        Part I serve in order of arrival. client: who asks, for policies that share among clients.
+    deadline: seconds after arrival; one that has not begun to run by then is given up.
     cache_salt: with prefix caching, whose K and V it may find: those computed under the same text.
     Raises TypeError or ValueError, naming the value, for anything out of range.
     """
@@ -51,6 +52,8 @@ class Request:
     priority: int = 0
     request_id: str | None = None
     cache_salt: str | None = None
+    client: str | None = None
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
         def settle(name: str, value: object) -> None:
@@ -74,10 +77,9 @@ class Request:
             raise ValueError(f"request_id is {self.request_id!r}; give some text, or None")
         if not isinstance(self.cache_salt, str | None):
             raise TypeError(f"cache_salt is {self.cache_salt!r}; give some text, or None")
-        if self.arrival_time is not None:
-            check_number(
-                "arrival_time", self.arrival_time, "be 0 or more seconds", lambda x: x >= 0
-            )
+        for name in ("arrival_time", "deadline"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), "be 0 or more seconds", lambda x: x >= 0)
 
 
 Request.__init__ = translates(REQUEST)(Request.__init__)
@@ -92,10 +94,11 @@ class Sequence:
     output; whether it has finished is read off them, so that no moment exists at which the two
     disagree. stop_token_ids: what ends it. seed: of its sampling. num_computed_tokens: those whose
     K and V are stored. block_table: ids of the KV blocks that have them, in order.
-    num_preemptions: how often it had to give way.
+    num_preemptions: how often it had to give way; num_once_computed: the most tokens whose K and V
+    it had when it did. num_tokens_admitted: how many tokens it had when it was last admitted.
     arrival_time, first_scheduled_time: when it came, and was first admitted. token_times: when each
-    output token came. abort_time: when it was given up, if it was. Times are the engine clock's, in
-    seconds.
+    output token came. abort_time: when it was given up, if it was, and given_up says why. Times are
+    the engine clock's, in seconds.
     """
 
     request: Request
@@ -110,7 +113,10 @@ class Sequence:
     first_scheduled_time: float | None = None
     token_times: list[float] = field(default_factory=list)
     abort_time: float | None = None
+    given_up: FinishReason = "abort"
     num_preemptions: int = 0
+    num_once_computed: int = 0
+    num_tokens_admitted: int = 0
 
     @property
     def num_tokens(self) -> int:
@@ -141,7 +147,7 @@ class Sequence:
             return "stop"
         if num_output_tokens >= self.request.max_tokens:
             return "length"
-        return None if self.abort_time is None else "abort"
+        return None if self.abort_time is None else self.given_up
 
     @property
     def is_finished(self) -> bool:
@@ -178,7 +184,7 @@ class Sequence:
             num_tokens += len(new) - 1
         self.num_computed_tokens += num_tokens
 
-    def completion(self, text: str) -> "Completion":
+    def completion(self, text: str) -> Completion:
         """What comes back to whoever asked, once it has finished."""
         return Completion(
             request_id=self.request_id,
@@ -191,6 +197,7 @@ class Sequence:
             first_token_time=self.token_times[0] if self.token_times else None,
             finish_time=self.finish_time,
             token_times=self.token_times,
+            client=self.request.client,
         )
 
     def _until_the_end(self, tokens: list[int]) -> list[int]:
@@ -199,45 +206,6 @@ class Sequence:
             if token_id in self.stop_token_ids:
                 return tokens[:i]
         return tokens[:left]
-
-
-@dataclass(frozen=True)
-class Completion:
-    """What has become of the request `request_id`.
-
-    prompt_token_ids, token_ids: lists of token ids, of the prompt and of the answer, a stop token
-    at its end included. text: the answer without it. finish_reason: "stop" (a stop token), "length"
-    (max_tokens) or "abort". arrival_time, first_scheduled_time, first_token_time, finish_time, and
-    token_times, one for each of token_ids: seconds on the engine's clock; None: it never happened.
-    """
-
-    request_id: str
-    prompt_token_ids: list[int]
-    token_ids: list[int]
-    text: str
-    finish_reason: FinishReason
-    arrival_time: float
-    first_scheduled_time: float | None
-    first_token_time: float | None
-    finish_time: float
-    token_times: list[float]
-
-    @property
-    def ttft(self) -> float | None:
-        """Time to first token, seconds from arrival."""
-        return None if self.first_token_time is None else self.first_token_time - self.arrival_time
-
-    @property
-    def tpot(self) -> float | None:
-        """Mean time per output token after the first, seconds; None for fewer than two tokens."""
-        if len(self.token_ids) < 2:
-            return None
-        return (self.e2e - self.ttft) / (len(self.token_ids) - 1)
-
-    @property
-    def e2e(self) -> float:
-        """End to end, seconds from arrival to the last token."""
-        return self.finish_time - self.arrival_time
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,19 @@
-"""Those who are still to arrive: taken in by the engine, not yet known to its scheduler."""
+"""Those who are still to arrive: taken in by the engine, not yet known to its scheduler; and what
+becomes of them at the door.
+
+Who comes and finds the queue full is refused; who has waited past its deadline, and was never
+admitted, is given up. Both end at once, and have cost nothing.
+"""
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from ..core.completion import FinishReason
 from ..core.request import Sequence
+from ..schedulers import QueueFull, Scheduler
 
 
 class Arrivals:
@@ -14,6 +21,7 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Sequence]] = []
+        self._deadlines: list[tuple[float, int, Sequence]] = []  # of those who have arrived
         self._numbers = itertools.count()
 
     def add(self, sequence: Sequence) -> None:
@@ -37,9 +45,47 @@ class Arrivals:
             return None
         return heapq.heappop(self._heap)[-1]
 
+    def let_in(self, scheduler: Scheduler, now: float) -> Iterator[Sequence]:
+        """Give those who have arrived to the scheduler; yields those who end here instead."""
+        while (sequence := self.take(now)) is not None:
+            try:
+                self.check(scheduler, sequence, ())
+            except QueueFull:
+                yield _ended(sequence, "refused", now)
+                continue
+            if sequence.request.deadline is not None:
+                time = sequence.arrival_time + sequence.request.deadline
+                heapq.heappush(self._deadlines, (time, next(self._numbers), sequence))
+            scheduler.add(sequence)
+        while self._deadlines and self._deadlines[0][0] <= now:
+            sequence = heapq.heappop(self._deadlines)[-1]
+            if sequence.first_scheduled_time is None and not sequence.is_finished:
+                yield _ended(sequence, "deadline", now)
+                scheduler.abort(sequence)
+
+    def check_door(self, scheduler: Scheduler, new: Iterable[Sequence], now: float) -> None:
+        """Raises QueueFull, with the numbers, if one of these comes now, and there is no room in
+        the queue behind those who have arrived before."""
+        for sequence in new:
+            if sequence.arrival_time <= now:
+                here = [s for time, _, s in self._heap if time <= now and not s.is_finished]
+                self.check(scheduler, sequence, here)
+
+    def check(self, scheduler: Scheduler, sequence: Sequence, others: Iterable[Sequence]) -> None:
+        """The same for a queue to which some others are still to be added."""
+        if (limits := getattr(scheduler, "limits", None)) is not None:
+            waiting = [*scheduler.waiting, *others]
+            limits.check(sequence.request_id, sequence.num_tokens, waiting)
+
     def __iter__(self) -> Iterator[Sequence]:
         return (sequence for *_, sequence in self._heap)
 
     def clear(self) -> None:
         """Expect nobody."""
         self._heap.clear()
+        self._deadlines.clear()
+
+
+def _ended(sequence: Sequence, why: FinishReason, now: float) -> Sequence:
+    sequence.given_up, sequence.abort_time = why, now
+    return sequence

@@ -73,8 +73,7 @@ class Engine:
         self.model, self.scheduler, self.pool = model, scheduler, pool
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
-        self.clock = clock or WallClock()
-        self.runner = model.runner(pool, attention)
+        self.clock, self.runner = clock or WallClock(), model.runner(pool, attention)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
@@ -93,10 +92,9 @@ class Engine:
 
     def step(self, wait: bool = True) -> StepRecord | None:
         """One forward pass. Sleeps first if everyone is still to arrive, or the policy waits; with
-        `wait=False` it answers None instead, and `next_event_time` says when to ask again.
-
-        Raises RuntimeError if there is nothing to do, or if the policy leaves requests waiting
-        without saying until when. After any exception the next step goes on."""
+        `wait=False` it answers None instead, and `next_event_time` says when to ask again. None,
+        too, if all who were left have been refused or given up. Raises RuntimeError without work,
+        or if the policy leaves requests waiting without saying until when."""
         with self._turn.whole():
             plan, scheduler = self._next_plan(wait), self.scheduler
             if plan is None:
@@ -119,8 +117,8 @@ class Engine:
 
     @property
     def next_event_time(self) -> float | None:
-        """When `step` has something to compute, in seconds on the engine's clock: now, as a rule;
-        later, when everyone is still to arrive or the policy waits; None without work."""
+        """When `step` has something to compute: now, as a rule; later, when everyone is still to
+        arrive or the policy waits; None without work."""
         if not self.has_work:
             return None
         time = self._wake_time
@@ -133,8 +131,10 @@ class Engine:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
         while True:
             now, self._wake_time = self.clock.now(), None
-            while (sequence := self._arrivals.take(now)) is not None:
-                self.scheduler.add(sequence)
+            for sequence in self._arrivals.let_in(self.scheduler, now):
+                self._complete(sequence)
+            if not self.has_work:
+                return None
             plan = self.scheduler.plan(now)
             check_plan(self.scheduler, plan)
             if plan.rows:
@@ -156,11 +156,12 @@ class Engine:
     # Requests in, answers out --------------------------------------------------------------------
 
     def add(self, request: Request) -> str:
-        """Take a request in; returns its id. Raises ValueError, naming the numbers, if it can never
-        be served here, or if a live request has its id."""
+        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never
+        be served here, or if its id is live; QueueFull if the queue is full (`QueueLimits`), where
+        one that comes later, or by `run`, ends as "refused"."""
         if not self.has_work:
             self._start = self.clock.now()
-        return self._enqueue([request])[0].request_id
+        return self._enqueue([request], knocks=True)[0].request_id
 
     def fork(self, request_id: str, n: int = 1) -> list[str]:
         """Ask for `n` more answers to the prompt of a live request; returns their ids. They queue
@@ -174,8 +175,7 @@ class Engine:
         """End a request now; its blocks come back. Raises ValueError if no such request is live."""
         sequence = live_one(request_id, self._live)
         with self._turn.whole():
-            self._wake_time = None
-            sequence.abort_time = self.clock.now()
+            self._wake_time, sequence.abort_time = None, self.clock.now()
             self.scheduler.abort(sequence)
             self._complete(sequence)
 
@@ -234,12 +234,11 @@ class Engine:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
         check_invariants(self.pool, self.scheduler, self._live.values())
 
-    def _enqueue(
-        self, requests: Iterable[Request], parent: Sequence | None = None
-    ) -> list[Sequence]:
-        """All of them, or none if one is refused. parent: whose prompt they share, and are here."""
+    def _enqueue(self, requests: Iterable[Request], parent=None, knocks=False) -> list[Sequence]:
+        """All or none. parent: whose prompt they share, and are here. knocks: at a full queue?"""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
+        self._arrivals.check_door(self.scheduler, new if knocks else (), times[0])
         with self._turn.whole():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:

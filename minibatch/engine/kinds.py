@@ -19,7 +19,7 @@ from ..schedulers import Scheduler
 if TYPE_CHECKING:
     from ..model.load import Model
 
-POLICIES = ("Sequential", "Static", "Dynamic", "Continuous")
+POLICIES = ("Sequential", "Static", "Dynamic", "Continuous", "Budget")
 FORGOTTEN = "; is a `return` missing?"
 LONGEST_SHOWN = 60  # characters of what was given
 

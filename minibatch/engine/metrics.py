@@ -1,6 +1,7 @@
 """What a run amounts to: throughput, latencies, utilisation. Names follow vLLM's.
 
-Latencies leave aborted requests out. Percentiles interpolate linearly between the two nearest.
+Latencies leave out requests that were aborted, refused, or given up late. Percentiles interpolate
+linearly between the two nearest.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.completion import Completion
 from ..core.records import StepRecord, num_accepted, num_refused
-from ..core.request import Completion
 
 Summary = dict[str, float | int | None]
 LATENCIES = ("ttft", "tpot", "e2e", "queue")
+ENDINGS = ("served", "abort", "deadline", "refused")
 
 
 class Totals(NamedTuple):
@@ -27,6 +29,7 @@ class Totals(NamedTuple):
     num_rows: int = 0
     output_tokens: int = 0
     num_preemptions: int = 0
+    recomputed_tokens: int = 0
     least_free_blocks: int | None = None
     lookup_tokens: int = 0
     hit_tokens: int = 0
@@ -51,6 +54,7 @@ class Totals(NamedTuple):
             num_rows=self.num_rows + len(step.row_values),
             output_tokens=self.output_tokens + step.num_output_tokens,
             num_preemptions=self.num_preemptions + len(step.preempted),
+            recomputed_tokens=self.recomputed_tokens + sum([n for _, n in step.recomputed]),
             least_free_blocks=free if least is None else min(least, free),
             lookup_tokens=self.lookup_tokens + sum([lookup.num_tokens for lookup in lookups]),
             hit_tokens=self.hit_tokens + sum([lookup.num_hits for lookup in lookups]),
@@ -67,27 +71,41 @@ class Totals(NamedTuple):
 
 
 class Latencies:
-    """Arrival and latencies of every request that has ended, five numbers each; NaN: has none."""
+    """Arrival and latencies of every request that has ended, a few numbers each, NaN where it has
+    none; and the time between any two tokens of an answer (ITL)."""
 
     def __init__(self) -> None:
         self._seconds = array("d")
+        self._gaps = array("d")
 
     def put(self, number: int, completion: Completion) -> None:
         """As request `number`, counted from 0; what an interrupted call left there is replaced."""
-        c, nothing = completion, math.nan
-        seconds = [c.arrival_time, nothing, nothing, nothing, nothing]
-        if c.finish_reason != "abort":
+        c, nothing, width = completion, math.nan, len(LATENCIES) + 3
+        del self._seconds[number * width :]
+        del self._gaps[int(self._seconds[-1]) if number else 0 :]
+        seconds = [c.arrival_time, *[nothing] * len(LATENCIES)]
+        if c.was_served:
             queue = nothing
             if c.first_scheduled_time is not None:
                 queue = c.first_scheduled_time - c.arrival_time
             seconds[1:] = [c.ttft, nothing if c.tpot is None else c.tpot, c.e2e, queue]
-        self._seconds[number * len(seconds) :] = array("d", seconds)
+            self._gaps.extend(inter_token_times(c))
+        ending = ENDINGS.index("served" if c.was_served else c.finish_reason)
+        self._seconds.extend([*seconds, ending, len(self._gaps)])
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Seconds by name, "arrival" and LATENCIES, where there are any."""
-        names = ("arrival", *LATENCIES)
+        """Seconds by name, "arrival", LATENCIES and "itl", where there are any; and "ending", a
+        place in ENDINGS for each."""
+        names = ("arrival", *LATENCIES, "ending", "gaps")
         table = np.array(self._seconds).reshape(-1, len(names))
-        return {name: table[~np.isnan(table[:, i]), i] for i, name in enumerate(names)}
+        columns = {name: table[~np.isnan(table[:, i]), i] for i, name in enumerate(names)}
+        return columns | {"itl": np.array(self._gaps)}
+
+
+def inter_token_times(completion: Completion) -> list[float]:
+    """Seconds from each token of an answer to the next. Tokens of one step come 0 s apart."""
+    times = completion.token_times
+    return [after - before for before, after in zip(times, times[1:], strict=False)]
 
 
 def summary_of(
@@ -98,6 +116,9 @@ def summary_of(
     duration_s: from the first arrival or step, whichever is earlier, to the end of the last step.
     slot_utilization: output tokens per row computed, padding rows included.
     batch_fill: rows computed per slot and step.
+    itl: the time from each token of an answer to the next, of all answers together.
+    recomputed_tokens: computed again, after their sequence had given way. num_refused: came to a
+    full queue; num_deadline: waited past their deadline. Latencies are of those served.
     prefix_hit_rate: tokens found in the prefix cache per token asked for, preempted ones' again.
     num_drafted, num_accepted: guesses made, and kept. acceptance_rate: kept ones per guess that was
     judged, since those after a wrong one are not. tokens_per_draft: put out by a row with guesses.
@@ -117,8 +138,14 @@ def summary_of(
     }
     for name in LATENCIES:
         summary |= _spread(name, seconds[name], median=name != "queue")
+    itl = seconds["itl"]
+    summary |= _spread("itl", itl) | {"itl_max_s": float(itl.max()) if len(itl) else None}
+    for ending in ("refused", "deadline"):
+        count = np.count_nonzero(seconds["ending"] == ENDINGS.index(ending))
+        summary[f"num_{ending}"] = int(count)
     least = totals.least_free_blocks
     summary["num_preemptions"] = totals.num_preemptions
+    summary["recomputed_tokens"] = totals.recomputed_tokens
     summary["peak_blocks"] = 0 if least is None else num_blocks - least
     asked = totals.lookup_tokens
     summary["prefix_hit_rate"] = totals.hit_tokens / asked if asked else None

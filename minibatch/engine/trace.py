@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from ..core.completion import Completion
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
-from ..core.request import Completion, Sequence
+from ..core.request import Sequence
 from ..memory.sharing import sharing_record
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
@@ -115,6 +116,7 @@ class Trace:
             num_waiting=len(scheduler.waiting),
             waiting_names=_names(scheduler.waiting) if self.names else None,
             sharing=sharing_record(scheduler.pool, plan),
+            recomputed=_recomputed(plan),
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),
@@ -163,3 +165,13 @@ class Trace:
 
 def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:
     return tuple([sequence.request_id for sequence in sequences])
+
+
+def _recomputed(plan: StepPlan) -> tuple[tuple[str, int], ...]:
+    """Whose K and V were there once, before it gave way, and for how many tokens again now."""
+    again = [
+        (row.sequence.request_id, min(row.seq_len, row.sequence.num_once_computed) - row.start)
+        for row in plan.rows
+        if row.start < row.sequence.num_once_computed
+    ]
+    return tuple([(name, num_tokens) for name, num_tokens in again if num_tokens > 0])

@@ -24,6 +24,12 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     phases            what a token read costs, and what a token written
     dumbbells         several runs' figures as multiples of the first run's
     heartbeat         the time from each token of an answer to the next
+    seismograph       a line for each answer that swings when somebody's prompt makes it wait
+    prompt_progress   how far each prompt has come, chunk by chunk
+    budget_curve      what a token budget does to ITL, TTFT and throughput
+    thrown_away       tokens in memory, request by request, and those computed a second time
+    waste_bars        several policies on one axis: what each computed in vain
+    waits_by_arrival  everybody's TTFT by when they came, and who was turned away
     melting           a step's tokens: a padded rectangle, laid end to end, and their mask
     tradeoff          tokens a second of all slots, against the wait of each for a token
     utilisation       how many slots are at work, step by step
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
     from .figures.arrivals import arrivals
     from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
+    from .figures.budget_curve import budget_curve
     from .figures.capacity import capacity
     from .figures.cost_stack import cost_stack
     from .figures.departure_difference import departure_difference
@@ -80,18 +87,21 @@ if TYPE_CHECKING:
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
     from .figures.prefix_tree import prefix_tree
+    from .figures.prompt_progress import prompt_progress
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
     from .figures.rules import rules
     from .figures.same_answers import same_answers
     from .figures.savings import savings
+    from .figures.seismograph import seismograph
     from .figures.source_heat import source_heat
     from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.step_times import step_times
     from .figures.table_and_pool import table_and_pool
     from .figures.tails import tails
+    from .figures.thrown_away import thrown_away
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
@@ -99,8 +109,10 @@ if TYPE_CHECKING:
     from .figures.two_by_two import two_by_two
     from .figures.utilisation import utilisation
     from .figures.waits import waits
+    from .figures.waits_by_arrival import waits_by_arrival
     from .figures.warp_access import warp_access
     from .figures.warp_film import warp_film
+    from .figures.waste_bars import waste_bars
     from .figures.waves import waves
     from .figures.window_curve import window_curve
 
@@ -108,6 +120,7 @@ __all__ = [
     "arrivals",
     "block_size_tradeoff",
     "block_table_walk",
+    "budget_curve",
     "capacity",
     "cost_stack",
     "departure_difference",
@@ -127,18 +140,21 @@ __all__ = [
     "phases",
     "plan_difference",
     "prefix_tree",
+    "prompt_progress",
     "rectangle",
     "roofline",
     "room",
     "rules",
     "same_answers",
     "savings",
+    "seismograph",
     "source_heat",
     "speculation",
     "staircase",
     "step_times",
     "table_and_pool",
     "tails",
+    "thrown_away",
     "timeline",
     "token_costs",
     "token_grid",
@@ -146,7 +162,9 @@ __all__ = [
     "two_by_two",
     "utilisation",
     "waits",
+    "waits_by_arrival",
     "warp_access",
+    "waste_bars",
     "warp_film",
     "waves",
     "window_curve",

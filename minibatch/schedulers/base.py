@@ -23,6 +23,7 @@ from ..core.plan import StepPlan
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
 from ..memory.sharing import copy_on_write, give_up, num_lacking, take_prefix
+from .backpressure import QueueLimits
 
 
 class Scheduler(ABC):
@@ -31,7 +32,7 @@ class Scheduler(ABC):
     max_batch_size: most sequences in one forward pass, at least 1. waiting: the queue, a deque of
     Sequence, its head next. running: a list of Sequence, in the order of admission. pool, clock:
     the engine's KV blocks and its time in seconds, there once it has called `bind`. holders: of
-    those who wait, the forks that hold blocks.
+    those who wait, the forks that hold blocks. limits: of the queue; None is without end.
     """
 
     @translates(POLICY)
@@ -40,6 +41,7 @@ class Scheduler(ABC):
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
         self.holders: list[Sequence] = []
+        self.limits: QueueLimits | None = None
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
 
@@ -136,12 +138,14 @@ class Scheduler(ABC):
         self.waiting.remove(sequence)  # at the head this is quick
         if sequence in self.holders:
             self.holders.remove(sequence)
+        sequence.num_tokens_admitted = sequence.num_tokens
         self.running.append(sequence)
         return sequence
 
     def preempt(self, sequence: Sequence) -> None:
         """Give up a sequence's blocks; its tokens stay, their K and V will be recomputed."""
         self.release(sequence)
+        sequence.num_once_computed = max(sequence.num_once_computed, sequence.num_computed_tokens)
         sequence.num_computed_tokens = 0
         sequence.num_preemptions += 1
         self.waiting.appendleft(sequence)
@@ -149,6 +153,15 @@ class Scheduler(ABC):
     def choose_victim(self, candidates: Iterable[Sequence]) -> Sequence:
         """Who gives way when the pool runs dry: of these, the one admitted last."""
         return max(candidates, key=self.running.index)
+
+    def give_way(self, candidates: list[Sequence]) -> Sequence:
+        """Preempt one of these, by `choose_victim`; but who has not got a token since it was last
+        admitted is spared while another has, and of such alone the newest goes. So two can never
+        preempt one another for ever."""
+        moved = [s for s in candidates if s.num_tokens > s.num_tokens_admitted]
+        victim = self.choose_victim(moved) if moved else candidates[-1]
+        self.preempt(victim)
+        return victim
 
     def grow(self, sequence: Sequence, num_tokens: int) -> None:
         """Give a sequence the blocks it lacks to compute `num_tokens` more tokens, and its own of

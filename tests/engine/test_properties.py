@@ -15,6 +15,7 @@ from oracle import assert_same_sample, assert_same_tokens, generate, sample
 
 import minibatch as mb
 from minibatch.attention.gather_sdpa import gather_sdpa_attention
+from minibatch.schedulers import admission, chunks, victims
 
 LONGEST_ANSWER = 10  # tokens
 PROMPTS = [
@@ -53,6 +54,15 @@ policies = st.one_of(
         lambda size, more: mb.Continuous(size, max_batch_tokens=size + more),
         sizes,
         st.integers(0, 12),
+    ),
+    st.builds(mb.PrefillFirst, sizes),
+    st.builds(
+        lambda size, more, **parts: mb.Budget(size, size + more, **parts),
+        sizes,
+        st.integers(0, 12),
+        chunks=st.sampled_from([chunks.first_come_first_served, chunks.equal_progress]),
+        victim=st.sampled_from([victims.newest, victims.most_computed, victims.oldest]),
+        admission=st.sampled_from([admission.PromptOnly, admission.Optimistic]).map(lambda a: a()),
     ),
 )
 

@@ -302,3 +302,26 @@ def eviction(student):
         f"Five agents share a manual of 41 blocks, and 100 blocks are needed: by your rule {left} "
         "of the manual's 41 stay."
     )
+
+
+def chunks(student):
+    few, many = (
+        student.call("num_chunks", num_prompt_tokens=1300, num_decodes=n, max_batch_tokens=256)
+        for n in (7, 200)
+    )
+    return (
+        f"By your count L's prompt takes {few} steps under a budget of 256 beside seven decodes, "
+        f"and {many} beside two hundred."
+    )
+
+
+def budget(student):
+    costs = {"step_us": 7_800, "decode_us": 700, "prompt_us": 250}
+    quick, slow = (
+        student.call("largest_budget", limit_us=limit, num_decodes=7, **costs)
+        for limit in (30_000, 100_000)
+    )
+    return (
+        f"By your count a limit of 30 ms allows a budget of {quick} tokens on a machine like ours, "
+        f"and one of 100 ms {slow}."
+    )

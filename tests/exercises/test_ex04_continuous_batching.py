@@ -19,7 +19,11 @@ from minibatch.course.judging.desk_errors import NotAttempted, Raised
 from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 
-_CONTINUOUS = {"minibatch.schedulers.continuous": "Continuous"}
+_CONTINUOUS = {
+    "minibatch.schedulers.continuous": "Continuous",
+    "minibatch.schedulers.prefill_first": "PrefillFirst",
+    "minibatch.schedulers.budget": "Budget",
+}
 _UPDATE = ["Scheduler.update", "Scheduler.retire", "Scheduler.release"]
 WITHHELD = {
     "4.1": _CONTINUOUS,

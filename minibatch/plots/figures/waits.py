@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...core.request import Completion
+from ...core.completion import Completion
 from ...engine.trace import Trace
 from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
@@ -34,7 +34,7 @@ def waits(
     figure, axes = canvas(len(named), ax, height=max(1.8, number * (0.32 if number <= 16 else 0.2)))
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        done = [c for c in trace.completions if c.finish_reason != "abort"]
+        done = [c for c in trace.completions if c.was_served]
         done.sort(key=lambda c: (c.arrival_time, c.first_scheduled_time))
         for y, completion in enumerate(done):
             queued = completion.first_scheduled_time - completion.arrival_time

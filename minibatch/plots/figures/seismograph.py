@@ -1,0 +1,116 @@
+"""How long each answer stands still when somebody with a long prompt joins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...engine.trace import Trace
+from ..colours import INK, PROTAGONISTS, WASTE
+from ..guesses import said
+from ..picture import TICK, canvas, describe, dress
+from .timeline import by_name
+
+CALM = "#0072B2"
+LOUD = 0.1  # seconds: from here on a reader sees an answer stop
+
+
+def seismograph(
+    traces: Trace | Mapping[str, Trace],
+    joining: str | Collection[str],
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """A line for each answer; at each token it swings as far as the wait for it was long.
+
+    traces: a trace, or several by name, whose clock tells seconds. joining: the ids of those whose
+    prompts disturb the others; when these are computed is marked. guess: the name of a prediction
+    of the longest wait in the first trace, in ms. ax: where to draw, one Axes a trace. Raises
+    ValueError if nobody but them has finished.
+    """
+    named = by_name(traces)
+    joining = [joining] if isinstance(joining, str) else list(joining)
+    times = {name: _token_times(trace, joining) for name, trace in named.items()}
+    gaps = {name: [b - a for line in lines.values() for a, b in pairwise(line)]
+            for name, lines in times.items()}  # fmt: skip
+    if not all(gaps.values()):
+        raise ValueError("nobody but those who join has finished an answer in one of these traces")
+    longest = max(max(some) for some in gaps.values())
+    figure, axes = canvas(len(named), ax, height=2.35)
+    findings = []
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        begin = min(line[0] for line in times[name].values())
+        for place, line in enumerate(times[name].values()):
+            _draw_line(axis, place, [time - begin for time in line], longest)
+        _mark_prompts(axis, trace, joining, begin, len(times[name]))
+        top = max(gaps[name])
+        _draw_scale(axis, top, longest, len(times[name]) - 1)
+        findings.append(_finding(name, top) + (said(guess) if axis is axes[0] else ""))
+        dress(axis, findings[-1], "seconds since the first token" if axis is axes[-1] else "")
+        axis.set_yticks(range(len(times[name])), list(times[name]))
+        axis.tick_params(axis="y", length=0)
+        axis.spines["left"].set_visible(False)
+        axis.set_ylim(len(times[name]) - 0.4, -1.4)
+        axis.margins(x=0.01)
+    what = "A line for each answer, which swings at each token by the wait for it"
+    describe(figure, f"{what}; {', '.join(joining)} join.", findings)
+    return figure
+
+
+def _token_times(trace: Trace, joining: Collection[str]) -> dict[str, list[float]]:
+    done = sorted(trace.completions, key=lambda c: c.request_id)
+    return {c.request_id: c.token_times for c in done if c.request_id not in joining}
+
+
+def _draw_line(axis: Axes, place: int, times: list[float], longest: float) -> None:
+    axis.plot([times[0], times[-1]], [place, place], color=CALM, linewidth=0.8)
+    for loud, colour, width in ((False, CALM, 1.4), (True, WASTE, 2.6)):
+        some = [(b, b - a) for a, b in pairwise(times) if (b - a > LOUD) == loud]
+        at = [t for t, _ in some]
+        swing = [0.47 * gap / longest for _, gap in some]
+        ends = [place - s for s in swing], [place + s for s in swing]
+        axis.vlines(at, *ends, color=colour, linewidth=width)
+        if loud:  # nothing came
+            for t, gap in some:
+                axis.plot([t - gap, t], [place, place], color=WASTE, linewidth=2.6)
+
+
+def _mark_prompts(
+    axis: Axes, trace: Trace, joining: Collection[str], zero: float, num_lines: int
+) -> None:
+    for place, name in enumerate(joining):
+        steps = [
+            (step, row.num_tokens)
+            for step in trace.steps
+            for row in step.rows
+            if row.request_id == name and row.kind == "prefill"
+        ]
+        begin, end = steps[0][0].start_time - zero, steps[-1][0].end_time - zero
+        colour = PROTAGONISTS[(1, 2, 0)[place % 3]]
+        axis.axvspan(begin, end, facecolor=colour, alpha=0.16, hatch="//", edgecolor=colour)
+        for step, _ in steps:
+            axis.vlines(
+                step.end_time - zero, num_lines - 0.55, num_lines - 0.4, color=INK, linewidth=1
+            )
+        tokens, chunks = sum(n for _, n in steps), len(steps)
+        how = "at once" if chunks == 1 else f"in {chunks} chunks"
+        words = f"{name}'s {tokens:,} tokens {how}"
+        paper = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85}
+        axis.text(begin, -0.85, words, fontsize=12, color=INK, va="center", bbox=paper)
+
+
+def _draw_scale(axis: Axes, seconds: float, longest: float, last: int) -> None:
+    """How far a line swings for a wait of so long."""
+    swing, x = 0.47 * seconds / longest, 1.012
+    look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
+    axis.plot([x, x], [last - swing, last + swing], linewidth=2, **look)
+    axis.text(x + 0.008, last, f"{1e3 * seconds:.0f} ms", fontsize=TICK, va="center", **look)
+
+
+def _finding(name: str, longest: float) -> str:
+    words = f"the longest wait for a next token is {1e3 * longest:.0f} ms"
+    return f"{name}: {words}" if name else words[0].upper() + words[1:]

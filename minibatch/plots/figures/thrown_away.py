@@ -1,0 +1,103 @@
+"""Whose K and V are in memory, step by step; what gave way, and what was computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ...engine.trace import Trace
+from ..colours import INK, WASTE, WORK
+from ..guesses import said
+from ..picture import TICK, canvas, describe, dress
+from .timeline import by_name
+
+
+def thrown_away(
+    traces: Trace | Mapping[str, Trace],
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """A lane for each request, as high as it has tokens in memory; solid where they are computed
+    for a second time, with how many.
+
+    traces: a trace, or several by name, of runs without prefix caching and with few requests.
+    guess: the name of a prediction of all tokens computed again in the first. ax: where to draw,
+    one Axes a trace.
+    """
+    named = by_name(traces)
+    lanes = {name: _lanes(trace) for name, trace in named.items()}
+    highest = max(max(n for _, n, _ in points) for run in lanes.values() for points in run.values())
+    figure, axes = canvas(len(named), ax, height=0.5 + 0.33 * len(next(iter(lanes.values()))))
+    findings = []
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        for place, (who, points) in enumerate(lanes[name].items()):
+            _draw_lane(axis, place, points, highest)
+            axis.text(-0.6, place + 0.95, who, ha="right", va="bottom", fontsize=TICK, color=INK)
+        again = trace.summary()["recomputed_tokens"]
+        times = trace.summary()["num_preemptions"]
+        words = f"{again:,} tokens are computed twice, after {times} preemptions"
+        words = f"{name}: {words}" if name else words
+        findings.append(words + (said(guess) if axis is axes[0] else ""))
+        dress(axis, findings[-1], "step" if axis is axes[-1] else "")
+        axis.set_yticks([])
+        axis.spines["left"].set_visible(False)
+        axis.set_ylim(-0.15, len(lanes[name]) + 0.05)
+        axis.invert_yaxis()
+        axis.margins(x=0.02)
+    figure.legend(
+        handles=[
+            Patch(facecolor=WORK, edgecolor=INK, label="tokens in memory"),
+            Patch(facecolor=WASTE, edgecolor=INK, label="computed again, and how many"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+        fontsize=TICK,
+    )
+    describe(figure, "A lane for each request, as high as it has tokens in memory.", findings)
+    return figure
+
+
+Points = list[tuple[int, int, int]]
+
+
+def _lanes(trace: Trace) -> dict[str, Points]:
+    """Of each request: step, tokens in memory after it, and how many it had to compute again."""
+    lanes: dict[str, Points] = {}
+    has: dict[str, int] = {}
+    for step in trace.steps:
+        again = dict(step.recomputed)
+        for name in step.preempted:
+            has[name] = 0
+            lanes[name].append((step.index, 0, 0))
+        for row in step.rows:
+            has[row.request_id] = has.get(row.request_id, 0) + row.num_tokens
+            point = step.index + 1, has[row.request_id], again.get(row.request_id, 0)
+            lanes.setdefault(row.request_id, [(step.index, 0, 0)]).append(point)
+        for name in step.finished:
+            lanes[name].append((step.index + 1, 0, 0))
+    return dict(sorted(lanes.items()))
+
+
+def _draw_lane(axis: Axes, place: int, points: Points, highest: int) -> None:
+    floor = place + 0.95
+    axis.axhline(floor, color=INK, linewidth=0.4, alpha=0.4)
+    pieces: list[tuple[bool, list[int], list[float], int]] = []  # twice? steps, tops, how many
+    for (x0, n0, _), (x1, n1, again) in pairwise(points):
+        if x1 == x0 or n1 == 0:
+            pieces.append((False, [], [], 0))  # it gave way, or has left
+            continue
+        if not pieces or not pieces[-1][1] or pieces[-1][0] != bool(again) or x1 - x0 > 1:
+            pieces.append((bool(again), [x1 - 1], [n0 if x1 - x0 == 1 else 0], 0))
+        twice, xs, tops, run = pieces[-1]
+        pieces[-1] = twice, [*xs, x1], [*tops, n1], run + again
+    for twice, xs, tops, run in pieces:
+        heights = [floor - 0.9 * n / highest for n in tops]
+        axis.fill_between(xs, heights, floor, color=WASTE if twice else WORK, linewidth=0)
+        if run:
+            axis.text(xs[-1] + 0.4, floor - 0.08, f"{run:,}", fontsize=11, weight="bold", color=INK)

@@ -1,0 +1,54 @@
+"""Everybody's wait for a first token, by when they came; and who was turned away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...engine.trace import Trace
+from ..colours import INK, WASTE
+from ..guesses import mark, said
+from ..picture import canvas, describe, dress
+from .timeline import by_name
+
+
+def waits_by_arrival(
+    traces: Trace | Mapping[str, Trace],
+    *,
+    guess: str | None = None,
+    ax: Axes | list[Axes] | None = None,
+) -> Figure:
+    """A dot for each request: across, when it came; upwards, its TTFT; a cross on the floor for who
+    was refused or given up.
+
+    traces: a trace, or several by name, on a clock of seconds. guess: the name of a prediction of
+    the longest TTFT in the first. ax: where to draw, one Axes a trace.
+    """
+    named = by_name(traces)
+    figure, axes = canvas(len(named), ax, height=1.75)
+    findings, longest = [], 0.0
+    for axis, (name, trace) in zip(axes, named.items(), strict=True):
+        served = [c for c in trace.completions if c.was_served]
+        others = [c for c in trace.completions if not c.was_served]
+        waits = np.array([c.ttft for c in served])
+        longest = max(longest, waits.max())
+        axis.plot([c.arrival_time for c in served], waits, "o", color="#0072B2", markersize=3)
+        axis.plot([c.arrival_time for c in others], [0] * len(others), "x", color=WASTE,
+                  markersize=6, markeredgewidth=1.5, zorder=4)  # fmt: skip
+        words = f"TTFT {np.median(waits):.1f} s in the middle, {waits.max():.1f} s at the worst"
+        if others:
+            words += f"; {len(others)} of {len(trace.completions)} turned away"
+        words = f"{name}: {words}" if name else words
+        findings.append(words + (said(guess) if axis is axes[0] else ""))
+        x = "when they came, seconds" if axis is axes[-1] else ""
+        dress(axis, findings[-1], x, "TTFT, s")
+        axis.margins(x=0.01)
+    for axis in axes:
+        axis.set_ylim(-0.09 * longest, 1.08 * longest)
+        axis.axhline(0, color=INK, linewidth=0.6)
+    mark(axes[0], guess, along="y")
+    describe(figure, "Dots: each request's wait for its first token, by when it came.", findings)
+    return figure

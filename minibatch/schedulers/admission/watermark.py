@@ -1,0 +1,23 @@
+"""Promise the tokens that are there, and keep some blocks free for those who run."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from .prompt_only import PromptOnly
+
+if TYPE_CHECKING:
+    from ..base import Scheduler
+
+
+class Watermark(PromptOnly):
+    """share: of the pool's blocks, to be free after an admission. (vLLM's was 0.01)"""
+
+    def __init__(self, share: float = 0.01) -> None:
+        if not 0 <= share < 1:
+            raise ValueError(f"share is {share}; give one from 0 to below 1")
+        self.share = share
+
+    def num_spare(self, scheduler: Scheduler) -> int:
+        return math.ceil(self.share * scheduler.pool.num_blocks)

@@ -1,0 +1,20 @@
+"""Whoever can be admitted is computed at once, whole, and everybody's next word waits for it.
+
+For comparison: the hitch that a token budget does away with.
+"""
+
+from ..core.plan import Row, StepPlan
+from .continuous import Continuous
+
+
+class PrefillFirst(Continuous):
+    """A step is either prompts or decodes, and prompts go first. (vLLM until chunked prefill, 2024;
+    Orca mixes both in a step, but whole prompts, too)"""
+
+    def plan(self, now: float) -> StepPlan:
+        while self.can_admit():
+            self.admit(now, self.waiting[0].num_tokens)
+        prompts = [s for s in self.running if s.num_uncomputed_tokens > 1]
+        if prompts:
+            return StepPlan([Row(s, s.num_uncomputed_tokens) for s in prompts])
+        return super().plan(now)  # nobody is left to be admitted

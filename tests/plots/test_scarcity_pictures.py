@@ -1,0 +1,111 @@
+"""Pictures of lessons 08 and 09, on runs without a model: what their titles say is counted."""
+
+import pytest
+
+import minibatch as mb
+from minibatch.plots.guesses import forget, keep
+from minibatch.schedulers import chunks, victims
+
+
+def served(policy, requests, num_blocks=1_000):
+    engine = mb.Engine(mb.PretendModel(), policy, num_blocks=num_blocks, clock=mb.VirtualClock(0.1))
+    engine.run(requests)
+    return engine.trace
+
+
+def asked(name, prompt, output, **more):
+    return mb.Request([0] * prompt, max_tokens=output, request_id=name, **more)
+
+
+def titles(figure):
+    return [axis.get_title(loc="left") for axis in figure.axes]
+
+
+STREAMS = [asked(name, 4, 30) for name in "ABC"]
+LATE = asked("L", 100, 2, arrival_time=1.05)
+
+
+def cost(plan):
+    return 0.01 * sum(row.num_tokens for row in plan.rows)
+
+
+def streaming(policy):
+    engine = mb.Engine(mb.PretendModel(), policy, clock=mb.VirtualClock(cost))
+    engine.run([*STREAMS, mb.Request([0] * 100, max_tokens=2, arrival_time=0.5, request_id="L")])
+    return engine.trace
+
+
+def test_a_seismograph_says_the_longest_wait_and_how_many_chunks():
+    traces = {"first": streaming(mb.PrefillFirst(4)), "small": streaming(mb.Budget(4, 13))}
+    figure = mb.plots.seismograph(traces, "L")
+    assert titles(figure) == [
+        "first: the longest wait for a next token is 1040 ms",
+        "small: the longest wait for a next token is 130 ms",
+    ]
+    words = [text.get_text() for axis in figure.axes for text in axis.texts]
+    assert "L's 100 tokens at once" in words
+    assert "L's 100 tokens in 10 chunks" in words
+    assert "the longest wait" in figure.alt
+
+
+def test_a_seismograph_of_nobody_is_refused():
+    with pytest.raises(ValueError, match="nobody but those who join has finished"):
+        mb.plots.seismograph(served(mb.Budget(2), [asked("L", 9, 3)]), "L")
+
+
+def test_progress_says_after_how_many_steps_the_last_one_s_prompt_is_computed():
+    few = [asked("L1", 40, 2), asked("L2", 40, 2), asked("S", 4, 2)]
+    traces = {
+        "one by one": served(mb.Budget(4, 10), few),
+        "alike": served(mb.Budget(4, 10, chunks=chunks.equal_progress), few),
+    }
+    keep("short", 5)
+    figure = mb.plots.prompt_progress(traces, ("L1", "L2", "S"), guess="short")
+    forget()
+    assert titles(figure) == [
+        "one by one: S's prompt is computed after 9 steps; you said 5",
+        "alike: S's prompt is computed after 2 steps",
+    ]
+
+
+def test_a_budget_curve_goes_from_the_smallest_to_the_largest():
+    summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (128, 8, 32)}
+    figure = mb.plots.budget_curve(summaries, predicted=summaries, chosen=32)
+    assert titles(figure)[0].startswith("Wait for a next token: from 80 to")
+    assert len(figure.axes) == 3
+
+
+FIVE = [asked(*x) for x in (("A", 60, 70), ("B", 90, 40), ("C", 20, 60), ("D", 50, 80))]
+
+
+def test_what_is_thrown_away_is_what_is_computed_twice():
+    runs = {
+        name: served(mb.Budget(8, 24, victim=victim), FIVE, num_blocks=17)
+        for name, victim in (("newest", victims.newest), ("most", victims.most_computed))
+    }
+    figure = mb.plots.thrown_away(runs)
+    for axis, title, trace in zip(figure.axes, titles(figure), runs.values(), strict=True):
+        summary = trace.summary()
+        again = summary["recomputed_tokens"]
+        assert again > 0
+        assert f"{again:,} tokens are computed twice" in title
+        numbers = [int(t.get_text()) for t in axis.texts if t.get_text().isdecimal()]
+        assert sum(numbers) == again
+
+
+def test_waste_is_compared_by_its_mean():
+    figure = mb.plots.waste_bars({"a": [10, 20], "b": [40, 20]})
+    assert titles(figure) == ["a: 50% less is computed twice than with b"]
+    assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is computed twice"]
+
+
+def test_waits_by_arrival_count_who_was_turned_away():
+    many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(30)]
+    runs = {
+        "no limit": served(mb.Budget(2, 64), many),
+        "limit": served(mb.Budget(2, 64, limits=mb.QueueLimits(max_waiting=1)), many),
+    }
+    title = titles(mb.plots.waits_by_arrival(runs))
+    refused = runs["limit"].summary()["num_refused"]
+    assert "turned away" not in title[0]
+    assert f"{refused} of 30 turned away" in title[1]

@@ -1,0 +1,145 @@
+"""Random traffic under every combination of a policy's parts; and the same, broken on purpose."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minibatch.bench import schedules
+from minibatch.bench.schedules import Schedule
+from minibatch.engine.arrivals import Arrivals
+from minibatch.schedulers import Budget, Scheduler, admission, chunks, orders
+from minibatch.schedulers.backpressure import QueueLimits
+
+
+@given(st.randoms(use_true_random=False))
+def test_everyone_is_served_and_every_promise_kept(rng):
+    Schedule.draw(rng).run()
+
+
+def test_the_command_says_what_it_tried(capsys):
+    assert schedules.main(["--number", "3"]) == 0
+    assert "3 schedules," in capsys.readouterr().out
+
+
+def test_the_command_says_how_to_see_a_failure_again(capsys, monkeypatch):
+    monkeypatch.setattr(
+        orders.FirstCome, "next", lambda self, scheduler, now: scheduler.waiting[-1]
+    )
+    assert schedules.main(["--number", "300"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("--seed ")
+    assert schedules.main([*out.split(":")[0].split()]) == 1
+
+
+def nobody_is_spared(self, candidates):
+    victim = self.choose_victim(candidates)
+    self.preempt(victim)
+    return victim
+
+
+def anyone_of_those_without_a_token(self, candidates):
+    moved = [s for s in candidates if s.num_tokens > s.num_tokens_admitted]
+    victim = self.choose_victim(moved or candidates)
+    self.preempt(victim)
+    return victim
+
+
+def prompts_first(self, now):
+    waiting = len(self.waiting)
+    rows, left = {}, self.max_batch_tokens
+    prompts = [s for s in self.running if s.num_uncomputed_tokens > 1]
+    while (newcomer := self.newcomer(prompts, left, now)) is not None:
+        prompts.append(self.admit(now, newcomer.num_computed_tokens, newcomer))
+    for sequence, n in zip(prompts, self.shares(prompts, left), strict=True):
+        self.give(rows, sequence, n)
+    left -= sum(rows.values())
+    for sequence in [s for s in self.running if s not in prompts]:
+        if left > 0:
+            self.give(rows, sequence, 1)
+            left -= 1
+    assert len(self.waiting) <= waiting + 9
+    return schedules_plan([schedules_row(s, n) for s, n in rows.items()])
+
+
+def preempts_without_a_note(self, sequence):
+    self.release(sequence)
+    sequence.num_computed_tokens = 0
+    sequence.num_preemptions += 1
+    self.waiting.appendleft(sequence)
+
+
+def promises_are_forgotten(self, scheduler, sequence):
+    return scheduler.can_grow(sequence, self.num_tokens(sequence) - sequence.num_computed_tokens)
+
+
+def nobody_begins_alone(self, scheduler, sequence):
+    promised = sum(self.num_owed(scheduler, s) for s in (*scheduler.running, sequence))
+    return promised + self.num_spare(scheduler) < scheduler.pool.num_free
+
+
+def lets_everyone_in(self, scheduler, now):
+    while (sequence := self.take(now)) is not None:
+        scheduler.add(sequence)
+    yield from ()
+
+
+def forgets_the_refused(self, scheduler, now):
+    arrivals_let_in(self, scheduler, now)
+    for sequence in arrivals_let_in(self, scheduler, now):
+        if sequence.given_up != "refused":
+            yield sequence
+
+
+def divides_upwards(needs, budget):
+    return [min(need, -(-budget // len(needs))) for need in needs]
+
+
+def nothing_for_the_first(needs, budget):
+    return [0, *original_equal(needs[1:], budget)] if len(needs) > 1 else [0] * len(needs)
+
+
+arrivals_let_in, original_equal = Arrivals.let_in, chunks.equal_progress
+schedules_plan, schedules_row = Budget.plan.__globals__["StepPlan"], Budget.plan.__globals__["Row"]
+
+BREAKS = {
+    "nobody is spared": (Scheduler, "give_way", nobody_is_spared),
+    "two that have not moved may preempt one another": (
+        Scheduler, "give_way", anyone_of_those_without_a_token),
+    "prompts go before decodes": (Budget, "plan", prompts_first),
+    "what was thrown away is not noted": (Scheduler, "preempt", preempts_without_a_note),
+    "the promised maximum is the prompt": (
+        admission.ReserveMaximum, "num_tokens", admission.PromptOnly.num_tokens),
+    "promises to those who run are forgotten": (
+        admission.Admission, "admits", promises_are_forgotten),
+    "an empty machine admits nobody who needs all of it": (
+        admission.Admission, "admits", nobody_begins_alone),
+    "the last comes first": (
+        orders.FirstCome, "next", lambda self, scheduler, now: scheduler.waiting[-1]),
+    "waiting earns nothing": (
+        orders.Priority, "rank", lambda self, s, scheduler, now: -s.request.priority),
+    "neither deadline nor limit is looked at": (Arrivals, "let_in", lets_everyone_in),
+    "a limit is one too high": (
+        QueueLimits, "check", lambda self, name, n, queue: limits_check(self, name, n, queue[1:])),
+    "the refused are forgotten": (Arrivals, "let_in", forgets_the_refused),
+    "a share is rounded up": (None, "equal_progress", divides_upwards),
+    "the first prompt gets no share": (None, "equal_progress", nothing_for_the_first),
+}  # fmt: skip
+limits_check = QueueLimits.check
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_is_seen(name, monkeypatch):
+    where, what, broken = BREAKS[name]
+    if where is None:
+        monkeypatch.setattr(schedules, "CHUNKS", (broken,))
+    else:
+        monkeypatch.setattr(where, what, broken)
+    with pytest.raises((AssertionError, RuntimeError)):
+        try_some()
+
+
+def try_some():
+    for seed in range(1_000):
+        Schedule.draw(random.Random(seed)).run()

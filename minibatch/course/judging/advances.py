@@ -150,7 +150,11 @@ def check_returned(
     else:
         extra = next(name for name in map(str, told) if name not in names)
         why = f"{extra:.40} was returned, and has not finished in this step; return no others"
-    raise Wrong(f"In step {step} {who} finished, and {why}.", expected=names, got=told if isinstance(told, list) else kind)
+    raise Wrong(
+        f"In step {step} {who} finished, and {why}.",
+        expected=names,
+        got=told if isinstance(told, list) else kind,
+    )
 
 
 def check_admission(sequence: mb.Sequence, given: float, noted: object) -> None:

@@ -14,7 +14,8 @@ def pad_batch(prompts, pad_token_id):
         padding = longest - len(prompt)
         ids.append([pad_token_id] * padding + prompt)
         mask.append([0] * padding + [1] * len(prompt))
-        positions.append([0] * padding + [
-            sum(token != pad_token_id for token in prompt[:n]) for n in range(len(prompt))
-        ])
+        positions.append(
+            [0] * padding
+            + [sum(token != pad_token_id for token in prompt[:n]) for n in range(len(prompt))]
+        )
     return torch.tensor(ids), torch.tensor(mask), torch.tensor(positions)

@@ -750,7 +750,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
             expected={"A": 1, "B": 1, "C": 1},
             got=after,
         )
-    (step,) = serve(mine(student), asks(("A", 5000, 2)), num_blocks=2000, steps=1).trace.steps
+    (step,) = serve(mine(student), asks(("A", 5000, 2)), num_blocks=4000, steps=1).trace.steps
     if step.rows[0].num_tokens != 5000:
         raise Wrong(
             f"A's prompt has 5,000 tokens, and its row computes {step.rows[0].num_tokens:,}: a "

@@ -120,7 +120,9 @@ def check_returned(
     if not isinstance(told, list):
         what = "nothing (None)" if kind == "NoneType" else f"something of type {kind:.40}"
         why = f"update() returned {what}: return a list of them, empty if nobody has finished"
-    elif missing := [s for s in right if s.request_id not in told]:
+    elif missing := sorted(
+        (s for s in right if s.request_id not in told), key=lambda s: s.request_id
+    ):
         one = missing[0]
         gone = ", ".join(s.request_id for s in missing)
         is_not = "is not" if len(missing) == 1 else "are not"
@@ -140,8 +142,8 @@ def check_returned(
             )
         elif one.request_id in running:
             why += (
-                " and is still in self.running. It has said its end token, which ends an answer "
-                "before max_tokens; ask sequence.is_finished after it has advanced"
+                f". {one.request_id} is still in self.running. It has said its end token, which "
+                "ends an answer before max_tokens; ask sequence.is_finished after it has advanced"
             )
         elif not told:
             why += ", nobody is. Note who has finished before you take them out of self.running"

@@ -750,7 +750,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
             expected={"A": 1, "B": 1, "C": 1},
             got=after,
         )
-    long = asks(("A", 5000, 2), *FIVE[1:3])
+    long = [*asks(("A", 5000, 2)), *FIVE[1:3]]
     (step,) = serve(mine(student), long, num_blocks=4000, steps=1).trace.steps
     computed = max(row.num_tokens for row in step.rows)
     if computed != 5000:

@@ -80,7 +80,7 @@ def decode_step_flops(
 #
 # Let the model continue a prompt, greedily: always the token with the highest logit. The prompt
 # goes through the model once; then each new token goes in alone, with the cache. Stop after the end
-# token (it belongs to the answer), or at max_tokens.
+# token (it belongs to the answer), or at max_tokens, which is at least 1.
 #
 #     out = model(input_ids, past_key_values=cache, use_cache=True)
 #     out.logits            float [1, tokens that went in, vocabulary]

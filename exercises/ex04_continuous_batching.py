@@ -49,10 +49,10 @@ class MyContinuous(mb.Scheduler):
     # 4 points, 15 minutes, difficulty 2 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # The forward pass is done. Each sequence takes in what its row has computed, and the new tokens
-    # that came back for it: a list, empty if there are none. Whoever has finished leaves at once:
-    # out of self.running, its blocks back to the pool, its block table empty. Return those who
-    # finished in this step.
+    # The forward pass is done. Each sequence takes in what its row has computed, its padding not
+    # counted, and the new tokens that came back for it: a list, empty if there are none. Whoever
+    # has finished leaves at once: out of self.running, its blocks back to the pool, its block table
+    # empty. Return those who finished in this step. The engine goes on using `plan` and `tokens`.
     #
     # You may use: row.sequence.advance(num_tokens, new_tokens, now), sequence.is_finished,
     # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:

@@ -184,7 +184,9 @@ class Counted:
         try:
             seen += [(probe, self.call(student, probe)) for probe in self.probes]
             if all(same(got, answer) for _, answer in seen):
-                return f"yours is {got}, whatever comes in."
+                near = all(abs(got - self.right(*arguments)) < 1 for arguments, _ in seen)
+                cut = ": // leaves the whole number only; a fraction is divided by /"
+                return f"yours is {got}, whatever comes in{cut * (near and type(got) is int)}."
             return why(seen, self.together, *self.parts) or self._out_of_step(student)
         except Raised:
             return ""
@@ -204,8 +206,9 @@ class Counted:
                     return ""
                 if not same(due - right, there - got) and not same(due * got, there * right):
                     found.append(
-                        f"with twice as much {name}, {2 * value:,}, the right answer goes from "
-                        f"{right:,} to {due:,}, and yours from {got:,} to {there:,}."
+                        f"in another case, with twice as much {name}, {2 * value:,}, the right "
+                        f"answer goes from {right:,} to {due:,}, and yours from {got:,} to "
+                        f"{there:,}."
                     )
             if 1 <= len(found) <= 2:
                 return found[-1]

@@ -317,6 +317,8 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     is_full = len(scheduler.waiting) >= scheduler.max_batch_size
     if plan.wake_at is None and (is_full or now >= ends):
         what = "the batch is full" if is_full else "the oldest's window is over"
+        if window == 0 and not is_full:
+            what = "its window of 0 s is over at once (`if max_wait` takes it for none)"
         return (
             f"{told}, though {what}: it starts now. super().plan(now) makes its rows; return what "
             "that answers."
@@ -350,6 +352,11 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
         return (
             f"{told}, with wake_at={plan.wake_at:g}, which is how long there is to wait. It is a "
             f"time on the clock, as `now` is: {came}{ends:g} s."
+        )
+    if plan.wake_at > now:
+        return (
+            f"{told}, {scheduler.num_empty:,} times in a row: yours asks again after "
+            f"{plan.wake_at - now:g} s. {came}{ends:g} s, which is wake_at from the first time on."
         )
     return f"{told}, with wake_at={plan.wake_at:g}, which is over. {came}{ends:g} s."
 

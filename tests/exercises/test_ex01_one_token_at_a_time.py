@@ -353,6 +353,10 @@ STEP_FLOPS = Counted(
     {
         "": lambda weights, layers, heads, dim, rows, context: heads,
         "each query head attends for itself, and you have counted one.": lambda *_: 1,
+        "each query head compares with the keys, and adds up the values, for itself; you have done "
+        "one of the two once for all heads.": (
+            lambda weights, layers, heads, dim, rows, context: Fraction(heads + 1, 2)
+        ),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: dim,
@@ -452,6 +456,7 @@ def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
 
 NEVER = -1  # an end token that no model says
 PROMPT = [17, 93, 4, 61, 61, 8, 120]
+LONG_PROMPT = [2 + n * n % 121 for n in range(1100)]
 
 
 def random_model(rng):
@@ -656,7 +661,13 @@ def another_pass(passes, got, prompt):
     whole = len(passes) > 0 and passes[0].token_ids == prompt
     piecemeal = [one.token_ids for one in passes[: len(prompt)]] == [[token] for token in prompt]
     if not whole and not piecemeal:
-        into = passes[0].token_ids if passes else "nothing"
+        into = passes[0].token_ids if passes else []
+        if into and len(into) < len(prompt) and into in (prompt[-len(into) :], prompt[: len(into)]):
+            return (
+                f"{len(into):,} of the prompt's {len(prompt):,} tokens went in, and the others the "
+                "model never saw. A prompt goes in whole, however long it is."
+            )
+        into = into or "nothing"
         return f"into the first pass went {into}, and the prompt is {prompt}."
     if fed_again(passes, prompt):
         return (
@@ -792,6 +803,8 @@ def test_no_token_goes_in_twice_or_in_vain(student, rng):
 
 @pytest.mark.task("1.4", points=0.5)
 def test_the_prompt_goes_in_whole(student, rng):
+    from tiny import make_tiny_model  # tests/support/tiny.py
+
     _, passes = decode(student, random_model(rng), PROMPT, 12)
     if len(passes) > 12:
         raise Wrong(
@@ -800,6 +813,7 @@ def test_the_prompt_goes_in_whole(student, rng):
             expected=[7] + [1] * 11,
             got=[len(one.token_ids) for one in passes],
         )
+    decode(student, make_tiny_model(max_position_embeddings=2048), LONG_PROMPT, 8)
 
 
 @pytest.mark.task("1.4", points=0.25)

@@ -37,7 +37,15 @@ TWINS = [[9, 10], [5, 6, 7], [9, 10], [4]]
 
 def padded(student, prompts, pad_token_id=0):
     """Three nested lists, once they are known to be int64 tensors of the right shape."""
-    got = student.call("pad_batch", prompts, pad_token_id)
+    try:
+        got = student.call("pad_batch", prompts, pad_token_id)
+    except Raised as error:
+        if "expected sequence of length" in error.sentence:
+            error.sentence = (
+                f"{error.sentence}. Your rows differ in length, and those of a tensor do not: pad "
+                f"each to the longest prompt, which may be any of them. (prompts={list(prompts)})"
+            )
+        raise
     if not isinstance(got, tuple | list) or len(got) != 3:
         kind = "nothing (None)" if got is None else a_kind(got)
         kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
@@ -294,7 +302,10 @@ POSITIONS = {
             lambda prompt: [
                 max(0, sum(t != pad for t in prompt[: n + 1]) - 1) for n in places(prompt)
             ],
-        )
+        ),
+        lambda prompts, pad: left(
+            prompts, 0, lambda prompt: [sum(t != pad for t in prompt[:n]) for n in places(prompt)]
+        ),
     ),
     "Every prompt has positions, also one that came before: prompts.index finds the first of "
     "equals. Number the rows with enumerate.": (
@@ -689,6 +700,11 @@ def test_a_batch_takes_who_waits_up_to_its_size(student):
 def uneven(rows, lengths):
     """What to say of rows that are not 7 tokens long, prompts of 5, 7 and 4 tokens."""
     computed = {row.request_id: row.num_tokens for row in rows}
+    if lengths["A"] == 9:
+        return (
+            "Yours are padded to 9, which is D's prompt: a prompt that waits does not count, only "
+            "those of this step's rows."
+        )
     if computed["B"] < 7:
         return (
             f"Yours computes {computed['B']} of B's: pad up to the longest, and do not cut down to "
@@ -710,8 +726,12 @@ def uneven(rows, lengths):
 
 @pytest.mark.task("2.3", points=0.5)
 def test_short_prompts_are_padded_to_the_longest(student):
-    three = asks(("A", 5, 6), ("B", 7, 2), ("C", 4, 4))
-    first, second = serve(mine(student), three, steps=2).trace.steps
+    four = asks(("A", 5, 6), ("B", 7, 2), ("C", 4, 4), ("D", 9, 3))
+    first, second = serve(mine(student), four, steps=2).trace.steps
+    if who(first) != "A, B, C":
+        raise Wrong(
+            "A, B and C are the first batch, and D waits.", expected="A, B, C", got=who(first)
+        )
     lengths, after = (
         {row.request_id: row.num_tokens + row.num_padding_tokens for row in step.rows}
         for step in (first, second)
@@ -729,6 +749,16 @@ def test_short_prompts_are_padded_to_the_longest(student):
             "longest of this step's rows, not to the longest prompt.",
             expected={"A": 1, "B": 1, "C": 1},
             got=after,
+        )
+    long = [*asks(("A", 5000, 2)), *FIVE[1:3]]
+    (step,) = serve(mine(student), long, num_blocks=4000, steps=1).trace.steps
+    computed = max(row.num_tokens for row in step.rows)
+    if computed != 5000:
+        raise Wrong(
+            f"A's prompt has 5,000 tokens, and its row computes {computed:,}: a prompt is computed "
+            "whole, however long it is.",
+            expected="A: 5000",
+            got=f"A: {computed}",
         )
 
 
@@ -835,6 +865,16 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
 
 @pytest.mark.task("2.3", points=0.5)
 def test_any_requests_give_the_batches_they_should(student, rng):
+    few = asks(("A", 4, 6), ("B", 2, 3, 1.5), ("C", 5, 2, 2.5))
+    engine = serve(mine(student), few)
+    if [who(step) for step in engine.trace.steps if step.admitted] == ["A", "B", "C"]:
+        raise Wrong(
+            "B and C waited when A's batch ended, and B went alone: a slot was free, so C belongs "
+            "to this batch, though A's was smaller. Ask who waits each time; remember nothing.",
+            expected="batches of A; B, C",
+            got="batches of A; B; C",
+            drawing=drawn(serve(mb.Static(3), few), engine),
+        )
     said = "Compare it with the rule: a batch, equal rows, to the end."
     late = asks(("A", 4, 6), ("B", 2, 3), ("C", 5, 2, 30.0))  # in between nobody waits or runs
     for requests in (FIVE, late):

@@ -254,8 +254,22 @@ MOVED = (0.1, 0.7)
 assert sum(MOVED) - MOVED[1] < MOVED[0]
 
 
+class Noted(RemoteScheduler):
+    """Notes each time at which it was asked and had no rows, and the wake_at that it answered."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.alarms = []
+
+    def plan(self, now):
+        plan = super().plan(now)
+        if not plan.rows:
+            self.alarms.append((now, plan.wake_at))
+        return plan
+
+
 def windowed(student, max_wait=2.0):
-    return RemoteScheduler(student, "MyDynamic", 3, max_wait=max_wait)
+    return Noted(student, "MyDynamic", 3, max_wait=max_wait)
 
 
 def first_batch(engine):
@@ -365,6 +379,36 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         late=f"A came at {came:g} s, alone, and waited longer than its window of {window:g} s.",
         window=window,
     )
+    sets_its_alarm(student, 0.25)
+    begins(
+        student,
+        asks(("A", 4, 3, 1.0)),
+        (1.0, "A"),
+        early="",
+        late="A window of 0 s is over at once; `if max_wait` takes it for none.",
+        window=0.0,
+    )
+
+
+TOO_SOON = 0.005  # s from now on, to be asked again before anything has happened
+
+
+def sets_its_alarm(student, window):
+    """Wrong if the alarm for A, alone, misses the end of its window, or draws near in small steps.
+
+    Looking again now and then does no harm."""
+    policy, ends = windowed(student, window), 1 + window
+    serve(policy, asks(("A", 4, 3, 1.0)), steps=1)
+    others = [(now, at) for now, at in policy.alarms if now >= 1 and abs(at - ends) > 1e-6]
+    if any(at > ends or at - now < TOO_SOON for now, at in others):
+        (now, at), gaps = others[0], {round(at - now, 6) for now, at in others}
+        again = f" Yours asks again every {gaps.pop():g} s." if len(gaps) == 1 else ""
+        raise Wrong(
+            f"At {now:g} s A waits, and your wake_at is {at:g}. A's window of {window:g} s ends at "
+            f"{ends:g} s: ask once, then.{again}",
+            expected=f"wake_at={ends:g}",
+            got=f"wake_at={at:g}",
+        )
 
 
 @pytest.mark.task("3.2", points=0.5)

@@ -93,6 +93,11 @@ def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> N
         why = "did not move: advance takes the row's num_tokens first"
     elif went == 1:
         why = f"went up by 1: advance by the row's num_tokens, here {n}"
+    elif row.num_padding_tokens and went == n + row.num_padding_tokens:
+        why = (
+            f"went up by {went}: padding is computed for nothing, so advance by the row's "
+            f"num_tokens alone, here {n}"
+        )
     elif went == 2 * n:
         why = f"went up by {went}, twice as much: advance a sequence once"
     else:
@@ -115,9 +120,13 @@ def check_returned(
     if not isinstance(told, list):
         what = "nothing (None)" if kind == "NoneType" else f"something of type {kind:.40}"
         why = f"update() returned {what}: return a list of them, empty if nobody has finished"
-    elif missing := [s for s in right if s.request_id not in told]:
+    elif missing := sorted(
+        (s for s in right if s.request_id not in told), key=lambda s: s.request_id
+    ):
         one = missing[0]
-        why = f"{one.request_id} is not among those that update() returned"
+        gone = ", ".join(s.request_id for s in missing)
+        is_not = "is not" if len(missing) == 1 else "are not"
+        why = f"{gone} {is_not} among those that update() returned"
         if one.num_output_tokens == 1:
             why += ". Its first token was its last: the row of a prompt may end an answer, too"
         elif told and one.request_id in running:
@@ -133,8 +142,8 @@ def check_returned(
             )
         elif one.request_id in running:
             why += (
-                " and is still in self.running. It has said its end token, which ends an answer "
-                "before max_tokens; ask sequence.is_finished after it has advanced"
+                f". {one.request_id} is still in self.running. It has said its end token, which "
+                "ends an answer before max_tokens; ask sequence.is_finished after it has advanced"
             )
         elif not told:
             why += ", nobody is. Note who has finished before you take them out of self.running"
@@ -143,7 +152,11 @@ def check_returned(
     else:
         extra = next(name for name in map(str, told) if name not in names)
         why = f"{extra:.40} was returned, and has not finished in this step; return no others"
-    raise Wrong(f"In step {step} {who} finished, and {why}.", expected=names, got=told or kind)
+    raise Wrong(
+        f"In step {step} {who} finished, and {why}.",
+        expected=names,
+        got=told if isinstance(told, list) else kind,
+    )
 
 
 def check_admission(sequence: mb.Sequence, given: float, noted: object) -> None:

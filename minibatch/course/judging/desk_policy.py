@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from minibatch.course.judging.values import pack
+from minibatch.course.judging.values import Lent, pack
 
 
 class PolicyDesk:
@@ -91,10 +91,11 @@ class PolicyDesk:
             rows.append([row.sequence.request_id, *map(_plain, counts)])
         return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
 
-    def lead(self, now: float, num_admitted: int, most_tokens: int) -> dict:
-        """Plan in the learner's place, as the judge says: so many join, then a row for everyone.
+    def lead(self, now: float, num_admitted: int, rows: list, lends: bool) -> dict:
+        """Plan in the learner's place, as the judge says: so many join, then these rows.
 
-        most_tokens: of one row.
+        rows: of each the request's id, its tokens and its padding. lends: whether the lists that
+        `update` then gets refuse to be changed.
         """
         import minibatch as mb
 
@@ -102,18 +103,16 @@ class PolicyDesk:
         self.clock.sleep(now - self.clock.now())
         for _ in range(num_admitted):
             mb.Scheduler.admit(scheduler, now, scheduler.waiting[0].max_num_tokens)
-        self.plans = mb.StepPlan(
-            [
-                mb.Row(s, min(s.num_uncomputed_tokens, most_tokens))
-                for s in reversed(scheduler.running)
-            ]
-        )
+        rows = [mb.Row(self.sequences[name], *counts) for name, *counts in rows]
+        self.plans = mb.StepPlan(Lent(rows) if lends else rows)
         return self._state()
 
     def update(self, tokens: list, now: float) -> dict:
         import minibatch as mb
 
         self.clock.sleep(now - self.clock.now())
+        if isinstance(self.plans.rows, Lent):
+            tokens = Lent(map(Lent, tokens))
         finished = self.scheduler.update(self.plans, tokens, now)
         if not isinstance(finished, list | tuple | set | frozenset | deque):
             return {"finished": None, "got": type(finished).__name__, **self._state()}

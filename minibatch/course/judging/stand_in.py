@@ -33,18 +33,14 @@ class StandIn:
     ) -> Any:
         if others:
             raise TypeError(f"this model takes no {', '.join(others)} here")
-        if past_key_values is not None and not isinstance(past_key_values, _Cache):
-            raise TypeError(
-                "past_key_values must be what an earlier call of the model returned, not a "
-                f"{type(past_key_values).__name__}"
-            )
+        given = _Cache.of(past_key_values)
         answer = self._ask(
             {
                 "model": self._number,
                 "input_ids": pack(input_ids),
                 "attention_mask": pack(attention_mask),
                 "position_ids": pack(position_ids),
-                "cache": past_key_values.number if past_key_values else None,
+                "cache": given.number if given else None,
                 "use_cache": use_cache,
                 "logits_to_keep": logits_to_keep,
             }
@@ -53,6 +49,8 @@ class StandIn:
         if answer["cache"] is not None:
             cache = self._caches.setdefault(answer["cache"], _Cache(answer["cache"]))
             cache.length = answer["length"]
+            if past_key_values is not None:
+                cache = cache.fills(past_key_values)
         return _Output(tensor(unpack(answer["logits"])), cache)
 
     forward = __call__
@@ -67,8 +65,28 @@ class _Cache:
     def __init__(self, number: int) -> None:
         self.number, self.length = number, 0
 
-    def get_seq_length(self) -> int:
+    def get_seq_length(self, layer_idx: int = 0) -> int:
         return self.length
+
+    @staticmethod
+    def of(given: Any) -> _Cache | None:
+        """What stands for a cache here; None for none, and for an empty one of transformers'."""
+        if given is None or isinstance(given, _Cache):
+            return given
+        if hasattr(given, "filled_by"):
+            return given.filled_by
+        if getattr(given, "get_seq_length", lambda: 1)() == 0:
+            return None
+        raise TypeError(
+            "past_key_values must be what an earlier call of the model returned, not a "
+            f"{type(given).__name__}"
+        )
+
+    def fills(self, given: Any) -> Any:
+        """The cache that was given, which from now on says what this one says."""
+        if given is not self:
+            given.filled_by, given.get_seq_length = self, self.get_seq_length
+        return given
 
 
 class _Output:

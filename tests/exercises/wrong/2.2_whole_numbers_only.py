@@ -1,0 +1,13 @@
+"""Divides the padding by //.
+
+caught by: test_a_batch_runs_as_long_as_its_longest_answer
+says: // leaves the whole number only
+"""
+
+
+def padding_share(output_lengths, max_batch_size):
+    slot_steps = 0
+    for start in range(0, len(output_lengths), max_batch_size):
+        batch = output_lengths[start : start + max_batch_size]
+        slot_steps += max(batch) * len(batch)
+    return (slot_steps - sum(output_lengths)) // slot_steps

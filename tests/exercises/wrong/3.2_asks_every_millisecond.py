@@ -1,0 +1,16 @@
+"""Looks again every millisecond.
+
+caught by: test_a_lone_request_waits_for_its_window_and_no_longer
+says: yours asks again after 0.001 s
+"""
+
+import minibatch as mb
+
+
+class MyDynamic(MyDynamic):  # noqa: F821
+    def plan(self, now):
+        if self.waiting and not self.running:
+            deadline = self.waiting[0].arrival_time + self.max_wait
+            if len(self.waiting) < self.max_batch_size and now < deadline:
+                return mb.StepPlan(wake_at=now + 0.001)
+        return mb.Static.plan(self, now)

@@ -1,0 +1,16 @@
+"""Wakes halfway to the deadline, and halfway again.
+
+caught by: test_a_lone_request_waits_for_its_window_and_no_longer
+says: ask once, then
+"""
+
+import minibatch as mb
+
+
+class MyDynamic(MyDynamic):  # noqa: F821
+    def plan(self, now):
+        if self.waiting and not self.running:
+            deadline = self.waiting[0].arrival_time + self.max_wait
+            if len(self.waiting) < self.max_batch_size and now < deadline:
+                return mb.StepPlan(wake_at=(now + deadline) / 2)
+        return mb.Static.plan(self, now)

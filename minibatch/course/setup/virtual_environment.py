@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -146,8 +147,13 @@ class VirtualEnvironment:
         return next((path.name for path in self.folder.rglob("torch-*.dist-info")), "")
 
     def size_bytes(self) -> int:
-        """What it takes on the disk already."""
-        return sum(path.lstat().st_size for path in self.folder.rglob("*"))
+        """What its files take on the disk already. pip may be at work: what is gone counts as 0."""
+        total = 0
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                with suppress(FileNotFoundError):
+                    total += os.lstat(os.path.join(folder, name)).st_size
+        return total
 
     def _fingerprint(self, parts: Parts) -> str:
         """Of the locks' lines. A comment, or how lines end, makes no other environment."""

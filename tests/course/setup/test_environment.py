@@ -195,6 +195,22 @@ def test_a_comment_or_the_line_ends_of_windows_make_no_venv_outdated(checkout, i
     assert VirtualEnvironment(checkout).state() is State.FINISHED
 
 
+def test_files_that_pip_takes_away_while_they_are_counted_are_no_fault(tmp_path, monkeypatch):
+    venv = VirtualEnvironment(tmp_path)
+    (venv.folder / "lib").mkdir(parents=True)
+    for name in ("gone", "stays"):
+        (venv.folder / "lib" / name).write_bytes(b"12345")
+    look = os.lstat
+
+    def lstat(path, *more, **options):
+        if str(path).endswith("gone"):
+            raise FileNotFoundError(path)
+        return look(path, *more, **options)
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    assert venv.size_bytes() == 5
+
+
 def test_a_venv_that_somebody_else_made_is_not_deleted(checkout, installs):
     treasure = checkout / ".venv" / "treasure"
     treasure.parent.mkdir()

@@ -10,6 +10,8 @@ is done here may be interrupted between any two lines, and the books be written 
 before the counter says so.
 """
 
+from collections import Counter
+
 from ..core.plan import StepPlan
 from ..core.records import SharingRecord
 from ..core.request import Sequence
@@ -49,6 +51,16 @@ def num_lacking(pool: BlockPool, sequence: Sequence, num_tokens: int) -> int:
         return lacking
     held = [block_id for block_id in pool.prefixes.find(sequence) if pool.ref_count(block_id)]
     return max(0, lacking - len(held))
+
+
+def num_given_up(pool: BlockPool, holders: list[Sequence], sequence: Sequence) -> int:
+    """Blocks that would come free if these gave up theirs; less those that `sequence`, which waits,
+    finds in the cache: it would hold them then, and `num_lacking` has counted them already."""
+    held = Counter(block_id for one in holders for block_id in one.block_table)
+    if pool.prefixes is not None and not sequence.block_table:
+        for block_id in pool.prefixes.find(sequence):
+            held.pop(block_id, None)
+    return sum(pool.ref_count(block_id) == times for block_id, times in held.items())
 
 
 def copy_on_write(pool: BlockPool, sequence: Sequence, num_tokens: int) -> None:

@@ -13,7 +13,7 @@ and `preempt` (back to 0).
 """
 
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable
 
 from ..core.checks import integer
@@ -22,7 +22,7 @@ from ..core.other_names import POLICY, translates
 from ..core.plan import StepPlan
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
-from ..memory.sharing import copy_on_write, give_up, num_lacking, take_prefix
+from ..memory.sharing import copy_on_write, give_up, num_given_up, num_lacking, take_prefix
 from .backpressure import QueueLimits
 
 
@@ -179,10 +179,8 @@ class Scheduler(ABC):
         lacking = num_lacking(self.pool, sequence, num_tokens)
         if lacking <= self.pool.num_free or not self.holders:
             return lacking <= self.pool.num_free
-        tables = [s.block_table for s in self.holders if s is not sequence]
-        held = Counter(block_id for table in tables for block_id in table)
-        freed = sum(self.pool.ref_count(block_id) == times for block_id, times in held.items())
-        return lacking <= self.pool.num_free + freed
+        others = [s for s in self.holders if s is not sequence]
+        return lacking <= self.pool.num_free + num_given_up(self.pool, others, sequence)
 
     def make_way(self, sequence: Sequence, num_tokens: int) -> None:
         """Have forks that wait give up blocks, the newest first, until `sequence` can grow."""

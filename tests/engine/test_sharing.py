@@ -491,3 +491,16 @@ def test_whatever_happens_books_balance_and_tokens_are_right(tiny_model, alone, 
         expected = alone(prompt)[: len(completion.token_ids)]
         same = request(prompt, len(completion.token_ids) or 1, completion.request_id)
         assert_same_tokens(tiny_model, same, completion.token_ids, expected)
+
+
+@pytest.mark.parametrize("num_blocks", [22, 24, 26])
+def test_what_a_waiting_fork_holds_is_not_counted_as_found_and_as_free(tiny_model, num_blocks):
+    """B's fork waits with B's blocks; B, preempted, finds them: giving them up would free none."""
+    policy = mb.Continuous(2, max_batch_tokens=9)
+    engine = engine_of(tiny_model, policy, num_blocks=num_blocks, block_size=1)
+    engine.add(request(ids(3, 12), 9, "A"))
+    engine.add(request(ids(4, 9), 5, "B"))
+    engine.step()
+    engine.step()
+    engine.fork("B", 1)
+    finish(engine)

@@ -21,7 +21,8 @@ def page(report: Report) -> str:
     rows = [[entry.array, f"{entry.needed:,}", *_factors(entry)] for entry in report.ledger]
     heads = ["array", "bytes needed", "× by thread blocks", "× within one"]
     return (
-        f"<div style='color:#222;background:white;padding:.4em;overflow-x:auto'>"
+        "<div tabindex='0' role='group' aria-label='Report of a kernel' "
+        "style='color:#222;background:white;padding:.4em;overflow-x:auto'>"
         f"<b>{escape(report.headline)}</b>"
         f"<ul>{''.join(f'<li>{escape(said)}</li>' for said in says)}</ul>"
         f"{_table(heads, rows)}{_source(report)}</div>"

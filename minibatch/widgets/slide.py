@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Slide(WithStill):
-    """What `draw` makes of a whole number from `low` to `high`, which the slider says.
+    """What `draw` makes of a whole number from `low` to `high`, which the slider says: a figure, or
+    whatever else has `_repr_html_`.
 
     label: what the number is, with its unit. values: the only ones to choose from, if not all are.
     A saved notebook shows the figure of the number that was set last; it begins with the lowest.

@@ -9,7 +9,7 @@ from tiny import make_tiny_model
 
 import minibatch as mb
 
-pytestmark = pytest.mark.filterwarnings("ignore:No GPU runs these kernels")
+pytestmark = pytest.mark.filterwarnings("error:No GPU runs these kernels")
 
 
 def definition(query, key_cache, value_cache, block_tables, seq_lens, window, scale, output):

@@ -125,7 +125,7 @@ def live_one(request_id: str, live: Mapping[str, Sequence]) -> Sequence:
     """The one of this id. Raises ValueError, naming some that live, if there is none."""
     if request_id not in live:
         names = ", ".join(map(repr, itertools.islice(live, 20))) or "none"
-        raise ValueError(f"no live request {request_id!r} to abort; live: {names}")
+        raise ValueError(f"no live request {request_id!r}; live: {names}")
     return live[request_id]
 
 

@@ -161,7 +161,7 @@ def test_a_request_that_just_fits_the_context_is_served(tiny_model):
 
 
 def test_aborting_an_unknown_request_is_refused_and_names_those_that_live(engine):
-    says = re.escape("no live request 'nobody' to abort; live: 'running', 'waiting'")
+    says = re.escape("no live request 'nobody'; live: 'running', 'waiting'")
     with Unharmed(engine), pytest.raises(ValueError, match=says):
         engine.abort("nobody")
 
@@ -169,7 +169,7 @@ def test_aborting_an_unknown_request_is_refused_and_names_those_that_live(engine
 def test_aborting_a_finished_request_is_refused(engine):
     while engine.has_work:
         engine.step()
-    with pytest.raises(ValueError, match="no live request 'running' to abort; live: none"):
+    with pytest.raises(ValueError, match="no live request 'running'; live: none"):
         engine.abort("running")
 
 

@@ -597,6 +597,8 @@ def another_end(expected, got, prompt, max_tokens, end):
     """What to say of an answer that begins, or ends, where it should not."""
     if got == expected:
         return ""
+    if got == expected[: len(got)]:
+        return ends_too_early(expected, got, prompt, max_tokens, end)
     if got[: len(prompt)] == prompt:
         return "the answer begins with the prompt; return only the tokens that come after it."
     if got and got[0] == prompt[-1] and got[1:] == expected[: len(got) - 1]:
@@ -618,8 +620,6 @@ def another_end(expected, got, prompt, max_tokens, end):
             f"these are {len(got)} tokens, more than max_tokens; the one that comes out of the "
             "prompt's own pass counts, too."
         )
-    if got == expected[: len(got)]:
-        return ends_too_early(expected, got, prompt, max_tokens, end)
     return ""
 
 

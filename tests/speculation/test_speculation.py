@@ -387,8 +387,8 @@ def test_whatever_happens_the_tokens_are_the_same_and_nothing_leaks(
     asked = {engine.add(request): request for request in workload.requests}
     num_steps = 0
     while engine.has_work:
-        live = {s.request_id: s for s in (*engine.scheduler.running, *engine.scheduler.waiting)}
-        names = sorted(live)
+        known = (*engine.scheduler.running, *engine.scheduler.waiting)
+        names = sorted(s.request_id for s in known if not s.is_finished)
         if num_steps in workload.forks and names:
             parent = names[workload.forks[num_steps] % len(names)]
             for name in engine.fork(parent, 1):

@@ -102,6 +102,8 @@ def test_banks_are_drawn_for_shared_memory(report):
     assert "8 of 32 lanes meet 8 banks in 1 pass" in figure.alt
     with pytest.raises(ValueError, match="no array 'nothing'"):
         plots.warp_access(report, "nothing", 1)
+    with pytest.raises(ValueError, match="q has no KV blocks"):
+        plots.block_table_walk(report, "q")
 
 
 def test_a_ladder_tells_how_often_each_kernel_reads(report):

@@ -11,7 +11,7 @@ import ast
 import math
 from types import FunctionType, ModuleType
 
-from minibatch.kernel_lab.substitutes import _TYPES as TYPES
+from minibatch.kernel_lab.substitutes import TYPES
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr)
 STATEMENTS += (ast.Pass, ast.Break, ast.Continue, ast.Return)

@@ -26,7 +26,9 @@ def block_table_walk(
     kernel that takes the cache flat. Colour and letter say which row of the batch, blockIdx.x, read
     a slot; the number, in which of its steps.
     """
-    (watched,) = report.arrays(cache)
+    watched = report.arrays(cache)[0]
+    if len(shape or watched.shape) < 3:
+        raise ValueError(f"{cache} has no KV blocks; `shape` says how to see it so")
     blocks, block_size, *inner = shape or watched.shape
     per_slot = prod(inner)
     readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: its how-manieth slot}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from .arrays import empty, partly_written
+from .compiled import Compiled, compiled
 from .launch import Size, run
 from .report import Report
 
@@ -37,6 +38,15 @@ class PagedCase:
     def exact(self) -> np.ndarray:
         """The definition, softmax(q k^T * scale) v, in float64."""
         return np.array([np.einsum("hk,khd->hd", *self.parts(r)) for r in range(len(self.query))])
+
+    def compiled(
+        self,
+        kernel: Callable,
+        more: Sequence[object] = (),
+        capabilities: Sequence[tuple[int, int]] = (),
+    ) -> list[Compiled]:
+        """`lab.compiled` for this case's arrays; more: as of `run`."""
+        return compiled(kernel, by_name(kernel, self.given(), more), capabilities)
 
     def parts(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """What the definition makes a row's output of, in float64: weights [heads, tokens], and

@@ -1,4 +1,4 @@
-"""What numba and ptxas make of a kernel, for GPUs that need not be here: what the lab cannot see."""
+"""What numba and ptxas make of a kernel, for GPUs that need not be here: the lab cannot see it."""
 
 from __future__ import annotations
 

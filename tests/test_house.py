@@ -22,8 +22,7 @@ HOST_SIDE = "__init__.py gpu.py paged_attention.py validation.py"
 
 IN_THE_LAB = """__init__.py launch.py substitutes.py threads.py arrays.py races.py faults.py
     time_limit.py emulation.py"""
-OF_A_LAUNCH = """instructions.py ledger.py report.py page.py judgement.py case.py waves.py
-    compiled.py"""
+OF_A_LAUNCH = "instructions.py ledger.py report.py page.py judgement.py case.py waves.py"
 
 
 def within(folder, names):
@@ -36,6 +35,7 @@ MOST_CODE = {
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
     "the kernel lab, as it runs a kernel": (1000, within("kernel_lab", IN_THE_LAB)),
     "what it tells of a launch": (500, within("kernel_lab", OF_A_LAUNCH)),
+    "what it tells of a compiler's work": (80, within("kernel_lab", "compiled.py")),
 }
 
 

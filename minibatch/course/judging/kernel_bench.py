@@ -34,8 +34,8 @@ def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[
 
 def compile_kernel(source: str, name: str, file: str, case: dict) -> dict | None:
     """Of a kernel that takes what a case has: float64, how many instructions; stack, bytes;
-    refused, what numba says if it cannot compile it. None where the compiler is not installed, or not to be
-    had at a sealed desk."""
+    refused, what numba says if it cannot compile it. None where the compiler is not installed, or
+    needs a GPU, as it does for functions that a kernel calls."""
     try:
         from numba.core.errors import NumbaError
 

@@ -39,6 +39,16 @@ def test_a_walk_over_the_block_table_shows_the_order_of_blocks(report):
     assert texts == ["A5", "A6", "A1", "A2", "A3", "A4", "B1", "B2", "B3"]  # from block 0 down
 
 
+def test_a_walk_says_how_many_thread_blocks_read_for_a_row():
+    def both_heads(key_cache, output):
+        output[0, cuda.blockIdx.y, 0] = key_cache[1, 0, 0, 0]
+
+    report = lab.paged_case([20], heads=2, kv_heads=1).run(both_heads, threads=1)
+    assert "key_cache, KV block by KV block: A 1 by 2 thread blocks" in (
+        plots.block_table_walk(report).alt
+    )
+
+
 def test_a_slot_that_several_rows_read_is_hatched():
     arguments = list(scene())
     arguments[3] = np.array([[2, 0], [2, 0]])

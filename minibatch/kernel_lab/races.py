@@ -130,7 +130,8 @@ def _report(array: Watched, notes: Notes, race: Race) -> None:
         why += "; all of them write the same value, so it comes to the same: let one do it"
     said = f"{array.name}[{index}]: {first} {did[0]}, {second} {did[1]}, and {why}"
     what = f"{array.name} {other.site.line} {race.across}"
-    notes.fault("race", said, telling.site, other.site, what=what)
+    own = thread_of(telling.thread, notes)
+    notes.fault("race", said, telling.site, other.site, what=what, thread=own)
 
 
 def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:

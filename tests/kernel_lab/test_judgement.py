@@ -300,7 +300,9 @@ def test_a_race_in_which_all_write_the_same_says_so():
         out[0] = cuda.threadIdx.x
 
     said = "; all of them write the same value, so it comes to the same: let one do it"
-    assert said in lab.run(clear, 1, 4, lab.empty(1)).faults[0].sentence
+    (fault,) = lab.run(clear, 1, 4, lab.empty(1)).faults
+    assert said in fault.sentence
+    assert fault.thread == (0, 0, 0, 1, 0, 0)  # the second of the two that race
     assert said in lab.run(clear, 4, 1, lab.empty(1)).faults[0].sentence
     assert said not in lab.run(number, 1, 4, lab.empty(1)).faults[0].sentence
 

@@ -50,19 +50,23 @@ def dataflow(
     start = pairs[0].first.epoch if pairs else rounds[0]
     start = rounds[min(first - 1, len(rounds) - 1)] if first else start
     shown = [epoch for epoch in rounds if epoch >= start][:MOST_ROUNDS]
-    places = sorted({p for a in found if a.epoch in shown for p in a.places})[:MOST_CELLS]
+    racing = {pair.first.epoch: pair for pair in reversed(pairs)}  # of each round the first
+    touched = sorted({p for a in found if a.epoch in shown for p in a.places})
+    marked = {racing[epoch].place for epoch in shown if epoch in racing}
+    places = sorted({*touched[:MOST_CELLS], *marked})
     figure, axes = canvas(len(shown), ax, height=2.2)
     said = []
     for axis, epoch in zip(axes, shown, strict=True):
         here = [access for access in found if access.epoch == epoch]
-        pair = next((each for each in pairs if each.first.epoch == epoch), None)
+        pair = racing.get(epoch)
         said.append(f"Round {epoch + 1}: {_finding(here, pair, size)}")
         _draw(axis, here, pair, places, size)
         dress(axis, said[-1])
         axis.set_yticks([CELLS, THREADS], [array, "threads"], fontsize=TICK)
         axis.spines[["left", "bottom"]].set_visible(False)
         axis.set(xticks=[], ylim=(-0.28, 1.28), xlim=(-0.03, 1.03))
-    axes[-1].set_xlabel(KEY, fontsize=TICK, color=INK)
+    some = f"; {len(places)} of {len(touched):,} elements drawn" * (places != touched)
+    axes[-1].set_xlabel(KEY + some, fontsize=TICK, color=INK)
     describe(figure, f"Arrows between threads and the elements of {array}.", said)
     return figure
 
@@ -106,11 +110,11 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         heads = {"color": style["colors"], "marker": "v" if is_write else "^", "s": 40, "zorder": 3}
         axis.scatter(*zip(*ends, strict=True), **heads) if ends else None
     for rank, place, is_write in racing:
-        ends = (cell_at.get(place, 0), CELLS), (thread_at[rank], THREADS)
+        ends = (cell_at[place], CELLS), (thread_at[rank], THREADS)
         look = {"arrowstyle": "-|>", "color": WASTE, "linewidth": 4, "shrinkA": 0, "shrinkB": 0}
         style = {"linestyle": "-" if is_write else "--", "mutation_scale": 18}
         axis.annotate("", *(ends if is_write else ends[::-1]), arrowprops=look | style, zorder=4)
     if pair:
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": WASTE, "lw": 2.5}
         mark = {"ha": "center", "va": "center", "fontsize": TICK, "color": WASTE}
-        axis.text(cell_at.get(pair.place, 0), CELLS, f"✗ {pair.place}", bbox=box, zorder=5, **mark)
+        axis.text(cell_at[pair.place], CELLS, f"✗ {pair.place}", bbox=box, zorder=5, **mark)

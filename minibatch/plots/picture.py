@@ -32,7 +32,7 @@ class Picture(Figure):
         data = base64.b64encode(self.to_svg().encode()).decode()
         return (
             f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(self.alt)}" '
-            'style="width: 100%; max-width: 68rem">'
+            'style="width: 100%; min-width: 36rem; max-width: 68rem">'
         )
 
 

@@ -1,7 +1,7 @@
 """Exercises of lesson 09: out of memory, out of time.
 
-Four decisions, as plain functions: who gives way, who may begin, whom to refuse, who is next. In
-the engine they stand in `minibatch/schedulers/`: victims.py, admission/, backpressure.py, orders.py.
+Four decisions, as plain functions: who gives way, who may begin, whom to refuse, who is next. The
+engine has its own in `minibatch/schedulers/`: victims.py, admission/, backpressure.py, orders.py.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 9.1`.
 """
@@ -50,9 +50,9 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 # One more in each step after that, up to max_num_tokens at most; after that step it leaves, with
 # all its blocks. It may leave sooner: how long its answer gets nobody knows.
 #
-# Yours is tried on 1,000 pools: everyone has to be served, always. Keeping the maximum for everybody
-# does that. But it keeps room for a newcomer's last tokens beside somebody who will have left by
-# then. Yours has to be done in fewer steps.
+# Yours is tried on 1,000 pools: everyone has to be served, always. Keeping the maximum for all does
+# that. But it keeps room for a newcomer's last tokens beside somebody who will have left by then.
+# Yours has to be done in fewer steps.
 # ---------------------------------------------------------------------------------------------
 def may_begin(
     newcomer: tuple[int, int], running: list[tuple[int, int]], num_blocks: int, block_size: int

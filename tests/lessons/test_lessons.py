@@ -280,7 +280,7 @@ FINDINGS = {
         "request 'B' is refused: 400 tokens wait, and it brings 200",
         "request 'C' needs 9,900 + 200 tokens = 10,100",
         "This is yours: whom_to_refuse from",
-        "6 requests 235 of 300 in time 12,000 tokens 274 of 300 in time yours 281 of 300 in time",
+        "6 requests 235 of 300 in time limit of 12,000 tokens 274 of 300 in time yours 281 of 300",
         "This is yours: who_is_next from",
         "yours: patient waits 0.61 s",
     ],

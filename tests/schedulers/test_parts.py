@@ -343,3 +343,16 @@ def test_a_step_with_nobody_left_answers_none():
 def test_a_limit_that_is_none_is_refused(number):
     with pytest.raises((ValueError, TypeError), match=f"max_waiting is {number}"):
         mb.QueueLimits(max_waiting=number)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: admission.Watermark(1.0), r"share is 1\.0; give one from 0 to below 1"),
+        (lambda: admission.Optimistic(ratio=0.1, least=0.2), r"ratio is 0\.1, least is 0\.2"),
+        (lambda: orders.Priority(aging=0.0), r"aging is 0\.0; give seconds above 0"),
+    ],
+)
+def test_a_part_that_cannot_work_is_refused_with_the_numbers(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()

@@ -61,8 +61,8 @@ def may_begin(
     who needs more than that alone.
 
     may_begin((1, 12), [(11, 12)], 4, 4) is True: in two steps the other has left.
-    may_begin((1, 12), [(5, 12)], 4, 4) is False: three steps on they would need 1 and 2 blocks,
-    five steps on 2 and 3.
+    may_begin((1, 12), [(5, 12)], 4, 4) is False: four steps after the coming one they would have 5
+    and 9 tokens, in 2 and 3 blocks.
     """
     # YOUR CODE for Exercise 9.2 begins here
     raise NotImplementedError("Exercise 9.2: Who may begin: not written yet")

@@ -39,8 +39,9 @@ class Answer:
         return self.path.name.partition("_")[0]
 
     def into(self, folder: Path) -> None:
-        if self.path.suffix == ".patch":
-            shutil.copyfile(self.path, folder / source.PATCH)
+        if self.path.suffix == ".patch":  # each of another task: they edit other files
+            with (folder / source.PATCH).open("ab") as patch:
+                patch.write(self.path.read_bytes())
             return
         file = folder / TASKS[self.task].file_name
         with file.open("a", encoding="utf-8") as solved:
@@ -95,8 +96,8 @@ def judged(waves, tmp_path_factory, seed=None):
     """The verdict of every answer in these waves."""
 
     def of(wave, folder):
-        compiled = shutil.ignore_patterns("__pycache__")  # comes and goes with other processes
-        shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True, ignore=compiled)
+        not_theirs = shutil.ignore_patterns("__pycache__", source.PATCH)
+        shutil.copytree(ROOT / "solutions", folder, dirs_exist_ok=True, ignore=not_theirs)
         for answer in wave:
             answer.into(folder)
         options = Options(seconds=10, seed=seed)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
+from minibatch.widgets import menu
 from minibatch.plots.colours import WASTE
 from minibatch.simulator.cost import CostModel
 from minibatch.widgets import frame
@@ -468,3 +469,15 @@ def test_every_control_has_a_name(player, playground):
         for control in controls(widget):
             hidden = control is getattr(widget, "play", None)
             assert hidden or isinstance(control, ipywidgets.HTML) or control.description, control
+
+
+def test_a_policy_made_anew_keeps_its_default_for_what_it_has_under_another_name():
+    class Thrifty(mb.Scheduler):
+        plan = mb.Continuous.plan
+
+        def __init__(self, max_batch_size=8, max_batch_tokens=256):
+            super().__init__(max_batch_size)
+            self.budget = max_batch_tokens
+
+    again = menu.new(Thrifty, menu.settings(Thrifty(4)))
+    assert (again.max_batch_size, again.budget) == (4, 256)

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minibatch as mb
-from minibatch.widgets import menu
 from minibatch.plots.colours import WASTE
 from minibatch.simulator.cost import CostModel
-from minibatch.widgets import frame
+from minibatch.widgets import frame, menu
 
 TEMPLATES = Path(frame.__file__).with_name("templates")
 

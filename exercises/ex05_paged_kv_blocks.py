@@ -47,8 +47,7 @@ class MyPool(mb.BlockPool):
         self.free_ids   a deque: the blocks that nobody holds, the one to take next on the left
         self.holders    a list: how many sequences hold block 0, block 1, …; 0 for a free one
 
-    `self.num_blocks` says how many blocks there are: 0 to self.num_blocks - 1. What stands below is
-    written already; the engine asks it, and so may you.
+    Ids go from 0 to self.num_blocks - 1. What stands below is written; the engine and you ask it.
     """
 
     num_cached = 0  # that free blocks can be found by what they hold is lesson 07
@@ -128,7 +127,7 @@ class MyPool(mb.BlockPool):
 # first takes a free block, has the old one copied into it, and names the new one in its table.
 #
 # Which copies are due, and what does its table say then? Blocks that it only reads stay shared,
-# however many hold them. Tokens past the table's end need no copy: others give them new blocks.
+# however many hold them. Tokens past the table's end need no copy: they get new blocks later.
 # ---------------------------------------------------------------------------------------------
 def copy_on_write(
     block_table: list[int],

@@ -81,12 +81,12 @@ class BlockMap(Filmed):
         A click on the block does this, and Enter on its number."""
         who = self.pool_film.frames[self.position].holders().get(block_id, [])
         names = [name for name, _ in who] or [NOBODY]
-        walk, self._is_picking = self.walk_menu.value, True
+        walk = self.walk_menu.value
+        place = names.index(walk) + 1 if walk in names else 0
+        self._is_picking = True
         try:
             self.block_box.value = block_id
-            self.walk_menu.value = names[
-                (names.index(walk) + 1) % len(names) if walk in names else 0
-            ]
+            self.walk_menu.value = names[place % len(names)]
         finally:
             self._is_picking = False
         self.show()

@@ -104,12 +104,12 @@ class PredictCurve(Question):
         known = dict(kept) if isinstance(kept, list) else {}
         pairs = [_slider_and_number(low, high, known.get(x, low), guesses.written(x)) for x in xs]
         self.sliders, self.numbers = zip(*pairs, strict=True)
-        columns, wide = [], max(3, *(0.7 * len(guesses.written(x)) for x in xs))
+        columns, wide = [], max(2.8, *(0.7 * len(guesses.written(x)) for x in xs))
         for slider, number in pairs:
             slider.orientation = "vertical"
             slider.layout.height = "9em"
             slider.observe(lambda _: self._draw(), "value")
-            number.layout.width = f"{wide + 4}em"
+            number.layout.width = f"{wide + 3.2}em"
             number.style.description_width = f"{wide}em"
             column = ipywidgets.Layout(align_items="center")
             columns.append(ipywidgets.VBox([slider, number], layout=column))

@@ -47,8 +47,7 @@ class MyPool(mb.BlockPool):
         self.free_ids   a deque: the blocks that nobody holds, the one to take next on the left
         self.holders    a list: how many sequences hold block 0, block 1, …; 0 for a free one
 
-    `self.num_blocks` says how many blocks there are: 0 to self.num_blocks - 1. What stands below is
-    written already; the engine asks it, and so may you.
+    Ids go from 0 to self.num_blocks - 1. What stands below is written; the engine and you ask it.
     """
 
     num_cached = 0  # that free blocks can be found by what they hold is lesson 07
@@ -94,25 +93,20 @@ class MyPool(mb.BlockPool):
     # -----------------------------------------------------------------------------------------
     def allocate(self, num_blocks: int) -> list[int]:
         """Take so many free blocks; returns their ids, in the order in which they were taken.
-
-        Raises MemoryError, and takes none, if fewer are free.
-        """
+        Raises MemoryError, and takes none, if fewer are free."""
         # YOUR CODE for Exercise 5.2 (allocate) begins here
         raise NotImplementedError("Exercise 5.2: The pool: not written yet")
         # YOUR CODE for Exercise 5.2 (allocate) ends here
 
     def share(self, block_ids: list[int]) -> None:
         """One more hold on each of these blocks.
-
-        Raises ValueError if one of them is held by nobody, or does not exist.
-        """
+        Raises ValueError if one of them is held by nobody, or does not exist."""
         # YOUR CODE for Exercise 5.2 (share) begins here
         raise NotImplementedError("Exercise 5.2: The pool: not written yet")
         # YOUR CODE for Exercise 5.2 (share) ends here
 
     def free(self, block_ids: list[int]) -> None:
         """Give up one hold on each of these blocks; one that nobody holds any more is free.
-
         Raises ValueError if one of them is named more often than it is held, or does not exist.
 
         A pool of 4: allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2]) block 0 is still
@@ -133,8 +127,7 @@ class MyPool(mb.BlockPool):
 # first takes a free block, has the old one copied into it, and names the new one in its table.
 #
 # Which copies are due, and what does its table say then? Blocks that it only reads stay shared,
-# however many hold them. Tokens that lie past the end of its table need no copy: they get new
-# blocks later, and not from you.
+# however many hold them. Tokens past the table's end need no copy: they get new blocks later.
 # ---------------------------------------------------------------------------------------------
 def copy_on_write(
     block_table: list[int],
@@ -179,10 +172,8 @@ def how_many_fit(
     max_model_len: int,
     block_size: int,
 ) -> int:
-    """How many of the first requests fit at the same time.
-
-    requests: (tokens of the prompt, tokens of the answer) each. capacity: in tokens, a multiple of
-    block_size.
+    """How many of the first requests, (tokens of prompt, of answer) each, fit at the same time.
+    capacity: in tokens, a multiple of block_size.
 
     Two requests, (10, 5) and (20, 9), a capacity of 48, max_model_len 32, blocks of 4. "maximum"
     takes 32 for each: 1 fits. "power of two" takes 10 + 8 and 20 + 16: 1 fits. "told" takes 15 and

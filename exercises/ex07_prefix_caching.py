@@ -1,7 +1,8 @@
 """Exercises of lesson 07: prefix caching.
 
 Three decisions, as plain functions: what a block is called, what is found, who has to go. What
-they do in the engine stands in `minibatch/memory/prefix.py` and `minibatch/memory/blocks.py`.
+they do in the engine stands in `minibatch/memory/prefix.py` and `minibatch/memory/blocks.py`. The
+last task changes the engine itself.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 7.1`.
 """
@@ -91,3 +92,28 @@ def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
     # YOUR CODE for Exercise 7.3 begins here
     raise NotImplementedError("Exercise 7.3: Whom to evict: not written yet")
     # YOUR CODE for Exercise 7.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 7.4: A reason of its own
+# 5 points, 20 minutes, difficulty 3 of 5
+# lessons/07_prefix_caching.ipynb, "The last token is always computed"
+# changes minibatch/: memory
+#
+# This one changes the engine itself: the exercise file has no place for it. When A asks again, word
+# for word, the trace says "partial block". That is not why: her last block is full, and the cache
+# knows it. It is left out only since it holds the last token. Give this miss a reason of its own,
+#
+#     "last token"
+#
+# in `_why` of `minibatch/memory/prefix.py`. It is the reason if all blocks before the last one were
+# found, and the last one is full and known, too: its ids behind this very past. In all other cases
+# the reason stays what it was, a full last block that nobody knows included. What is found stays
+# as it is, and so does `at`, the first token that was not found.
+#
+# Example, blocks of 4: a prompt of 8 tokens comes twice; the second finds 4, and misses for "last
+# token" at 4. Of 7 tokens it would be "partial block" at 4, as before.
+#
+# Judged is what you change in minibatch/memory. `python -m minibatch diff` shows your change, and
+# `python -m minibatch restore minibatch/memory/prefix.py` undoes it.
+# ---------------------------------------------------------------------------------------------

@@ -48,8 +48,7 @@ def slot_mapping(
     slots = []
     for table, start, n in zip(block_tables, num_computed_tokens, num_tokens, strict=True):
         for position in range(start, start + n):
-            block, offset = divmod(position, block_size)
-            slots.append(table[block] * block_size + offset)
+            slots.append(table[position // block_size] * block_size + position % block_size)
     return slots
     # END SOLUTION
 
@@ -60,8 +59,7 @@ class MyPool(mb.BlockPool):
         self.free_ids   a deque: the blocks that nobody holds, the one to take next on the left
         self.holders    a list: how many sequences hold block 0, block 1, …; 0 for a free one
 
-    `self.num_blocks` says how many blocks there are: 0 to self.num_blocks - 1. What stands below is
-    written already; the engine asks it, and so may you.
+    Ids go from 0 to self.num_blocks - 1. What stands below is written; the engine and you ask it.
     """
 
     num_cached = 0  # that free blocks can be found by what they hold is lesson 07
@@ -105,9 +103,8 @@ class MyPool(mb.BlockPool):
     # Misuse is an error, and changes nothing: neither the blocks that are named before the wrong
     # one in the same call, nor those after it.
     #
-    # HINT Two kinds of lines in each method: first look at everything that is asked, and raise;
-    #      then change the books. What a block holds is no concern of the pool's, so nothing is
-    #      erased.
+    # HINT Two kinds of lines in each method: first look at all that is asked, and raise; then
+    #      change the books. What a block holds is no concern of the pool's: nothing is erased.
     # HINT A block moves between the books at two moments only: allocate makes its holders 1, out of
     #      free_ids on the left; free brings them down to 0, and the block goes into free_ids on the
     #      right. For a call like free([3, 3]): Counter(block_ids) says how often each is named.
@@ -122,9 +119,7 @@ class MyPool(mb.BlockPool):
     # -----------------------------------------------------------------------------------------
     def allocate(self, num_blocks: int) -> list[int]:
         """Take so many free blocks; returns their ids, in the order in which they were taken.
-
-        Raises MemoryError, and takes none, if fewer are free.
-        """
+        Raises MemoryError, and takes none, if fewer are free."""
         # BEGIN SOLUTION of allocate
         if num_blocks > len(self.free_ids):
             raise MemoryError(f"{num_blocks} blocks asked, {len(self.free_ids)} free")
@@ -136,9 +131,7 @@ class MyPool(mb.BlockPool):
 
     def share(self, block_ids: list[int]) -> None:
         """One more hold on each of these blocks.
-
-        Raises ValueError if one of them is held by nobody, or does not exist.
-        """
+        Raises ValueError if one of them is held by nobody, or does not exist."""
         # BEGIN SOLUTION of share
         for block_id in block_ids:
             if not 0 <= block_id < self.num_blocks or self.holders[block_id] == 0:
@@ -149,7 +142,6 @@ class MyPool(mb.BlockPool):
 
     def free(self, block_ids: list[int]) -> None:
         """Give up one hold on each of these blocks; one that nobody holds any more is free.
-
         Raises ValueError if one of them is named more often than it is held, or does not exist.
 
         A pool of 4: allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2]) block 0 is still
@@ -176,8 +168,7 @@ class MyPool(mb.BlockPool):
 # first takes a free block, has the old one copied into it, and names the new one in its table.
 #
 # Which copies are due, and what does its table say then? Blocks that it only reads stay shared,
-# however many hold them. Tokens that lie past the end of its table need no copy: they get new
-# blocks later, and not from you.
+# however many hold them. Tokens past the table's end need no copy: they get new blocks later.
 #
 # HINT Which places of the table are written? From the first new token's to the last one's.
 # HINT The new tokens begin at position num_computed_tokens, and are num_tokens. Each lies at the
@@ -208,13 +199,11 @@ def copy_on_write(
     """
     # BEGIN SOLUTION
     copies, table, free = [], list(block_table), iter(free_ids)
-    first = num_computed_tokens // block_size
-    end = -(-(num_computed_tokens + num_tokens) // block_size) if num_tokens else first
-    for place in range(first, min(end, len(table))):
-        if holders[table[place]] > 1:
-            target = next(free)
-            copies.append((table[place], target))
-            table[place] = target
+    positions = range(num_computed_tokens, num_computed_tokens + num_tokens)
+    for place in sorted({position // block_size for position in positions}):
+        if place < len(table) and holders[table[place]] > 1:
+            copies.append((table[place], next(free)))
+            table[place] = copies[-1][1]
     return copies, table
     # END SOLUTION
 
@@ -237,12 +226,10 @@ def copy_on_write(
 #      request after request, until one does not fit.
 # HINT The next power of two is the smallest that is not below: 32 gets 32, and 1 gets 1. Whole
 #      blocks are rounded up, too: -(-tokens // block_size) * block_size.
-# HINT for prompt, answer in requests:
+# HINT for count, (prompt, answer) in enumerate(requests):
 #          capacity -= (what it takes)
-#          if capacity < 0:
-#              break
-#          count += 1
-#      power = 1; while power < answer: power *= 2
+#          if capacity < 0: return count
+#      power = 1; while power < answer: power *= 2. And if all fit: len(requests).
 # ---------------------------------------------------------------------------------------------
 def how_many_fit(
     allocator: str,
@@ -251,29 +238,23 @@ def how_many_fit(
     max_model_len: int,
     block_size: int,
 ) -> int:
-    """How many of the first requests fit at the same time.
-
-    requests: (tokens of the prompt, tokens of the answer) each. capacity: in tokens, a multiple of
-    block_size.
+    """How many of the first requests, (tokens of prompt, of answer) each, fit at the same time.
+    capacity: in tokens, a multiple of block_size.
 
     Two requests, (10, 5) and (20, 9), a capacity of 48, max_model_len 32, blocks of 4. "maximum"
     takes 32 for each: 1 fits. "power of two" takes 10 + 8 and 20 + 16: 1 fits. "told" takes 15 and
     29, "paged" 16 and 32: 2 fit.
     """
     # BEGIN SOLUTION
-    count = 0
-    for prompt, answer in requests:
-        if allocator == "maximum":
-            takes = max_model_len
-        elif allocator == "power of two":
-            takes = prompt + 2 ** (answer - 1).bit_length()
-        elif allocator == "told":
-            takes = prompt + answer
-        else:
-            takes = -(-(prompt + answer) // block_size) * block_size
-        capacity -= takes
+    for count, (prompt, answer) in enumerate(requests):
+        takes = {
+            "maximum": max_model_len,
+            "power of two": prompt + 2 ** (answer - 1).bit_length(),
+            "told": prompt + answer,
+            "paged": -(-(prompt + answer) // block_size) * block_size,
+        }
+        capacity -= takes[allocator]
         if capacity < 0:
-            break
-        count += 1
-    return count
+            return count
+    return len(requests)
     # END SOLUTION

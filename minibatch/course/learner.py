@@ -9,6 +9,7 @@ status()          the whole course       reset("4.1")      the stub again; a cop
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -122,7 +123,7 @@ def solution(name: str, insist: bool = False) -> Shown:
         )
     title = f"Exercise {task.id}, one right answer of many"
     if task.changes_minibatch:
-        return _text(title, (SOLUTIONS / PATCH).read_text(encoding="utf-8"))
+        return _text(title, _edits_of(task))
     return _text(title, task.solution)
 
 
@@ -170,6 +171,13 @@ def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
 def your(name: str, instead: Callable) -> Callable:
     """Your class from exercises/, as saved now; `instead` as long as it cannot be used."""
     return learner_file.your(name, instead)
+
+
+def _edits_of(task: Task) -> str:
+    """The task's part of the solutions' patch; git takes the headings between for nothing."""
+    text = (SOLUTIONS / PATCH).read_text(encoding="utf-8")
+    parts = re.split(r"^(?=Exercise \d)", text, flags=re.MULTILINE)
+    return next(part for part in parts if part.startswith(f"Exercise {task.id}:")).strip()
 
 
 def _one(name: str) -> list[Task]:

@@ -73,9 +73,9 @@ class Arrivals:
 
     def check(self, scheduler: Scheduler, sequence: Sequence, others: Iterable[Sequence]) -> None:
         """The same for a queue to which some others are still to be added."""
-        if (limits := getattr(scheduler, "limits", None)) is not None:
+        if scheduler.limits is not None:
             waiting = [*scheduler.waiting, *others]
-            limits.check(sequence.request_id, sequence.num_tokens, waiting)
+            scheduler.limits.check(sequence.request_id, sequence.num_tokens, waiting)
 
     def __iter__(self) -> Iterator[Sequence]:
         return (sequence for *_, sequence in self._heap)

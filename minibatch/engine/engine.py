@@ -68,8 +68,7 @@ class Engine:
         trace: Trace | None = None,
     ) -> None:
         check_parts(model, scheduler)
-        if pool is None:
-            pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
+        pool = pool or make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
         self.model, self.scheduler, self.pool = model, scheduler, pool
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
@@ -234,7 +233,9 @@ class Engine:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
         check_invariants(self.pool, self.scheduler, self._live.values())
 
-    def _enqueue(self, requests: Iterable[Request], parent=None, knocks=False) -> list[Sequence]:
+    def _enqueue(
+        self, requests: Iterable[Request], parent: Sequence | None = None, knocks: bool = False
+    ) -> list[Sequence]:
         """All or none. parent: whose prompt they share, and are here. knocks: at a full queue?"""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..core.checks import integer
 from ..core.request import Request, Sequence
+from ..memory.available import enough_blocks
 from ..memory.blocks import BlockPool
 from .kinds import as_requests, check_request
 
@@ -135,6 +136,6 @@ def make_pool(
     """None: for a full batch of longest sequences, or as many as half of the free memory holds."""
     block_size = integer("block_size", block_size, at_least=1)
     if num_blocks is None:
-        enough = max_batch_size * math.ceil(model.max_model_len / block_size)
-        num_blocks = min(enough, model.num_affordable_blocks(block_size))
+        affordable = model.num_affordable_blocks(block_size)
+        num_blocks = enough_blocks(max_batch_size, model.max_model_len, block_size, affordable)
     return BlockPool(num_blocks, block_size)

@@ -32,8 +32,12 @@ class Scheduler(ABC):
     max_batch_size: most sequences in one forward pass, at least 1. waiting: the queue, a deque of
     Sequence, its head next. running: a list of Sequence, in the order of admission. pool, clock:
     the engine's KV blocks and its time in seconds, there once it has called `bind`. holders: of
-    those who wait, the forks that hold blocks. limits: of the queue; None is without end.
+    those who wait, the forks that hold blocks. limits: of the queue; max_batch_tokens: most tokens
+    in one forward pass; None is without end.
     """
+
+    limits: QueueLimits | None = None
+    max_batch_tokens: int | None = None
 
     @translates(POLICY)
     def __init__(self, max_batch_size: int = 8) -> None:
@@ -41,7 +45,6 @@ class Scheduler(ABC):
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
         self.holders: list[Sequence] = []
-        self.limits: QueueLimits | None = None
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
 

@@ -13,11 +13,11 @@ Chen et al., 2023. They compare probabilities instead, and draw anew where they 
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from ..core.plan import Row, StepPlan
 from ..core.request import Sequence
+from ..memory.available import enough_blocks
 from ..memory.blocks import BlockPool
 from .proposer import Proposer
 
@@ -58,9 +58,8 @@ class DraftModel(Proposer):
         num_blocks = self.num_blocks
         if num_blocks is None:
             longest = min(max_model_len, self.model.max_model_len)
-            enough = max_batch_size * math.ceil(longest / self.block_size)
             affordable = self.model.num_affordable_blocks(self.block_size) / 2
-            num_blocks = int(min(enough, max(1, affordable)))
+            num_blocks = enough_blocks(max_batch_size, longest, self.block_size, affordable)
         self.pool = BlockPool(num_blocks, self.block_size)
         self.runner = self.model.runner(self.pool, "auto")
 

@@ -43,7 +43,7 @@ class Guesswork:
         """Give rows that decode their drafts, and the blocks that these need."""
         if self.proposer is None:
             return
-        budget = getattr(self.scheduler, "max_batch_tokens", None) or math.inf
+        budget = self.scheduler.max_batch_tokens or math.inf
         budget -= sum(row.num_tokens for row in plan.rows)
         rows, most, self._lent = [], [], []
         for row in plan.rows:

@@ -11,14 +11,15 @@ from ..core.request import Request
 from ..engine.engine import Engine
 from ..plots.colours import EMPTY, colour_of, ink_on
 from .film import Film
+from .filmed import Filmed
 from .frame import event, event_html, slots_html, waiting_at
 from .pages import PAGES, count
 from .pool_film import PoolFilm, PoolFrame
-from .stepping import Stepping
 
 NOBODY = "nobody"
 WIDTH, LETTER = 640, 9  # of the grid in pixels; of a letter, at most
 SHOWN = 24  # entries of a table that are written out
+HIDDEN = {"display": "none"}
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Cell:
     dim: bool
 
 
-class BlockMap(Stepping):
+class BlockMap(Filmed):
     """The pool of `engine`, as it serves `requests`, which are added at once.
 
     A block has the colour and the letter of whoever holds it; hollow is what is taken and still
@@ -62,27 +63,42 @@ class BlockMap(Stepping):
             layout=ipywidgets.Layout(width="10em"),
             style={"description_width": "3.5em"},
         )
-        super().__init__([self.walk_menu, self.block_box])
+        self.block_box.add_class("minibatch-block")
+        self.clicked = ipywidgets.Text(layout=HIDDEN).add_class("minibatch-clicked")
+        listener = PAGES.get_template("block_click.html").render()
+        listens = ipywidgets.HTML(listener, layout=HIDDEN)
+        super().__init__([self.walk_menu, self.block_box, self.clicked, listens])
+        self.add_class("minibatch-map")
         self.axis.layout.display = "none"  # a pool knows of steps alone
-        self.walk_menu.observe(lambda _: self.show(), "value")
-        self.block_box.observe(lambda _: self.show(), "value")
+        self._is_picking = False
+        self.walk_menu.observe(self._look, "value")
+        self.block_box.observe(self._look, "value")
+        self.clicked.observe(self._on_click, "value")
         self.go_to(0)
 
-    @property
-    def engine(self) -> Engine:
-        """The one whose pool this is."""
-        return self.film.engine
+    def pick(self, block_id: int) -> None:
+        """Tell of this block, and draw the table of who holds it; of several, each time the next.
+        A click on the block does this, and Enter on its number."""
+        who = self.pool_film.frames[self.position].holders().get(block_id, [])
+        names = [name for name, _ in who] or [NOBODY]
+        walk = self.walk_menu.value
+        place = names.index(walk) + 1 if walk in names else 0
+        self._is_picking = True
+        try:
+            self.block_box.value = block_id
+            self.walk_menu.value = names[place % len(names)]
+        finally:
+            self._is_picking = False
+        self.show()
 
-    @property
-    def last(self) -> int:
-        return self.film.last
+    def _look(self, _change: object) -> None:
+        if not self._is_picking:
+            self.show()
 
-    @property
-    def can_go_on(self) -> bool:
-        return self.film.can_go_on
-
-    def reach(self, position: int) -> int:
-        return self.film.reach(position)
+    def _on_click(self, change: dict) -> None:
+        if change["new"]:
+            self.pick(int(change["new"]))
+            self.clicked.value = ""  # so that the same block can be clicked again
 
     def show(self) -> None:
         """Draw the pool, and tell of the step and of the block that is asked for."""
@@ -90,7 +106,9 @@ class BlockMap(Stepping):
         frame, pool = self.pool_film.frames[self.position], self.engine.pool
         walk = self.walk_menu.value
         holders = frame.holders()
-        told = self.tell(self.block_box.value, frame, holders)
+        told, table = self.tell(self.block_box.value, frame, holders), frame.tables.get(walk, ())
+        if table:
+            told += f" The walk is {walk}'s table, {count(len(table), 'block')}."
         self.line.value = event_html(event(self.film, self.position), ("", told))
         num_columns = next((n for n in (16, 32) if pool.num_blocks <= 16 * n), 64)
         num_columns = min(num_columns, pool.num_blocks)
@@ -100,7 +118,6 @@ class BlockMap(Stepping):
             self._cell(i, frame, holders, width, height, num_columns)
             for i in range(pool.num_blocks)
         ]
-        table = frame.tables.get(walk, ())
         path = [
             (round((i % num_columns + 0.5) * width, 1), round((i // num_columns + 0.5) * height, 1))
             for i in table
@@ -121,6 +138,7 @@ class BlockMap(Stepping):
             cells=cells,
             size=(WIDTH, -(-pool.num_blocks // num_columns) * height),
             cell=(width, height),
+            num_columns=num_columns,
             letters=width >= 16,
             path=path,
             chosen=self.block_box.value,

@@ -36,7 +36,7 @@ def _is_policy(value: object) -> bool:
 def settings(policy: Scheduler) -> dict[str, object]:
     """What it was made with, as far as it has kept that under the same names."""
     names = inspect.signature(type(policy)).parameters
-    return {name: getattr(policy, name) for name in names if hasattr(policy, name)}
+    return {name: value for name, value in vars(policy).items() if name in names}
 
 
 def new(policy: Policy, known: Mapping[str, object] | None = None) -> Scheduler:

@@ -10,12 +10,12 @@ from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.trace import Trace
 from .film import Film
+from .filmed import Filmed
 from .frame import event, event_html, frame_html
 from .menu import Policy, PolicyMenu, new, settings
-from .stepping import Stepping
 
 
-class EnginePlayer(Stepping):
+class EnginePlayer(Filmed):
     """Controls and a picture of `engine` as it serves `requests`, which are added at once.
     One that is refused raises the engine's ValueError, and none of them stays.
 
@@ -24,7 +24,8 @@ class EnginePlayer(Stepping):
 
     Going back changes nothing in the engine; going forward past the newest step makes it take one.
     What a policy of your own raises is shown, and the next step tries again. The menu has every
-    policy that the notebook defines; another choice serves the same requests from the start.
+    policy that the notebook defines; another choice serves the same requests from the start, in
+    another `engine`.
     """
 
     def __init__(
@@ -69,25 +70,9 @@ class EnginePlayer(Stepping):
         self.go_to(0)
 
     @property
-    def engine(self) -> Engine:
-        """The one that runs now; another choice in the menu makes another."""
-        return self.film.engine
-
-    @property
     def trace(self) -> Trace:
         """Of the run that is shown."""
         return self.film.trace
-
-    @property
-    def last(self) -> int:
-        return self.film.last
-
-    @property
-    def can_go_on(self) -> bool:
-        return self.film.can_go_on
-
-    def reach(self, position: int) -> int:
-        return self.film.reach(position)
 
     def show(self) -> None:
         self.line.value = event_html(event(self.film, self.position))

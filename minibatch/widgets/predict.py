@@ -6,6 +6,7 @@ time. Nobody has to answer: a notebook that is run from top to bottom skips the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import ipywidgets
@@ -95,20 +96,21 @@ class PredictCurve(Question):
         high: float,
         x_label: str = "",
         y_label: str = "",
+        log: bool = False,
     ) -> None:
-        self.xs, self.low, self.high = list(xs), low, high
+        self.xs, self.low, self.high, self.is_log = list(xs), low, high, log
         self.labels = x_label, y_label
         kept = guesses.guess(name)
         known = dict(kept) if isinstance(kept, list) else {}
         pairs = [_slider_and_number(low, high, known.get(x, low), guesses.written(x)) for x in xs]
         self.sliders, self.numbers = zip(*pairs, strict=True)
-        columns = []
+        columns, wide = [], max(2.8, *(0.7 * len(guesses.written(x)) for x in xs))
         for slider, number in pairs:
             slider.orientation = "vertical"
             slider.layout.height = "9em"
             slider.observe(lambda _: self._draw(), "value")
-            number.layout.width = "6em"
-            number.style.description_width = "2.8em"
+            number.layout.width = f"{wide + 3.2}em"
+            number.style.description_width = f"{wide}em"
             column = ipywidgets.Layout(align_items="center")
             columns.append(ipywidgets.VBox([slider, number], layout=column))
         self.picture = ipywidgets.HTML()
@@ -121,11 +123,17 @@ class PredictCurve(Question):
         """Where the sliders stand, as (x, y)."""
         return [(x, slider.value) for x, slider in zip(self.xs, self.sliders, strict=True)]
 
+    def _across(self) -> dict[float, float]:
+        """Where each x stands, from 0 at the left to 1 at the right."""
+        left, right = min(self.xs), max(self.xs)
+        scale = math.log if self.is_log else float
+        width = scale(right) - scale(left) or 1
+        return {x: (scale(x) - scale(left)) / width for x in self.xs}
+
     def _draw(self) -> None:
         self.picture.value = PAGES.get_template("curve.html").render(
             points=self.said,
-            left=min(self.xs),
-            right=max(self.xs),
+            across=self._across(),
             low=self.low,
             high=self.high,
             labels=self.labels,
@@ -167,10 +175,12 @@ def predict_curve(
     high: float,
     x_label: str = "",
     y_label: str = "",
+    log: bool = False,
 ) -> PredictCurve:
     """Ask for a curve: at each of `xs` a number from `low` to `high`, kept as (x, y) points.
 
-    x_label, y_label: what is on the axes, with units. Half a dozen points are enough for a curve.
+    x_label, y_label: what is on the axes, with units. log: as far to the right for each factor of
+    x, which is then above 0. Half a dozen points are enough for a curve.
     Figures draw it with `minibatch.plots.guesses.mark`.
     """
-    return PredictCurve(name, question, xs, low, high, x_label, y_label)
+    return PredictCurve(name, question, xs, low, high, x_label, y_label, log)

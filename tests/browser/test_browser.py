@@ -209,6 +209,45 @@ def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     assert axe_violations(page) == []
 
 
+MAP = """\
+import minibatch as mb
+
+engine = mb.Engine(mb.PretendModel(), mb.Continuous(4), num_blocks=40, block_size=4)
+prompts = {"A": [0] * 9, "B": [0] * 6}
+requests = [mb.Request(ids, max_tokens=40, request_id=name) for name, ids in prompts.items()]
+mb.widgets.BlockMap(engine, requests)
+"""
+
+
+@pytest.mark.full
+def test_a_block_is_picked_by_a_click_and_by_enter(page, lab):
+    write_notebook(lab.root / "lessons" / "map.ipynb", MAP)
+    open_lesson(page, "map.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "before the first step")
+    page.get_by_role("button", name="Step ▶").click()
+    scroll_until_seen(page, "5 held")
+    grid = page.locator("svg[data-columns]")
+    box = grid.bounding_box()
+    columns, wide = (float(grid.get_attribute(f"data-{name}")) for name in ("columns", "wide"))
+    cell = box["width"] / columns
+    assert (columns, wide) == (16, 40)
+    grid.click(position={"x": 4.5 * cell, "y": 0.3 * cell})  # block 4, of B
+    scroll_until_seen(page, "The walk is B's table, 2 blocks.")
+    field = page.get_by_label("block", exact=True)
+    assert field.evaluate("field => field === document.activeElement")
+    assert field.input_value() == "4"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    scroll_until_seen(page, "The walk is A's table, 3 blocks.")
+    assert "Block 2: held by A" in page.locator(".minibatch-live [role=status]").inner_text()
+    assert field.evaluate("field => field === document.activeElement")
+    screenshot(page, "block-map")
+    no_errors(page)
+    assert axe_violations(page) == []
+
+
 RACE = """\
 import minibatch as mb
 

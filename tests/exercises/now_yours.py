@@ -304,6 +304,16 @@ def eviction(student):
     )
 
 
+def again(student):
+    prompt = ["A", list(range(PROMPT_LENGTHS[0])), None]
+    packed = student.ask("lookups", rounds=[[prompt], [prompt]], num_blocks=64, block_size=16)
+    _, num_found, reason, at = student.unpacked(packed)[-1]
+    return (
+        f"A's {PROMPT_LENGTHS[0]} tokens, word for word a second time, in your engine: {num_found} "
+        f"found, and a miss for “{reason}” at {at}."
+    )
+
+
 def chunks(student):
     few, many = (
         student.call("num_chunks", num_prompt_tokens=1300, num_decodes=n, max_batch_tokens=256)

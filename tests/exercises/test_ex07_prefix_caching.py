@@ -1,4 +1,4 @@
-"""Judges exercises 7.1 to 7.3: names of blocks, what they find, and who has to go."""
+"""Judges exercises 7.1 to 7.4: names of blocks, what they find, who has to go, and why no more."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import now_yours
 import pytest
 from beliefs import a_kind
 
-from minibatch.course.judging.desk_errors import Raised
+from minibatch.course.judging.desk_errors import NotAttempted, Raised
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
 
@@ -289,4 +289,146 @@ def test_too_few_free_blocks_are_an_error(student):
     )
 
 
-NOW_YOURS = {"7.1": now_yours.names, "7.2": now_yours.matching, "7.3": now_yours.eviction}
+# 7.4 ---------------------------------------------------------------------------------------------
+
+LAST, PARTIAL, SEEN, DIVERGED = "last token", "partial block", "never seen", "diverged"
+REASONS = (LAST, PARTIAL, SEEN, DIVERGED, "computed now", "evicted")
+TWO_BLOCKS = [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def looked_up(student, rounds, block_size=4, num_blocks=64):
+    """What each look-up found, and why no more, in the learner's engine: (name, tokens found,
+    reason, at) each. rounds: of prompts that come together, (name, ids, salt) each."""
+    rounds = [[list(prompt) for prompt in prompts] for prompts in rounds]
+    packed = student.ask("lookups", rounds=rounds, num_blocks=num_blocks, block_size=block_size)
+    return student.unpacked(packed)
+
+
+def is_begun(student):
+    """Judge nothing while the engine says what it has always said."""
+    rounds = [[("A", TWO_BLOCKS, None)], [("A again", TWO_BLOCKS, None)]]
+    try:
+        got = looked_up(student, rounds)
+    except Raised:
+        return
+    if got == [("A", 0, "never seen", 0), ("A again", 4, PARTIAL, 4)]:
+        raise NotAttempted(f'a prompt that comes again still misses for "{PARTIAL}"')
+
+
+def misses(student, rounds, due, said, block_size=4, num_blocks=64):
+    """The last look-up of these prompts is as due: tokens found, one of these reasons, at; None for
+    any."""
+    is_begun(student)
+    *before, last = [f"{name}: {ids}" for prompts in rounds for name, ids, _ in prompts]
+    shown = f"Blocks of {block_size}; {last}{', after ' * bool(before)}{', '.join(before)}"
+    try:
+        (_, *got) = looked_up(student, rounds, block_size, num_blocks)[-1]
+    except Raised as error:
+        if "row" in error.sentence and error.sentence.startswith("ValueError"):
+            error.sentence += " (its last token has to be computed, whatever the cache holds)"
+        error.sentence = f"{shown}: {said} It fails with {error.sentence}."
+        raise
+    found, reason, at = got
+    if due[2] is None:
+        due = (*due[:2], at)
+    if found == due[0] and reason in due[1] and at == due[2]:
+        return
+    if found != due[0]:
+        said = "what is found stays as it is; the reason alone is new."
+    elif reason in due[1]:
+        said = "`at` stays what it was, the first token that was not found."
+    elif reason not in REASONS:
+        said = f'the reason is called "{LAST}", and yours {reason!r}.'
+    raise Wrong(f"{shown}: {said}", expected=(due[0], " or ".join(due[1]), due[2]), got=tuple(got))
+
+
+@pytest.mark.task("7.4", points=1)
+def test_a_prompt_that_comes_again_misses_its_last_token_alone(student):
+    first, again = [("A", TWO_BLOCKS, None)], [("A again", TWO_BLOCKS, None)]
+    said = "it comes for the first time, and nobody has seen it."
+    misses(student, [first], (0, [SEEN], 0), said)
+    said = "its second block is full and known, and left out for its last token alone."
+    misses(student, [first, again], (4, [LAST], 4), said)
+    said = "a prompt of one block, which is known, is no other case; its parent is the root."
+    one = [("B", [1, 2, 3, 4], None)]
+    misses(student, [one, [("B again", [1, 2, 3, 4], None)]], (0, [LAST], 0), said)
+    said = "a prompt of one token in blocks of one is no other case."
+    misses(student, [[("C", [7], None)], [("C again", [7], None)]], (0, [LAST], 0), said, 1)
+    said = "its last block is known from A's prompt, which goes on behind it."
+    misses(student, [first, one], (0, [LAST], 0), said)
+
+
+@pytest.mark.task("7.4", points=1)
+def test_what_fills_no_block_stays_a_partial_block(student):
+    said = "what is left fills no block, known or not."
+    for ids in (TWO_BLOCKS[:7], [*TWO_BLOCKS, 9], [1, 2]):
+        at = (len(ids) - 1) // 4 * 4
+        rounds = [[("A", ids, None)], [("A again", ids, None)]]
+        misses(student, rounds, (at, [PARTIAL], at), said)
+    said = "5 and 6 begin a block that is known; what is left of this prompt fills no block."
+    rounds = [[("A", TWO_BLOCKS, None)], [("B", TWO_BLOCKS[:6], None)]]
+    misses(student, rounds, (4, [PARTIAL], 4), said)
+
+
+@pytest.mark.task("7.4", points=1)
+def test_a_last_block_that_is_not_known_is_nobody_s_last_token(student):
+    first = [("A", TWO_BLOCKS, None)]
+    said = "its first block is found, and nobody knows the second: no other reason than before."
+    misses(student, [first, [("B", [1, 2, 3, 4, 9, 9, 9, 9], None)]], (4, [PARTIAL], 4), said)
+    said = "the ids of its second block are known behind another past alone: another block."
+    rounds = [[("A", [9, 9, 9, 9, 5, 6, 7, 8], None)], [("B", [1, 2, 3, 4, 9], None)]]
+    misses(student, [*rounds, [("C", TWO_BLOCKS, None)]], (4, [PARTIAL], 4), said)
+    said = "its only block is known under another salt alone, and that is another block."
+    for one, other in ((None, "hers"), ("hers", None), ("hers", "his")):
+        rounds = [[("A", TWO_BLOCKS[:4], one)], [("B", TWO_BLOCKS[:4], other)]]
+        misses(student, rounds, (0, [PARTIAL], 0), said)
+    said = "the same salt leads to the same block."
+    rounds = [[("A", TWO_BLOCKS[:4], "hers")], [("B", TWO_BLOCKS[:4], "hers")]]
+    misses(student, rounds, (0, [LAST], 0), said)
+    said = "in a pool of 4 its second block was evicted, so nobody knows it now."
+    rounds = [first, [("B", [20 + i for i in range(12)], None)], [("A again", TWO_BLOCKS, None)]]
+    misses(student, rounds, (4, [PARTIAL], 4), said, num_blocks=4)
+
+
+@pytest.mark.task("7.4", points=1)
+def test_the_other_reasons_stay(student):
+    first = ("A", TWO_BLOCKS, None)
+    said = "A came in the same step, and is computing it: nothing is known yet."
+    misses(student, [[first, ("B", TWO_BLOCKS, None)]], (0, ["computed now"], 0), said)
+    said = "B goes on otherwise than A from token 6, in its second block."
+    rounds = [[first], [("B", [1, 2, 3, 4, 5, 6, 9, 9, 1, 2, 3, 4], None)]]
+    misses(student, rounds, (4, [DIVERGED], 6), said)
+    said = "in a pool of 4 blocks B's has taken all of A's."
+    rounds = [[first], [("B", [20 + i for i in range(16)], None)], [("A again", *first[1:])]]
+    misses(student, rounds, (0, ["evicted"], 0), said, num_blocks=4)
+
+
+@pytest.mark.task("7.4", points=1)
+def test_it_holds_for_any_prompts(student, rng):
+    """Checked against a list of all beginnings that have been computed."""
+    for _ in range(8):
+        size, known, rounds = rng.randrange(1, 4), set(), []
+        for number in range(10):
+            ids = [rng.randrange(2) for _ in range(rng.randrange(1, 10))]
+            salt = rng.choice([None, None, "hers"])
+            ends = range(size, len(ids) + 1, size)
+            chain = [(salt, tuple(ids[:end])) for end in ends]
+            before_last = chain[: (len(ids) - 1) // size]
+            found = list(itertools.takewhile(known.__contains__, before_last))
+            at, reasons = size * len(found), [SEEN, DIVERGED]
+            if found == before_last:
+                is_known = len(chain) > len(found) and chain[-1] in known
+                reasons = [LAST if is_known else PARTIAL]
+            rounds.append([(f"number {number}", ids, salt)])
+            known.update(chain)
+        due = at, reasons, at if reasons != [SEEN, DIVERGED] else None
+        said = f"of {len(ids)} tokens {at} are found, and why no more is as the exercise says."
+        misses(student, rounds, due, said, size, 128)
+
+
+NOW_YOURS = {
+    "7.1": now_yours.names,
+    "7.2": now_yours.matching,
+    "7.3": now_yours.eviction,
+    "7.4": now_yours.again,
+}

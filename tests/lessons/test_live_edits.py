@@ -87,10 +87,16 @@ is_saved(path)
 cell("import inspect; assert 'greeting' in inspect.signature(mb.Continuous.plan).parameters")
 
 subprocess.run(["git", "apply", "-p1", patch], env=os.environ | {"GIT_DIR": os.devnull}, check=True)
-for path in map(pathlib.Path, ("core/records.py", "engine/engine.py", "engine/trace.py")):
-    is_saved("minibatch" / path)
+for name in ("core/records.py", "engine/engine.py", "engine/trace.py", "memory/prefix.py"):
+    is_saved(pathlib.Path("minibatch", name))
 cell("new = engine(); new.run(few); read = [step.kv_bytes_read for step in new.trace.steps]", "4.3")
 cell("assert read[0] > 0 and held.step().kv_bytes_read > 0", "4.3, an engine from before")
+cell('''
+finding = mb.Engine(mb.PretendModel(), Mine(4), prefix_caching=True)
+for _ in range(2):
+    finding.run([mb.Request([0] * 32, max_tokens=1)])
+assert finding.trace.steps[-1].sharing.lookups[0].miss.reason == "last token"
+''', "7.4")
 for room in ("core", "memory", "schedulers", "engine"):
     for path in sorted(pathlib.Path("minibatch", room).glob("*.py")):
         lines = path.read_text().splitlines()
@@ -103,7 +109,7 @@ print("all edits were live")
 """
 
 
-def test_edits_of_every_file_and_exercise_4_3_are_live(tmp_path):
+def test_edits_of_every_file_and_exercises_4_3_and_7_4_are_live(tmp_path):
     keep = shutil.ignore_patterns("__pycache__", "weights")
     shutil.copytree(ROOT / "minibatch", tmp_path / "minibatch", ignore=keep)
     (tmp_path / "session.py").write_text(SESSION, encoding="utf-8")

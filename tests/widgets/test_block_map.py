@@ -65,6 +65,31 @@ def test_a_table_is_a_walk_through_the_grid(block_map):
     assert block_map.view.value.count("<polyline") == 2  # a line, and the paper under it
 
 
+def test_a_picked_block_shows_the_table_of_who_holds_it(block_map):
+    block_map.go_to(1)
+    block_map.pick(1)
+    assert (block_map.walk_menu.value, block_map.block_box.value) == ("A", 1)
+    assert "A&#39;s table: 0 → 1" in block_map.view.value
+    assert "Block 1: held by A" in block_map.line.value
+    assert "The walk is A&#39;s table, 2 blocks." in block_map.line.value
+    block_map.pick(7)
+    assert "polyline" not in block_map.view.value
+    assert "Block 7: free, never used." in block_map.line.value
+
+
+def test_a_click_is_told_once_and_may_be_repeated_for_the_next_holder():
+    engine = engine_of()
+    block_map = mb.widgets.BlockMap(engine, [request("A", 6, 6)])
+    block_map.go_to(1)
+    engine.fork("A")
+    block_map.go_to(2)
+    walks = []
+    for _ in range(3):
+        block_map.clicked.value = "0"
+        walks.append(block_map.walk_menu.value)
+    assert walks == ["A", "A/1", "A"]
+
+
 def test_two_holders_are_drawn_as_two():
     engine = engine_of()
     block_map = mb.widgets.BlockMap(engine, [request("A", 6, 6)])

@@ -1,5 +1,7 @@
 """A question keeps what is said to it when its button is pressed, and never insists."""
 
+import re
+
 import pytest
 
 import minibatch as mb
@@ -63,3 +65,10 @@ def test_a_saved_notebook_shows_the_question_without_its_script():
     still = question._repr_mimebundle_()["text/html"]
     assert "More than &lt;200&gt;?" in still
     assert "onerror" not in still
+
+
+@pytest.mark.parametrize(("log", "middle"), [(True, "230.0"), (False, "87.6")])
+def test_a_curve_s_points_stand_as_on_the_axis_that_answers(log, middle):
+    question = mb.predict_curve("hits", "Draw it.", (1000, 10_000, 100_000), 0, 100, log=log)
+    places = re.findall(r'<circle cx="([\d.]+)"', question.picture.value)
+    assert places == ["56.0", middle, "404.0"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import minibatch as mb
 from minibatch.plots.colours import WASTE
 from minibatch.simulator.cost import CostModel
-from minibatch.widgets import frame
+from minibatch.widgets import frame, menu
 
 TEMPLATES = Path(frame.__file__).with_name("templates")
 
@@ -468,3 +468,15 @@ def test_every_control_has_a_name(player, playground):
         for control in controls(widget):
             hidden = control is getattr(widget, "play", None)
             assert hidden or isinstance(control, ipywidgets.HTML) or control.description, control
+
+
+def test_a_policy_made_anew_keeps_its_default_for_what_it_has_under_another_name():
+    class Thrifty(mb.Scheduler):
+        plan = mb.Continuous.plan
+
+        def __init__(self, max_batch_size=8, max_batch_tokens=256):
+            super().__init__(max_batch_size)
+            self.budget = max_batch_tokens
+
+    again = menu.new(Thrifty, menu.settings(Thrifty(4)))
+    assert (again.max_batch_size, again.budget) == (4, 256)

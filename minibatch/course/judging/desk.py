@@ -35,7 +35,7 @@ from minibatch.course.judging.withheld import Withheld
 
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "lead", "update", "abort", "records")
-OF_A_POOL = ("walk", "run_on")
+OF_A_POOL = ("walk", "run_on", "lookups")
 
 
 class Desk:

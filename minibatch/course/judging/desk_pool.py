@@ -1,4 +1,5 @@
-"""A learner's block pool at its desk: made, walked through calls, and put into an engine."""
+"""A learner's block pool at its desk: made, walked through calls, and put into an engine; and what
+a learner's engine finds in its prefix cache."""
 
 from __future__ import annotations
 
@@ -36,6 +37,10 @@ class PoolDesk:
         """Such a pool under an engine: see `tables_of_a_run`."""
         return pack(tables_of_a_run(self.find(name)(num_blocks, block_size), requests))
 
+    def lookups(self, rounds: list, num_blocks: int, block_size: int) -> object:
+        """What this minibatch's engine finds: see `lookups_of_a_run`."""
+        return pack(lookups_of_a_run(rounds, num_blocks, block_size))
+
 
 def tables_of_a_run(pool: Any, requests: list) -> list[dict[str, list[int]]]:
     """Serve requests, [name, tokens of prompt, of answer] each, with one more answer to the first,
@@ -61,3 +66,30 @@ def tables_of_a_run(pool: Any, requests: list) -> list[dict[str, list[int]]]:
         holding = [s for s in (*scheduler.running, *scheduler.waiting) if s.block_table]
         tables.append({s.request_id: list(s.block_table) for s in holding})
     return tables
+
+
+def lookups_of_a_run(rounds: list, num_blocks: int, block_size: int) -> list[tuple]:
+    """Serve prompts, [name, token ids, salt] each, those of a round together and one round after
+    the other; of every look-up the name, how many tokens were found, why no more, and where."""
+    import minibatch as mb
+
+    model = mb.PretendModel()
+    model.vocab_size = 10_000
+    engine = mb.Engine(
+        model,
+        mb.Continuous(8),
+        num_blocks=num_blocks,
+        block_size=block_size,
+        prefix_caching=True,
+        attention="reference",
+        clock=mb.VirtualClock(step_time=1),
+    )
+    for prompts in rounds:
+        engine.run(
+            mb.Request(ids, max_tokens=1, request_id=name, cache_salt=salt)
+            for name, ids, salt in prompts
+        )
+        engine.check_invariants()
+    shared = [step.sharing for step in engine.trace.steps]
+    told = [lookup for sharing in shared for lookup in sharing.lookups]
+    return [(one.request_id, one.num_hits, one.miss.reason, one.miss.at) for one in told]

@@ -321,6 +321,34 @@ def test_a_patch_counts_in_the_engine_s_rooms_alone(tmp_path, edit):
     assert (eve.points, "judging/confinement.py" in eve.note) == (5, True), eve
 
 
+def test_memory_s_exercises_and_both_changes_to_the_engine_count_each_for_itself(tmp_path):
+    """All of 05 and 07 and the probe of 4.3: solved, stubs, and one change without the other."""
+    tasks = source.select("ex05") + source.select("ex07") + source.select("4.3")
+    files = {task.file_name: (ROOT / "solutions" / task.file_name).read_text() for task in tasks}
+    stubs = {name: source.stub(text) for name, text in files.items()}
+    _, probe, reason = re.split(r"(?m)^(?=Exercise \d)", PATCHED)
+    handed_in = {
+        "both": (files, PATCHED),
+        "stubs": (stubs, ""),
+        "probe alone": (stubs, probe),
+        "reason alone": (stubs, reason),
+    }
+    for name, (texts, patch) in handed_in.items():
+        (tmp_path / "class" / name).mkdir(parents=True)
+        for file, text in texts.items():
+            (tmp_path / "class" / name / file).write_text(text, encoding="utf-8")
+        if patch:
+            (tmp_path / "class" / name / source.PATCH).write_text(patch, encoding="utf-8")
+    result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=tasks)
+    points = {
+        student.name: {v.task: v.points for v in student.verdicts} for student in result.students
+    }
+    assert points["both"] == {task.id: task.points for task in tasks}
+    earned = {name: {t: p for t, p in of.items() if p} for name, of in points.items()}
+    assert (earned["stubs"], earned["probe alone"]) == ({}, {"4.3": 5})
+    assert earned["reason alone"] == {"7.4": 5}
+
+
 def test_engine_files_themselves_will_do_where_there_is_no_git(tmp_path):
     """What `handin` packs from a ZIP download; a new file of one's own is among them."""
     folder = tmp_path / "class" / "zippy"

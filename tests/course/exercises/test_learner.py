@@ -70,6 +70,14 @@ def test_hints_come_one_after_the_other_and_the_last_stays(exercises):
         hint("4.1", 99)
 
 
+def test_of_two_changes_to_the_engine_each_solution_shows_its_own(exercises):
+    probe, reason = (solution(name, insist=True).text for name in ("4.3", "7.4"))
+    assert "kv_bytes_read" in probe
+    assert "prefix.py" not in probe
+    assert '"last token"' in reason
+    assert "kv_bytes_read" not in reason
+
+
 @pytest.mark.full
 def test_the_solution_is_shown_after_passing_or_on_insisting(exercises):
     code = source.all_tasks()["4.1"].solution

@@ -1,5 +1,5 @@
 """What numba and ptxas make of the kernels, for GPUs that need not be here: PTX, and machine code
-for compute capability 8.0 and 9.0."""
+from compute capability 7.5 to 12.0."""
 
 import re
 from itertools import product
@@ -16,9 +16,17 @@ from minibatch.attention.cuda.tiled import make_tiled, merge_parts, plan_tiling 
 from minibatch.attention.cuda.write_kv import write_kv  # noqa: E402
 
 STORED = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}
-CAPABILITIES = [(8, 0), (9, 0)]
-SHAPES = [(64, 4), (80, 3), (128, 1), (128, 8), (256, 5)]  # head_dim, query heads per KV head
+CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
+SHAPES = [
+    (64, 4),
+    (80, 3),
+    (128, 1),
+    (128, 4),
+    (128, 8),
+    (256, 5),
+]  # head_dim, query heads per KV head
 REGISTERS = 65_536  # of a multiprocessor
+MOST_REGISTERS = 64  # of a thread: 1,024 threads of a multiprocessor have room
 
 
 def covering(chosen, *choices):
@@ -36,16 +44,18 @@ def name_of(each):
 
 
 SMALL = covering(
-    [("float32", (8, 0)), ("float16", (9, 0)), ("bfloat16", (8, 0))], STORED, CAPABILITIES
+    [("float32", (7, 5)), ("float16", (9, 0)), ("bfloat16", (12, 0))],
+    *(STORED, [(7, 5), (9, 0), (12, 0)]),
 )
 TILED = covering(
-    [  # the heaviest of each: ptxas takes most registers for 8.0, and bfloat16 has most to unpack
-        ("bfloat16", (8, 0), (128, 8), "tiled"),
-        ("bfloat16", (9, 0), (256, 5), "split"),
-        ("float16", (8, 0), (64, 4), "split"),
-        ("float16", (9, 0), (80, 3), "tiled"),
+    [  # the heaviest of each: bfloat16 has most to unpack, and 12.0 has gone wrong first
+        ("bfloat16", (7, 5), (64, 4), "tiled"),
         ("float32", (8, 0), (256, 5), "tiled"),
-        ("float32", (9, 0), (128, 1), "split"),
+        ("bfloat16", (8, 6), (128, 8), "split"),
+        ("float16", (8, 9), (128, 4), "tiled"),
+        ("bfloat16", (9, 0), (128, 8), "tiled"),
+        ("bfloat16", (10, 0), (80, 3), "split"),
+        ("bfloat16", (12, 0), (128, 1), "tiled"),
     ],
     *(STORED, CAPABILITIES, SHAPES, ["tiled", "split"]),
 )
@@ -98,7 +108,7 @@ def test_the_simple_kernel(stored, capability):
     kind = STORED[stored]
     signature = (array(kind, 3), array(kind, 4), array(kind, 4), *METADATA, array(kind, 3))
     ptx, log = compiled(paged_attention_simple, signature, capability)
-    assert checked(ptx, log) <= 40  # so that registers never limit how many threads there are
+    assert checked(ptx, log) <= MOST_REGISTERS
     assert "shfl" not in ptx  # no warp intrinsics
     assert not_addresses(loop_of(ptx, "fma.rn")) == []
 
@@ -131,11 +141,11 @@ def test_the_tiled_kernel(stored, capability, shape, kernel):
 def test_the_merge(stored, capability):
     kind, part = STORED[stored], array(types.float32, 3)
     signature = (array(types.float32, 4), part, part, array(kind, 3))
-    assert checked(*compiled(merge_parts, signature, capability)) <= 40
+    assert checked(*compiled(merge_parts, signature, capability)) <= MOST_REGISTERS
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
+@pytest.mark.parametrize("capability", [(7, 5), (12, 0)], ids=str)
 def test_write_kv(capability):
     words = array(types.int32, 2)
     signature = (words, array(types.int64, 1), words)
-    assert checked(*compiled(write_kv, signature, capability)) <= 40
+    assert checked(*compiled(write_kv, signature, capability)) <= MOST_REGISTERS

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .shim import cuda, float32, load_16_bytes, narrow, uint32
+from .shim import cuda, float32, int64, load_16_bytes, narrow, uint32
 
 WARP = 32
 MOST_HEADS = 8
@@ -127,23 +127,32 @@ def make_tiled(tiling: Tiling, group: int, split: bool):
                 for e in range(WIDTH):
                     q[h, e] = loaded[e] * scale
 
+        bases = cuda.local.array(AT_ONCE, int64)
         keys = cuda.local.array(LOADED, float32)
         values = cuda.local.array(LOADED, float32)
         scores = cuda.local.array((AT_ONCE, HEADS), float32)
         while start < end:
+            # Three loops, not one: only so does every compiler keep keys and values in registers.
             for i in range(AT_ONCE):
                 t = min(uint32(start + i * TEAMS + team), uint32(end - 1))
                 slot = block_tables[row, t // uint32(BLOCK_SIZE)] * BLOCK_SIZE
                 slot += t % uint32(BLOCK_SIZE)
-                base = (slot * KV_HEADS + kv_head) * HEAD_DIM
+                bases[i] = (slot * KV_HEADS + kv_head) * HEAD_DIM
+            for i in range(AT_ONCE):
                 for p in range(PIECES):
                     d = uint32((p * LANES + lane) * PER_LOAD)
                     if d < HEAD_DIM:
-                        load_16_bytes(key_cache, base + d, keys, i * WIDTH + p * PER_LOAD)
-                        load_16_bytes(value_cache, base + d, values, i * WIDTH + p * PER_LOAD)
+                        load_16_bytes(key_cache, bases[i] + d, keys, i * WIDTH + p * PER_LOAD)
                     else:
                         for e in range(PER_LOAD):
                             keys[i * WIDTH + p * PER_LOAD + e] = float32(0)
+            for i in range(AT_ONCE):
+                for p in range(PIECES):
+                    d = uint32((p * LANES + lane) * PER_LOAD)
+                    if d < HEAD_DIM:
+                        load_16_bytes(value_cache, bases[i] + d, values, i * WIDTH + p * PER_LOAD)
+                    else:
+                        for e in range(PER_LOAD):
                             values[i * WIDTH + p * PER_LOAD + e] = float32(0)
 
             for i in range(AT_ONCE):

@@ -52,7 +52,14 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m minibatch bench kernels", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="six shapes instead of 72")
     parser.add_argument("--json", type=Path, help="write what was measured there, too")
+    told = "what the compiler makes of them, for seven kinds of GPU; none is needed"
+    parser.add_argument("--compiled", action="store_true", help=told)
     options = parser.parse_args(argv)
+    if options.compiled:
+        from .compiled import print_table
+
+        print_table()
+        return 0
     if not torch.cuda.is_available():
         print("This measures an NVIDIA GPU, and torch sees none.", file=sys.stderr)
         return 2

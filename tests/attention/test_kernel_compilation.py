@@ -23,6 +23,7 @@ from minibatch.bench.compiled import (  # noqa: E402
 )
 
 STORED = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}
+STEPS = {8: 3, 16: 4, 32: 5}  # of adding up a number over so many lanes
 MOST_REGISTERS = 64  # of a thread: 1,024 threads of a multiprocessor have room
 
 
@@ -104,7 +105,9 @@ def check_tiled(tiling, code):
     check(code)
     assert code.warps >= 2 * NUM_THREADS // WARP  # two thread blocks on a multiprocessor
     assert code.wide_loads("shfl") == 2 * tiling.at_once * tiling.pieces  # K and V, all at once
-    assert not_addresses(code.loop_of("shfl")) == []
+    loop, one_by_one = code.loop_of("shfl"), tiling.at_once * tiling.lines * STEPS[tiling.lanes]
+    assert sum("shfl" in line for line in loop) < one_by_one  # scores are added up together
+    assert not_addresses(loop) == []
     assert code.local_accesses == 0  # q, result, keys and values are in registers
 
 

@@ -15,6 +15,7 @@ from tiny import make_tiny_llama
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention import choose
+from minibatch.attention.cuda import paged_attention
 from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.kernel_lab.emulation import Emulation
 
@@ -232,6 +233,30 @@ def test_a_model_says_the_same_through_an_emulated_kernel(kernel):
     asked = [mb.Request(prompt, max_tokens=2, ignore_eos=True) for prompt in ([2], [4, 7, 9])]
     for request, completion in zip(asked, engine.run(asked), strict=True):
         assert_same_tokens(model, request, completion.token_ids)
+
+
+def test_guesses_go_through_the_kernels_and_the_tokens_stay(monkeypatch):
+    """A row of a token and its guesses: nothing is gathered for it."""
+    model = mb.Model(make_tiny_llama(hidden_size=64))
+    asked = [mb.Request(prompt, max_tokens=4, ignore_eos=True) for prompt in ([2], [4, 7, 9])]
+    plain = mb.Engine(model, mb.Continuous(2), attention="reference")
+    answers = [completion.token_ids for completion in plain.run(asked)]
+
+    def guess(token_ids, most):
+        """One that is right, and one that is as likely wrong."""
+        prompt, answer = ([2], answers[0]) if token_ids[0] == 2 else ([4, 7, 9], answers[1])
+        return [*answer[len(token_ids) - len(prompt) :][:1], 3][:most]
+
+    monkeypatch.setattr(paged_attention, "attend_row", None)
+    engine = mb.Engine(
+        model,
+        mb.Continuous(2),
+        attention=PagedAttention("auto", Emulation()),
+        speculation=guess,
+        block_size=4,
+    )
+    assert [completion.token_ids for completion in engine.run(asked)] == answers
+    assert len(engine.trace.steps) < len(plain.trace.steps)
 
 
 # Refused -----------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ class PagedAttention:
             self._work[tiling] = self._planned(tiling, metadata, rows)
         chunks, merges, split = self._work[tiling]
         shape = (len(chunks), tiling.tokens, heads)
-        partial = self._partial(shape if split else (0, 0, 0), head_dim, query.device)
+        partial = self._partial(shape if split else (1, 1, 1), head_dim, query.device)
         self._launcher.launch(
             tiled_kernel(tiling, split),
             (len(chunks), kv_heads * tiling.slices),

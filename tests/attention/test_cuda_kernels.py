@@ -171,6 +171,8 @@ def test_a_long_context_is_cut_and_merged_and_a_short_one_beside_it_is_not():
         "merge_chunks",
     ]
     assert launcher.reports[0].grid == (4, 1, 1)  # 200 tokens each, three times, and 20
+    (keys,) = [t for t in launcher.reports[0].traffic if t.array == "key_cache"]
+    assert 1 <= keys.bytes_moved / (620 * 16 * 4) < 1.02  # what is cut is not read twice
     assert launcher.faults == []
     close(output, exact(case))
 

@@ -49,6 +49,7 @@ TILED = covering(
         ("float32", (8, 0), (256, 5), "tiled"),
         ("bfloat16", (8, 6), (128, 8), "split"),
         ("float16", (8, 9), (128, 4), "tiled"),
+        ("float32", (12, 0), (80, 3), "tiled"),
         ("bfloat16", (9, 0), (128, 1), "tiled"),
         ("bfloat16", (10, 0), (80, 3), "split"),
         ("bfloat16", (12, 0), (128, 8), "tiled"),

@@ -133,7 +133,8 @@ def make_tiled(tiling: Tiling, split: bool):
             # Every lane has a part of every score. In each step it gives away half of them, and
             # adds to the others what its partner gives: in the end each score is whole, in one
             # place, at half the shuffles of adding up one score after the other in all lanes.
-            for step in range(STEPS):
+            step = 0
+            while step < STEPS:
                 is_upper = lane & (LANES >> (step + 1)) != 0
                 for j in range(SCORES >> (step + 1)):
                     low, high = scores[j], scores[j + (SCORES >> (step + 1))]
@@ -143,6 +144,7 @@ def make_tiled(tiling: Tiling, split: bool):
                 if SCORES >> (step + 1) == 0:
                     given = cuda.shfl_xor_sync(ALL_LANES, scores[0], LANES >> (step + 1))
                     scores[0] += given
+                step += 1
 
             grew = False
             for o in range(OWN):

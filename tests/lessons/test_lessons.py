@@ -193,7 +193,9 @@ FINDINGS = {
         "output is wrong first at row 0, head 0, element 0: nan",
         "After tile 1:",
         "32 of 32 lanes meet 1 bank in 32 passes",
-        "a thread per head ×8.0. a thread block per head ×9.0. 6.2: yours ×2.0. 6.3: yours ×1.0.",
+        "Round 2: element 0: thread 0 writes it in line 15, thread 1 reads it in line 19",
+        "a thread per head ×8.0. a thread block per head ×9.0. a warp per token ×2.0. "
+        "6.2: yours ×2.0. per KV head, V for each head ×1.5. 6.3: yours ×1.0.",
         "6% is used",
         "in 1 part: 0 off the answer in one",
         "This is yours: decode from",
@@ -372,3 +374,13 @@ def test_every_picture_has_a_file_and_alt_text(path):
     for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text):
         assert len(alt) > 20
         assert (LESSONS / target).is_file()
+
+
+def test_a_lesson_takes_as_many_minutes_as_the_list_says():
+    listed = (LESSONS / "README.md").read_text(encoding="utf-8")
+    for path in sorted(LESSONS.glob("[0-9]*.ipynb")):
+        title = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        said = r"\*About (\d+) minutes(?:[^.]*, and (\d+) more for the exercises)?"
+        minutes = re.search(said, title)
+        row = re.search(rf"\({path.name}\) \| (\d+)(?: \+ (\d+))? \|", listed)
+        assert minutes.groups() == row.groups(), path.stem

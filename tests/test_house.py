@@ -17,8 +17,8 @@ MOST_LINES_OF_A_FILE = 260  # blank lines and comments too: what somebody scroll
 
 READING_PATH = """engine/engine.py schedulers/base.py schedulers/sequential.py schedulers/static.py
     schedulers/dynamic.py schedulers/continuous.py core/plan.py core/request.py memory/blocks.py"""
-ON_THE_DEVICE = "simple.py tiled.py write_kv.py shim.py"
-HOST_SIDE = "__init__.py gpu.py paged_attention.py validation.py"
+ON_THE_DEVICE = "simple.py tiled.py merge.py write_kv.py shim.py"
+HOST_SIDE = "__init__.py gpu.py paged_attention.py tiling.py work_list.py validation.py"
 
 IN_THE_LAB = """__init__.py launch.py substitutes.py threads.py arrays.py races.py faults.py
     time_limit.py emulation.py"""

@@ -10,7 +10,7 @@ Rows of different lengths are laid end to end, without a batch dimension:
     block_tables    [rows, widest table], padded with 0: whose blocks to read
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ class AttentionMetadata:
     query_start_loc: int32 [R + 1]; seq_lens: int32 [R]; block_tables: int32 [R, width];
     token_rows: int32 [T], the row of each; positions, slot_mapping: int64 [T]. As Python ints, for
     loops over rows: rows, the (start, end, seq_len) of each; num_computed_tokens, how many were in
-    the cache before.
+    the cache before. uploaded: the arrays that the tensors were made of, by name.
     """
 
     query_start_loc: torch.Tensor
@@ -36,6 +36,14 @@ class AttentionMetadata:
     slot_mapping: torch.Tensor
     rows: list[tuple[int, int, int]]
     num_computed_tokens: list[int]
+    uploaded: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+
+    def on_host(self, name: str) -> np.ndarray:
+        """One of the tensors, as numpy: what was uploaded, so that nobody waits for the device;
+        or, of metadata that somebody made otherwise, a copy from there."""
+        if name not in self.uploaded:
+            self.uploaded[name] = getattr(self, name).cpu().numpy()
+        return self.uploaded[name]
 
 
 def slot_mapping(block_table: np.ndarray, positions: np.ndarray, block_size: int) -> np.ndarray:
@@ -82,14 +90,18 @@ def build_metadata(
     def to_device(array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array).to(device, non_blocking=True)
 
+    arrays = {
+        "query_start_loc": starts,
+        "seq_lens": np.array(seq_lens, dtype=np.int32),
+        "block_tables": block_tables,
+        "token_rows": np.repeat(np.arange(num_rows, dtype=np.int32), lengths),
+        "positions": positions,
+        "slot_mapping": slots,
+    }
     metadata = AttentionMetadata(
-        query_start_loc=to_device(starts),
-        seq_lens=to_device(np.array(seq_lens, dtype=np.int32)),
-        block_tables=to_device(block_tables),
-        token_rows=to_device(np.repeat(np.arange(num_rows, dtype=np.int32), lengths)),
-        positions=to_device(positions),
-        slot_mapping=to_device(slots),
+        **{name: to_device(array) for name, array in arrays.items()},
         rows=list(zip(starts[:-1].tolist(), starts[1:].tolist(), seq_lens, strict=True)),
         num_computed_tokens=[row.sequence.num_computed_tokens for row in plan.rows],
+        uploaded=arrays,
     )
     return to_device(input_ids), metadata

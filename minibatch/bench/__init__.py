@@ -8,6 +8,7 @@ contenders.py  who competes, and how each is asked     measuring.py  rounds and 
 agreement.py   whether everyone said the same          machine.py    what this was measured on
 report.py      the tables                              aims.py       was it as fast as hoped
 kernels.py     `bench kernels`: the attention kernels, on a GPU
+compiled.py    `bench kernels --compiled`: what the compiler makes of them, without one
 scheduler.py   `bench scheduler`: the engine without a model, at growing numbers of requests
 prefix.py      `bench prefix`: first tokens with and without the prefix cache
 schedules.py   `bench schedules`: every combination of policies' parts, on random traffic

@@ -3,7 +3,8 @@
 A decode step must read every K and V of its rows once; those bytes over the measured time are the
 bandwidth a kernel reached, and a copy of a large tensor on the same GPU is what could be reached.
 Beside ours: torch's SDPA over K and V that lie gathered already, and flex_attention over torch's
-experimental PagedAttention. All rows have the same context; times are medians of CUDA events.
+experimental PagedAttention. All rows have the same context, but for the last cases: one long row
+among short ones, which only ours takes as it is. Times are medians of CUDA events.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ CONTEXTS = (512, 4096, 32_768)
 HEAD_DIMS = (64, 128)
 GROUPS = (1, 4, 8)
 QUICK = {"batches": (1, 64), "contexts": (4096,), "head_dims": (128,), "groups": (1, 4, 8)}
+RAGGED = (63, 512, 128), 32_768  # batch, context, head_dim; and one row more, of so many tokens
 KV_HEADS, BLOCK_SIZE, PAGE_SIZE = 8, 16, 128
 ROUNDS = 20
 COPY_BYTES = 1 << 30
@@ -34,25 +36,37 @@ COPY_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One shape: rows of one new token each, all with the same context."""
+    """One shape: rows of one new token each, all with the same context, and one of `longest`."""
 
     batch: int
     context: int
     head_dim: int
     group: int  # query heads per KV head
+    longest: int = 0  # tokens; 0 is no such row
+
+    @property
+    def contexts(self) -> list[int]:
+        return [self.context] * self.batch + [self.longest] * (self.longest > 0)
 
     @property
     def kv_bytes(self) -> int:
         """What must be read: K and V in bfloat16."""
-        return 2 * 2 * self.batch * self.context * KV_HEADS * self.head_dim
+        return 2 * 2 * sum(self.contexts) * KV_HEADS * self.head_dim
 
 
 def main(argv: Sequence[str]) -> int:
     """Measure, print a table, and return 0; 2 where there is no GPU."""
     parser = argparse.ArgumentParser("python -m minibatch bench kernels", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="six shapes instead of 72")
+    parser.add_argument("--quick", action="store_true", help="nine shapes instead of 75")
     parser.add_argument("--json", type=Path, help="write what was measured there, too")
+    told = "what the compiler makes of them, for seven kinds of GPU; none is needed"
+    parser.add_argument("--compiled", action="store_true", help=told)
     options = parser.parse_args(argv)
+    if options.compiled:
+        from .compiled import print_table
+
+        print_table()
+        return 0
     if not torch.cuda.is_available():
         print("This measures an NVIDIA GPU, and torch sees none.", file=sys.stderr)
         return 2
@@ -65,7 +79,9 @@ def main(argv: Sequence[str]) -> int:
         times = {name: _tried(make, case) for name, make in CONTENDERS.items()}
         results.append({**asdict(case), "seconds": times})
         shares = "  ".join(f"{_share(case, seconds, copy):>13}" for seconds in times.values())
-        tqdm.write(f"{case.batch:5} {case.context:7} {case.head_dim:8} {case.group:3} {shares}")
+        more = f"  and a row of {case.longest:,}" if case.longest else ""
+        line = f"{case.batch:5} {case.context:7} {case.head_dim:8} {case.group:3} {shares}{more}"
+        tqdm.write(line)
     if options.json:
         about = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
         about |= {"copy_bytes_per_s": copy, "results": results}
@@ -89,11 +105,16 @@ def _cases(quick: bool) -> list[Case]:
     """All that leave half of the GPU's memory free: gathered K and V lie beside the pool."""
     axes = QUICK.values() if quick else (BATCHES, CONTEXTS, HEAD_DIMS, GROUPS)
     room = torch.cuda.get_device_properties(0).total_memory / 4
-    return [case for shape in product(*axes) if (case := Case(*shape)).kv_bytes < room]
+    cases = [Case(*shape) for shape in product(*axes)]
+    (shape, longest), groups = RAGGED, QUICK["groups"] if quick else GROUPS
+    cases += [Case(*shape, group, longest) for group in groups]
+    return [case for case in cases if case.kv_bytes < room]
 
 
 def _tried(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
     """Seconds, or why it could not be measured."""
+    if case.longest and make is not _ours:
+        return "not ragged"
     try:
         return seconds_of(make(case))
     except Exception as error:  # not there, or out of memory: a gap in the table
@@ -108,7 +129,7 @@ def _share(case: Case, seconds: float | str, copy: float) -> str:
 
 
 def _query(case: Case) -> torch.Tensor:
-    shape = (case.batch, KV_HEADS * case.group, case.head_dim)
+    shape = (len(case.contexts), KV_HEADS * case.group, case.head_dim)
     return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
 
 
@@ -116,22 +137,21 @@ def _ours(case: Case) -> Callable[[], object]:
     from ..attention import choose
     from ..attention.metadata import AttentionMetadata
 
-    per_row = -(-case.context // BLOCK_SIZE)
-    num_blocks = case.batch * per_row
-    shape = (num_blocks, BLOCK_SIZE, KV_HEADS, case.head_dim)
+    contexts = torch.tensor(case.contexts)
+    per_row = [-(-context // BLOCK_SIZE) for context in case.contexts]
+    shape = (sum(per_row), BLOCK_SIZE, KV_HEADS, case.head_dim)
     keys, values = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    order = torch.randperm(num_blocks, dtype=torch.int32, device="cuda")
-    rows = torch.arange(case.batch, dtype=torch.int32, device="cuda")
-    last = torch.full((case.batch,), case.context - 1, device="cuda")
+    order = torch.randperm(sum(per_row), dtype=torch.int32).split(per_row)
+    rows = torch.arange(len(contexts), dtype=torch.int32)
     metadata = AttentionMetadata(
-        query_start_loc=torch.arange(case.batch + 1, dtype=torch.int32, device="cuda"),
-        seq_lens=(last + 1).int(),
-        block_tables=order.view(case.batch, per_row).contiguous(),
-        token_rows=rows,
-        positions=last,
-        slot_mapping=torch.arange(case.batch, device="cuda"),
-        rows=[(i, i + 1, case.context) for i in range(case.batch)],
-        num_computed_tokens=[case.context - 1] * case.batch,
+        query_start_loc=torch.arange(len(contexts) + 1, dtype=torch.int32, device="cuda"),
+        seq_lens=contexts.int().cuda(),
+        block_tables=torch.nn.utils.rnn.pad_sequence(order, batch_first=True).cuda(),
+        token_rows=rows.cuda(),
+        positions=(contexts - 1).cuda(),
+        slot_mapping=rows.long().cuda(),
+        rows=[(i, i + 1, context) for i, context in enumerate(case.contexts)],
+        num_computed_tokens=[context - 1 for context in case.contexts],
     )
     query, attend = _query(case), choose("auto", torch.device("cuda"))
     return lambda: attend(query, keys, values, metadata, case.head_dim**-0.5)

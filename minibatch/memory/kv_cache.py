@@ -55,7 +55,8 @@ class KVCache:
 
     def copy(self, copies: list[tuple[int, int]]) -> None:
         """Copy whole blocks, (from, to), in every layer. All are read before any is written."""
-        sources, targets = torch.tensor(copies, device=self.keys[0].device).unbind(1)
+        pairs = torch.tensor(copies).to(self.keys[0].device, non_blocking=True)
+        sources, targets = pairs.unbind(1)
         for blocks in (*self.keys, *self.values):
             blocks.index_copy_(0, targets, blocks[sources])
 

@@ -71,7 +71,7 @@ class ModelRunner:
             if row.reaches_end
             for i in range(row.num_tokens - 1, row.num_written)
         ]
-        keep = torch.tensor(last_tokens, dtype=torch.int64, device=self.hf.device)
+        keep = torch.tensor(last_tokens, dtype=torch.int64).to(self.hf.device, non_blocking=True)
         context = ForwardContext(self.kv_cache, metadata, self.attention)
         is_small = len(input_ids) * self.num_parameters <= SMALL_STEP
         with one_torch_thread() if is_small else nullcontext():

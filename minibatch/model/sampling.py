@@ -4,8 +4,6 @@ The random number of an output position is a pure function of the request's seed
 so neighbours in the batch, preemption and retries cannot shift it.
 """
 
-import math
-
 import numpy as np
 import torch
 
@@ -22,10 +20,11 @@ def sample(
     (A logit of minus infinity is a token that the model rules out, and none of its own.)
     """
     highest, likeliest = logits.max(dim=-1)
-    tokens = likeliest.tolist()
-    for i, value in enumerate(highest.tolist()):
-        if not math.isfinite(value):
+    tokens = torch.where(highest.isfinite(), likeliest, -1).tolist()  # the one copy from a GPU
+    for i, token in enumerate(tokens):
+        if token < 0:
             name, n = sequences[i].request_id, sequences[i].num_tokens
+            value = float(highest[i])
             raise FloatingPointError(
                 f"request {name!r}: after its {n:,} tokens the model's highest logit is {value}; "
                 "its weights, or a number that overflows in this dtype, are at fault. Try float32, "

@@ -15,6 +15,7 @@ from tiny import make_tiny_llama
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention import choose
+from minibatch.attention.cuda import paged_attention
 from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.kernel_lab.emulation import Emulation
 
@@ -154,25 +155,24 @@ def test_a_higher_score_later_shrinks_what_was_summed_before(kernel):
 
 
 def test_auto_takes_the_kernel_for_single_tokens_and_torch_for_prompts():
-    case = paged(3, [(1, 9), (6, 8), (1, 20), (1, 2)])
+    case = paged(3, [(1, 9), (17, 18), (1, 20), (1, 2)])
     launcher = Watching(owned=case.owned)
     output = PagedAttention("auto", launcher)(*case.arguments)
     close(output, exact(case))
-    assert [report.grid[0] for report in launcher.reports] == [
-        1,
-        2,
-    ]  # the stretches around the prompt
+    assert [report.grid for report in launcher.reports] == [(3, 2, 1)]
 
 
-def test_a_long_context_is_cut_and_merged_where_there_are_too_few_rows():
-    case = paged(4, [(1, 600)], heads=1, kv_heads=1, block_size=16)
+def test_a_long_context_is_cut_and_merged_and_a_short_one_beside_it_is_not():
+    case = paged(4, [(1, 20), (1, 600)], heads=1, kv_heads=1, block_size=16)
     launcher = Watching(owned=case.owned)
     output = PagedAttention("auto", launcher)(*case.arguments)
     assert [report.kernel.__name__ for report in launcher.reports] == [
         "paged_attention_tiled",
-        "merge_parts",
+        "merge_chunks",
     ]
-    assert launcher.reports[0].grid == (1, 1, 2)
+    assert launcher.reports[0].grid == (4, 1, 1)  # 200 tokens each, three times, and 20
+    (keys,) = [t for t in launcher.reports[0].traffic if t.array == "key_cache"]
+    assert 1 <= keys.bytes_moved / (620 * 16 * 4) < 1.02  # what is cut is not read twice
     assert launcher.faults == []
     close(output, exact(case))
 
@@ -191,6 +191,16 @@ def test_the_tiled_kernel_moves_what_it_must_and_the_simple_one_eight_times_that
     assert simple.bytes_moved == 2 * 8 * tiled.bytes_moved  # once for each query head
 
 
+def test_a_token_and_its_guesses_read_k_and_v_together():
+    """Eight new tokens, 40 with those before: one thread block, which reads each K once."""
+    case = paged(5, [(8, 40), (1, 8)], heads=1, kv_heads=1, head_dim=64, block_size=16)
+    launcher = Watching(owned=case.owned)
+    close(PagedAttention("auto", launcher)(*case.arguments), exact(case))
+    assert launcher.faults == []
+    (keys,) = [t for t in launcher.reports[0].traffic if t.array == "key_cache"]
+    assert keys.bytes_moved == (40 + 8) * 64 * 4
+
+
 @given(seed=SEEDS, rows=ROWS, dtype=st.sampled_from(list(TOLERANCE)))
 @settings(max_examples=10, deadline=None)
 def test_new_keys_and_values_land_in_their_slots(seed, rows, dtype):
@@ -202,6 +212,7 @@ def test_new_keys_and_values_land_in_their_slots(seed, rows, dtype):
     before = case.key_cache.clone()
     attention.write_kv(case.key_cache, case.value_cache, key, value, case.metadata)
     assert launcher.faults == []
+    assert len(launcher.reports) == 1
     slots = case.metadata.slot_mapping
     assert torch.equal(case.key_cache.flatten(0, 1)[slots], key)
     assert torch.equal(case.value_cache.flatten(0, 1)[slots], value)
@@ -224,6 +235,30 @@ def test_a_model_says_the_same_through_an_emulated_kernel(kernel):
     asked = [mb.Request(prompt, max_tokens=2, ignore_eos=True) for prompt in ([2], [4, 7, 9])]
     for request, completion in zip(asked, engine.run(asked), strict=True):
         assert_same_tokens(model, request, completion.token_ids)
+
+
+def test_guesses_go_through_the_kernels_and_the_tokens_stay(monkeypatch):
+    """A row of a token and its guesses: nothing is gathered for it."""
+    model = mb.Model(make_tiny_llama(hidden_size=64))
+    asked = [mb.Request(prompt, max_tokens=4, ignore_eos=True) for prompt in ([2], [4, 7, 9])]
+    plain = mb.Engine(model, mb.Continuous(2), attention="reference")
+    answers = [completion.token_ids for completion in plain.run(asked)]
+
+    def guess(token_ids, most):
+        """One that is right, and one that is as likely wrong."""
+        prompt, answer = ([2], answers[0]) if token_ids[0] == 2 else ([4, 7, 9], answers[1])
+        return [*answer[len(token_ids) - len(prompt) :][:1], 3][:most]
+
+    monkeypatch.setattr(paged_attention, "attend_row", None)
+    engine = mb.Engine(
+        model,
+        mb.Continuous(2),
+        attention=PagedAttention("auto", Emulation()),
+        speculation=guess,
+        block_size=4,
+    )
+    assert [completion.token_ids for completion in engine.run(asked)] == answers
+    assert len(engine.trace.steps) < len(plain.trace.steps)
 
 
 # Refused -----------------------------------------------------------------------------------------

@@ -80,6 +80,27 @@ def test_new_keys_and_values_are_written_nowhere_else():
         assert torch.equal(same, before[others].view(torch.int32))
 
 
+def test_a_decode_step_waits_for_the_sampled_tokens_alone():
+    engine = mb.Engine(mb.Model(make_tiny_llama(hidden_size=64).to(CUDA)), mb.Continuous(3))
+    for i in range(3):
+        engine.add(mb.Request([i + 2, 7, 9], max_tokens=9, ignore_eos=True))
+    engine.step()
+    engine.step()  # everything is compiled, and memory taken
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with pytest.warns(UserWarning, match="synchronizing CUDA operation") as waits:
+            engine.step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert len(waits) == 1
+
+
+def test_a_ragged_batch_is_cut_and_merged():
+    case = paged(2, [(1, 300)] * 7 + [(5, 9000)], block_size=16, head_dim=128, device=CUDA)
+    output = choose("auto", CUDA)(*case.arguments).cpu().double()
+    torch.testing.assert_close(output, exact(case), rtol=2e-5, atol=2e-5)
+
+
 def test_launches_go_to_torchs_current_stream_and_allocate_nothing_new():
     attend, stream = choose("tiled", CUDA), torch.cuda.Stream()
     case = paged(1, [(1, 50)] * 4, device=CUDA)

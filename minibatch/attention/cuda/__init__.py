@@ -1,10 +1,15 @@
 """Paged attention as numba CUDA kernels.
 
 simple.py           one thread block per (token, head), shared memory and barriers: to learn from
-tiled.py            K and V pass once for all heads that share them; cut in parts, if need be
+tiled.py            K and V pass once for all heads, and guessed tokens, that share them
+merge.py            joins the chunks of a context
 write_kv.py         stores new tokens' K and V
 shim.py             the one import of numba's CUDA
-paged_attention.py  checks a call, cuts it to the machine, launches
+
+tiling.py           how the threads of `tiled` share the work
+work_list.py        cuts a batch into chunks of like size
+validation.py       what a launch must be before it starts
+paged_attention.py  checks a step, plans it, launches
 gpu.py              compiles, and launches on torch's stream
 """
 

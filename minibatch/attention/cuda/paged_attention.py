@@ -6,19 +6,22 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol
 
+import numpy as np
 import torch
 
 from ..gather_sdpa import attend_row, gather_sdpa_attention
 from ..metadata import AttentionMetadata
+from .merge import merge_chunks
 from .simple import paged_attention_simple
-from .tiled import make_tiled, merge_parts, plan_tiling
+from .tiled import make_tiled
+from .tiling import Tiling, plan_tiling
 from .validation import check_metadata, check_tensors, is_supported
+from .work_list import plan_chunks
 from .write_kv import write_kv
 
 tiled_kernel = cache(make_tiled)
-MOST_PARTS = 32
-LEAST_OF_A_PART = 256  # tokens: less is not worth a merge
-WAVES = 4  # thread blocks to give each multiprocessor before cutting stops
+MOST_NEW_TOKENS = 16  # of a row that goes to the kernels: a token with guesses behind it, say
+WAVES = 4  # thread blocks that a multiprocessor works on at a time
 
 
 class Launcher(Protocol):
@@ -35,13 +38,15 @@ class Launcher(Protocol):
 class PagedAttention:
     """An attention function that runs the kernels, and stores K and V by a kernel, too.
 
-    kernel: "simple", "tiled" or "split" for that one throughout; "auto" for the best: decode rows
-    by "tiled" or "split", rows of many tokens by torch's own fused kernel over a gathered context.
+    kernel: "simple", "tiled" or "split" for that one throughout; "auto" for the best: rows of few
+    new tokens by "tiled", cut where it pays, and long ones by torch's own fused kernel over a
+    gathered context. After the step's metadata are checked, nothing here waits for the GPU.
     """
 
     def __init__(self, kernel: str, launcher: Launcher) -> None:
         self.kernel, self._launcher = kernel, launcher
         self._checked: tuple[object, ...] = ()
+        self._work: dict[Tiling, tuple] = {}  # of the step, for each shape that a layer has
         self._workspace = torch.empty(0)
 
     def __call__(
@@ -59,22 +64,20 @@ class PagedAttention:
         check_tensors(query, key_cache, value_cache)
         self._check(metadata, len(query), key_cache)
         output = torch.empty_like(query)
-        for start, end in self._runs(metadata):
-            self._attend(
-                query[start:end],
-                key_cache,
-                value_cache,
-                metadata.block_tables,
-                metadata.token_rows[start:end],
-                metadata.positions[start:end],
-                max(length for first, _, length in metadata.rows if start <= first < end),
-                scale,
-                output[start:end],
+        if self.kernel == "simple":
+            self._launcher.launch(
+                paged_attention_simple,
+                query.shape[:2],
+                _threads(query),
+                *(query, key_cache, value_cache, metadata.block_tables),
+                *(metadata.token_rows, metadata.positions, scale, output),
             )
-        if self.kernel == "auto":
-            for row, (start, end, _) in enumerate(metadata.rows):
-                if end - start > 1:
-                    attend_row(row, query, key_cache, value_cache, metadata, scale, output)
+            return output
+        ours = self._rows(metadata)
+        if ours:
+            self._attend(query, key_cache, value_cache, metadata, ours, scale, output)
+        for row in sorted(set(range(len(metadata.rows))) - set(ours)):
+            attend_row(row, query, key_cache, value_cache, metadata, scale, output)
         return output
 
     def write_kv(
@@ -88,50 +91,31 @@ class PagedAttention:
     ) -> None:
         """Store new tokens' K and V, [tokens, kv_heads, head_dim], in the slots of the metadata."""
         self._check(metadata, len(key), key_cache)
-        for new, kv_cache in ((key, key_cache), (value, value_cache)):
-            words = torch.int32 if new[0].numel() * new.element_size() % 4 == 0 else torch.int16
-            self._launcher.launch(
-                write_kv,
-                (len(key),),
-                self._launcher.num_threads,
-                new.contiguous().flatten(1).view(words),
-                metadata.slot_mapping,
-                kv_cache.flatten(0, 1).flatten(1).view(words),
-            )
+        words = torch.int32 if key[0].numel() * key.element_size() % 4 == 0 else torch.int16
+        self._launcher.launch(
+            write_kv,
+            (len(key), 2),
+            self._launcher.num_threads,
+            *(new.contiguous().flatten(1).view(words) for new in (key, value)),
+            metadata.slot_mapping,
+            *(cache.flatten(0, 1).flatten(1).view(words) for cache in (key_cache, value_cache)),
+        )
 
     def _check(self, metadata: AttentionMetadata, num_tokens: int, cache: torch.Tensor) -> None:
         """Once for each step: the layers share their metadata."""
         what = (metadata, num_tokens, *cache.shape[:2])
         if what[1:] != self._checked[1:] or metadata is not self._checked[0]:
             check_metadata(metadata, num_tokens, *cache.shape[:2])
-            self._checked = what
+            self._checked, self._work = what, {}
 
-    def _runs(self, metadata: AttentionMetadata) -> list[tuple[int, int]]:
-        """Stretches of tokens for the kernels, [start, end): with "auto", rows of one token."""
-        runs: list[list[int]] = []
-        for start, end, _ in metadata.rows:
-            if self.kernel == "auto" and end - start > 1:
-                continue
-            if runs and runs[-1][1] == start:
-                runs[-1][1] = end
-            else:
-                runs.append([start, end])
-        return [(start, end) for start, end in runs]
+    def _rows(self, metadata: AttentionMetadata) -> list[int]:
+        """Those that the kernels work on."""
+        most = MOST_NEW_TOKENS if self.kernel == "auto" else len(metadata.positions)
+        return [i for i, (start, end, _) in enumerate(metadata.rows) if end - start <= most]
 
-    def _attend(
-        self, query, key_cache, value_cache, tables, token_rows, positions, context, scale, output
-    ) -> None:
-        num_tokens, heads, head_dim = query.shape
+    def _attend(self, query, key_cache, value_cache, metadata, rows, scale, output) -> None:
+        _, heads, head_dim = query.shape
         _, block_size, kv_heads, _ = key_cache.shape
-        launch, threads = self._launcher.launch, max(32, 1 << (head_dim - 1).bit_length())
-        if self.kernel == "simple":
-            launch(
-                paged_attention_simple,
-                (num_tokens, heads),
-                threads,
-                *(query, key_cache, value_cache, tables, token_rows, positions, scale, output),
-            )
-            return
         tiling = plan_tiling(
             head_dim,
             block_size,
@@ -140,36 +124,49 @@ class PagedAttention:
             query.element_size(),
             self._launcher.num_threads,
             self._launcher.compute_capability,
+            max(end - start for start, end, _ in (metadata.rows[row] for row in rows)),
         )
-        parts = self._parts(num_tokens * kv_heads * tiling.slices, context)
-        partial = self._partial(parts, num_tokens, heads, head_dim, query.device)
-        launch(
-            tiled_kernel(tiling, heads // kv_heads, parts > 1),
-            (num_tokens, kv_heads * tiling.slices, parts),
+        if tiling not in self._work:
+            self._work[tiling] = self._planned(tiling, metadata, rows)
+        chunks, merges, split = self._work[tiling]
+        shape = (len(chunks), tiling.tokens, heads)
+        partial = self._partial(shape if split else (1, 1, 1), head_dim, query.device)
+        self._launcher.launch(
+            tiled_kernel(tiling, split),
+            (len(chunks), kv_heads * tiling.slices),
             tiling.num_threads,
             *(query.flatten(), key_cache.flatten(), value_cache.flatten()),
-            *(tables, token_rows, positions, scale),
-            *((output, *partial[1:]) if parts == 1 else partial),
+            *(metadata.block_tables, metadata.positions, chunks, scale),
+            *(partial if split else (output, *partial[1:])),
         )
-        if parts > 1:
-            launch(merge_parts, (num_tokens, heads), threads, *partial, output)
+        if split:
+            grid = len(merges), heads
+            self._launcher.launch(merge_chunks, grid, _threads(query), *partial, merges, output)
 
-    def _parts(self, num_thread_blocks: int, context: int) -> int:
-        """Into how many parts to cut the context, so that every multiprocessor has work."""
-        if self.kernel == "tiled":
-            return 1
-        wanted = -(-WAVES * self._launcher.num_multiprocessors // num_thread_blocks)
-        parts = min(wanted, MOST_PARTS, context // LEAST_OF_A_PART)
-        return max(parts, 2 if self.kernel == "split" else 1)
-
-    def _partial(self, parts, num_tokens, heads, head_dim, device) -> tuple[torch.Tensor, ...]:
-        """Space for the parts' results, kept from launch to launch."""
-        rows = parts * num_tokens * heads
-        if self._workspace.numel() < rows * (head_dim + 2) or self._workspace.device != device:
-            self._workspace = torch.empty(rows * (head_dim + 2), device=device)
-        shape = (parts, num_tokens, heads)
+    def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
+        """Chunks and merges, where the kernels read them, and whether there is any to merge."""
+        places = WAVES * self._launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
+        work = plan_chunks(metadata, rows, tiling.tokens, places, self.kernel)
+        device = metadata.positions.device
         return (
-            self._workspace[: rows * head_dim].view(*shape, head_dim),
-            self._workspace[rows * head_dim : rows * (head_dim + 1)].view(shape),
-            self._workspace[rows * (head_dim + 1) : rows * (head_dim + 2)].view(shape),
+            _uploaded(work.chunks, device),
+            _uploaded(work.merges, device),
+            work.is_split or self.kernel == "split",
         )
+
+    def _partial(self, shape, head_dim, device) -> tuple[torch.Tensor, ...]:
+        """Space for the chunks' results, kept from launch to launch."""
+        n = shape[0] * shape[1] * shape[2]
+        if self._workspace.numel() < n * (head_dim + 2) or self._workspace.device != device:
+            self._workspace = torch.empty(n * (head_dim + 2), device=device)
+        output, highest, total = self._workspace[: n * (head_dim + 2)].split([n * head_dim, n, n])
+        return output.view(*shape, head_dim), highest.view(shape), total.view(shape)
+
+
+def _threads(query: torch.Tensor) -> int:
+    """A thread for each element of a head, in whole warps."""
+    return max(32, 1 << (query.shape[2] - 1).bit_length())
+
+
+def _uploaded(array: np.ndarray, device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(array).to(device, non_blocking=True)

@@ -9,11 +9,11 @@ tensors arrive as int16, the upper half of a float32's bits.
 """
 
 from llvmlite import ir
-from numba import cuda, float32, int16, int32, uint32
+from numba import cuda, float32, int16, int32, int64, uint32
 from numba.core import types
 from numba.core.extending import intrinsic
 
-__all__ = ["cuda", "float32", "int32", "load_16_bytes", "narrow", "uint32", "widen"]
+__all__ = ["cuda", "float32", "int32", "int64", "load_16_bytes", "narrow", "uint32", "widen"]
 
 _FLOAT, _HALF, _WORD, _SHORT = ir.FloatType(), ir.HalfType(), ir.IntType(32), ir.IntType(16)
 

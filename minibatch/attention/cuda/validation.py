@@ -1,5 +1,6 @@
 """What a launch must be before it starts: a kernel that reads past its arrays says nothing."""
 
+import numpy as np
 import torch
 
 from ..metadata import AttentionMetadata
@@ -59,13 +60,11 @@ def check_metadata(
 ) -> None:
     """Raises ValueError unless every read and write will be inside the pool and the tables.
 
-    num_blocks: all that the cache has. Copies a few kilobytes to the host, once for each metadata.
+    num_blocks: all that the cache has. In numpy, on what was uploaded: a GPU is asked nothing.
     """
-    tables = metadata.block_tables.cpu()
-    seq_lens = metadata.seq_lens.cpu().long()
-    rows = metadata.token_rows.cpu().long()
-    positions = metadata.positions.cpu()
-    slots = metadata.slot_mapping.cpu()
+    tables, seq_lens = metadata.on_host("block_tables"), metadata.on_host("seq_lens")
+    rows, positions = metadata.on_host("token_rows"), metadata.on_host("positions")
+    slots = metadata.on_host("slot_mapping")
     num_rows, width = tables.shape
     if not len(rows) == len(positions) == len(slots) == num_tokens or len(seq_lens) != num_rows:
         raise ValueError(
@@ -75,7 +74,7 @@ def check_metadata(
         )
     outside = (rows < 0) | (rows >= num_rows)
     if outside.any():
-        raise ValueError(f"a token belongs to row {int(rows[outside][0])} of {num_rows}")
+        raise ValueError(f"a token belongs to row {rows[outside][0]} of {num_rows}")
     _inside("slot", slots, num_blocks * block_size)
     longest = width * block_size
     for row, length in enumerate(seq_lens.tolist()):
@@ -86,18 +85,15 @@ def check_metadata(
             )
     too_late = (positions < 0) | (positions >= seq_lens[rows])
     if too_late.any():
-        token = int(too_late.nonzero()[0])
+        token = int(too_late.argmax())
         raise ValueError(
-            f"token {token} is at position {int(positions[token])} of a row of "
-            f"{int(seq_lens[rows[token]])}"
+            f"token {token} is at position {positions[token]} of a row of {seq_lens[rows[token]]}"
         )
-    used = torch.arange(width)[None] < -(-seq_lens // block_size)[:, None]
+    used = np.arange(width) < -(-seq_lens // block_size)[:, None]
     _inside("block", tables[used], num_blocks)
 
 
-def _inside(what: str, ids: torch.Tensor, end: int) -> None:
+def _inside(what: str, ids: np.ndarray, end: int) -> None:
     outside = (ids < 0) | (ids >= end)
     if outside.any():
-        raise ValueError(
-            f"{what} {int(ids[outside][0])} is not in the pool, which has 0 to {end - 1}"
-        )
+        raise ValueError(f"{what} {ids[outside][0]} is not in the pool, which has 0 to {end - 1}")

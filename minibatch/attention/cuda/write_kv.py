@@ -1,15 +1,20 @@
-"""The kernel that stores new tokens' K, or V: each goes to its slot of the paged cache."""
+"""The kernel that stores new tokens' K and V: each goes to its slot of the paged cache."""
 
 from .shim import cuda, uint32
 
 
 def write_kv(
-    new,  # int32 or int16 [tokens, words]: the bits of the tokens' numbers, of all KV heads
+    key,  # int32 or int16 [tokens, words]: the bits of the tokens' numbers, of all KV heads
+    value,
     slot_mapping,  # int64 [tokens]
-    kv_cache,  # as new, [slots, words]
+    key_cache,  # as key, [slots, words]
+    value_cache,
 ):
-    """Launch with a grid of [tokens]; any number of threads, which copy side by side."""
+    """Launch with a grid of [tokens, 2]: K, V. Any number of threads, which copy side by side."""
     token = cuda.blockIdx.x
     slot = slot_mapping[token]
-    for i in range(uint32(cuda.threadIdx.x), uint32(new.shape[1]), uint32(cuda.blockDim.x)):
-        kv_cache[slot, i] = new[token, i]
+    for i in range(uint32(cuda.threadIdx.x), uint32(key.shape[1]), uint32(cuda.blockDim.x)):
+        if cuda.blockIdx.y == 0:
+            key_cache[slot, i] = key[token, i]
+        else:
+            value_cache[slot, i] = value[token, i]

@@ -1,0 +1,64 @@
+"""How the threads of the tiled kernel share a chunk's work: from a model's shape, on the host."""
+
+from dataclasses import dataclass
+
+WARP = 32
+MOST_LINES = 8
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A line is one query head of one new token. All lines of a row's new tokens look at the same
+    KV head's K and V, so a thread block takes as many lines as its registers hold."""
+
+    head_dim: int
+    block_size: int
+    kv_heads: int
+    group: int  # query heads per KV head
+    tokens: int  # new tokens of a row that go together, at most
+    lines: int  # of a thread block, at most
+    slices: int  # thread blocks for a chunk and a KV head; 1 unless the lines are too many for one
+    lanes: int  # of a team, which loads a token's K together
+    pieces: int  # 16-byte loads of a lane for one K; the last may lie beyond head_dim
+    per_load: int  # numbers in 16 bytes
+    num_threads: int  # of a thread block: whole warps
+    at_once: int  # tokens a team loads before it computes: loads on their way together
+
+    @property
+    def teams(self) -> int:
+        return self.num_threads // self.lanes
+
+
+def plan_tiling(
+    head_dim: int,
+    block_size: int,
+    kv_heads: int,
+    group: int,
+    itemsize: int,
+    num_threads: int = 128,
+    compute_capability: tuple[int, int] = (9, 0),
+    new_tokens: int = 1,
+) -> Tiling:
+    """itemsize: bytes of a stored number; new_tokens: the most of any row.
+
+    q and result, lines * width numbers each, stay in registers. Below 9.0 ptxas takes about twice
+    as many registers for the same source, so there each thread holds half as much.
+    """
+    per_load = 16 // itemsize
+    loads = head_dim // per_load
+    lanes = min(WARP, power_of_two(loads))
+    pieces = -(-loads // lanes)
+    width = pieces * per_load
+    room = 64 if compute_capability >= (9, 0) else 32
+    most = min(MOST_LINES, room // width)
+    tokens = min(power_of_two(new_tokens), max(1, most // group))
+    slices = -(-group * tokens // most)
+    lines = -(-group * tokens // slices)
+    at_once = min(lanes, 4 if lines * width <= room // 2 else 2)
+    shape = (head_dim, block_size, kv_heads, group, tokens, lines, slices)
+    return Tiling(*shape, lanes, pieces, per_load, num_threads, at_once)
+
+
+def power_of_two(number: int) -> int:
+    """The next that is not below."""
+    return 1 << (number - 1).bit_length()

@@ -1,0 +1,116 @@
+"""`python -m minibatch bench kernels --compiled`: what the compiler makes of the tiled kernel.
+
+numba and ptxas compile for GPUs that need not be here: registers of a thread, its stack (0, unless
+something has landed in local memory), 16-byte loads of a round of the loop, and how many warps of
+such threads a multiprocessor's registers hold. It tells no speed.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import product
+
+CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
+SHAPES = [(64, 4), (80, 3), (128, 1), (128, 4), (128, 8), (256, 5)]  # head_dim, group
+KV_HEADS, BLOCK_SIZE, NUM_THREADS = 8, 16, 128
+REGISTERS, WARP = 65_536, 32  # of a multiprocessor; threads
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One kernel for one compute capability. log: what ptxas said."""
+
+    ptx: str
+    log: str
+
+    @property
+    def registers(self) -> int:
+        """Of a thread."""
+        return int(re.search(r"Used (\d+) registers", self.log)[1])
+
+    @property
+    def stack(self) -> int:
+        """Bytes of a thread, in memory: local arrays that found no registers, and spills."""
+        return int(re.search(r"(\d+) bytes stack frame", self.log)[1])
+
+    @property
+    def local_accesses(self) -> int:
+        """To local arrays; spills are not among them."""
+        return len(re.findall(r"\b(?:ld|st)\.local\b", self.ptx))
+
+    @property
+    def warps(self) -> int:
+        """That a multiprocessor has registers for; they are given out by eights."""
+        return REGISTERS // (-(-self.registers // 8) * 8 * WARP)
+
+    def wide_loads(self, inside: str = "") -> int:
+        """Of 16 bytes; with `inside`, those of the innermost loop that has this instruction."""
+        text = "\n".join(self.loop_of(inside)) if inside else self.ptx
+        return len(re.findall(r"ld\.global(?:\.\w+)*\.v4\.[a-z]+32", text))
+
+    def loop_of(self, inside: str) -> list[str]:
+        """The innermost loop around the first `inside`: from its label to the jump back."""
+        lines = self.ptx.splitlines()
+        at = next(i for i, line in enumerate(lines) if inside in line)
+        labels = {line.strip(": \t"): i for i, line in enumerate(lines) if line.startswith("$L__")}
+        jumps = [(i, re.search(r"\$L__\w+", line)) for i, line in enumerate(lines) if "bra" in line]
+        loops = [(labels[j[0]], i) for i, j in jumps if j and labels[j[0]] <= at <= i]
+        start, end = max(loops)
+        return lines[start : end + 1]
+
+
+def compiled(kernel, signature: tuple, capability: tuple[int, int]) -> Compiled:
+    """signature: numba types of the arguments. Raises ImportError without numba-cuda[cu13]."""
+    from cuda import core
+
+    from ..attention.cuda.shim import cuda
+
+    ptx, _ = cuda.compile_ptx(kernel, signature, cc=capability, fastmath=True)
+    ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
+    arch = f"sm_{capability[0]}{capability[1]}"
+    options = core.LinkerOptions(arch=arch, ptxas_options=["-v"])
+    linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
+    linker.link("cubin")
+    return Compiled(ptx, linker.get_info_log())
+
+
+def tiled(
+    stored: str,
+    capability: tuple[int, int],
+    head_dim: int,
+    group: int,
+    split: bool,
+    tokens: int = 1,
+):
+    """(tiling, Compiled) of the tiled kernel. stored: "float32", "float16" or "bfloat16"."""
+    from numba.core import types
+
+    from ..attention.cuda.tiled import make_tiled
+    from ..attention.cuda.tiling import plan_tiling
+
+    kind = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}[stored]
+    itemsize = 4 if stored == "float32" else 2
+    shape = (head_dim, BLOCK_SIZE, KV_HEADS, group, itemsize, NUM_THREADS, capability, tokens)
+    tiling = plan_tiling(*shape)
+
+    def array(kind, ndim):
+        return types.Array(kind, ndim, "C")
+
+    metadata = array(types.int32, 2), array(types.int64, 1), array(types.int32, 2), types.float32
+    output = array(types.float32, 4) if split else array(kind, 3)
+    part = array(types.float32, 3)
+    signature = (*(array(kind, 1),) * 3, *metadata, output, part, part)
+    return tiling, compiled(make_tiled(tiling, split), signature, capability)
+
+
+def print_table() -> None:
+    """A line for each shape and compute capability, in bfloat16."""
+    print("bfloat16, chunks cut; registers and stack of a thread, bytes")
+    print("head_dim  group  capability  lines  registers  stack  16-byte loads  warps")
+    for (head_dim, group), capability in product(SHAPES, CAPABILITIES):
+        tiling, code = tiled("bfloat16", capability, head_dim, group, True)
+        name = ".".join(map(str, capability))
+        print(
+            f"{head_dim:8} {group:6} {name:>11} {tiling.lines:6} {code.registers:10} "
+            f"{code.stack:6} {code.wide_loads('shfl'):14} {code.warps:6}",
+            flush=True,
+        )

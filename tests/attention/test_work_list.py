@@ -1,0 +1,145 @@
+"""Chunks of ragged batches: everything once, and no multiprocessor that works on alone at the end.
+
+And what a step on a GPU waits for, counted through a stand-in launcher."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from paged import metadata_of
+from tiny import make_tiny_llama
+from torch.overrides import TorchFunctionMode
+
+import minibatch as mb
+from minibatch import kernel_lab as lab
+from minibatch.attention.cuda.paged_attention import PagedAttention
+from minibatch.attention.cuda.work_list import (
+    LEAST_OF_A_CHUNK,
+    SHARES,
+    plan_chunks,
+)
+
+MULTIPROCESSORS, AT_A_TIME = 132, 4
+
+
+def metadata_for(rows):
+    """rows: (new tokens, length) of each; whose KV blocks they have is nobody's business here."""
+    return metadata_of(rows, [[0] * length for _, length in rows], 1)
+
+
+@given(
+    rows=st.lists(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(n, 3000)))),
+    together=st.sampled_from([1, 2, 4, 8]),
+    num_places=st.sampled_from([1, 7, 66]),
+    kernel=st.sampled_from(["auto", "tiled", "split"]),
+)
+def test_every_token_sees_all_of_its_context_once(rows, together, num_places, kernel):
+    if not rows:
+        return
+    metadata = metadata_for(rows)
+    work = plan_chunks(metadata, range(len(rows)), together, num_places, kernel)
+    assert work.chunks.dtype == work.merges.dtype == np.int32
+    assert sorted(work.merges[:, 0]) == list(range(len(metadata.positions)))
+    for token, place, first, last in work.merges.tolist():
+        at = 0
+        for row, first_token, number, begin, end in work.chunks[first:last].tolist():
+            assert row == metadata.token_rows[token]
+            assert token == first_token + place
+            assert place < number <= together
+            assert begin == at < end
+            at = end
+        assert at > metadata.positions[token]
+    if kernel == "tiled":
+        assert not work.is_split
+
+
+RAGGED = {
+    "one long row among 63 short ones": [512] * 63 + [32_768],
+    "one long row": [32_768],
+    "64 rows of one length": [4096] * 64,
+    "67 rows of one length": [4096] * 67,
+    "all lengths": list(range(100, 9000, 37)),
+    "two long rows among 254": [300] * 254 + [20_000] * 2,
+}
+
+
+@pytest.mark.parametrize("kv_heads", [1, 8])
+@pytest.mark.parametrize("lengths", RAGGED.values(), ids=list(RAGGED))
+def test_a_ragged_batch_takes_no_longer_than_its_tokens_ask_for(lengths, kv_heads):
+    """On a model GPU: at most 1.3 times the time that so many tokens need, cut at will."""
+    metadata = metadata_for([(1, length) for length in lengths])
+    places = MULTIPROCESSORS * AT_A_TIME // kv_heads
+    work = plan_chunks(metadata, range(len(lengths)), 1, places, "auto")
+    costs = [end - begin for *_, begin, end in work.chunks.tolist() for _ in range(kv_heads)]
+    if sum(costs) < SHARES * LEAST_OF_A_CHUNK * MULTIPROCESSORS * AT_A_TIME:
+        assert max(costs) <= LEAST_OF_A_CHUNK  # so little work that a merge would cost too much
+    else:
+        waves = lab.waves(costs, MULTIPROCESSORS * AT_A_TIME)
+        assert waves.makespan <= 1.3 * waves.ideal
+
+
+def test_many_short_rows_are_not_cut():
+    metadata = metadata_for([(1, 500)] * 600)
+    assert not plan_chunks(
+        metadata, range(600), 1, MULTIPROCESSORS * AT_A_TIME // 8, "auto"
+    ).is_split
+
+
+# What a step waits for ---------------------------------------------------------------------------
+
+
+class Waits(TorchFunctionMode):
+    """Counts what would make the host wait for a GPU: copies to it, and those from it that block.
+
+    On a CPU nothing waits; but the calls are the same."""
+
+    BLOCKING = """cpu item tolist numpy nonzero masked_select unique argwhere equal allclose
+        is_nonzero __bool__ __int__ __float__ __index__ __array__"""
+
+    def __init__(self):
+        super().__init__()
+        self.seen, self.is_off = Counter(), False
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name, kwargs = getattr(function, "__name__", ""), kwargs or {}
+        blocks = name in self.BLOCKING.split()
+        blocks |= name in ("tensor", "as_tensor") and kwargs.get("device") is not None
+        blocks |= name in ("to", "cuda") and not kwargs.get("non_blocking") and is_a_move(args)
+        if blocks and not self.is_off:
+            self.seen[name] += 1
+        return function(*args, **kwargs)
+
+
+def is_a_move(args):
+    return any(isinstance(each, torch.device | str) for each in args[1:])
+
+
+class StandIn:
+    """In a GPU's place: counts launches, and computes nothing."""
+
+    num_multiprocessors, compute_capability, num_threads = 132, (9, 0), 128
+
+    def __init__(self):
+        self.launches = []
+
+    def launch(self, kernel, grid, num_threads, *arguments):
+        self.launches.append(kernel.__name__)
+
+
+def test_a_decode_step_waits_for_nothing_but_the_sampled_tokens():
+    launcher, waits = StandIn(), Waits()
+    model = mb.Model(make_tiny_llama(hidden_size=64))  # head_dim 16: the kernels take it
+    engine = mb.Engine(model, mb.Continuous(4), attention=PagedAttention("auto", launcher))
+    for prompt in ([2, 7], [4, 7, 9], [5] * 40):
+        engine.add(mb.Request(prompt, max_tokens=9, ignore_eos=True))
+    engine.step()  # the prompts
+    for _ in range(3):
+        launcher.launches.clear()
+        waits.seen.clear()
+        with waits:
+            engine.step()
+        assert waits.seen == {"tolist": 1}
+        assert launcher.launches == ["write_kv", "paged_attention_tiled"] * 2  # of each layer

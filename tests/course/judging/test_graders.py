@@ -162,7 +162,9 @@ def test_each_task_has_four_wrong_answers_or_more(task):
     assert sum(answer.task == task for answer in WRONG) >= 4
 
 
-@pytest.mark.parametrize("task", ["2.3", "3.2", "4.1", "4.2", "5.1", "5.2", "5.3", "5.4"])
+@pytest.mark.parametrize(
+    "task", ["2.3", "3.2", "4.1", "4.2", "5.1", "5.2", "5.3", "5.4", "8.1", "8.3"]
+)
 def test_each_policy_and_all_of_memory_has_two_right_answers_of_another_design(task):
     assert sum(answer.task == task for answer in RIGHT) >= 2
 

@@ -282,7 +282,7 @@ FINDINGS = {
         "A believed: For a vegetarian dinner in Marrakesh",
         "8 of 8 answers change: A, B, G, C, F, D, E, H",
         "step 21: 134 blocks during the pass, 130 after it, for 130 tokens with K and V",
-        "D's answer is the same",
+        "D's answer is the same; extra blocks after 20 steps: 0",
         "This is yours: expected_tokens from",
         "the guide: 2.36 tokens, 1.69 times as fast",
         "with its own one: 3.36 tokens, 2.40 times as fast",

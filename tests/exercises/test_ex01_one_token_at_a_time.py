@@ -461,15 +461,18 @@ LONG_PROMPT = [2 + n * n % 121 for n in range(1100)]
 
 def random_model(rng):
     """New weights in each run, so that there is no answer to look up; its own answer to PROMPT does
-    not repeat itself much, so that a loop that goes wrong says something else; some token of the
-    prompt does not come in it, and `first_later_one` finds one."""
+    not repeat itself much, so that a loop that goes wrong says something else; it does not begin
+    with the prompt's last token; some token of the prompt does not come in it, and
+    `first_later_one` finds one."""
     from tiny import make_tiny_model  # tests/support/tiny.py
     from tiny_model import alone
 
     while True:
         model = make_tiny_model(seed=rng.randrange(2**31))
         tokens = alone(model, PROMPT, 12)
-        if len({*tokens}) >= 8 and {*PROMPT} - {*tokens} and first_later_one(tokens) is not None:
+        begins_anew = tokens[0] != PROMPT[-1]
+        missing, later = {*PROMPT} - {*tokens}, first_later_one(tokens)
+        if len({*tokens}) >= 8 and begins_anew and missing and later is not None:
             return model
 
 

@@ -24,7 +24,7 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 CUDA_INDEX = "https://download.pytorch.org/whl/cu130"
 TORCH = "2.13.0"
 CPU_SIZES = "0.4 GB to download, 1.7 GB on the disk"
-CUDA_SIZES = "3 GB to download, about 8 GB on the disk"
+CUDA_SIZES = "3 GB to download, about 6.2 GB on the disk"
 _WHEELHOUSE = Path(__file__).with_name("wheelhouse.py")
 
 

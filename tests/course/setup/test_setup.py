@@ -381,7 +381,7 @@ def test_the_readme_has_no_address_to_fill_in_and_one_story_of_sizes():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "THIS_REPOSITORY" not in text
     assert "clone" in text
-    for size in (environment.CPU_SIZES, "3 GB to download and about 8 GB on the disk"):
+    for size in (environment.CPU_SIZES, "3 GB to download and about 6.2 GB on the disk"):
         assert " ".join(text.split()).count(size) == 1
     needed = (machine.CPU_INSTALL_BYTES, machine.CUDA_INSTALL_BYTES)
     for size, told in zip(needed, (environment.CPU_SIZES, environment.CUDA_SIZES), strict=True):

@@ -175,9 +175,9 @@ def keeps_the_order(step: Step, drawing: object = None) -> None:
     first, other = short[0], passed[0]
     raise Wrong(
         f"In step {step.number} {other}'s prompt got {step.rows[other]} tokens, and {first}'s, "
-        f"which was admitted before it, {step.rows.get(first, 0)} of the {step.needs[first]} it "
+        f"which came before it, {step.rows.get(first, 0)} of the {step.needs[first]} it "
         "still needs. Prompts share the budget in the order of admission: all that the first one "
-        "needs, then what is left to the next.",
+        "needs, then what is left to the next; and whoever came first is admitted first.",
         expected=f"{first} before {other}",
         got=step.told(),
         drawing=drawing,

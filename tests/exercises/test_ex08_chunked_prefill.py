@@ -45,11 +45,11 @@ TWO_LONG = [*WRITING[:1], *asks(("L", 20, 3, 2.0), ("M", 13, 3, 2.0), ("S", 2, 3
 
 @pytest.mark.task("8.1", points=0.25)
 def test_prompts_that_fit_are_computed_whole_if_a_slot_is_free(student):
-    engine = served(student, 2, 16, asks(("A", 5, 3), ("B", 7, 3), ("C", 3, 3)), steps=1)
+    engine = served(student, 2, 32, asks(("A", 5, 3), ("B", 7, 3), ("C", 9, 3)), steps=1)
     rows = {row.request_id: row.num_tokens for row in engine.trace.steps[0].rows}
     if rows != {"A": 5, "B": 7}:
         raise Wrong(
-            "A's prompt has 5 tokens, B's 7, there are two slots, and the budget is 16: both join "
+            "A's prompt has 5 tokens, B's 7, there are two slots, and the budget is 32: both join "
             "in the first step, each with its whole prompt.",
             expected="A: 5, B: 7",
             got=", ".join(f"{name}: {n}" for name, n in rows.items()),

@@ -1,7 +1,7 @@
 """Takes the shortest of those who wait first.
 
 caught by: test_first_come_is_first_served
-says: The head of the queue joins first
+says: whoever came first is admitted first
 """
 
 import minibatch as mb

@@ -441,6 +441,16 @@ def test_a_policy_that_raises_is_shown_with_what_it_raised():
     assert "LookupError: no &lt;row&gt; found" in playground.view.value
 
 
+class Unmade(mb.Continuous):
+    def __init__(self, max_batch_size=8):
+        raise LookupError("no slots found")
+
+
+def test_a_policy_that_cannot_be_made_is_shown_with_what_it_raised():
+    playground = mb.widgets.Playground(Unmade, num_requests=3)
+    assert "LookupError: no slots found" in playground.view.value
+
+
 def test_a_playground_draws_who_arrives_and_who_waits():
     playground = mb.widgets.Playground(num_requests=20)
     playground.rate.value = "all at once"

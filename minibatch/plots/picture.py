@@ -1,4 +1,5 @@
-"""A Figure that a notebook shows as an image with alt text, on white in light and dark themes."""
+"""A Figure that a notebook shows as an image with alt text: on white, and in JupyterLab's dark
+theme on black, with its lightness turned round and its hues kept."""
 
 from __future__ import annotations
 
@@ -13,6 +14,12 @@ from matplotlib.figure import Figure
 
 from .colours import INK
 
+CLASS = "minibatch-figure"
+DARK = "filter: invert(0.93) hue-rotate(180deg)"
+STYLE = (
+    f'<style>[data-jp-theme-light="false"] :is(.{CLASS}, .jp-MarkdownOutput img[src*="/images/"])'
+    f" {{{DARK}}}</style>"
+)
 TITLE, LABEL, TICK = 15, 13, 12  # points, on a picture 11 inches wide
 RC = {"svg.fonttype": "path", "svg.hashsalt": "minibatch"}  # the same picture, the same bytes
 
@@ -32,7 +39,7 @@ class Picture(Figure):
         data = base64.b64encode(self.to_svg().encode()).decode()
         return (
             f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(self.alt)}" '
-            'style="width: 100%; max-width: 68rem">'
+            f'class="{CLASS}" style="width: 100%; min-width: 36rem; max-width: 68rem">{STYLE}'
         )
 
 

@@ -45,11 +45,6 @@ class Scheduler(ABC):
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
 
-    def __init_subclass__(cls, **keywords: object) -> None:
-        super().__init_subclass__(**keywords)
-        if "__init__" in vars(cls):
-            cls.__init__ = translates(POLICY)(cls.__init__)
-
     def bind(self, pool: BlockPool, clock: Clock) -> None:
         """Called once, by the engine. Raises RuntimeError if another engine has it already."""
         if self.pool is not None:

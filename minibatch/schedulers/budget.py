@@ -4,6 +4,7 @@ a step of at most 256 tokens    [ d d d d d d d | prompt, next 200 | newcomer, f
                                   decodes first   then who has begun   then who is admitted
 """
 
+from ..core.other_names import POLICY, translates
 from ..core.plan import Row, StepPlan
 from ..core.request import Sequence
 from . import chunks, orders, victims
@@ -22,6 +23,7 @@ class Budget(Scheduler):
     limits: when the queue is full (backpressure.py).
     """
 
+    @translates(POLICY)
     def __init__(
         self,
         max_batch_size: int = 8,

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 
+from ..core.other_names import POLICY, translates
 from ..core.plan import Row, StepPlan
 from ..core.request import Sequence
 from .base import Scheduler
@@ -19,6 +20,7 @@ class Continuous(Scheduler):
     several steps. None sets no limit. At least `max_batch_size`, so that no decode ever stalls.
     """
 
+    @translates(POLICY)
     def __init__(self, max_batch_size: int = 8, max_batch_tokens: int | None = None) -> None:
         super().__init__(max_batch_size)
         if max_batch_tokens is not None and max_batch_tokens < max_batch_size:

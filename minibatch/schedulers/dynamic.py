@@ -5,6 +5,7 @@ How a batch is *formed* is flexible; how it runs is not: `Static` does the rest.
 
 import math
 
+from ..core.other_names import POLICY, translates
 from ..core.plan import StepPlan
 from .static import Static
 
@@ -12,6 +13,7 @@ from .static import Static
 class Dynamic(Static):
     """Starts when `max_batch_size` wait, or when the oldest has waited `max_wait` seconds."""
 
+    @translates(POLICY)
     def __init__(self, max_batch_size: int = 8, max_wait: float = 0.05) -> None:
         super().__init__(max_batch_size)
         if not (math.isfinite(max_wait) and max_wait >= 0):

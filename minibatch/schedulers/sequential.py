@@ -1,5 +1,6 @@
 """One request at a time: the next begins when the last has ended."""
 
+from ..core.other_names import POLICY, translates
 from ..core.plan import Row, StepPlan
 from .base import Scheduler
 
@@ -7,6 +8,7 @@ from .base import Scheduler
 class Sequential(Scheduler):
     """No batching. What every other policy is measured against."""
 
+    @translates(POLICY)
     def __init__(self) -> None:
         super().__init__(max_batch_size=1)
 

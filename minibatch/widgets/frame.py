@@ -34,12 +34,18 @@ def event(film: Film, position: int) -> tuple[str, str]:
 
 
 def slots_html(
-    film: Film, position: int, own: dict[str, str], longest: int = LONGEST_TEXT, brief: bool = False
+    film: Film,
+    position: int,
+    own: dict[str, str],
+    longest: int = LONGEST_TEXT,
+    brief: bool = False,
+    narrow: bool = False,
 ) -> Markup:
     """A row for each slot: who has it, what for, and the newest of the answer.
 
     own: colours of the requests that are highlighted. longest: characters of an answer shown.
-    brief: leave out what a row does, but for padding, and how many tokens it has.
+    brief: leave out what a row does, but for padding, and how many tokens it has. narrow: leave
+    out only that number, so that the answer has room.
     """
     frame = film.frames[position]
     record = frame.record
@@ -61,6 +67,7 @@ def slots_html(
             answer=answer,
             own=own,
             brief=brief,
+            narrow=narrow,
         )
     )
 
@@ -121,7 +128,7 @@ def frame_html(
         frame=frame,
         record=record,
         own=own,
-        slots=slots_html(film, position, own),
+        slots=slots_html(film, position, own, narrow=show_plan),
         waiting=waiting_at(film, position),
         finished=frame.finished[: len(frame.finished) - len(leaving)],
         num_computed=sum(row.num_tokens + row.num_padding_tokens for row in rows),
@@ -132,7 +139,7 @@ def frame_html(
         most_used=max(used),
         num_blocks=trace.num_blocks,
         is_scarce=max(used) >= SCARCE * trace.num_blocks,
-        strip=run_html(film, position, own, end, in_seconds),
+        strip=run_html(film, position, own, end, in_seconds, row_height=15 if show_plan else 18),
         show_plan=show_plan,
     )
 

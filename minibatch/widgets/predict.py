@@ -107,8 +107,8 @@ class PredictCurve(Question):
             slider.orientation = "vertical"
             slider.layout.height = "9em"
             slider.observe(lambda _: self._draw(), "value")
-            number.layout.width = "7em"
-            number.style.description_width = "3em"
+            number.layout.width = "6em"
+            number.style.description_width = "2.8em"
             column = ipywidgets.Layout(align_items="center")
             columns.append(ipywidgets.VBox([slider, number], layout=column))
         self.picture = ipywidgets.HTML()

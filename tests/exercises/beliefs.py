@@ -10,7 +10,7 @@ import itertools
 import math
 
 from minibatch.course.judging.desk_errors import Raised
-from minibatch.course.judging.values import Array, Strange
+from minibatch.course.judging.values import Array, Lent, Strange
 from minibatch.course.judging.verdict import Wrong
 
 MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any number
@@ -94,7 +94,7 @@ def as_parts(expected, got):
 def as_a_float(expected, got):
     """What to say of the right number, if it was to be whole."""
     if type(got) is float and math.isclose(got, expected):
-        return f"a whole number is asked for, and yours is the float {got}: divide by //."
+        return f"a whole number is asked for, and yours is the float {got}: int(...), or // for /."
     return ""
 
 
@@ -163,8 +163,8 @@ class Counted:
         said = (
             as_parts(expected, got)
             or not_a_number(got)
-            or self._why(student, arguments, got)
             or as_a_float(expected, got)
+            or self._why(student, arguments, got)
             or otherwise
         )
         raise Wrong(f"{self.name}({shown}): {said}", expected=expected, got=got)
@@ -184,12 +184,28 @@ class Counted:
         try:
             seen += [(probe, self.call(student, probe)) for probe in self.probes]
             if all(same(got, answer) for _, answer in seen):
+                if said := self._changes_a_list(student, arguments):
+                    return said
+                alike = (12,) * len(arguments)
+                if all(type(value) is int for value in arguments) and not same(
+                    got, self.call(student, alike)
+                ):
+                    return why(seen, self.together, *self.parts)
                 near = all(abs(got - self.right(*arguments)) < 1 for arguments, _ in seen)
                 cut = ": // leaves the whole number only; a fraction is divided by /"
                 return f"yours is {got}, whatever comes in{cut * (near and type(got) is int)}."
             return why(seen, self.together, *self.parts) or self._out_of_step(student)
         except Raised:
             return ""
+
+    def _changes_a_list(self, student, arguments):
+        """What to say if a list that came in is changed; "" if none is."""
+        lent = [Lent(value) if type(value) is list else value for value in arguments]
+        try:
+            self.call(student, lent)
+        except Raised as error:
+            return error.sentence if "the caller's" in error.sentence else ""
+        return ""
 
     def _out_of_step(self, student):
         """What to say if the answer follows one or two arguments in another way than it should:

@@ -132,6 +132,11 @@ MEANS = {  # what Python says, and what that means in a policy
     "many tokens the row has computed, then the list of the new ones, which may be empty.",
     "IndexError: list index": "A row that has not reached its sequence's end brings an empty list.",
     "'int' object is not iterable": "self.pool.free takes a list of blocks, such as a block_table.",
+    "'bool' object is not callable": "is_finished is a property: no parentheses after it.",
+    "RecursionError": "self.plan calls itself: super().plan(now) is the plan of the class above.",
+    "'NoneType' and 'float'": "When somebody came says sequence.arrival_time, on the engine's "
+    "clock; that of its request may be None.",
+    "'Sequence' and 'float'": "Times are asked for: sequence.arrival_time of each one who waits.",
 }
 
 
@@ -204,10 +209,15 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
                 f"{name} has two rows in one plan, one of them padding alone. Whoever is in "
                 "self.running has one row; a slot that nobody has needs none."
             )
+        if name in seen and sequence.first_scheduled_time != now:
+            return (
+                f"{name} has two rows in one plan, and has run before: the list still has the rows "
+                "of an earlier plan. Make a new one in each plan(), rows = []."
+            )
         if name in seen:
             return (
                 f"{name} has two rows in one plan. Who has just been admitted stands in "
-                "self.running already."
+                "self.running already; and a plan's list of rows is a new one, not the class's."
             )
         seen.add(name)
         if sequence.is_finished and n:
@@ -304,6 +314,11 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
             f"nobody waits or runs, and your plan wants to be asked again at {plan.wake_at} s, "
             "which is now or over: a plan without rows, mb.StepPlan(), is enough. The engine asks "
             "when somebody comes."
+        )
+    if window is None and len(scheduler.waiting) > scheduler.max_batch_size:
+        return (
+            f"the plan has no rows, though {waiting} and nobody runs. Slots are taken by those who "
+            "run: ask len(self.running) < self.max_batch_size; how many wait does not matter."
         )
     if window is None:
         return (
@@ -417,9 +432,10 @@ def asks_the_pool(student_policy, num_slots: int) -> None:
             dry.append(left)
     if not dry:
         return
+    are_left = "1 was" if dry[0] == 1 else f"{dry[0]} were"
     seen = (
         "The pool ran dry (MemoryError): A and B hold 6 blocks of 4 each, C's prompt of 8 tokens "
-        f"and its longest answer are 21 tokens, 6 blocks, and {dry[0]} were left. "
+        f"and its longest answer are 21 tokens, 6 blocks, and {are_left} left. "
     )
     if dry[0] == 0:
         raise Wrong(

@@ -129,5 +129,7 @@ def _one_row(packed: object, name: str, length: int, limit: int) -> torch.Tensor
 def _whole_numbers(packed: object, name: str) -> Array:
     array = unpack(packed)
     if not isinstance(array, Array) or array.dtype not in ("int64", "int32", "bool"):
-        raise ValueError(f"{name} must be a tensor of whole numbers (int64)")
+        holds = f"; yours holds {array.dtype}" if isinstance(array, Array) else ""
+        hint = " (torch.tensor keeps whole numbers, torch.Tensor makes floats)" if holds else ""
+        raise ValueError(f"{name} must be a tensor of whole numbers (int64){holds}{hint}")
     return array

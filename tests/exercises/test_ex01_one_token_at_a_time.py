@@ -1,5 +1,6 @@
 """Judges exercises 1.1 to 1.4: three counts, and a decode loop by its tokens and what it feeds."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -36,6 +37,9 @@ KV_BYTES = Counted(
         "only the layers have keys and values, and you have counted one more.": (
             lambda layers, query, kv, dim, size: layers + 1
         ),
+        "each layer has all the KV heads: layers times heads, and you have added the two.": (
+            lambda layers, query, kv, dim, size: Fraction(layers + kv, kv)
+        ),
     },
     {
         "": lambda layers, query, kv, dim, size: kv,
@@ -52,6 +56,11 @@ KV_BYTES = Counted(
         ),
         "num_kv_heads is how many there are, as it stands; how many query heads share each does "
         "not matter here.": lambda layers, query, kv, dim, size: kv / query,
+        "num_kv_heads is how many there are, as it stands; num_kv_heads // num_query_heads is 0 as "
+        "soon as heads share.": (
+            lambda layers, query, kv, dim, size: kv // query,
+            lambda layers, query, kv, dim, size: query * (kv // query),
+        ),
         "every KV head has a key and a value of its own, and you have counted one head.": (
             lambda *_: 1
         ),
@@ -87,11 +96,14 @@ KV_BYTES = Counted(
         "the answer is in bytes, and yours is in bits.": (
             lambda layers, query, kv, dim, size: 8 * size
         ),
-        "bytes_per_number is bytes already; do not divide by 8.": (
-            lambda layers, query, kv, dim, size: size / 8
-        ),
     },
-    in_units("bytes"),
+    in_units("bytes")
+    | {
+        "bytes_per_number is bytes already; do not divide by 8.": (
+            lambda *_: lambda number: number / 8,
+            lambda *_: lambda number: number // 8,
+        )
+    },
 )
 
 
@@ -215,6 +227,11 @@ STEP_BYTES = Counted(
         "one new token reads its context once, not its square.": (
             lambda weights, size, kv, rows, context: rows * context**2 * kv
         ),
+        "one new token reads its context once; you have counted what each token before it has "
+        "read, as in a prefill.": (
+            lambda weights, size, kv, rows, context: rows * (context * (context + 1) // 2) * kv,
+            lambda weights, size, kv, rows, context: rows * (context * (context - 1) // 2) * kv,
+        ),
         "kv_bytes_per_token has K and V in it already; you have taken it twice.": (
             lambda weights, size, kv, rows, context: 2 * rows * context * kv
         ),
@@ -304,6 +321,8 @@ STEP_FLOPS = Counted(
         "each weight is a multiplication and an addition, two operations; you counted three.": (
             lambda weights, *_: 3 * weights
         ),
+        "each weight is a multiplication and an addition, two operations; six are for training, "
+        "whose way back takes four more.": lambda weights, *_: 6 * weights,
         "the weights are multiplied with, too, and you have left them out.": lambda *_: 0,
         "num_weights has the weights of all layers in it; you have multiplied it by num_layers.": (
             lambda weights, layers, *_: 2 * weights * layers
@@ -322,14 +341,16 @@ STEP_FLOPS = Counted(
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: 4,
-        "attention compares with the keys and is adding up the values: each is a multiplication "
+        "attention compares with the keys and adds up the values: each is a multiplication "
         "and an addition a number, four operations in all; you have counted two.": lambda *_: 2,
-        "attention compares with the keys and is adding up the values: each is a multiplication "
+        "attention compares with the keys and adds up the values: each is a multiplication "
         "and an addition a number, four operations in all; you have counted one.": lambda *_: 1,
         "attention is four operations a number, two with the key and two with the value; you have "
         "counted eight.": lambda *_: 8,
         "attention is four operations a number, two with the key and two with the value; you have "
         "counted three.": lambda *_: 3,
+        "attention is four operations a number, two with the key and two with the value; twelve "
+        "are for training.": lambda *_: 12,
         "attention is computed as well, over the context; you have left it out.": lambda *_: 0,
         "only the multiplications and additions with keys and values are asked for; you have also "
         "counted operations of the softmax.": tuple(
@@ -353,6 +374,11 @@ STEP_FLOPS = Counted(
     {
         "": lambda weights, layers, heads, dim, rows, context: heads,
         "each query head attends for itself, and you have counted one.": lambda *_: 1,
+        "each query head attends for itself, also those that share K and V: that saves bytes, not "
+        "arithmetic. You have counted half of them.": (
+            lambda weights, layers, heads, dim, rows, context: heads // 2,
+            lambda weights, layers, heads, dim, rows, context: Fraction(heads, 2),
+        ),
         "each query head compares with the keys, and adds up the values, for itself; you have done "
         "one of the two once for all heads.": (
             lambda weights, layers, heads, dim, rows, context: Fraction(heads + 1, 2)
@@ -393,6 +419,10 @@ STEP_FLOPS = Counted(
         ),
         "one new token attends to every token of the context, and you have counted one.": (
             lambda *_: 1
+        ),
+        "each row has a context of `context` tokens; you have divided them among the rows.": (
+            lambda weights, layers, heads, dim, rows, context: context // rows,
+            lambda weights, layers, heads, dim, rows, context: Fraction(context, rows),
         ),
         "the context is `context` tokens; you have taken one more.": (
             lambda weights, layers, heads, dim, rows, context: context + 1
@@ -493,6 +523,19 @@ def saying_0(model):
     return model
 
 
+def model_of_large_tokens():
+    """A model of 600 tokens, and one above 256 that it says in its answer to PROMPT: of such a
+    number Python makes a new object each time."""
+    from tiny import make_tiny_model  # tests/support/tiny.py
+    from tiny_model import alone
+
+    for seed in itertools.count():
+        model = make_tiny_model(seed=seed, vocab_size=600)
+        for token in alone(model, PROMPT, 12)[1:-1]:
+            if token > 256:
+                return model, token
+
+
 def random_prompt(rng, length):
     return [rng.randint(2, 127) for _ in range(length)]
 
@@ -564,16 +607,24 @@ def left_over(student, stand_in, prompt, max_tokens):
     """What to say if a second call has less to do than the first: something outlives a call."""
     from stand_in import StandIn
 
-    again = StandIn(stand_in.hf, stand_in.max_passes)
-    try:
-        student.call("greedy_decode", again, prompt, max_tokens, NEVER)
-    except Raised:
-        return ""
-    if len(again.passes) >= len(stand_in.passes):
+    passes, answers = [], []
+    for _ in range(2):
+        again = StandIn(stand_in.hf, stand_in.max_passes)
+        try:
+            answers.append(student.call("greedy_decode", again, prompt, max_tokens, NEVER))
+        except Raised:
+            return ""
+        passes.append(len(again.passes))
+    if passes[0] == len(stand_in.passes) and answers[0] != answers[1]:
+        return (
+            "asked the same once more, your function answers something else: something outlives the"
+            " call, such as a list that stands as a default in its `def`, or outside of it."
+        )
+    if passes[0] >= len(stand_in.passes):
         return ""
     return (
         f"called a second time, your function goes on where the call before ended, after "
-        f"{len(again.passes)} passes: something outlives the call, such as a list or a cache that "
+        f"{passes[0]} passes: something outlives the call, such as a list or a cache that "
         "is made outside of it or stands as a default in its `def`."
     )
 
@@ -618,7 +669,13 @@ def another_end(expected, got, prompt, max_tokens, end):
             return f"{ZERO} Here it is the end token, and the answer ends there; yours goes on."
         if expected[-1] == end:
             first = "the very first token is" if len(expected) == 1 else "the model then says"
-            return f"{first} the end token, {end}: the answer ends there, and yours goes on."
+            what = f"{first} the end token, {end}: the answer ends there, and yours goes on."
+            if end > 256:
+                return (
+                    f"{what} (`is` asks for the very same object, which Python keeps of numbers up "
+                    "to 256 only: compare by ==.)"
+                )
+            return f"{what} Compare each new token with end_token_id."
         return (
             f"these are {len(got)} tokens, more than max_tokens; the one that comes out of the "
             "prompt's own pass counts, too."
@@ -777,6 +834,8 @@ def test_it_stops_after_the_end_token(student, rng):
     decode(student, model, PROMPT, 12, end)
     decode(student, model, PROMPT, 12, next(token for token in PROMPT if token not in tokens))
     decode(student, saying_0(model), PROMPT, 12, 0)
+    large, says = model_of_large_tokens()
+    decode(student, large, PROMPT, 12, says)
 
 
 @pytest.mark.task("1.4", points=1)
@@ -827,6 +886,13 @@ def test_any_prompt_is_answered(student, rng):
         end = rng.choice([NEVER, *greedy(model, prompt, max_tokens)])
         got, passes = decode(student, model, prompt, max_tokens, end)
         num_fed, most = sum(len(one.token_ids) for one in passes), length + len(got) - 1
+        if len(passes) > len(got):
+            raise Wrong(
+                f"{len(passes)} passes for an answer of {len(got)} tokens: after the end token "
+                "your loop goes on, for tokens that are cut off. The answer has ended; stop there.",
+                expected=f"{len(got)} passes",
+                got=f"{len(passes)} passes",
+            )
         if num_fed > most:
             raise Wrong(
                 f"An answer of {len(got)} tokens to a prompt of {length}: some tokens went in "

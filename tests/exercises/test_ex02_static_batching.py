@@ -45,6 +45,8 @@ def padded(student, prompts, pad_token_id=0):
                 f"{error.sentence}. Your rows differ in length, and those of a tensor do not: pad "
                 f"each to the longest prompt, which may be any of them. (prompts={list(prompts)})"
             )
+            if len(max(prompts)) < max(map(len, prompts)):
+                error.sentence += " max(prompts) is the greatest by its tokens: key=len."
         raise
     if not isinstance(got, tuple | list) or len(got) != 3:
         kind = "nothing (None)" if got is None else a_kind(got)

@@ -34,8 +34,30 @@ def ready(student, expected, sentence, *arguments):
         kind = f"{got!r:.40}" if isinstance(got, int | float | str) else a_kind(got)
         sentence = f"the answer is True or False, and yours is {kind}: bool(...) makes one."
     elif arguments[0]:
-        sentence = why([(arguments, got), *probed(student)], together, *READY) or sentence
+        sentence = (
+            why([(arguments, got), *probed(student)], together, *READY)
+            or remembers(student, *arguments)
+            or sentence
+        )
     raise Wrong(f"{shown}: {sentence}", expected=expected, got=got)
+
+
+def remembers(student, times, now, size, window):
+    """What to say if the very same case, a day later, has another answer."""
+    day = 86_400.0
+    try:
+        answers = [
+            student.call("is_ready", [time + later for time in times], now + later, size, window)
+            for later in (0.0, day)
+        ]
+    except Raised:
+        return ""
+    if answers[0] == answers[1]:
+        return ""
+    return (
+        "the same arrivals, as long ago, a day later have another answer: only how long they have "
+        "waited counts. Is a deadline of an earlier call still in use?"
+    )
 
 
 def probed(student):
@@ -287,15 +309,19 @@ def who(step):
     return ", ".join(sorted(row.request_id for row in step.rows))
 
 
+MANY = 20  # times that a policy is asked before the window of one request is over
+
+
 def begins(student, requests, expected, *, early, late, window=2.0):
     """When the first batch begins, and with whom. early, late: what to say if it does not then."""
-    engine = serve(windowed(student, window), requests, steps=1)
+    policy = windowed(student, window)
+    engine = serve(policy, requests, steps=1)
     got, has_an_alarm = first_batch(engine), engine.scheduler.planned.wake_at is not None
     expected = round(expected[0], 6), expected[1]
     if got == expected:
         return
     asked_at = max(ask.arrival for ask in requests if ask.arrival <= got[0])
-    members = [s for s in engine.scheduler.running if s.first_scheduled_time < got[0]]
+    members = [s for s in engine.scheduler.running if s.first_scheduled_time < got[0] - 1e-6]
     if members:
         said = (
             f"Your policy takes {members[0].request_id} in, and then answers without rows: whoever "
@@ -304,6 +330,11 @@ def begins(student, requests, expected, *, early, late, window=2.0):
         )
     elif got[0] == expected[0]:
         said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
+    elif got[0] > expected[0] and len(policy.alarms) > MANY:
+        said = (
+            f"{late} It asks again and again, {len(policy.alarms)} times, and so comes late: name "
+            "the end of the window itself in wake_at, and ask once, then."
+        )
     elif got[0] > expected[0]:
         said = late
     elif has_an_alarm:
@@ -345,8 +376,8 @@ def test_a_full_batch_leaves_at_once(student):
         asks(("A", 4, 3), ("B", 2, 3), ("C", 3, 3), ("D", 3, 3)),
         (0.0, "A, B, C"),
         early="",
-        late="Four wait for three slots, and the batch did not start at once: a full batch has "
-        "nothing to wait for.",
+        late="Four wait for three slots, which is what self.max_batch_size says here, and the "
+        "batch did not start at once: a full batch has nothing to wait for.",
     )
     begins(
         student,
@@ -365,7 +396,8 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         asks(("A", 4, 3, 1.0)),
         (3.0, "A"),
         early="A came at 1 s, alone, and the window is 2 s: until 3 s the plan has no rows, only "
-        "wake_at. Yours did not wait so long.",
+        "wake_at. Yours had rows before: is the plan that waits returned? (Time passes between two "
+        "calls of plan, and not in one: nothing is to sleep there.)",
         late="A came at 1 s, alone, and the window is 2 s: at 3 s it runs, alone if need be. Yours "
         "waited longer.",
     )

@@ -142,6 +142,16 @@ def test_several_may_join_in_the_same_step(student):
                 drawing=drawn(expected, engine),
             )
         running, waiting = running + joined - len(step.finished), waiting - joined
+    long = asks(("A", 400, 2), ("B", 400, 2), ("C", 400, 2))
+    (step,) = serve(planning(student), long, num_blocks=400, steps=1).trace.steps
+    if len(step.rows) < 3:
+        raise Wrong(
+            f"Three slots and the whole pool are free, A, B and C wait with 400 tokens each, and "
+            f"{len(step.rows)} joined. Slots and blocks decide, and there is no budget of tokens "
+            "here: who fits joins now, however long the prompt is.",
+            expected=3,
+            got=len(step.rows),
+        )
 
 
 def idle(engine):
@@ -179,18 +189,21 @@ def test_whoever_runs_gets_a_row_in_every_step(student):
 
 @pytest.mark.task("4.1", points=1.5)
 def test_a_free_slot_never_waits_for_the_others(student):
-    """B leaves after step 2, which the next step shows; or after step 1."""
-    for requests in (FIVE, [FIVE[0], *asks(("B", 7, 1), ("C", 5, 5)), *FIVE[3:]]):
-        engine = serve(planning(student), requests)
+    """B leaves after step 2, which the next step shows; or after step 1; or one of eight."""
+    ten = asks(*((name, 4, 2 if name == "B" else 6) for name in "ABCDEFGHIJ"))
+    other = [FIVE[0], *asks(("B", 7, 1), ("C", 5, 5)), *FIVE[3:]]
+    for requests, slots in ((FIVE, 3), (other, 3), (ten, 8)):
+        engine = serve(planning(student, slots), requests)
         steps = engine.trace.steps
-        for number, (before, step) in enumerate(zip(steps, steps[1:], strict=False), 2):
-            if before.waiting and len(step.rows) < 3:
+        for number, step in enumerate(steps[1:], 2):
+            if step.waiting and len(step.rows) < slots:
+                empty = slots - len(step.rows)
                 raise Wrong(
-                    f"In step {number}, {3 - len(step.rows)} of 3 slots stood empty while "
-                    f"{', '.join(before.waiting)} waited. {idle(engine)}",
-                    expected="3 rows",
+                    f"In step {number}, {empty} of {slots} slots stood empty while "
+                    f"{', '.join(step.waiting)} waited. {idle(engine)}",
+                    expected=f"{slots} rows",
                     got=f"{len(step.rows)} rows",
-                    drawing=drawn(serve(Reserving(3), requests), engine),
+                    drawing=drawn(serve(Reserving(slots), requests), engine),
                 )
 
 
@@ -235,6 +248,17 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
     engine = in_a_small_pool(student, 4, requests, 12, max_tokens=12)
     first = engine.trace.steps[0].admitted
+    if {"A", "B", "C"} <= {*first}:
+        sent_back = sorted({name for step in engine.trace.steps for name in step.preempted})
+        raise Wrong(
+            "A and B may need 4 blocks each and C 7, the pool has 12, and all three joined in step "
+            "1"
+            + (f"; later {', '.join(sent_back)} had to give way" if sent_back else "")
+            + ". Blocks are to be taken when a sequence joins, for its longest possible answer, "
+            "max_num_tokens: then nobody runs out of them halfway, and nobody is sent back.",
+            expected="A, B",
+            got=", ".join(sorted(first)),
+        )
     if "B" not in first and {"C", "D"} & {*first}:
         raise Wrong(
             "A and B fit, and C does not; and yet B did not run, but "

@@ -374,3 +374,13 @@ def test_every_picture_has_a_file_and_alt_text(path):
     for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text):
         assert len(alt) > 20
         assert (LESSONS / target).is_file()
+
+
+def test_a_lesson_takes_as_many_minutes_as_the_list_says():
+    listed = (LESSONS / "README.md").read_text(encoding="utf-8")
+    for path in sorted(LESSONS.glob("[0-9]*.ipynb")):
+        title = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        said = r"\*About (\d+) minutes(?:[^.]*, and (\d+) more for the exercises)?"
+        minutes = re.search(said, title)
+        row = re.search(rf"\({path.name}\) \| (\d+)(?: \+ (\d+))? \|", listed)
+        assert minutes.groups() == row.groups(), path.stem

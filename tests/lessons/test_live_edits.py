@@ -12,7 +12,7 @@ from minibatch.course.setup import ROOT
 pytestmark = pytest.mark.full
 
 SESSION = r"""
-import os, pathlib, subprocess, sys, time
+import ast, os, pathlib, subprocess, sys, time
 from IPython.core.interactiveshell import InteractiveShell
 
 shell = InteractiveShell.instance()
@@ -32,6 +32,22 @@ def is_saved(path):
     os.utime(path, (time.time() + 10 * num_edits,) * 2)
 
 
+def added(path):
+    "After which line a line goes: one into each method, a field into each dataclass."
+    for made in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(made, ast.ClassDef):
+            continue
+        for method in made.body:
+            if isinstance(method, ast.FunctionDef):
+                first = method.body[0]
+                text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+                place = first.end_lineno if text else first.lineno - 1
+                yield place, " " * first.col_offset + "edited = True"
+        fields = [line for line in made.body if isinstance(line, ast.AnnAssign)]
+        if fields and any("dataclass" in ast.unparse(line) for line in made.decorator_list):
+            yield fields[-1].end_lineno, " " * fields[-1].col_offset + "edit: int = 0"
+
+
 cell("%load_ext autoreload\n%autoreload 2\nimport minibatch as mb")
 cell('''
 class Mine(mb.Continuous):
@@ -46,13 +62,21 @@ held = engine()
 for request in mb.workload.agents(mb.PretendModel(), n=8, prompt_scale=0.1):
     held.add(request)
 held.step()
+player = mb.widgets.EnginePlayer(engine(), few)
+
+def serve():
+    engine().run(few)
+    held.step()
+    held.check_invariants()
+    player.go_to(player.position + 1)
+    assert not player.film.error, player.film.error
 ''')
 for room in ("core", "memory", "schedulers", "attention", "model", "engine"):
     for path in sorted(pathlib.Path("minibatch", room).glob("*.py")):
         with path.open("a") as file:
             file.write(f"\nEDIT = {num_edits}\n")
         is_saved(path)
-        cell("engine().run(few); held.step(); held.check_invariants()", path)
+        cell("serve()", path)
 cell("import sys; assert all(hasattr(sys.modules[f'minibatch.{name}'], 'EDIT') "
      "for name in ('core.plan', 'core.records', 'schedulers.base', 'engine.engine'))")
 
@@ -67,6 +91,14 @@ for path in map(pathlib.Path, ("core/records.py", "engine/engine.py", "engine/tr
     is_saved("minibatch" / path)
 cell("new = engine(); new.run(few); read = [step.kv_bytes_read for step in new.trace.steps]", "4.3")
 cell("assert read[0] > 0 and held.step().kv_bytes_read > 0", "4.3, an engine from before")
+for room in ("core", "memory", "schedulers", "engine"):
+    for path in sorted(pathlib.Path("minibatch", room).glob("*.py")):
+        lines = path.read_text().splitlines()
+        for place, line in sorted(added(path), reverse=True):
+            lines.insert(place, line)
+        path.write_text("\n".join(lines) + "\n")
+        is_saved(path)
+        cell("serve()", f"methods and fields of {path}")
 print("all edits were live")
 """
 

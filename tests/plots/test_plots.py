@@ -60,6 +60,7 @@ def test_a_picture_in_a_notebook_is_an_image_with_alt_text(traces):
     shown = figure._repr_html_()
     assert shown.startswith('<img src="data:image/svg+xml;base64,')
     assert 'alt="Slots by steps. 80 steps' in shown
+    assert '[data-jp-theme-light="false"]' in shown
 
 
 def test_the_same_run_gives_the_same_file(traces):

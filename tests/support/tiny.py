@@ -35,5 +35,7 @@ def make_tiny_llama(
     return hf
 
 
-def make_tiny_model(max_position_embeddings: int = 256, seed: int = 0) -> mb.Model:
-    return mb.Model(make_tiny_llama(max_position_embeddings, seed=seed))
+def make_tiny_model(
+    max_position_embeddings: int = 256, seed: int = 0, vocab_size: int = VOCAB_SIZE
+) -> mb.Model:
+    return mb.Model(make_tiny_llama(max_position_embeddings, vocab_size, seed))

@@ -110,9 +110,15 @@ def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> N
 
 
 def check_returned(
-    step: int, right: list[mb.Sequence], running: list[str], told: object, kind: str
+    step: int,
+    right: list[mb.Sequence],
+    running: list[str],
+    told: object,
+    kind: str,
+    before: set[str],
 ) -> None:
-    """Whether `update` returned those who finished in this step. kind: of what it returned."""
+    """Whether `update` returned those who finished in this step. kind: of what it returned; before:
+    who finished in earlier steps."""
     names = sorted(s.request_id for s in right)
     if isinstance(told, list) and sorted(map(str, told)) == names:
         return
@@ -152,6 +158,11 @@ def check_returned(
     else:
         extra = next(name for name in map(str, told) if name not in names)
         why = f"{extra:.40} was returned, and has not finished in this step; return no others"
+        if extra in before:
+            why += (
+                f". {extra} was returned before, so a list outlives the call: a default in `def`, "
+                "or one of the class"
+            )
     raise Wrong(
         f"In step {step} {who} finished, and {why}.",
         expected=names,

@@ -104,6 +104,14 @@ def check_free(
     lost = [name for name, table in tables.items() if held[name] and not table]
     missing = pool.num_free - free if isinstance(free, int) else 0
     which = "its blocks"
+    if missing < 0:
+        raise Wrong(
+            f"{pool.num_free} blocks stand in nobody's table, and the pool counts {free} as free: "
+            "blocks of those who still run were given back, too, and whoever comes next writes over"
+            " them. self.pool.free takes the table of one who leaves; self.pool.reset() takes all.",
+            expected=f"{pool.num_free} free",
+            got=f"{free} free",
+        )
     if 0 < missing < sum(len(held[name]) for name in lost):
         which = f"{missing} of its blocks"
     of_whom = f"{lost[0]}'s table is empty, {which} are not back. " if lost else ""

@@ -113,7 +113,13 @@ class PolicyDesk:
         self.clock.sleep(now - self.clock.now())
         if isinstance(self.plans.rows, Lent):
             tokens = Lent(map(Lent, tokens))
+        rows = self.plans.rows
         finished = self.scheduler.update(self.plans, tokens, now)
+        if self.plans.rows is not rows:
+            raise TypeError(
+                "the plan is the engine's, which goes on using it, and update gave it other rows; "
+                "leave plan.rows as it is"
+            )
         if not isinstance(finished, list | tuple | set | frozenset | deque):
             return {"finished": None, "got": type(finished).__name__, **self._state()}
         for sequence in finished:

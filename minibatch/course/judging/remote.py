@@ -150,7 +150,9 @@ class RemoteScheduler(mb.Scheduler):
             if row in reached:
                 check_time(name, "newest token", now, there.time)
         stay, returned = names_in(answer, "running"), answer.get("finished")
-        check_returned(self.num_steps, finished, stay, returned, str(answer.get("got")))
+        over = {s.request_id for s in self.sequences.values() if s.is_finished}
+        over -= {s.request_id for s in finished}
+        check_returned(self.num_steps, finished, stay, returned, str(answer.get("got")), over)
         self._follow(answer, now)
         return finished
 
@@ -185,7 +187,8 @@ class RemoteScheduler(mb.Scheduler):
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
                     f"{name} stands neither in self.waiting nor in self.running, and has not "
-                    "finished: it would wait for ever. Only who has finished leaves."
+                    "finished: it would wait for ever. Only who has finished leaves. (In a list "
+                    "from which one is deleted those behind it move up by a place.)"
                 )
             if name in running and there.num_computed == 0:  # given up, and admitted once more
                 sequence.num_computed_tokens = 0
@@ -245,7 +248,14 @@ class LedScheduler(RemoteScheduler):
 
     def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         finished = super().update(plan, tokens, now)
+        left = [s.request_id for s in finished if s not in self.running]
         for sequence in self.running:
+            if sequence.is_finished and left:
+                raise Wrong(
+                    f"{left[0]} and {sequence.request_id} finished in step {self.num_steps}; "
+                    f"{left[0]} left, and {sequence.request_id} is still in self.running. Each who "
+                    "has finished leaves at once: is `return` inside the loop?"
+                )
             if sequence.is_finished:
                 raise Wrong(
                     f"{sequence.request_id} finished in step {self.num_steps} and is still in "

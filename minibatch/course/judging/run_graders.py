@@ -37,6 +37,8 @@ def main(arguments: list[str]) -> int:
     for name in AHEAD:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    with contextlib.suppress(Exception):  # its first function makes numba read what it knows
+        importlib.import_module("numba").njit(lambda: 0)()
     gc.freeze()  # what is here now is looked through, and so copied, by nobody
     while work := _next_work():
         if not _can_copy_itself():

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import FADED, HATCHES, INK, WASTE, WORK, ink_on
+from ..colours import EMPTY, FADED, HATCHES, INK, WASTE, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -24,10 +24,10 @@ def capacity(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) 
     burnt = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"]}
     axis.barh(0, possible - served, left=served, **burnt)
     parts = ((served / 2, f"served: {served:.2f}", WORK),
-             ((served + possible) / 2, f"padding: {possible - served:.2f}", WASTE))  # fmt: skip
-    for x, words, colour in parts:
-        box = {"facecolor": colour, "edgecolor": "none", "pad": 2}
-        look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": ink_on(colour)}
+             ((served + possible) / 2, f"padding: {possible - served:.2f}", EMPTY))  # fmt: skip
+    for x, words, ground in parts:
+        box = {"facecolor": ground, "edgecolor": "none", "pad": 2}
+        look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": INK}
         axis.text(x, 0, words, bbox=box, zorder=7, **look)
     finding = f"{served:.2f} a second, of {possible:.2f} if every slot yielded a token at each step"
     dress(axis, finding + said(guess), "requests a second")

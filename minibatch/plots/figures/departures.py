@@ -37,7 +37,7 @@ def departures(
     name of a prediction of that, for the last panel. ax: one Axes a trace.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=2.8)
+    figure, axes = canvas(len(named), ax, height=2.8 if len(named) == 1 else 2.4)
     end = max(trace.steps[-1].end_time for trace in named.values())
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):

@@ -9,7 +9,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from ...core.records import RowRecord, StepRecord
-from ..colours import FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from ..colours import FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK
 from ..guesses import said
 from ..picture import LABEL, Picture, describe, dress
 
@@ -51,10 +51,8 @@ def _rectangle(figure: Figure, rows: tuple[RowRecord, ...], guess: str | None) -
         axis.barh(y, padding, height=0.86, linewidth=0.8, **waste)
         axis.barh(y, row.num_tokens, left=padding, height=0.86, **_look(row))
         text = f"{padding} padding" if padding else f"{row.request_id}: {row.num_tokens} tokens"
-        colour = WASTE if padding else PROTAGONISTS[0]
-        box = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
-        axis.text(width / 2, y, text, ha="center", va="center", fontsize=12,
-                  color=ink_on(colour), bbox=box)  # fmt: skip
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        axis.text(width / 2, y, text, ha="center", va="center", fontsize=12, color=INK, bbox=box)
     axis.set_yticks(range(len(rows)), [row.request_id for row in rows])
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlim(0, useful)

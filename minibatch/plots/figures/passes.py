@@ -21,7 +21,7 @@ LONG = 12  # tokens
 EDGE = 1.5  # letters: what is left and right of a word in its cell, together
 OUT = PROTAGONISTS[0]
 FINDING = "The prompt goes in together; then every token of the answer goes in alone"
-KEY = "blue: goes in  ·  green: comes out, and goes in next  ·  white: went in before"
+KEY = "filled: goes in  ·  bold: comes out, and goes in next  ·  slanted: went in before"
 
 
 def passes(

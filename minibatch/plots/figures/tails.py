@@ -25,7 +25,7 @@ def tails(
     traces: of policies that run a batch to its end, by name. guess: the name of a prediction of
     that share, in per cent, in full batches. ax: where to draw.
     """
-    figure, (axis,) = canvas(1, ax, height=3.2)
+    figure, (axis,) = canvas(1, ax, height=2.6)
     slots = max(trace.max_batch_size for trace in traces.values())
     full = {}
     for number, (name, trace) in enumerate(traces.items()):

@@ -95,7 +95,7 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
         text = f"{width} padding" if wasted and width >= num_steps / 9 else ""
         text = text or (str(width) if wasted else span.request_id)
         if span.kind != "prefill" and width >= num_steps / 40:
-            box = {"facecolor": colour, "edgecolor": "none", "pad": 1.5} if wasted else None
+            box = {"facecolor": EMPTY, "edgecolor": "none", "pad": 1} if wasted else None
             look = {"ha": "center", "va": "center", "fontsize": 11, "color": ink_on(colour)}
             axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top

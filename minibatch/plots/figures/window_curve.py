@@ -38,7 +38,7 @@ def window_curve(
     and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
     curve, or the best window. ax: one Axes a traffic.
     """
-    figure, axes = canvas(len(runs), ax, height=3.5, beside=True)
+    figure, axes = canvas(len(runs), ax, height=2.9, beside=True)
     label, *words = WORDS[of]
     findings, highest = [], 0.0
     for axis, (name, by_window) in zip(axes, runs.items(), strict=True):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -519,3 +520,22 @@ def test_the_pages_of_the_course_are_its_readmes_and_its_lessons(committed_cours
     }
     assert {"README.md", "lessons/README.md", "minibatch/wayfarer/weights/README.md"} < names
     assert "lessons/04_continuous_batching.ipynb" in names
+
+
+def test_the_cells_that_a_teacher_s_plan_names_are_in_the_lessons(committed_course):
+    """In the tables of TEACHING.md, a column "cells …" names cells by their ids."""
+    lessons = committed_course / "lessons"
+    there = {
+        cell["id"]
+        for path in lessons.glob("[0-9]*.ipynb")
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+    }
+    column, named = None, set()
+    for line in (lessons / "TEACHING.md").read_text(encoding="utf-8").splitlines():
+        fields = [field.strip() for field in line.split("|")]
+        heads = [i for i, field in enumerate(fields) if field.startswith("cells")]
+        column = heads[0] if heads else column if len(fields) > 1 else None
+        if column:
+            named |= set(re.findall(r"`([^`]+)`", fields[column]))
+    assert len(named) > 40
+    assert named - there == set()

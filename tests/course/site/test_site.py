@@ -5,6 +5,7 @@ import re
 import nbformat
 import pytest
 
+from minibatch.course.setup import ROOT
 from minibatch.course.site import build
 from minibatch.course.site.cells import cells
 from minibatch.course.site.stills import STATE, VIEW
@@ -119,3 +120,12 @@ def test_the_first_lesson_becomes_a_page(tmp_path):
     page = (tmp_path / "00_start_here.html").read_text(encoding="utf-8")
     assert 'src="data:image/svg+xml' in page
     assert (tmp_path / "index.html").exists()
+
+
+def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():
+    """One that is missing is light on white in the dark."""
+    templates = [path.read_text(encoding="utf-8") for path in ROOT.glob("minibatch/**/*.html")]
+    asked = {name for text in templates for name in re.findall(r"var\((--jp-[\w-]*color\d)", text)}
+    given = set(re.findall(r"(--jp-[\w-]*color\d):", build.contents_page("")))
+    assert len(asked) > 4
+    assert asked - given == set()

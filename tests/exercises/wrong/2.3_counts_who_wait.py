@@ -1,0 +1,31 @@
+"""The slots are compared with those who wait.
+
+caught by: test_a_batch_takes_who_waits_up_to_its_size
+says: how many wait does not matter
+"""
+
+import minibatch as mb
+
+
+class MyStatic(mb.Scheduler):
+    def plan(self, now):
+        if not self.running:
+            while self.waiting and len(self.waiting) < self.max_batch_size:
+                n = self.waiting[0].max_num_tokens
+                if not self.can_grow(self.waiting[0], n):
+                    break
+                self.admit(now, n)
+        needs = [0 if s.is_finished else s.num_uncomputed_tokens for s in self.running]
+        longest = max(needs, default=0)
+        both = zip(self.running, needs, strict=True)
+        return mb.StepPlan([mb.Row(s, n, longest - n) for s, n in both])
+
+    def retire(self, finished):
+        """Nobody leaves before everybody has finished."""
+        if all(sequence.is_finished for sequence in self.running):
+            super().retire(list(self.running))
+
+    def abort(self, sequence):
+        """A batch whose last unfinished member is given up has ended, too."""
+        super().abort(sequence)
+        self.retire([])

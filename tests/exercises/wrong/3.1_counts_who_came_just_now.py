@@ -1,0 +1,12 @@
+"""Counts only who came within the window for 'full'.
+
+caught by: test_the_oldest_has_waited_long_enough
+says: the newest's clock does not count
+"""
+
+
+def is_ready(arrival_times, now, max_batch_size, max_wait):
+    recent = [t for t in arrival_times if now < t + max_wait]
+    if not arrival_times:
+        return False
+    return len(recent) >= max_batch_size or (not recent)

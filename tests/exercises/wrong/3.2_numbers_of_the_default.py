@@ -1,0 +1,22 @@
+"""Writes the default 0.05 (and 8) instead of self's.
+
+caught by: test_a_full_batch_leaves_at_once
+says: what self.max_batch_size says
+"""
+
+import minibatch as mb
+
+
+class MyDynamic(mb.Static):
+    """Waits for company, up to max_wait seconds; then runs as a static batch."""
+
+    def __init__(self, max_batch_size: int = 8, max_wait: float = 0.05) -> None:
+        super().__init__(max_batch_size)
+        self.max_wait = max_wait
+
+    def plan(self, now):
+        if self.waiting and not self.running:
+            deadline = self.waiting[0].arrival_time + 0.05
+            if len(self.waiting) < 8 and now < deadline:
+                return mb.StepPlan(wake_at=deadline)
+        return super().plan(now)

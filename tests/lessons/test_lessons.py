@@ -241,7 +241,6 @@ FINDINGS = {
         "after chunk 9, 128 tokens forgotten: 14 days in Athens for Hugo:",
         "after chunk 10, 16 tokens forgotten: Hugo has been to Marrakesh",
         "Over budgets of 32 to 2,048 tokens a step.",
-        "Budget(8, 256 tokens a step): all served after",
         "a budget of 64: 106 steps,",
         "a budget of 2,048: 24 steps,",
         "FIRST_COME_FIRST_SERVED: S's prompt is computed after 19 steps",

@@ -83,7 +83,8 @@ def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output)
 #
 # Two query heads read the same K and V, those of their KV head. Give both to one thread block: a
 # grid of [rows, kv_heads], 32 threads. Read each sector of K and V once, over all thread blocks of
-# a row, and compute what exercise 6.2 computes.
+# a row, and compute what exercise 6.2 computes. Where the compiler for GPUs is installed, it is
+# compiled, too: nothing in it may be float64, as 0.0 is, and no array may lie in memory.
 # ---------------------------------------------------------------------------------------------
 GROUP = 2  # query heads to a KV head
 

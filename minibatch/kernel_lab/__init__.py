@@ -7,14 +7,8 @@
 
 One greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substitute for numba's
 `cuda`. It is slow, and it sees what a GPU does not tell: races, barriers that not everybody
-reaches, reads beyond the end, sectors moved in vain. What it does not see: time, caches, the order
-in which a GPU runs warps. Its limits:
-
-- thread blocks that wait for each other through atomics and fences are called races;
-- two arguments that share memory are taken for two arrays;
-- integers wrap only where they are stored or cast; what numba makes float64 of stays float32;
-- a stale value that somebody has written looks as good as a fresh one;
-- lanes that come to a load one after the other are counted as if they came together.
+reaches, reads beyond the end, sectors moved in vain. What it does not see, and where a GPU may come
+to something else: DIFFERENCES.md beside this file.
 
     launch.py       one launch: makes the arrays, runs thread block after thread block
     substitutes.py  what a kernel finds in place of `cuda`, `math`, types and intrinsics
@@ -26,6 +20,7 @@ in which a GPU runs warps. Its limits:
     instructions.py what was noted, counted by instructions of a warp: sectors, banks
     ledger.py       what was read, beside what had to be
     report.py       all of it, to print, to look at (page.py), to ask
+    compiled.py     what a compiler makes of a kernel, for GPUs that need not be here
     case.py         a small paged batch to try a kernel on, and what should come out
     waves.py        thread blocks on the multiprocessors of a model GPU
     time_limit.py   ends what would not end
@@ -34,6 +29,7 @@ in which a GPU runs warps. Its limits:
 
 from .arrays import empty, partly_written
 from .case import PagedCase, paged_case
+from .compiled import Compiled, compiled
 from .faults import Fault
 from .launch import run
 from .ledger import Entry
@@ -41,12 +37,14 @@ from .report import Report, Traffic
 from .waves import Waves, waves
 
 __all__ = [
+    "Compiled",
     "Entry",
     "Fault",
     "PagedCase",
     "Report",
     "Traffic",
     "Waves",
+    "compiled",
     "empty",
     "paged_case",
     "partly_written",

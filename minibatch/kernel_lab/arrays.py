@@ -18,7 +18,7 @@ from .faults import SITES, Notes, Site, kernel_frame, site_number
 READS, WRITES, ATOMIC = 0, 1, 2
 COLUMNS = [  # what is kept of an access, besides its thread's clock; site: its place in SITES
     (name, np.int64)
-    for name in ("thread", "epoch", "phase", "site", "place", "how", "number", "moment")
+    for name in ("thread", "epoch", "phase", "site", "place", "how", "number", "moment", "value")
 ]
 
 
@@ -57,6 +57,13 @@ def partly_written(array: np.ndarray, written: np.ndarray | bool) -> Guarded:
     return guarded
 
 
+def elements_of(columns: np.recarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each element that was touched, the row, and its place: a wide load touches several."""
+    rows = np.repeat(np.arange(len(columns)), columns.number)
+    nth = np.arange(len(rows)) - (np.cumsum(columns.number) - columns.number)[rows]
+    return rows, columns.place[rows] + nth
+
+
 class Watched:
     """An array inside a launch: global, shared or local. One element at a time, or a sub-array."""
 
@@ -74,7 +81,8 @@ class Watched:
         self._raw, self._clocks = compact("q"), []  # a row of numbers for each access
         self._notes, self._offset = notes, 0
         self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
-        self._whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
+        whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
+        self._kept = (Unsigned if array.dtype.kind == "u" else int) if whole else None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -88,32 +96,29 @@ class Watched:
         """What was noted, a row for each access, in the order in which they came."""
         return np.frombuffer(self._raw.tobytes(), COLUMNS).view(np.recarray)
 
-    @property
-    def accesses(self) -> list[Access]:
-        return self.chosen(slice(None))
-
-    def chosen(self, which: np.ndarray | slice) -> list[Access]:
-        """Some of the accesses, as objects."""
+    def accesses(self, which: np.ndarray | slice = slice(None)) -> list[Access]:
+        """All, or some of them, as objects."""
         clocks = self._clocks
         indices = np.arange(len(clocks))[which].tolist()
         rows = zip(indices, self.columns[which].tolist(), strict=True)
         return [
             Access(thread, epoch, clocks[i], phase, SITES[site], place, how, number)
-            for i, (thread, epoch, phase, site, place, how, number, _) in rows
+            for i, (thread, epoch, phase, site, place, how, number, _, _) in rows
         ]
 
     def __getitem__(self, index: object) -> object:
         place = self._place(index)
         if type(place) is not int:
             return self._poison() if place is None else place
+        value = self._value(place)
         self._touch(place, READS)
-        return self._value(place)
+        return value
 
     def __setitem__(self, index: object, value: object) -> None:
         place = self._place(index)
         if type(place) is int:
-            self._touch(place, WRITES)
             self._store(place, value)
+            self._touch(place, WRITES)
         elif place is not None:
             raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}")
 
@@ -139,7 +144,7 @@ class Watched:
         return old
 
     def _value(self, place: int) -> object:
-        return int(self.data[place]) if self._whole else self.data[place]
+        return self._kept(self.data[place]) if self._kept else self.data[place]
 
     def _store(self, place: int, value: object) -> None:
         self.data[place] = wrapped(value, self.dtype) if self.dtype.kind in "iu" else value
@@ -187,7 +192,8 @@ class Watched:
             notes, thread = self._notes, self._notes.thread
             site = site_number(kernel_frame(_getframe(2)))
             own = (thread.number, thread.epoch, thread.phase)
-            self._raw.extend((*own, site, place, how, number, notes.moment))
+            value = hash(self.data.item(place)) if how == WRITES else 0
+            self._raw.extend((*own, site, place, how, number, notes.moment, value))
             self._clocks.append(thread.clock)
             notes.count()
 
@@ -200,10 +206,31 @@ def nothing(dtype: np.dtype) -> float:
     return np.nan if dtype.kind == "f" else 0
 
 
+class Unsigned(int):
+    """A whole number of an unsigned type. With another such, numba computes without a sign, in 64
+    bits: 3 - 5 is 2**64 - 2. With a signed one, as every constant is, it takes both as signed."""
+
+
+def _without_a_sign(name: str) -> Callable:
+    compute = getattr(int, name)
+
+    def operation(self: Unsigned, other: object) -> object:
+        if type(other) is Unsigned:
+            return Unsigned(compute(self, other) % 2**64)
+        return compute(int(self) - (2**64 if self >= 2**63 else 0), other)
+
+    return operation
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+    setattr(Unsigned, f"__{_name}__", _without_a_sign(f"__{_name}__"))
+
+
 def wrapped(number: object, dtype: np.dtype) -> int:
     """As a GPU keeps it: a whole number goes round and round the range of its type."""
     lowest, size = _range_of(dtype)
-    return (int(number) - lowest) % size + lowest
+    kept = (int(number) - lowest) % size + lowest
+    return Unsigned(kept) if dtype.kind == "u" else kept
 
 
 @cache

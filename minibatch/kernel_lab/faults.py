@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 MOST_FAULTS = 50
+REMARK = "early return"
 OWN_FILES = {str(path) for path in Path(__file__).parent.glob("*.py")}
 
 
 class Site(NamedTuple):
-    """A place in the kernel's source: a file, a line, and the columns of one expression in it."""
+    """A place in a kernel's source: file, line, function, and the columns of one expression."""
 
     file: str
     line: int
+    function: str = ""
     columns: tuple[int, int] = (0, 0)
+
+    @property
+    def text(self) -> str:
+        """What stands in that line, if Python finds it."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def seen_from(self, file: str) -> str:
+        """ "line 3", or "line 3 of load" for a function of another file or notebook cell, whose
+        lines are numbered from 1, too."""
+        return f"line {self.line}" + (f" of {self.function}" if self.file != file else "")
 
 
 def site_number(frame: FrameType) -> int:
@@ -27,7 +40,8 @@ def site_number(frame: FrameType) -> int:
     if key not in _NUMBERS:
         code = frame.f_code
         line, _, start, end = list(code.co_positions())[frame.f_lasti // 2]
-        site = Site(code.co_filename, line or code.co_firstlineno, (start or 0, end or 0))
+        columns = start or 0, end or 0
+        site = Site(code.co_filename, line or code.co_firstlineno, code.co_name, columns)
         if site not in SITES:
             SITES.append(site)
         _NUMBERS[key] = SITES.index(site), code  # held, so that no other is given its id
@@ -56,16 +70,17 @@ class Fault:
     """kind: "race", "out of bounds", "unwritten", "foreign", "divergence", "shuffle", "deadlock",
     "no end"; of a remark, "early return".
 
-    count: how often the same was seen at the same line; the sentence tells the first.
-    others: further lines that have a part in it, as a race has two.
+    where: the site as a sentence names it. count: how often the same was seen at the same line; the
+    sentence tells the first. others: further lines that have a part in it, as a race has two.
     """
 
     kind: str
     site: Site
+    where: str
     sentence: str
     thread: tuple[int, ...]  # x, y, z of its block, then its own
-    others: list[Site] = field(default_factory=list)
-    count: int = 1
+    others: list[Site]
+    count: int
 
     @property
     def line(self) -> int:
@@ -73,7 +88,8 @@ class Fault:
 
     def __str__(self) -> str:
         more = f" ({self.count:,} times)" if self.count > 1 else ""
-        return f"line {self.line}: {self.kind}: {self.sentence}{more}"
+        kind = "" if self.kind == REMARK else f" {self.kind}:"
+        return f"{self.where}:{kind} {self.sentence}{more}"
 
 
 class Stop(Exception):
@@ -86,35 +102,50 @@ class Notes:
     thread: Any = None  # the Thread whose turn it is
     give_way: Callable[[], None] | None = None  # under a schedule: perhaps another's turn
 
-    def __init__(self, grid: tuple, threads: tuple, most_accesses: int) -> None:
-        self.grid, self.threads = grid, threads
+    def __init__(self, grid: tuple, threads: tuple, most_accesses: int, file: str = "") -> None:
+        """file: the kernel's."""
+        self.grid, self.threads, self.file = grid, threads, file
         self.moment, self._most = 0, most_accesses
-        self._faults: dict[tuple, Fault] = {}
-        self.remarks: list[Fault] = []  # what is no fault, and worth knowing
+        self._found: dict[tuple, Fault] = {}
 
     @property
     def faults(self) -> list[Fault]:
         """In the order of the lines; one for each kind, line and array, however often."""
-        return sorted(self._faults.values(), key=lambda fault: (fault.site.file, fault.line))
+        return self._sorted(lambda kind: kind != REMARK)
 
-    def fault(self, kind: str, said: str, *sites: Site, what: str = "", thread: Any = None) -> None:
-        """said: with {who} for the thread. sites: by default, where the kernel stands.
+    @property
+    def remarks(self) -> list[Fault]:
+        """What is no fault, and worth knowing."""
+        return self._sorted(lambda kind: kind == REMARK)
 
-        what: tells faults of one line apart.
-        """
+    def _sorted(self, wanted: Callable[[str], bool]) -> list[Fault]:
+        found = [fault for fault in self._found.values() if wanted(fault.kind)]
+        return sorted(found, key=lambda fault: (fault.site.file != self.file, fault.line))
+
+    def where(self, site: Site) -> str:
+        """What a sentence calls it."""
+        return site.seen_from(self.file)
+
+    def fault(
+        self,
+        kind: str,
+        said: str,
+        *sites: Site,
+        what: str = "",
+        thread: Any = None,
+        count: int = 1,
+    ) -> None:
+        """said: with {who} for the thread, by default whose turn it is. sites: by default, where
+        the kernel stands. what: tells faults of one line apart. count: how often it was seen."""
         site, *others = sites or (site_here(),)
         key = (kind, site.file, site.line, what)
-        if key in self._faults:
-            self._faults[key].count += 1
+        if key in self._found:
+            self._found[key].count += count
             return
         thread = thread or self.thread
-        said = said.replace("{who}", thread.name)
-        self.add(Fault(kind, site, said, thread.block + thread.index, others), what)
-
-    def add(self, fault: Fault, what: str = "") -> None:
-        """A fault that is known in full."""
-        self._faults[fault.kind, fault.site.file, fault.line, what] = fault
-        if len(self._faults) >= MOST_FAULTS:
+        said, who = said.replace("{who}", thread.name), thread.block + thread.index
+        self._found[key] = Fault(kind, site, self.where(site), said, who, others, count)
+        if len(self._found) >= MOST_FAULTS:
             raise Stop
 
     def count(self) -> None:

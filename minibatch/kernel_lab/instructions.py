@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import READS, Watched
+from .arrays import READS, Watched, elements_of
 from .threads import WARP
 
 SECTOR = 32  # bytes: the least that global memory moves
@@ -19,7 +19,8 @@ class Instructions:
     """Columns with an entry for each instruction, in no order; `of` is each access's instruction.
 
     site: in SITES. thread_block: its number. warp: in the thread block. lanes: how many took part.
-    moment: when the first lane did. is_store. elements: how many distinct. sectors: of 32 bytes,
+    moment: when the first lane did. is_store. elements: how many distinct; distinct_read: of all
+    loads together. sectors: of 32 bytes,
     of a global array. passes: over the banks, of a shared one; 1 is no conflict.
     """
 
@@ -49,17 +50,15 @@ class Instructions:
         columns, itemsize = self.columns, self.array.itemsize
         self.sectors = self.passes = np.zeros(num, np.int64)
         if self.array.space == "shared":
-            of, word = _pairs(self.of, columns.place * itemsize // BANK_BYTES)
+            of, word = distinct_pairs(self.of, columns.place * itemsize // BANK_BYTES)
             banks = np.bincount(of * BANKS + word % BANKS, minlength=num * BANKS)
             self.passes = banks.reshape(-1, BANKS).max(1) if num else self.passes
-        rows = np.repeat(np.arange(len(columns)), columns.number)
-        place = columns.place[rows]
-        if len(rows) > len(columns):  # wide loads: the elements after the first
-            place += np.arange(len(rows)) - (np.cumsum(columns.number) - columns.number)[rows]
-        of, place = _pairs(self.of[rows], place)
+        rows, place = elements_of(columns)
+        of, place = distinct_pairs(self.of[rows], place)
         self.elements = np.bincount(of, minlength=num)
+        self.distinct_read = len(np.unique(place[~self.is_store[of]]))
         if self.array.space == "global":
-            of, self.touched = _pairs(of, place * itemsize // SECTOR)
+            of, self.touched = distinct_pairs(of, place * itemsize // SECTOR)
             self.sectors, self.sectors_of = np.bincount(of, minlength=num), of
 
     @property
@@ -76,7 +75,7 @@ def _key(*columns: np.ndarray) -> np.ndarray:
     return key
 
 
-def _pairs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_pairs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct pairs."""
     wide = int(second.max(initial=0)) + 1
     return np.divmod(np.unique(first * wide + second), wide)

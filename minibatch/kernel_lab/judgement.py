@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from .arrays import WRITES, Watched
-from .faults import SITES, Fault, Notes
-from .threads import block_name
+from .faults import SITES, Notes
+from .threads import thread_of
 
 AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
 
@@ -21,10 +21,9 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
     block -> its row. A slot that no row owns is unwritten memory, and told as that.
     """
     columns = array.columns[array.columns.how != WRITES]
-    blocks, size = columns.thread // prod(notes.threads), prod(notes.threads)
-    wide, high, _ = notes.grid
-    indices = {b: (b % wide, b // wide % high, b // (wide * high)) for b in set(blocks.tolist())}
-    row = np.array([row_of(*indices[b]) for b in blocks.tolist()], np.int64)
+    blocks, of = np.unique(columns.thread // prod(notes.threads), return_inverse=True)
+    firsts = (blocks * prod(notes.threads)).tolist()
+    row = np.array([row_of(*thread_of(first, notes).block) for first in firsts], np.int64)[of]
     slot = columns.place // (array.size // owners.shape[1])
     is_foreign = ~owners[row, slot] & owners.any(0)[slot]
     for site in np.unique(columns.site[is_foreign]):
@@ -32,13 +31,12 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
         first = here[0]
         index = ", ".join(str(int(n)) for n in np.unravel_index(columns.place[first], array.shape))
         whose = ", ".join(map(str, np.flatnonzero(owners[:, slot[first]])))
-        block = indices[blocks[first]]
         said = (
-            f"thread {columns.thread[first] % size} of {block_name(block)}, which works for row "
-            f"{row[first]}, reads {array.name}[{index}], where row {whose} keeps its tokens"
+            f"{{who}}, which works for row {row[first]}, reads {array.name}[{index}], where row "
+            f"{whose} keeps its tokens"
         )
-        thread = (*block, int(columns.thread[first] % size), 0, 0)
-        notes.add(Fault("foreign", SITES[site], said, thread, count=len(here)), array.name)
+        own = {"thread": thread_of(int(columns.thread[first]), notes), "count": len(here)}
+        notes.fault("foreign", said, SITES[site], what=array.name, **own)
 
 
 def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: float) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dis
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from itertools import product
 from math import prod
 from random import Random
 from types import CodeType
@@ -22,7 +21,7 @@ from .judgement import difference, find_foreign
 from .races import find_races
 from .report import Pause, Report
 from .substitutes import rebuilt
-from .threads import Block, Thread
+from .threads import Block, Thread, thread_of
 from .time_limit import TooLong, time_limit
 
 MOST_THREADS = 1024  # of a block, as on a GPU
@@ -96,7 +95,8 @@ class Launch:
         schedule: int | None = None,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
-        self.notes = Notes(_three(grid), _three(threads), most_accesses)
+        file = self.kernel.__code__.co_filename
+        self.notes = Notes(_three(grid), _three(threads), most_accesses, file)
         if not 0 < prod(self.notes.threads) <= MOST_THREADS or min(self.notes.grid) < 1:
             raise ValueError(
                 f"a grid of {grid} and {threads} threads: a thread block has 1 to {MOST_THREADS} "
@@ -142,18 +142,16 @@ class Launch:
                 said = (
                     f"the search for races is still on after {seconds:g} s; `seconds` allows more"
                 )
-                self.notes.fault("no end", said, Site(code.co_filename, code.co_firstlineno))
+                here = Site(code.co_filename, code.co_firstlineno, code.co_name)
+                self.notes.fault("no end", said, here)
 
     def _run_blocks(self, body: Callable) -> None:
-        blocks = list(enumerate(_indices(self.notes.grid)))
+        blocks = list(range(prod(self.notes.grid)))
         if self._schedule:
             self._schedule.shuffle(blocks)
-        for number, block in blocks:
-            first = number * prod(self.notes.threads)
-            threads = [
-                Thread(first + rank, index, block, rank)
-                for rank, index in enumerate(_indices(self.notes.threads))
-            ]
+        for block in blocks:
+            size = prod(self.notes.threads)
+            threads = [thread_of(block * size + rank, self.notes) for rank in range(size)]
             self._block = Block(self.notes, threads, body, self._pause, self._schedule)
             self._before = {array.name: array.num_accesses for array in self.globals}
             self._block.run()
@@ -203,7 +201,7 @@ class Launch:
         """Where the watched block stands, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.site.line, _own(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.site, _own(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
@@ -217,11 +215,6 @@ def _three(sizes: Size) -> tuple[int, int, int]:
     if not 1 <= len(sizes) <= 3:
         raise ValueError(f"{sizes} has {len(sizes)} numbers; a grid or a block has 1 to 3")
     return (*map(int, sizes), 1, 1)[:3]
-
-
-def _indices(sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    """All x, y, z; x the fastest."""
-    return (index[::-1] for index in product(*map(range, sizes[::-1])))
 
 
 @cache
@@ -239,6 +232,7 @@ def _own(frame: object) -> dict[str, object]:
     found = {name: now[name] for name in frame.f_code.co_varnames if name in now}
     for name, value in found.items():
         if isinstance(value, Watched) and value.space == "local":
-            found[name] = value.data.reshape(value.shape).copy()
+            unwritten = ~value.written
+            found[name] = np.ma.array(value.data, mask=unwritten, copy=True).reshape(value.shape)
     kept = (int, float, np.integer, np.floating, np.ndarray)
     return {name: value for name, value in found.items() if isinstance(value, kept)}

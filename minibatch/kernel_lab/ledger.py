@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .instructions import SECTOR, Instructions, _pairs
+from .instructions import SECTOR, Instructions, distinct_pairs
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def entry(instructions: Instructions) -> Entry | None:
     is_load = loads[instructions.sectors_of]
     block = instructions.thread_block[instructions.sectors_of[is_load]]
     sector = instructions.touched[is_load]
-    needed, by_blocks = len(np.unique(sector)), len(_pairs(block, sector)[0])
+    needed, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
     is_broadcast = bool(instructions.is_broadcast[loads].all())
     name, moved = instructions.array.name, int(instructions.sectors[loads].sum())
     return Entry(name, needed * SECTOR, by_blocks / needed, moved / by_blocks, is_broadcast)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import ATOMIC, READS, WRITES, Access, Watched
+from .arrays import ATOMIC, READS, WRITES, Access, Watched, elements_of
 from .faults import SITES, Notes
-from .threads import WARP, block_name
+from .threads import WARP, thread_of
 
 RIVALS = {  # what two threads must not do to one element, unless something orders them
     READS: (WRITES, ATOMIC),
@@ -42,21 +42,15 @@ def find_races(array: Watched, notes: Notes) -> None:
     columns, size = array.columns, prod(notes.threads)
     if not columns.how.any():
         return
-    suspects = array.chosen(_suspects(columns, size, across=False))
-    found = races_within_blocks(suspects, size)
-    if array.space == "global":
-        suspects = array.chosen(_suspects(columns, size, across=True))
-        found += races_across_blocks(suspects, size)
-    for race in found:
-        _report(array, notes, race)
+    for across in (False, True)[: 1 + (array.space == "global")]:
+        for race in races(array.accesses(_suspects(columns, size, across)), size, across):
+            _report(array, notes, race)
 
 
 def _suspects(columns: np.recarray, size: int, across: bool) -> np.ndarray:
     """Which accesses to look at: those to elements that one has written, or updated, and two have
     touched: two threads of a block between two barriers, or, across, two blocks."""
-    rows = np.repeat(np.arange(len(columns)), columns.number)
-    ends = np.cumsum(columns.number)[rows]
-    place = columns.place[rows] + columns.number[rows] - (ends - np.arange(len(rows)))
+    rows, place = elements_of(columns)
     thread, key = columns.thread[rows], place
     who = thread // size if across else thread
     if not across:
@@ -72,38 +66,36 @@ def _suspects(columns: np.recarray, size: int, across: bool) -> np.ndarray:
     return np.unique(rows[order[is_one]])
 
 
-def races_within_blocks(accesses: list[Access], size: int) -> list[Race]:
-    """The first race of each element between any two barriers of a block of `size` threads.
+def races(accesses: list[Access], size: int, across: bool) -> list[Race]:
+    """The first race of each element between any two barriers of a block of `size` threads; or,
+    across, between two blocks.
 
     Of each thread its last access is kept: who comes after it comes after all that it did before.
     A write takes the place of all that it came after: who comes after it comes after them, too.
+    Between blocks nothing comes after anything: of each its first access is kept.
     """
-    # (place, block, epoch) -> how -> thread -> its last access
+    # (place, block, epoch) -> how -> thread, or block -> its last access, or first
     stretches: dict[tuple, tuple[dict[int, Access], ...]] = defaultdict(lambda: ({}, {}, {}))
     found: dict[tuple, Race] = {}
     for access in accesses:
+        block = access.thread // size
         for place in access.places:
-            stretch = (place, access.thread // size, access.epoch)
-            last = stretches[stretch]
+            stretch = (place,) if across else (place, block, access.epoch)
+            seen = stretches[stretch]
             if stretch in found:
                 continue
-            first = _rival(access, last, size)
-            if first:
-                found[stretch] = Race(place, first, access, across=False)
+            for other in (each for how in RIVALS[access.how] for each in seen[how].values()):
+                if other.thread // size != block if across else not _is_after(access, other, size):
+                    found[stretch] = Race(place, other, access, across)
+                    break
+            if across:
+                seen[access.how].setdefault(block, access)
+                continue
             if access.how == WRITES:
-                for threads in last:
+                for threads in seen:
                     threads.clear()
-            last[access.how][access.thread] = access
+            seen[access.how][access.thread] = access
     return [found[stretch] for stretch in stretches if stretch in found]
-
-
-def _rival(access: Access, last: tuple[dict[int, Access], ...], size: int) -> Access | None:
-    """One of the last accesses that this one races with."""
-    for how in RIVALS[access.how]:
-        for other in last[how].values():
-            if not _is_after(access, other, size):
-                return other
-    return None
 
 
 def _is_after(later: Access, earlier: Access, size: int) -> bool:
@@ -113,30 +105,11 @@ def _is_after(later: Access, earlier: Access, size: int) -> bool:
     return rank // WARP == other_rank // WARP and later.clock[lane] >= earlier.clock[lane]
 
 
-def races_across_blocks(accesses: list[Access], size: int) -> list[Race]:
-    """The first race of each element between two blocks.
-
-    They run here one after the other: if a block was the first to read an element, say, then nobody
-    before it has.
-    """
-    elements: dict[int, dict[int, Access]] = defaultdict(dict)  # how -> the first who did so
-    found: dict[int, Race] = {}
-    for access in accesses:
-        for place in access.places:
-            firsts = elements[place]
-            for how, first in firsts.items():
-                is_other = first.thread // size != access.thread // size
-                if is_other and how in RIVALS[access.how]:
-                    found.setdefault(place, Race(place, first, access, across=True))
-            firsts.setdefault(access.how, access)
-    return [found[place] for place in elements if place in found]
-
-
 def _report(array: Watched, notes: Notes, race: Race) -> None:
     index = ", ".join(str(int(n)) for n in np.unravel_index(race.place, array.shape))
     visits = [_visit(array, access) for access in race[1:3]]
     did = [
-        f"{('reads', 'writes', 'updates')[access.how]} it in line {access.site.line}"
+        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(access.site)}"
         + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
         for access, visit in zip(race[1:3], visits, strict=True)
     ]
@@ -145,24 +118,30 @@ def _report(array: Watched, notes: Notes, race: Race) -> None:
     if race.second.how == READS:
         other, telling = telling, other
         visits.reverse()
-    who = f"{_who(race.first.thread, notes)} {did[0]}, "
+    first, second = (thread_of(access.thread, notes).name for access in race[1:3])
     if race.across:
-        why = f"{_who(race.second.thread, notes)} {did[1]}, and nothing orders thread blocks"
+        why = "nothing orders thread blocks"
     else:
-        rank = race.second.thread % prod(notes.threads)
-        why = f"thread {rank} {did[1]}, and no barrier comes between"
+        second, why = second.partition(" of ")[0], "no barrier comes between"
         if other.how == READS:  # a write that comes in a later round must wait for the reads
             after = other if visits[1] > visits[0] else telling
-            why += f": one is missing after line {after.site.line}"
+            why += f": one is missing after {notes.where(after.site)}"
+    if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
+        why += "; all of them write the same value, so it comes to the same: let one do it"
+    said = f"{array.name}[{index}]: {first} {did[0]}, {second} {did[1]}, and {why}"
     what = f"{array.name} {other.site.line} {race.across}"
-    said = f"{array.name}[{index}]: {who}{why}"
-    notes.fault("race", said, telling.site, other.site, what=what)
+    own = thread_of(telling.thread, notes)
+    notes.fault("race", said, telling.site, other.site, what=what, thread=own)
 
 
-def _who(number: int, notes: Notes) -> str:
-    block, index = divmod(number, prod(notes.threads))
-    (x, y), wide = (block % notes.grid[0], block // notes.grid[0]), notes.grid[1]
-    return f"thread {index} of {block_name((x, y % wide, y // wide))}"
+def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
+    """Whether all do that write this element: of the thread block between two barriers, or of
+    all."""
+    c, size = array.columns, prod(notes.threads)
+    here = (c.place == race.place) & (c.how == WRITES)
+    if not race.across:
+        here &= (c.thread // size == race.first.thread // size) & (c.epoch == race.first.epoch)
+    return len(np.unique(c.value[here])) == 1
 
 
 def _visit(array: Watched, access: Access) -> int:

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from pathlib import PurePath
 
 import numpy as np
 
 from ..core.collector import collector_held_back
 from . import ledger
-from .arrays import WRITES, Watched
-from .faults import SITES, Fault
+from .arrays import Watched
+from .faults import SITES, Fault, Site
 from .instructions import SECTOR, Instructions
 from .page import page
 from .threads import WARP
@@ -24,12 +23,12 @@ from .threads import WARP
 class Pause:
     """Where the watched thread block stands: at a barrier, or at its end.
 
-    threads: for each that waits, its line and those of its variables that are numbers, or arrays
-    of its own. shared: each shared array's elements, and which of them have been written.
-    marks: how many accesses of this thread block each array had seen.
+    threads: for each that waits, where, and those of its variables that are numbers, or arrays of
+    its own, masked where nothing is written. shared: each shared array's elements, and which of
+    them have been written. marks: how many accesses of this thread block each array had seen.
     """
 
-    threads: dict[int, tuple[int, dict[str, object]]]
+    threads: dict[int, tuple[Site, dict[str, object]]]
     shared: dict[str, tuple[np.ndarray, np.ndarray]]
     marks: dict[str, int]
 
@@ -38,8 +37,9 @@ class Pause:
 class Traffic:
     """What one line did with one array, all threads together.
 
-    file: of the line, if it is not the kernel's. instructions: of warps; broadcasts: those in which
-    several lanes read one element, which costs next to nothing. bytes_asked: of global memory,
+    function: whose line it is, if it stands in another file than the kernel. instructions: of
+    warps; broadcasts: those in which several lanes read one element, which costs next to nothing.
+    bytes_asked: of global memory,
     distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4; bytes_moved:
     in 32-byte sectors, bytes_loaded of them by loads. bank_passes: over the 32 banks of shared
     memory, one for each instruction if no two lanes are in the way.
@@ -56,7 +56,7 @@ class Traffic:
     bytes_moved: int
     bytes_loaded: int
     bank_passes: int
-    file: str = ""
+    function: str = ""
 
     @property
     def coalescing(self) -> float:
@@ -75,7 +75,7 @@ class Traffic:
         if self.space == "global":
             cost = f"{self.bytes_moved:,} bytes for {self.bytes_asked:,}, {self.coalescing:.0%}"
             cost += ", broadcast" if self.broadcasts == self.instructions else ""
-        where = f" of {PurePath(self.file).name}" if self.file else ""
+        where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
 
@@ -97,6 +97,11 @@ class Report:
     shared: list[Watched]  # of every thread block
     pauses: list[Pause]
 
+    @property
+    def file(self) -> str:
+        """Where the kernel stands."""
+        return self.kernel.__code__.co_filename
+
     @cached_property
     def source(self) -> dict[int, str]:
         """Line number: text. Empty where Python cannot find the source."""
@@ -116,7 +121,6 @@ class Report:
     def traffic(self) -> list[Traffic]:
         """For each line and array, in the order of the lines."""
         found: dict[tuple, np.ndarray] = {}
-        own = self.kernel.__code__.co_filename
         for one in self.instructions:
             moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
             asked = one.elements * one.array.itemsize
@@ -124,13 +128,13 @@ class Report:
             counts = np.stack([*columns, moved * ~one.is_store, one.passes])
             for number in np.unique(one.site):
                 site = SITES[number]
-                file = "" if site.file == own else site.file
-                key = file, site.line, one.array.space, one.array.name
+                place = ("", "") if site.file == self.file else (site.file, site.function)
+                key = *place, site.line, one.array.space, one.array.name
                 found[key] = found.get(key, 0) + counts[:, one.site == number].sum(1)
         return [
-            Traffic(line, name, space, *found[key].tolist(), file)
+            Traffic(line, name, space, *found[key].tolist(), function)
             for key in sorted(found)
-            for file, line, space, name in [key]
+            for _, function, line, space, name in [key]
         ]
 
     @cached_property
@@ -149,9 +153,21 @@ class Report:
         return sum(traffic.bytes_loaded for traffic in self.traffic)
 
     @property
+    def bytes_by_line(self) -> dict[int, tuple[int, int]]:
+        """Of global memory: bytes moved, and how many of them were asked for, by the kernel's own
+        lines."""
+        found: dict[int, tuple[int, int]] = {}
+        for each in self.traffic:
+            if each.space == "global" and not each.function:
+                moved, asked = found.get(each.line, (0, 0))
+                found[each.line] = moved + each.bytes_moved, asked + each.bytes_asked
+        return found
+
+    @property
     def least_bytes_read(self) -> int:
         """If every element that was read had been read once, and nothing beside it."""
-        return sum(len(_distinct(array)) * array.itemsize for array in self.globals)
+        found = (one for one in self.instructions if one.array.space == "global")
+        return sum(one.distinct_read * one.array.itemsize for one in found)
 
     @cached_property
     def never_written(self) -> dict[str, int]:
@@ -194,15 +210,20 @@ class Report:
     def findings(self) -> list[str]:
         """What is wrong, and what is worth knowing, in sentences."""
         never = [f"{n:,} elements of {a} never written" for a, n in self.never_written.items()]
-        remarks = [f"line {remark.line}: {remark.sentence}" for remark in self.remarks]
-        return [*map(str, self.faults), *never, *([self.wrong] if self.wrong else []), *remarks]
+        wrong = [self.wrong] * bool(self.wrong)
+        return [*map(str, self.faults), *never, *wrong, *map(str, self.remarks)]
+
+    @property
+    def verdict(self) -> str:
+        """ "no faults", "3 faults"."""
+        number = len(self.faults)
+        return f"{number or 'no'} fault{'s' * (number != 1)}"
 
     def __str__(self) -> str:
-        number = len(self.faults)
         return "\n".join(
             [
                 self.headline,
-                f"{number or 'no'} fault{'s' * (number != 1)}",
+                self.verdict,
                 *(f"  {finding}" for finding in self.findings),
                 f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}",
                 *(f"  {entry}" for entry in self.ledger),
@@ -214,11 +235,3 @@ class Report:
 
     def _repr_html_(self) -> str:
         return page(self)
-
-
-def _distinct(array: Watched) -> np.ndarray:
-    """The elements that were read."""
-    read = array.columns[array.columns.how != WRITES]
-    wide = read[read.number > 1]
-    more = [place + i for place, n in zip(wide.place, wide.number, strict=True) for i in range(n)]
-    return np.union1d(read.place, np.array(more, np.int64))

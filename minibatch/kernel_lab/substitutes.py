@@ -59,7 +59,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
     new_array: makes a block's arrays and a thread's own, of ("shared" or "local", shape, dtype).
     """
     known: dict[FunctionType, FunctionType] = {}
-    modules = {"math": _Math(), "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **_TYPES)}
+    modules = {"math": _Math(), "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **TYPES)}
 
     def copy(original: FunctionType) -> FunctionType:
         if original not in known:
@@ -81,7 +81,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
         if isinstance(function, FunctionType):
             return copy(function)
         if type(thing).__module__.startswith(("numba", "numba_cuda")):
-            return _INTRINSICS.get(getattr(thing, "_name", None)) or _TYPES.get(str(thing), thing)
+            return _INTRINSICS.get(getattr(thing, "_name", None)) or TYPES.get(str(thing), thing)
         return thing
 
     return copy(kernel)
@@ -111,7 +111,7 @@ class _Math:
 
 
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-_TYPES = {  # what a cast to each of them does
+TYPES = {  # what a cast to each of them does
     **{name: partial(wrapped, dtype=np.dtype(name)) for name in _INTEGERS},
     **{name: getattr(np, name) for name in ("float16", "float32", "float64")},
     "bool": np.bool_,

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from random import Random
 from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Fault, Notes, Site, Stop, kernel_frame, site_here
+from .faults import REMARK, Notes, Site, Stop, kernel_frame, site_here
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
 GAVE_WAY = "gave way"  # what a thread tells that could go on
 PATIENCE = 0.9  # how likely a thread goes on after an access, under a schedule
-
-
-def block_name(block: tuple[int, int, int]) -> str:
-    """ "thread block 3", or "thread block (3, 1, 0)" in a grid of several directions."""
-    return f"thread block {block if any(block[1:]) else block[0]}"
 
 
 @dataclass(slots=True)
@@ -72,12 +68,23 @@ class Thread:
 
     @property
     def name(self) -> str:
-        index = self.index if any(self.index[1:]) else self.index[0]
-        return f"thread {index} of {block_name(self.block)}"
+        index, block = (at if any(at[1:]) else at[0] for at in (self.index, self.block))
+        return f"thread {index} of thread block {block}"
 
     def joins(self, meeting: Meeting) -> bool:
         """Whether it waits for that, at the same place."""
         return not self.done and self.waits is not None and self.waits.where == meeting.where
+
+
+def thread_of(number: int, notes: Notes) -> Thread:
+    """The thread of that number in the grid; x is the fastest direction."""
+    block, rank = divmod(number, prod(notes.threads))
+    return Thread(number, _unravelled(rank, notes.threads), _unravelled(block, notes.grid), rank)
+
+
+def _unravelled(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:
+    wide, high, _ = sizes
+    return number % wide, number // wide % high, number // (wide * high)
 
 
 class Block:
@@ -165,12 +172,12 @@ class Block:
         gone = [thread for thread in self.threads if thread.done]
         elsewhere = [thread for thread in waiting if thread.waits.site != site]
         rule = "All threads of a thread block must come to the same barrier"
-        if gone and not self._notes.remarks:
+        if gone:
             said = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.remarks.append(Fault("early return", site, said, first.block + first.index))
+            self._notes.fault(REMARK, said, site, thread=first)
         if elsewhere:
             other = elsewhere[0].waits.site
-            said = f"{{who}} waits here, {_names(elsewhere)} in line {other.line}. {rule}"
+            said = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
             self._notes.fault("divergence", said, site, other, thread=first)
         self._pause(waiting)
         answer = first.waits.resolve([thread.waits.brings for thread in waiting])
@@ -183,7 +190,8 @@ class Block:
         meeting = stuck.waits
         absent = [other for other in self._named(stuck) if not other.joins(meeting)]
         other = absent[0].waits
-        why = f"{_names(absent)} in {other.what}, line {other.site.line}, mask {other.mask:#x}"
+        line = self._notes.where(other.site)
+        why = f"{_names(absent)} in {other.what}, {line}, mask {other.mask:#x}"
         said = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
         kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
         self._notes.fault(kind, said, meeting.site, other.site, thread=stuck)

@@ -48,6 +48,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
     warp_film         the same of every instruction of a warp, one after the other
+    dataflow          who hands what to whom through an array, between any two barriers
     online_softmax    a softmax that never sees all scores, tile by tile
     ladder            kernels that compute the same, and how many times they read what they need
     waves             thread blocks on the multiprocessors of a model GPU
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from .figures.budget_curve import budget_curve
     from .figures.capacity import capacity
     from .figures.cost_stack import cost_stack
+    from .figures.dataflow import dataflow
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
     from .figures.drafts import drafts
@@ -123,6 +125,7 @@ __all__ = [
     "budget_curve",
     "capacity",
     "cost_stack",
+    "dataflow",
     "departure_difference",
     "departures",
     "drafts",

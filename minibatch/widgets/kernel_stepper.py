@@ -60,7 +60,7 @@ class KernelStepper(WithStill):
     def _card(self) -> str:
         pause, report = self.report.pauses[self.position], self.report
         before = report.pauses[self.position - 1] if self.position else None
-        _, own = pause.threads.get(self.thread.value, (0, {}))
+        _, own = pause.threads.get(self.thread.value, (None, {}))
         barriers = len(report.pauses) - 1
         return PAGES.get_template("block.html").render(
             where=f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end",
@@ -74,12 +74,12 @@ class KernelStepper(WithStill):
             ],
         )
 
-    def _lines(self, pause: Pause) -> Iterator[tuple[str, int, str]]:
+    def _lines(self, pause: Pause) -> Iterator[tuple[str, str, str]]:
         """Which threads wait where, with the source of the line."""
-        by_line = sorted((line, rank) for rank, (line, _) in pause.threads.items())
-        for line, group in groupby(by_line, key=lambda pair: pair[0]):
-            source = self.report.source.get(line, "").strip()
-            yield _spans([rank for _, rank in group]), line, source
+        by_site = sorted((site, rank) for rank, (site, _) in pause.threads.items())
+        for site, group in groupby(by_site, key=lambda pair: pair[0]):
+            line = site.seen_from(self.report.file)
+            yield _spans([rank for _, rank in group]), line, site.text
 
 
 def _moved(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
@@ -110,9 +110,11 @@ def _cells(
 
 
 def _short(value: object) -> str:
+    if value is np.ma.masked:
+        return "–"  # not written
     if isinstance(value, np.ndarray):  # a thread's own array
         more = ", …" if value.size > MOST_OF_AN_ARRAY else ""
-        return f"[{', '.join(map(_short, value.flat[:MOST_OF_AN_ARRAY]))}{more}]"
+        return f"[{', '.join(map(_short, value.ravel()[:MOST_OF_AN_ARRAY]))}{more}]"
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
 
 

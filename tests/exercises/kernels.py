@@ -28,6 +28,7 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
     "more tokens than threads": {"lengths": [34]},
     "scores 500 times as large": {"lengths": [5, 7], "sharpness": 500.0},
 }
+ONE = {"lengths": [1]}
 _done = {}  # what came out, by student, function and launches: each test looks at its part
 
 
@@ -48,8 +49,9 @@ def array_of(array):
 
 
 def results(student, function, launches):
-    """What the bench says of each launch. Raises what stops all of them."""
-    key = id(student), function, len(launches)
+    """What the bench says of each launch; of None, what the compiler makes of the kernel, if there
+    is one. Raises what stops all of them."""
+    key = id(student), function, launches and len(launches)
     if key not in _done:
         try:
             _done[key] = student, _run(student, function, launches)
@@ -71,6 +73,8 @@ def _run(student, function, launches):
         limits = replace(student.limits, seconds=3 * student.limits.seconds)  # the lab is slow
         bench = Student(Path(folder), student.task, sealed=student.sealed, limits=limits)
         try:
+            if launches is None:
+                return bench.ask("compiled", source=source, name=function, case=SMALL | ONE)
             return bench.ask("kernel", source=source, name=function, launches=launches)
         except Raised as error:
             kind, _, said = error.sentence.partition(": ")
@@ -102,6 +106,25 @@ def check_outputs(found, why=lambda name, result: ""):
             under = "" if schedule is None else f" under schedule {schedule}"
             more = why(name, result)
             raise Wrong(f"With {name}{under}: {result['wrong']}.{' ' + more if more else ''}")
+
+
+def check_compiled(student, function):
+    """No float64, no stack, where the compiler is installed."""
+    found = results(student, function, None)
+    if not found:
+        return
+    if found["refused"]:
+        raise Wrong(f"{function}: numba cannot compile it for a GPU: {found['refused']}")
+    if found["float64"]:
+        raise Wrong(
+            f"{function}: compiled for a GPU, it has {found['float64']} instructions on float64. A "
+            "number as 0.0 or -1e30 is one; float32(0) is not."
+        )
+    if found["stack"]:
+        raise Wrong(
+            f"{function}: compiled for a GPU, a thread keeps {found['stack']} bytes in memory "
+            "instead of in registers: an array's index has to be known when it is compiled."
+        )
 
 
 def first(found):

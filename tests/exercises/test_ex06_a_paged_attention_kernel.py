@@ -6,6 +6,7 @@ from kernels import (
     SCHEDULES,
     array_of,
     case,
+    check_compiled,
     check_faults,
     check_outputs,
     first,
@@ -238,6 +239,7 @@ def test_k_and_v_are_read_once_for_both_heads(student):
     found = decoded(student, "decode_group", True)
     check_reads(found, most=1.05, among=True)
     check_shared(found)
+    check_compiled(student, "decode_group")
 
 
 # 6.4 ---------------------------------------------------------------------------------------------

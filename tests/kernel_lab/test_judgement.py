@@ -1,13 +1,20 @@
 """What the lab says besides faults: schedules, the ledger, whose memory it is, what comes out."""
 
+import linecache
+import math
+import re
+
 import faulty_kernels
 import numpy as np
 import pytest
 from faulty_kernels import right
 from lab_scene import line_of, scene
-from numba import cuda, float32
+from numba import cuda, float32, njit, uint32
 
 from minibatch import kernel_lab as lab
+from minibatch import plots
+from minibatch.kernel_lab.emulation import Emulation
+from minibatch.widgets import KernelStepper
 
 
 def thread_per_head(query, key_cache, value_cache, block_tables, seq_lens, scale, output):
@@ -43,6 +50,18 @@ def warp_per_head(query, key_cache, value_cache, block_tables, seq_lens, scale, 
         highest, total = top, total * shrink + weight
         result = result * shrink + weight * value_cache[block, t % block_size, kv_head, d]
     output[row, head, d] = result / total
+
+
+def v_in_the_head_loop(query, key_cache, value_cache, block_tables, seq_lens, output):
+    row, kv_head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    for t in range(seq_lens[row]):
+        block = block_tables[row, t // 16]
+        key = key_cache[block, t % 16, kv_head, d]
+        for head in (2 * kv_head, 2 * kv_head + 1):
+            output[row, head, d] = key * value_cache[block, t % 16, kv_head, d]
+
+
+CACHES = "key_cache", "value_cache"
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +122,8 @@ def test_a_schedule_hides_no_fault():
 
 
 def test_the_ledger_has_one_factor_for_each_reason_to_read_again(case):
+    twice = case.run(v_in_the_head_loop, grid=lambda rows, heads, kv_heads: (rows, kv_heads))
+    assert [(e.by_others, e.within) for e in map(twice.of, CACHES)] == [(1, 1), (1, 2)]
     slow = case.run(thread_per_head, threads=8, grid=(3,))
     fast = case.run(warp_per_head, tolerance=1e-3)
     assert slow.wrong == fast.wrong == ""
@@ -148,7 +169,10 @@ def test_what_differs_from_the_definition_is_told_by_row_head_and_element():
     case = lab.paged_case([1, 1], heads=2, kv_heads=2)
     report = case.run(forgets_the_last)
     assert report.wrong.startswith("output is wrong first at row 0, head 1, element 0: ")
-    assert report.wrong.endswith("64 of 128 elements are wrong, all of them in head 1")
+    assert report.wrong.endswith(
+        "64 of 128 elements are wrong, all of them in head 1; "
+        "row 0, head 1 comes out as if token 0 weighed 2, and it weighs 1"
+    )
     assert report.wrong in str(report)
 
 
@@ -182,6 +206,7 @@ def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
     )
 
 
+@pytest.mark.filterwarnings("ignore:No GPU")
 def test_a_return_before_a_barrier_is_a_remark():
     def early(out):
         thread = cuda.threadIdx.x
@@ -191,6 +216,7 @@ def test_a_return_before_a_barrier_is_a_remark():
         cuda.syncthreads()
 
     report = lab.run(early, 1, 8, lab.empty(4))
+    Emulation().launch(early, 1, 8, np.zeros(4))
     assert report.faults == []
     (remark,) = report.remarks
     assert remark.sentence == (
@@ -216,8 +242,105 @@ def test_functions_of_another_file_are_not_booked_on_the_kernels_lines():
         right(q, k, v, tables, lengths, out)
 
     report = lab.run(kernel, 2, 8, *scene())
-    assert all(t.file.endswith("faulty_kernels.py") for t in report.traffic)
-    assert "of faulty_kernels.py: k: 72 loads" in str(report)
+    assert all(t.function == "right" for t in report.traffic)
+    assert "of right: k: 72 loads" in str(report)
+
+
+@pytest.fixture
+def helper():
+    """A function of another notebook cell, whose line 4 loads, waits and reads beyond the end."""
+    text = """
+
+
+def helper(x, i): cuda.syncthreads(); return x[i * 9]
+""".replace("; ", "\n    ").replace("): ", "):\n    ")
+    names = {"cuda": cuda}
+    linecache.cache["<cell 1>"] = len(text), None, text.splitlines(True), "<cell 1>"
+    exec(compile(text, "<cell 1>", "exec"), names)
+    yield names["helper"]
+    del linecache.cache["<cell 1>"]
+
+
+def test_a_line_of_another_cell_is_told_by_its_function_everywhere(helper):
+    def kernel(x, out):
+        out[cuda.threadIdx.x] = helper(x, cuda.threadIdx.x)
+
+    report = lab.run(kernel, 1, 8, np.zeros(60, np.float32), lab.empty(8))
+    (fault,) = report.faults
+    assert str(fault).startswith("line 6 of helper: out of bounds: ")
+    assert "line 6 of helper: x: 7 loads" in str(report)
+    page = report._repr_html_()
+    assert "✗ 6" not in page
+    assert "line 6 of helper" in page
+    film = plots.warp_film(report, 1)
+    assert "return x[i * 9]" in film.alt
+    stepper = KernelStepper(report).view.value
+    assert "line 5 of helper" in stepper
+    assert "cuda.syncthreads()" in stepper
+
+
+def test_unsigned_numbers_differ_without_a_sign_as_numba_has_it():
+    def differ(x, out):
+        out[0] = x[0] - x[1] > 0  # 3 - 5 is 2**64 - 2
+        out[1] = x[0] - 5 > 0
+        out[2] = uint32(3) - uint32(5) > 0
+        out[3] = (x[0] + x[1] - x[1] * x[1]) % 10
+
+    x, out, compiled = np.array([3, 5], np.uint32), lab.empty(4), np.zeros(4)
+    lab.run(differ, 1, 1, x, out)
+    njit(differ)(x, compiled)
+    assert out.tolist() == compiled.tolist() == [1, 0, 1, (3 + 5 - 25) % 10]
+
+
+def test_a_race_in_which_all_write_the_same_says_so():
+    def clear(out):
+        out[0] = 0.0
+
+    def number(out):
+        out[0] = cuda.threadIdx.x
+
+    said = "; all of them write the same value, so it comes to the same: let one do it"
+    (fault,) = lab.run(clear, 1, 4, lab.empty(1)).faults
+    assert said in fault.sentence
+    assert fault.thread == (0, 0, 0, 1, 0, 0)  # the second of the two that race
+    assert said in lab.run(clear, 4, 1, lab.empty(1)).faults[0].sentence
+    assert said not in lab.run(number, 1, 4, lab.empty(1)).faults[0].sentence
+
+
+def without(forgotten):
+    """A right kernel but for one token."""
+
+    def kernel(query, key_cache, value_cache, block_tables, seq_lens, scale, output):
+        row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+        total, result = float32(0), float32(0)
+        for t in range(seq_lens[row]):
+            if t != forgotten:
+                block = block_tables[row, t // 16]
+                score = query[row, head, d] * key_cache[block, t % 16, head, d] * scale
+                for step in (16, 8, 4, 2, 1):
+                    score += cuda.shfl_xor_sync(0xFFFFFFFF, score, step)
+                weight = math.exp(score)
+                total += weight
+                result += weight * value_cache[block, t % 16, head, d]
+        output[row, head, d] = result / total if forgotten >= 0 else result
+
+    return kernel
+
+
+@pytest.mark.parametrize("length", [9, 40])  # fewer and more than a head has numbers
+def test_a_wrong_output_is_told_by_the_token_whose_weight_differs(length):
+    case = lab.paged_case([length], heads=1, kv_heads=1)
+    (weights,), _ = case.parts(0)
+    wrong = case.run(without(4)).wrong
+    weighs = f"{round(weights[4], 4):g}"
+    assert wrong.endswith(
+        f"; row 0, head 0 comes out as if token 4 weighed 0, and it weighs {weighs}"
+    )
+    assert re.search(
+        r"head 0 comes out as if every token weighed \d+\.?\d* times", case.run(without(-1)).wrong
+    )
+    assert case.why(np.full((1, 1, 32), np.nan)) == ""
+    assert case.why(np.arange(32.0).reshape(1, 1, 32)) == ""
 
 
 def test_waves_hand_the_next_thread_block_to_whoever_is_free():
@@ -243,7 +366,8 @@ def test_a_stepper_s_variables_are_the_threads_own():
         cuda.syncthreads()
         out[cuda.threadIdx.x] = mine[0] + constant
 
-    first, _ = lab.run(kernel, 1, 4, lab.empty(4)).pauses
-    _, own = first.threads[3]
+    report = lab.run(kernel, 1, 4, lab.empty(4))
+    _, own = report.pauses[0].threads[3]
     assert list(own) == ["mine"]
-    assert own["mine"][0] == 3
+    assert own["mine"].tolist() == [3, None]
+    assert "mine = [0, –]" in KernelStepper(report).view.value  # – is not written

@@ -555,8 +555,8 @@ def test_bytes_read_are_those_of_loads_against_the_least():
 def test_a_block_is_seen_at_its_barriers():
     report = lab.run(faulty_kernels.right, 2, 8, *scene(), watch=(1, 0, 0))
     first, second, end = report.pauses
-    line, numbers = first.threads[3]
-    assert line == line_of(faulty_kernels.right, "cuda.syncthreads()")
+    site, numbers = first.threads[3]
+    assert site.line == line_of(faulty_kernels.right, "cuda.syncthreads()")
     assert numbers["thread"] == 3
     assert first.shared["q"][1].all()
     assert not first.shared["scores"][1].any()

@@ -86,8 +86,7 @@ def follow(program, cells):
 
 def found_in(array, size):
     """The races as `races_by_definition` gives them, and how many are within and across blocks."""
-    within = races.races_within_blocks(array.accesses, size)
-    across = races.races_across_blocks(array.accesses, size)
+    within, across = (races.races(array.accesses(), size, each) for each in (False, True))
     named = {(r.place, r.first.thread // size, r.first.epoch): r[1:3] for r in within}
     named |= {(r.place, None, None): r[1:3] for r in across}
     return named, len(within), len(across)
@@ -106,7 +105,7 @@ def compare_on_random_programs(seeds):
         (cells,) = done.globals
         named, within, across = found_in(cells, 34)
         assert len(named) == within + across, seed
-        assert list(named) == in_order(races_by_definition(cells.accesses, 34)), seed
+        assert list(named) == in_order(races_by_definition(cells.accesses(), 34)), seed
         for (_, block, _), pair in named.items():
             assert can_swap(*pair, 34, block is None), seed
         assert done.notes.faults == []
@@ -131,7 +130,7 @@ def test_of_a_planted_fault_it_tells_the_first_pair(kernel):
     done = launched(kernel, 2, 8, *scene())
     for array in (*done.globals, *done.shared):
         named, _, _ = found_in(array, 8)
-        expected = races_by_definition(array.accesses, 8)
+        expected = races_by_definition(array.accesses(), 8)
         assert named == expected
         assert list(named) == in_order(expected)
 

@@ -193,7 +193,9 @@ FINDINGS = {
         "output is wrong first at row 0, head 0, element 0: nan",
         "After tile 1:",
         "32 of 32 lanes meet 1 bank in 32 passes",
-        "a thread per head ×8.0. a thread block per head ×9.0. 6.2: yours ×2.0. 6.3: yours ×1.0.",
+        "Round 2: element 0: thread 0 writes it in line 15, thread 1 reads it in line 19",
+        "a thread per head ×8.0. a thread block per head ×9.0. a warp per token ×2.0. "
+        "6.2: yours ×2.0. per KV head, V for each head ×1.5. 6.3: yours ×1.0.",
         "6% is used",
         "in 1 part: 0 off the answer in one",
         "This is yours: decode from",

@@ -39,6 +39,16 @@ def test_a_walk_over_the_block_table_shows_the_order_of_blocks(report):
     assert texts == ["A5", "A6", "A1", "A2", "A3", "A4", "B1", "B2", "B3"]  # from block 0 down
 
 
+def test_a_walk_says_how_many_thread_blocks_read_for_a_row():
+    def both_heads(key_cache, output):
+        output[0, cuda.blockIdx.y, 0] = key_cache[1, 0, 0, 0]
+
+    report = lab.paged_case([20], heads=2, kv_heads=1).run(both_heads, threads=1)
+    assert "key_cache, KV block by KV block: A 1 by 2 thread blocks" in (
+        plots.block_table_walk(report).alt
+    )
+
+
 def test_a_slot_that_several_rows_read_is_hatched():
     arguments = list(scene())
     arguments[3] = np.array([[2, 0], [2, 0]])
@@ -102,6 +112,8 @@ def test_banks_are_drawn_for_shared_memory(report):
     assert "8 of 32 lanes meet 8 banks in 1 pass" in figure.alt
     with pytest.raises(ValueError, match="no array 'nothing'"):
         plots.warp_access(report, "nothing", 1)
+    with pytest.raises(ValueError, match="q has no KV blocks"):
+        plots.block_table_walk(report, "q")
 
 
 def test_a_ladder_tells_how_often_each_kernel_reads(report):
@@ -119,3 +131,23 @@ def test_waves_say_how_much_of_the_time_is_used():
 def test_a_running_maximum_shrinks_what_was_summed_before():
     figure = plots.online_softmax([0.0, 0.0, 1.0, 1.0], tile=2, tiles=2)
     assert "After tile 2: what was summed before × 0.37, and the sum is 2.74" in figure.alt
+
+
+def test_the_flow_of_data_shows_who_hands_what_to_whom_and_the_pair_in_no_order():
+    def hand_on(careful, out):
+        thread, tile = cuda.threadIdx.x, cuda.shared.array(4, np.float32)
+        tile[thread] = thread
+        if careful:
+            cuda.syncthreads()
+        out[thread] = tile[thread ^ 1]
+
+    right, wrong = (lab.run(hand_on, 1, 4, careful, lab.empty(4)) for careful in (True, False))
+    assert "Round 1: 4 times written. Round 2: 4 times read." in plots.dataflow(right, "tile").alt
+    assert len(plots.dataflow(right, "tile", 2).axes) == 1
+    wrote, read = line_of(hand_on, "tile[thread] ="), line_of(hand_on, "out[thread]")
+    figure = plots.dataflow(wrong, "tile")
+    said = f"thread 0 writes it in line {wrote}, thread 1 reads it in line {read}, in no order"
+    assert f"Round 1: element 0: {said}" in figure.alt
+    assert "✗ 0" in [text.get_text() for text in figure.axes[0].texts]
+    with pytest.raises(ValueError, match="thread block 1 does not touch tile"):
+        plots.dataflow(right, "tile", thread_block=1)

@@ -126,6 +126,12 @@ class Desk:
 
         return run_kernel(file=str(self.path), **asked)
 
+    def do_compiled(self, **asked: Any) -> dict | None:
+        """Compile a kernel of another file for a GPU, as `kernel_bench.compile_kernel`."""
+        from minibatch.course.judging.kernel_bench import compile_kernel
+
+        return compile_kernel(file=str(self.path), **asked)
+
     # Helpers -------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> Any:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from minibatch import kernel_lab as lab
-from minibatch.course.judging.kernel_source import kernel
+from minibatch.course.judging.kernel_source import for_the_compiler, kernel
 from minibatch.kernel_lab.case import by_name
 
+CAPABILITY = (9, 0)  # compiled for
 MOST_SECONDS = 5.0  # of the processor, for a launch that takes a tenth of one
 
 
@@ -29,6 +30,24 @@ def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[
         if any(kind == "no end" for kind, *_ in found[-1]["faults"]):
             break  # one such wait is enough
     return found
+
+
+def compile_kernel(source: str, name: str, file: str, case: dict) -> dict | None:
+    """Of a kernel that takes what a case has: float64, how many instructions; stack, bytes;
+    refused, what numba says if it cannot compile it. None where the compiler is not installed, or
+    needs a GPU, as it does for functions that a kernel calls."""
+    try:
+        from numba.core.errors import NumbaError
+
+        function = kernel(source, name, file, for_the_compiler())
+        (found,) = lab.paged_case(**case).compiled(function, capabilities=[CAPABILITY])
+    except NumbaError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = next((line for line in lines if not line.startswith("Failed in")), "no reason told")
+        return {"float64": 0, "stack": 0, "refused": said}
+    except (ImportError, RuntimeError, OSError):
+        return None
+    return {"float64": found.float64, "stack": found.stack, "refused": ""}
 
 
 def _launch(

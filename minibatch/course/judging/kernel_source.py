@@ -11,7 +11,7 @@ import ast
 import math
 from types import FunctionType, ModuleType
 
-from minibatch.kernel_lab.substitutes import _TYPES as TYPES
+from minibatch.kernel_lab.substitutes import TYPES
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr)
 STATEMENTS += (ast.Pass, ast.Break, ast.Continue, ast.Return)
@@ -37,18 +37,20 @@ class NoKernel(ValueError):
     """What a kernel must not have: a sentence for whoever wrote it."""
 
 
-def kernel(source: str, name: str, file: str = "<kernel>") -> FunctionType:
+def kernel(
+    source: str, name: str, file: str = "<kernel>", names: dict[str, object] | None = None
+) -> FunctionType:
     """The function `name` of a file, and what it calls, and nothing else of that file.
 
-    Raises NoKernel, NotImplementedError for a stub, SyntaxError, AttributeError if it is not there.
+    names: what `cuda` and the types are; by default what the kernel lab knows them by. Raises
+    NoKernel, NotImplementedError for a stub, SyntaxError, AttributeError if it is not there.
     """
     tree = ast.parse(source, file)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if name not in functions:
         raise AttributeError(f"{file} defines no {name}; the exercise asks for that name")
     constants = _constants(tree)
-    wanted, names = [name], {"math": math, "cuda": ModuleType("cuda"), **TYPES, **BUILTINS}
-    names["cuda"].syncthreads = None  # by which the lab knows it
+    wanted, names = [name], {"math": math, **BUILTINS, **(names or for_the_lab())}
     for each in wanted:
         node = functions[each]
         _check(node, names.keys() | constants.keys() | functions.keys())
@@ -62,7 +64,24 @@ def kernel(source: str, name: str, file: str = "<kernel>") -> FunctionType:
     names |= constants
     names["__builtins__"] = {}
     exec(compile(module, file, "exec"), names)
+    for helper in wanted[1:]:
+        if hasattr(names["cuda"], "jit"):  # numba's own, which calls no plain function
+            names[helper] = names["cuda"].jit(device=True)(names[helper])
     return names[name]
+
+
+def for_the_lab() -> dict[str, object]:
+    """`cuda` and the types, as the lab knows them."""
+    cuda = ModuleType("cuda")
+    cuda.syncthreads = None  # by which it does
+    return {"cuda": cuda, **TYPES}
+
+
+def for_the_compiler() -> dict[str, object]:
+    """`cuda` and the types, as numba compiles them."""
+    from numba import cuda, types
+
+    return {"cuda": cuda} | {name: getattr(types, name) for name in TYPES if name != "bool"}
 
 
 def _constants(tree: ast.Module) -> dict[str, object]:

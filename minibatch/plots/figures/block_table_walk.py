@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -24,15 +26,19 @@ def block_table_walk(
 
     cache: the array's name in the kernel. shape: [blocks, block_size, kv_heads, head_dim], for a
     kernel that takes the cache flat. Colour and letter say which row of the batch, blockIdx.x, read
-    a slot; the number, in which of its steps.
+    a slot; the number, in which of its steps. The title says how many thread blocks work for a row.
     """
-    (watched,) = report.arrays(cache)
+    watched = report.arrays(cache)[0]
+    if len(shape or watched.shape) < 3:
+        raise ValueError(f"{cache} has no KV blocks; `shape` says how to see it so")
     blocks, block_size, *inner = shape or watched.shape
     per_slot = prod(inner)
     readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: its how-manieth slot}
     orders: dict[int, dict[int, int]] = {}
     columns = watched.columns
-    blocks_x = columns.thread // prod(report.threads) % report.grid[0]
+    thread_blocks = columns.thread // prod(report.threads)
+    blocks_x = thread_blocks % report.grid[0]
+    counts = Counter((np.unique(thread_blocks) % report.grid[0]).tolist())
     for block_x, slot in zip(blocks_x.tolist(), (columns.place // per_slot).tolist(), strict=True):
         order = orders.setdefault(block_x, {})
         readers.setdefault(slot, {})[block_x] = order.setdefault(slot, len(order) + 1)
@@ -58,6 +64,7 @@ def block_table_walk(
     walks = [
         f"{chr(65 + who % 26)} "
         + " → ".join(str(b) for b in dict.fromkeys(slot // block_size for slot in order))
+        + f" by {counts[who]} thread blocks" * (counts[who] > 1)
         for who, order in sorted(orders.items())
     ]
     shared = sum(len(who) > 1 for who in readers.values())

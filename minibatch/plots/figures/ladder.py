@@ -9,6 +9,7 @@ from ...kernel_lab.report import Report
 from ..colours import COLOURS, INK, PROTAGONISTS, WASTE, WORK
 from ..picture import TICK, canvas, describe, dress
 
+YOURS = PROTAGONISTS[0]
 KINDS = (
     ("needed once", WORK, "", "black"),
     ("again, by other thread blocks", COLOURS[0], "///", "black"),
@@ -19,16 +20,17 @@ KINDS = (
 def ladder(
     rungs: dict[str, Report],
     *,
-    yours: str = "",
+    yours: str | tuple[str, ...] = (),
     arrays: tuple[str, ...] = ("key_cache", "value_cache"),
     ax: Axes | None = None,
 ) -> Figure:
-    """rungs: a report of each kernel, by what to call it; top rung first. yours: the one to mark.
+    """rungs: a report of each kernel, by what to call it; top rung first. yours: which to mark, in
+    a colour of their own and bold.
 
     A bar is what the kernel moves of these arrays, in multiples of what it needs.
     """
     figure, (axis,) = canvas(1, ax, height=0.9 + 0.55 * len(rungs))
-    said = []
+    marked, said = {yours} if isinstance(yours, str) else set(yours), []
     for y, (name, report) in enumerate(rungs.items()):
         entries = [report.of(array) for array in arrays]
         needed = sum(entry.needed for entry in entries)
@@ -38,8 +40,10 @@ def ladder(
         for (kind, colour, hatch, _), wide in zip(
             KINDS, (1.0, once - 1, moved - once), strict=True
         ):
-            look = {"color": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.6}
-            axis.barh(y, wide, 0.62, left, label=kind if y == 0 else None, **look)
+            own = name in marked and colour == WORK
+            look = {"color": YOURS if own else colour, "hatch": hatch, "edgecolor": INK}
+            label = kind if y == 0 else None
+            axis.barh(y, wide, 0.62, left, label=label, linewidth=0.6, **look)
             left += wide
         axis.text(left + 0.08, y, f"×{moved:.1f}", va="center", fontsize=TICK + 1, color=INK)
         said.append(f"{name} ×{moved:.1f}")
@@ -49,8 +53,8 @@ def ladder(
     worst, best = said[0], said[-1]
     dress(axis, f"From {worst} to {best}", "K and V read, in multiples of what is needed")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
-        if name == yours:
-            label.set(color=PROTAGONISTS[0], fontweight="bold")
+        if name in marked:
+            label.set(color=YOURS, fontweight="bold")
     axis.legend(fontsize=TICK, frameon=False, loc="lower right")
     describe(figure, "How many times each kernel reads K and V.", said)
     return figure

@@ -21,14 +21,9 @@ def source_heat(report: Report, *, ax: Axes | None = None) -> Figure:
     """
     if not report.source:
         raise ValueError("Python cannot find this kernel's source")
-    file = report.kernel.__code__.co_filename
-    moved: dict[int, int] = {}
-    asked: dict[int, int] = {}
-    for traffic in report.traffic:
-        if traffic.space == "global":
-            moved[traffic.line] = moved.get(traffic.line, 0) + traffic.bytes_moved
-            asked[traffic.line] = asked.get(traffic.line, 0) + traffic.bytes_asked
-    faulty = {fault.line for fault in report.faults if fault.site.file == file}
+    moved = {line: n for line, (n, _) in report.bytes_by_line.items()}
+    asked = {line: n for line, (_, n) in report.bytes_by_line.items()}
+    faulty = {fault.line for fault in report.faults if fault.site.file == report.file}
     total, most = sum(moved.values()) or 1, max(moved.values(), default=1)
 
     figure, (axis,) = canvas(1, ax, height=0.3 + 0.185 * len(report.source))

@@ -20,19 +20,20 @@ MOST_SECTORS = 40  # drawn; the rest are counted
 def warp_access(report: Report, array: str, line: int, *, ax: Axes | None = None) -> Figure:
     """The busiest instruction of a line on an array: lanes down; 32-byte sectors, or banks, across.
 
-    array: its name in the kernel. Only sectors that are touched are drawn, in the order of their
-    addresses. Raises ValueError if that line does not touch that array, or there is none.
+    array: its name in the kernel. line: of the kernel, or else of a function that it calls. Only
+    sectors that are touched are drawn, in the order of their addresses. Raises ValueError if that
+    line does not touch that array, or there is none.
     """
     report.arrays(array)
     lines = [
-        (int(one.lanes[i]), -n, one, i)
+        (SITES[one.site[i]].file == report.file, int(one.lanes[i]), -n, one, i)
         for n, one in enumerate(report.instructions)
         if one.array.name == array
         for i in np.flatnonzero([SITES[site].line == line for site in one.site])
     ]
     if not lines:
         raise ValueError(f"line {line} does not touch {array}; see report.traffic")
-    _, _, one, chosen = max(lines, key=lambda each: each[:2])
+    *_, one, chosen = max(lines, key=lambda each: each[:3])
     figure, (axis,) = canvas(1, ax, height=4.2)
     finding = draw_instruction(axis, one, chosen)
     describe(figure, "Lanes by sectors of memory, or by banks.", [finding])

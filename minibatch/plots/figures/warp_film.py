@@ -30,7 +30,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     figure = Picture(figsize=(11, 5.4), layout="constrained", facecolor="white")
     axis, strip = figure.subplots(2, 1, height_ratios=[8, 1])
     finding = draw_instruction(axis, one, chosen)
-    source = report.source.get(SITES[one.site[chosen]].line, "").strip()
+    source = SITES[one.site[chosen]].text
     axis.set_title(f"{finding}\n", loc="left", fontsize=15, color=INK)
     look = {"family": "monospace", "fontsize": 12, "color": INK, "parse_math": False}
     axis.text(0, 1.015, source[:95], transform=axis.transAxes, va="bottom", **look)

@@ -1,0 +1,89 @@
+"""What numba and ptxas make of a kernel, for GPUs that need not be here: the lab cannot see it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+REGISTERS = 65_536  # of a multiprocessor; a warp takes them for 8 registers a thread at a time
+ROOM = {  # threads and thread blocks of a multiprocessor, by compute capability (NVIDIA, CUDA C++
+    (7, 5): (1024, 16),  # Programming Guide, technical specifications)
+    (8, 0): (2048, 32),
+    (8, 6): (1536, 16),
+    (8, 9): (1536, 24),
+    (9, 0): (2048, 32),
+    (10, 0): (2048, 32),
+    (12, 0): (1536, 24),
+}
+LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[a-z]+(\d+)\s")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel for one compute capability. registers: of a thread. stack: bytes of local memory of
+    a thread; local: instructions that touch it. float64: instructions on 64-bit floats. loads: of
+    global memory, in the source and not in a run: {bytes a lane: how many}."""
+
+    capability: tuple[int, int]
+    registers: int
+    stack: int
+    local: int
+    float64: int
+    loads: dict[int, int]
+
+    def thread_blocks(self, threads: int) -> int:
+        """How many of so many threads fit on a multiprocessor, shared memory left aside."""
+        most_threads, most = ROOM[self.capability]
+        taken = -(-self.registers // 8) * 8 * -(-threads // 32) * 32
+        return min(most, most_threads // threads, REGISTERS // taken)
+
+    def __str__(self) -> str:
+        loads = ", ".join(f"{n} of {wide} bytes" for wide, n in sorted(self.loads.items()))
+        local = f"{self.stack} bytes of stack, {self.local} instructions on it"
+        return (
+            f"{'{}.{}'.format(*self.capability):>4}: {self.registers} registers, "
+            f"{local if self.stack or self.local else 'no stack'}, {self.float64 or 'no'} float64, "
+            f"loads a lane: {loads or 'none'}"
+        )
+
+
+def compiled(
+    kernel: Callable, arguments: Sequence[object], capabilities: Sequence[tuple[int, int]] = ()
+) -> list[Compiled]:
+    """A kernel compiled for arguments of these types, of each compute capability in ROOM unless you
+    name some. Raises RuntimeError where the compiler is not installed."""
+    try:
+        from cuda import core
+        from numba import cuda
+        from numba.core import types
+        from numba.np.numpy_support import from_dtype
+    except ImportError:
+        raise RuntimeError(
+            "there is no compiler for GPUs here: python -m minibatch setup --numba-cuda installs it"
+        ) from None
+
+    def kind(value: object) -> object:
+        if isinstance(value, np.ndarray):
+            return types.Array(from_dtype(value.dtype), value.ndim, "C")
+        return types.float32 if isinstance(value, float) else types.int64
+
+    signature, found = tuple(map(kind, arguments)), []
+    for capability in capabilities or ROOM:
+        function = getattr(kernel, "py_func", kernel)
+        ptx, _ = cuda.compile_ptx(function, signature, cc=capability, fastmath=True)
+        ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
+        arch = "sm_{}{}".format(*capability)
+        options = core.LinkerOptions(arch=arch, ptxas_options=["-v"])
+        linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
+        linker.link("cubin")
+        log = linker.get_info_log()
+        registers = int(re.search(r"Used (\d+) registers", log)[1])
+        stack = sum(map(int, re.findall(r"(\d+) bytes stack frame", log)))
+        local, float64 = (len(re.findall(p, ptx)) for p in (r"\b(?:ld|st)\.local", r"\.f64\s+%"))
+        loads = Counter(int(n or 1) * int(bits) // 8 for n, bits in LOAD.findall(ptx))
+        found.append(Compiled(capability, registers, stack, local, float64, dict(loads)))
+    return found

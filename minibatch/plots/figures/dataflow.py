@@ -1,0 +1,120 @@
+"""Who hands what to whom through an array, barrier round by barrier round."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from ...kernel_lab.arrays import READS, Access
+from ...kernel_lab.races import Race, races
+from ...kernel_lab.report import Report
+from ..colours import COLOURS, INK, WASTE
+from ..picture import TICK, canvas, describe, dress
+
+MOST_ROUNDS, MOST_CELLS = 3, 64
+READ, WRITTEN = COLOURS[4], COLOURS[0]
+DID = ("reads", "writes", "updates")
+THREADS, CELLS = 1.0, 0.0  # heights of the two rows
+KEY = "solid, down: written; dashed, up: read; thick, with ✗: in no order"
+
+
+def dataflow(
+    report: Report,
+    array: str,
+    first: int | None = None,
+    *,
+    thread_block: int = 0,
+    ax: list[Axes] | None = None,
+) -> Figure:
+    """Up to three rounds, from round `first` on, from 1; by default from that of the first race on.
+
+    A round lies between two barriers. Threads stand above, the array's elements below: an arrow
+    down is a write, a dashed one up a read. Two accesses that nothing orders are drawn thick, and
+    their element is boxed and marked with ✗. Raises ValueError if the thread block does not touch
+    the array.
+    """
+    size = prod(report.threads)
+    found = [
+        access
+        for watched in report.arrays(array)
+        for access in watched.accesses(watched.columns.thread // size == thread_block)
+    ]
+    if not found:
+        raise ValueError(f"thread block {thread_block} does not touch {array}")
+    pairs = races(found, size, across=False)
+    rounds = sorted({access.epoch for access in found})
+    start = pairs[0].first.epoch if pairs else rounds[0]
+    start = rounds[min(first - 1, len(rounds) - 1)] if first else start
+    shown = [epoch for epoch in rounds if epoch >= start][:MOST_ROUNDS]
+    racing = {pair.first.epoch: pair for pair in reversed(pairs)}  # of each round the first
+    touched = sorted({p for a in found if a.epoch in shown for p in a.places})
+    marked = {racing[epoch].place for epoch in shown if epoch in racing}
+    places = sorted({*touched[:MOST_CELLS], *marked})
+    figure, axes = canvas(len(shown), ax, height=2.2)
+    said = []
+    for axis, epoch in zip(axes, shown, strict=True):
+        here = [access for access in found if access.epoch == epoch]
+        pair = racing.get(epoch)
+        said.append(f"Round {epoch + 1}: {_finding(here, pair, size)}")
+        _draw(axis, here, pair, places, size)
+        dress(axis, said[-1])
+        axis.set_yticks([CELLS, THREADS], [array, "threads"], fontsize=TICK)
+        axis.spines[["left", "bottom"]].set_visible(False)
+        axis.set(xticks=[], ylim=(-0.28, 1.28), xlim=(-0.03, 1.03))
+    some = f"; {len(places)} of {len(touched):,} elements drawn" * (places != touched)
+    axes[-1].set_xlabel(KEY + some, fontsize=TICK, color=INK)
+    describe(figure, f"Arrows between threads and the elements of {array}.", said)
+    return figure
+
+
+def _finding(here: list[Access], pair: Race | None, size: int) -> str:
+    if pair:
+        did = [f"thread {a.thread % size} {DID[a.how]} it in line {a.site.line}" for a in pair[1:3]]
+        return f"element {pair.place}: {', '.join(did)}, in no order"
+    writes = sum(access.how != READS for access in here)
+    counts = {"written": writes, "read": len(here) - writes}
+    return " and ".join(f"{n:,} times {what}" for what, n in counts.items() if n)
+
+
+def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], size: int) -> None:
+    thread_at = np.linspace(0, 1, size) if size > 1 else [0.5]
+    cell_at = dict(
+        zip(places, np.linspace(0, 1, len(places)) if places[1:] else [0.5], strict=True)
+    )
+    every = max(1, size // 16), max(1, len(places) // 16)
+    for rank in range(0, size, every[0]):
+        axis.text(thread_at[rank], THREADS + 0.06, rank, ha="center", fontsize=TICK, color=INK)
+    below = {"ha": "center", "va": "top", "fontsize": TICK, "color": INK}
+    for place in places[:: every[1]]:
+        if not pair or place != pair.place:
+            axis.text(cell_at[place], CELLS - 0.08, place, **below)
+    arrows = {
+        (access.thread % size, place, access.how != READS)
+        for access in here
+        for place in access.places
+        if place in cell_at
+    }
+    racing = {(a.thread % size, pair.place, a.how != READS) for a in pair[1:3]} if pair else set()
+    for is_write in (False, True):
+        these = [each for each in arrows - racing if each[2] == is_write]
+        lines = [[(thread_at[rank], THREADS), (cell_at[at], CELLS)] for rank, at, _ in these]
+        style = {"colors": WRITTEN if is_write else READ, "linestyles": "-" if is_write else "--"}
+        is_many = len(these) > 4 * size
+        style |= {"linewidths": 0.6, "alpha": 0.3} if is_many else {"linewidths": 1.6}
+        axis.add_collection(LineCollection(lines, **style))
+        ends = {line[is_write] for line in lines}
+        heads = {"color": style["colors"], "marker": "v" if is_write else "^", "s": 40, "zorder": 3}
+        axis.scatter(*zip(*ends, strict=True), **heads) if ends else None
+    for rank, place, is_write in racing:
+        ends = (cell_at[place], CELLS), (thread_at[rank], THREADS)
+        look = {"arrowstyle": "-|>", "color": WASTE, "linewidth": 4, "shrinkA": 0, "shrinkB": 0}
+        style = {"linestyle": "-" if is_write else "--", "mutation_scale": 18}
+        axis.annotate("", *(ends if is_write else ends[::-1]), arrowprops=look | style, zorder=4)
+    if pair:
+        box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": WASTE, "lw": 2.5}
+        mark = {"ha": "center", "va": "center", "fontsize": TICK, "color": WASTE}
+        axis.text(cell_at[pair.place], CELLS, f"✗ {pair.place}", bbox=box, zorder=5, **mark)

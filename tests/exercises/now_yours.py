@@ -340,3 +340,54 @@ def by_hand(student):
         f"{steps[0][0][2] - steps[0][0][1]} and at last {steps[-1][0][2] - steps[-1][0][1]}, and "
         f"lie in {len(set(slots)):,} different slots."
     )
+
+
+def victim(student):
+    from scarcity import CROWDS, num_recomputed
+
+    yours, newest = (
+        num_recomputed(CROWDS, choose)
+        for choose in (lambda c: student.call("whom_to_preempt", c), lambda c: -1)
+    )
+    return (
+        f"By your choice {yours:,} tokens are computed again in four crowds of forty; if the "
+        f"newest always gives way it is {newest:,}."
+    )
+
+
+def admission(student):
+    from scarcity import POOLS, maximum_steps, serve_pools
+
+    yours = sum(serve_pools(POOLS, lambda asked: student.calls("may_begin", [*map(list, asked)])))
+    return (
+        f"By your rule everybody in 1,000 pools is served, in {yours:,} steps; keeping the maximum "
+        f"for everybody takes {maximum_steps():,}."
+    )
+
+
+def refusing(student):
+    from scarcity import LIMIT_MS, STREAM, num_in_time
+
+    yours, nobody = (
+        num_in_time(STREAM, LIMIT_MS, refuse)
+        for refuse in (lambda *queue: student.call("whom_to_refuse", *queue), lambda *queue: ())
+    )
+    return (
+        f"Of {len(STREAM)} who come, 1.2 times what the machine can compute, {yours} get a first "
+        f"token in time by your rule; without a refusal it is {nobody}."
+    )
+
+
+def aging(student):
+    from scarcity import SERVICE_MS, first_served, urgent
+
+    waited = first_served(
+        [(0, 0)],
+        urgent(5, SERVICE_MS),
+        lambda queue, now: student.call("who_is_next", queue, now, SERVICE_MS),
+        10_000,
+    )
+    return (
+        "With somebody of priority 5 every 100 ms, and a point for each 100 ms of waiting, who has "
+        f"no priority is served after {waited} ms by your rule; by priority alone, never."
+    )

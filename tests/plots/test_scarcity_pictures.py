@@ -109,3 +109,14 @@ def test_waits_by_arrival_count_who_was_turned_away():
     refused = runs["limit"].summary()["num_refused"]
     assert "turned away" not in title[0]
     assert f"{refused} of 30 turned away" in title[1]
+
+
+def test_one_among_those_who_wait_is_marked():
+    many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(5)]
+    trace = served(mb.Budget(1, 64), many)
+    waits = {c.request_id: c.ttft for c in trace.completions}
+    figure = mb.plots.waits_by_arrival({"one slot": trace}, marked="r2")
+    rest = max(wait for name, wait in waits.items() if name != "r2")
+    says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f}"
+    assert titles(figure) == [says]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["r2"]

@@ -170,6 +170,23 @@ def check_returned(
     )
 
 
+def check_left(step: int, finished: list[mb.Sequence], running: list[mb.Sequence]) -> None:
+    """Whether everyone who has finished has left `running`. finished: in this step."""
+    stay = [s.request_id for s in running if s.is_finished]
+    left = [s.request_id for s in finished if s not in running]
+    if stay and left:
+        raise Wrong(
+            f"{left[0]} and {stay[0]} finished in step {step}; {left[0]} left, and {stay[0]} is "
+            "still in self.running. Each who has finished leaves at once: is `return` inside the "
+            "loop?"
+        )
+    if stay:
+        raise Wrong(
+            f"{stay[0]} finished in step {step} and is still in self.running: whoever has finished "
+            "leaves at once, not when all have."
+        )
+
+
 def check_admission(sequence: mb.Sequence, given: float, noted: object) -> None:
     """That what was noted when it joined is the time."""
     if noted in (sequence.max_num_tokens, sequence.num_prompt_tokens) and noted != given:

@@ -120,6 +120,11 @@ class Desk:
         kwargs = {key: self._argument(value) for key, value in kwargs.items()}
         return pack(self._find(name)(*args, **kwargs))
 
+    def do_calls(self, name: str, calls: list) -> list:
+        """Call a function of the file again and again, each time with arguments of its own."""
+        function = self._find(name)
+        return [pack(function(*unpack(arguments))) for arguments in calls]
+
     def do_kernel(self, **asked: Any) -> list[dict]:
         """Run a kernel of another file in the kernel lab, as `kernel_bench.run_kernel`."""
         from minibatch.course.judging.kernel_bench import run_kernel  # here: few tasks need it

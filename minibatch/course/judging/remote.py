@@ -13,6 +13,7 @@ import minibatch as mb
 from minibatch.course.judging.advances import (
     check_admission,
     check_computed,
+    check_left,
     check_returned,
     check_time,
     check_tokens,
@@ -248,17 +249,5 @@ class LedScheduler(RemoteScheduler):
 
     def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
         finished = super().update(plan, tokens, now)
-        left = [s.request_id for s in finished if s not in self.running]
-        for sequence in self.running:
-            if sequence.is_finished and left:
-                raise Wrong(
-                    f"{left[0]} and {sequence.request_id} finished in step {self.num_steps}; "
-                    f"{left[0]} left, and {sequence.request_id} is still in self.running. Each who "
-                    "has finished leaves at once: is `return` inside the loop?"
-                )
-            if sequence.is_finished:
-                raise Wrong(
-                    f"{sequence.request_id} finished in step {self.num_steps} and is still in "
-                    "self.running: whoever has finished leaves at once, not when all have."
-                )
+        check_left(self.num_steps, finished, self.running)
         return finished

@@ -88,6 +88,14 @@ class Student:
         }
         return self.unpacked(self.ask("call", **request))
 
+    def calls(self, name: str, several: list[list]) -> list:
+        """The same for a list of arguments after another, plain data: far quicker, asked at once.
+        An exception is raised for the first that raises one."""
+        found = self.unpacked(self.ask("calls", name=name, calls=pack(several)))
+        if not isinstance(found, list) or len(found) != len(several):
+            raise Died("it did not answer as often as it was asked")
+        return found
+
     def ask(self, what: str, **details: object) -> object:
         """One request to the desk, and its answer, unchecked. Opens the desk if need be."""
         if self._line is None:

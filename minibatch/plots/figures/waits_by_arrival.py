@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import INK, WASTE
+from ..colours import INK, PROTAGONISTS, WASTE
 from ..guesses import mark, said
-from ..picture import canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
 
@@ -19,13 +19,15 @@ def waits_by_arrival(
     traces: Trace | Mapping[str, Trace],
     *,
     guess: str | None = None,
+    marked: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """A dot for each request: across, when it came; upwards, its TTFT; a cross on the floor for who
     was refused or given up.
 
     traces: a trace, or several by name, on a clock of seconds. guess: the name of a prediction of
-    the longest TTFT in the first. ax: where to draw, one Axes a trace.
+    the longest TTFT in the first. marked: the id of one who was served, a diamond. ax: where to
+    draw, one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=1.75)
@@ -39,6 +41,16 @@ def waits_by_arrival(
         axis.plot([c.arrival_time for c in others], [0] * len(others), "x", color=WASTE,
                   markersize=6, markeredgewidth=1.5, zorder=4)  # fmt: skip
         words = f"TTFT {np.median(waits):.1f} s in the middle, {waits.max():.1f} s at the worst"
+        if marked:
+            (one,) = (c for c in served if c.request_id == marked)
+            rest = max(c.ttft for c in served if c is not one)
+            words = f"{marked} waits {one.ttft:.2f} s, of the others nobody more than {rest:.2f}"
+            axis.plot(one.arrival_time, one.ttft, "D", color=PROTAGONISTS[0], markersize=11,
+                      markeredgecolor=INK, zorder=5, clip_on=False)  # fmt: skip
+            aside = -14 if one.arrival_time > 0.1 * served[-1].arrival_time else 14
+            look = {"ha": "right" if aside < 0 else "left", "va": "center", "weight": "bold"}
+            axis.annotate(marked, (one.arrival_time, one.ttft), (aside, -1), fontsize=TICK,
+                          color=INK, textcoords="offset points", **look)  # fmt: skip
         if others:
             words += f"; {len(others)} of {len(trace.completions)} turned away"
         words = f"{name}: {words}" if name else words

@@ -203,7 +203,7 @@ def test_each_task_has_four_wrong_answers_or_more(task):
 @pytest.mark.parametrize(
     "task",
     ["2.3", "3.2", "4.1", "4.2", "5.1", "5.2", "5.3", "5.4"]
-    + ["6.1", "6.2", "6.3", "6.4", "8.1", "8.3"],
+    + ["6.1", "6.2", "6.3", "6.4", "8.1", "8.3", "9.2", "9.3"],
 )
 def test_each_policy_and_all_of_memory_has_two_right_answers_of_another_design(task):
     assert sum(answer.task == task for answer in RIGHT) >= 2

@@ -100,6 +100,20 @@ def test_prints_do_not_mix_with_answers(desk):
     student.close()
 
 
+def test_many_calls_at_once_are_answered_in_order_until_one_fails(desk):
+    student = desk("def f(n, pair):\n    return n / pair[1]")
+    assert student.calls("f", [[6, (1, 2)], [6, (1, 3)]]) == [3.0, 2.0]
+    with pytest.raises(Raised, match="ZeroDivisionError"):
+        student.calls("f", [[6, (1, 2)], [6, (1, 0)]])
+
+
+def test_a_desk_that_answers_another_number_of_calls_is_not_believed(desk, monkeypatch):
+    student = desk("def f(): return 1")
+    monkeypatch.setattr(student, "ask", lambda what, **details: [1])
+    with pytest.raises(Died, match="as often as it was asked"):
+        student.calls("f", [[], []])
+
+
 def test_an_exception_brings_its_message_and_the_learner_s_lines_only(desk):
     student = desk("def f(n):\n    return g(n)\n\ndef g(n):\n    return 1 / n\n")
     with pytest.raises(Raised, match="ZeroDivisionError: division by zero") as raised:

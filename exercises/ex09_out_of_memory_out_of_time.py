@@ -1,0 +1,119 @@
+"""Exercises of lesson 09: out of memory, out of time.
+
+Four decisions, as plain functions: who gives way, who may begin, whom to refuse, who is next. The
+engine has its own in `minibatch/schedulers/`: victims.py, admission/, backpressure.py, orders.py.
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 9.1`.
+"""
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 9.1: Who gives way
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/09_out_of_memory_out_of_time.ipynb, "Five victims on one axis"
+#
+# The pool has run dry, and one of those who run has to give way: its K and V are thrown away and
+# computed again later. Say who, so that as few tokens as possible are computed again: in crowds
+# like the lesson's, served to the end, you are asked each time, and the sum counts. Each of those
+# who run is a tuple of three whole numbers:
+#
+#     (num_computed, num_said, num_left)
+#
+# num_computed: tokens whose K and V it has in memory. num_said: tokens of its answer so far.
+# num_left: tokens that its answer may still get, at most. They stand in the order in which they
+# were admitted.
+# ---------------------------------------------------------------------------------------------
+def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
+    """The place in `running` of the one who gives way, 0 for the first.
+
+    Never called with nobody. whom_to_preempt([(57, 12, 3)]) is 0: there is no one else.
+    """
+    # YOUR CODE for Exercise 9.1 begins here
+    raise NotImplementedError("Exercise 9.1: Who gives way: not written yet")
+    # YOUR CODE for Exercise 9.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 9.2: Who may begin
+# 5 points, 25 minutes, difficulty 4 of 5
+# lessons/09_out_of_memory_out_of_time.ipynb, "Who may begin?"
+#
+# An engine in which nobody ever gives way. Everyone who runs computes one token a step, and holds
+# as many blocks as its tokens fill. Who finds no free block stands still until somebody leaves. If
+# all stand still, it is for ever: a deadlock. So take care whom you let in.
+#
+# May the next one begin? It and all who run are tuples of two whole numbers:
+#
+#     (num_tokens, max_num_tokens)
+#
+# num_tokens: how many tokens it has in memory after the coming step; a newcomer its whole prompt.
+# One more in each step after that, up to max_num_tokens at most; after that step it leaves, with
+# all its blocks. It may leave sooner: how long its answer gets nobody knows.
+#
+# Yours is tried on 1,000 pools: everyone has to be served, always. Keeping the maximum for all does
+# that. But it keeps room for a newcomer's last tokens beside somebody who will have left by then.
+# Yours has to be done in fewer steps.
+# ---------------------------------------------------------------------------------------------
+def may_begin(
+    newcomer: tuple[int, int], running: list[tuple[int, int]], num_blocks: int, block_size: int
+) -> bool:
+    """Whether it may join those who run. num_blocks: of the whole pool, free or not. Nobody comes
+    who needs more than that alone.
+
+    may_begin((1, 12), [(11, 12)], 4, 4) is True: in two steps the other has left.
+    may_begin((1, 12), [(5, 12)], 4, 4) is False: four steps after the coming one they would have 5
+    and 9 tokens, in 2 and 3 blocks.
+    """
+    # YOUR CODE for Exercise 9.2 begins here
+    raise NotImplementedError("Exercise 9.2: Who may begin: not written yet")
+    # YOUR CODE for Exercise 9.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 9.3: Whom to refuse
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/09_out_of_memory_out_of_time.ipynb, "Out of time: say no"
+#
+# A queue of prompts, computed one after another in the order in which they came. A prompt's first
+# token comes when it is computed, and it is in time if that is no later than limit_ms after its
+# arrival. There are more than can be served in time. Whom do you refuse, so that all who stay are
+# in time, and as many as possible stay?
+#
+# Each one who waits is a tuple (arrival_ms, cost_ms): when it came, and how long its prompt takes.
+# The machine is free at now_ms, and begins with the first who stays. All times are whole numbers.
+# ---------------------------------------------------------------------------------------------
+def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -> list[int]:
+    """The places in `waiting` of those who are refused, 0 for the first, in any order.
+
+    Two came at 0; the first takes 80 ms, the second 30. With a limit of 100 ms one has to go:
+    whom_to_refuse([(0, 80), (0, 30)], 0, 100) may be [0] or [1]. With [(0, 80), (0, 30), (0, 60)]
+    it is [0]: 30 + 60 ms are in time.
+    """
+    # YOUR CODE for Exercise 9.3 begins here
+    raise NotImplementedError("Exercise 9.3: Whom to refuse: not written yet")
+    # YOUR CODE for Exercise 9.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 9.4: Nobody starves
+# 3 points, 10 minutes, difficulty 2 of 5
+# lessons/09_out_of_memory_out_of_time.ipynb, "Who is next?"
+#
+# A slot is free. Who is next? Each one who waits is a tuple of two whole numbers:
+#
+#     (priority, arrival_ms)
+#
+# A higher priority goes first; but waiting counts as well, or those of low priority might wait for
+# ever: each aging_ms milliseconds of waiting are worth one point of priority, and a part of them
+# the same part of a point. Of equals, who came first is next.
+# ---------------------------------------------------------------------------------------------
+def who_is_next(waiting: list[tuple[int, int]], now_ms: int, aging_ms: int) -> int:
+    """The place in `waiting` of the one who is next, 0 for the first. Never called with nobody.
+
+    At 600 ms, with 100 ms to a point: who came at 0 without priority has 6 points by now, and who
+    came at 550 with a priority of 5 has 5.5, so who_is_next([(0, 0), (5, 550)], 600, 100) is 0.
+    """
+
+    # YOUR CODE for Exercise 9.4 begins here
+    raise NotImplementedError("Exercise 9.4: Nobody starves: not written yet")
+    # YOUR CODE for Exercise 9.4 ends here

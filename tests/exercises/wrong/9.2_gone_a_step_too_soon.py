@@ -1,0 +1,14 @@
+"""Whoever is at her maximum has left, it believes.
+
+caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
+says: all stand still
+"""
+
+
+def may_begin(newcomer, running, num_blocks, block_size):
+    everyone = [*running, newcomer]
+    for t in range(max(most - n for n, most in everyone) + 1):
+        alive = [n + t for n, most in everyone if n + t < most]
+        if sum(-(-n // block_size) for n in alive) > num_blocks:
+            return False
+    return True

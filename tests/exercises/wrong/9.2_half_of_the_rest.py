@@ -1,0 +1,11 @@
+"""Most answers are short.
+
+caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
+says: all stand still
+"""
+
+
+def may_begin(newcomer, running, num_blocks, block_size):
+    everyone = [*running, newcomer]
+    likely = [n + (most - n) // 2 for n, most in everyone]
+    return sum(-(-n // block_size) for n in likely) <= num_blocks

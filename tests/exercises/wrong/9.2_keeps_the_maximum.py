@@ -1,0 +1,10 @@
+"""GUARANTEED_NO_EVICT: safe, and slow.
+
+caught by: test_who_will_have_left_by_then_needs_no_room
+says: that is keeping the maximum for everybody
+"""
+
+
+def may_begin(newcomer, running, num_blocks, block_size):
+    everyone = [*running, newcomer]
+    return sum(-(-most // block_size) for _, most in everyone) <= num_blocks

@@ -1,0 +1,10 @@
+"""Half a block is none.
+
+caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
+says: Yours rounds down
+"""
+
+
+def may_begin(newcomer, running, num_blocks, block_size):
+    everyone = [*running, newcomer]
+    return sum(most // block_size for _, most in everyone) <= num_blocks

@@ -1,0 +1,10 @@
+"""Promises what others have been promised.
+
+caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
+says: what is free now is promised to them
+"""
+
+
+def may_begin(newcomer, running, num_blocks, block_size):
+    held = sum(-(-n // block_size) for n, _ in running)
+    return held + -(-newcomer[1] // block_size) <= num_blocks

@@ -1,0 +1,9 @@
+"""Says no to nobody.
+
+caught by: test_all_who_stay_are_in_time
+says: Yours refuses nobody
+"""
+
+
+def whom_to_refuse(waiting, now_ms, limit_ms):
+    return []

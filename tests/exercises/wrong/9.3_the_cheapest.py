@@ -1,0 +1,23 @@
+"""Short ones are no loss.
+
+caught by: test_as_many_stay_as_can
+says: Yours refuses the cheapest, who make the least room
+"""
+
+
+def late(waiting, refused, now_ms, limit_ms):
+    found, end = [], now_ms
+    for place, (arrival_ms, cost_ms) in enumerate(waiting):
+        if place not in refused:
+            end += cost_ms
+            if end > arrival_ms + limit_ms:
+                found.append(place)
+    return found
+
+
+def whom_to_refuse(waiting, now_ms, limit_ms):
+    refused = []
+    while late(waiting, refused, now_ms, limit_ms):
+        stay = [i for i in range(len(waiting)) if i not in refused]
+        refused.append(min(stay, key=lambda i: waiting[i][1]))
+    return refused

@@ -1,0 +1,18 @@
+"""The other half.
+
+caught by: test_nobody_is_refused_who_can_be_served
+says: yours are those who stay
+"""
+
+
+def whom_to_refuse(waiting, now_ms, limit_ms):
+    stay, refused, end = [], [], now_ms
+    for place, (arrival_ms, cost_ms) in enumerate(waiting):
+        stay.append(place)
+        end += cost_ms
+        if end > arrival_ms + limit_ms:
+            longest = max(stay, key=lambda one: waiting[one][1])
+            stay.remove(longest)
+            refused.append(longest)
+            end -= waiting[longest][1]
+    return stay

@@ -1,0 +1,9 @@
+"""Only those whose time is over.
+
+caught by: test_all_who_stay_are_in_time
+says: the queue before somebody and her own prompt take time as well
+"""
+
+
+def whom_to_refuse(waiting, now_ms, limit_ms):
+    return [i for i, (arrival_ms, _) in enumerate(waiting) if now_ms > arrival_ms + limit_ms]

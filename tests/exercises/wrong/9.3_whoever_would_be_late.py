@@ -1,0 +1,15 @@
+"""Whoever is late goes, however cheap.
+
+caught by: test_as_many_stay_as_can
+says: Yours refuses whoever would be late. She may be cheap
+"""
+
+
+def whom_to_refuse(waiting, now_ms, limit_ms):
+    refused, end = [], now_ms
+    for place, (arrival_ms, cost_ms) in enumerate(waiting):
+        if end + cost_ms > arrival_ms + limit_ms:
+            refused.append(place)
+        else:
+            end += cost_ms
+    return refused

@@ -1,0 +1,14 @@
+"""Waiting helps a little.
+
+caught by: test_waiting_counts_a_point_for_each_stretch
+says: Yours makes waiting worth one point at most
+"""
+
+
+def who_is_next(waiting, now_ms, aging_ms):
+    def rank(place):
+        priority, arrival_ms = waiting[place]
+        waited = now_ms - arrival_ms
+        return priority * aging_ms + min(waited, aging_ms), waited
+
+    return max(range(len(waiting)), key=rank)

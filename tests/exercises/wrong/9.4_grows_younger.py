@@ -1,0 +1,14 @@
+"""Takes away what was waited.
+
+caught by: test_waiting_counts_a_point_for_each_stretch
+says: the time waited is now_ms - arrival_ms, and it is added
+"""
+
+
+def who_is_next(waiting, now_ms, aging_ms):
+    def rank(place):
+        priority, arrival_ms = waiting[place]
+        waited = now_ms - arrival_ms
+        return priority - waited / aging_ms, waited
+
+    return max(range(len(waiting)), key=rank)

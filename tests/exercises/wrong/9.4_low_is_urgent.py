@@ -1,0 +1,14 @@
+"""As vLLM counts.
+
+caught by: test_of_those_who_came_together_the_most_urgent_is_next
+says: a higher number goes first
+"""
+
+
+def who_is_next(waiting, now_ms, aging_ms):
+    def rank(place):
+        priority, arrival_ms = waiting[place]
+        waited = now_ms - arrival_ms
+        return waited / aging_ms - priority
+
+    return max(range(len(waiting)), key=rank)

@@ -1,0 +1,14 @@
+"""Ties go to who came last.
+
+caught by: test_waiting_counts_a_point_for_each_stretch
+says: yours takes who came last
+"""
+
+
+def who_is_next(waiting, now_ms, aging_ms):
+    def rank(place):
+        priority, arrival_ms = waiting[place]
+        waited = now_ms - arrival_ms
+        return priority * aging_ms + waited, -waited
+
+    return max(range(len(waiting)), key=rank)

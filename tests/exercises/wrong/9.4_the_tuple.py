@@ -1,0 +1,14 @@
+"""Whom, not where.
+
+caught by: test_of_those_who_came_together_the_most_urgent_is_next
+says: its place in the list is asked for
+"""
+
+
+def who_is_next(waiting, now_ms, aging_ms):
+    def rank(place):
+        priority, arrival_ms = waiting[place]
+        waited = now_ms - arrival_ms
+        return priority * aging_ms + waited, waited
+
+    return waiting[max(range(len(waiting)), key=rank)]

@@ -1,0 +1,14 @@
+"""Multiplies where it should divide.
+
+caught by: test_waiting_counts_a_point_for_each_stretch
+says: a millisecond of waiting is worth aging_ms points
+"""
+
+
+def who_is_next(waiting, now_ms, aging_ms):
+    def rank(place):
+        priority, arrival_ms = waiting[place]
+        waited = now_ms - arrival_ms
+        return priority + waited * aging_ms, waited
+
+    return max(range(len(waiting)), key=rank)

@@ -1,27 +1,57 @@
 """Exercises of lesson 08: chunked prefill and the token budget.
 
+8.1 is a policy, as in exercise 4.1; 8.2 and 8.3 are functions. What a policy may use is in
+`minibatch/schedulers/base.py`:
+
+    self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
+    self.running   a list of sequences, in the order of admission
+    self.admit(now, n)         the head of the queue joins the running set, with blocks for n tokens
+    self.can_grow(s, n)        whether the pool has blocks for n more tokens of s
+    s.num_uncomputed_tokens    what is left of a prompt, 1 while decoding
+    s.max_num_tokens           most tokens whose keys and values it may have to keep
+    mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
+
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 8.1`.
 """
 
+import minibatch as mb
 
-# ---------------------------------------------------------------------------------------------
-# Exercise 8.1: How many chunks
-# 2 points, 10 minutes, difficulty 1 of 5
-# lessons/08_chunked_prefill.ipynb, "A budget"
-#
-# A prompt joins while others decode; nobody else joins or leaves until it is computed. Each step
-# computes at most max_batch_tokens tokens. A decode takes one token of them, and decodes go first.
-# In how many steps is the prompt computed?
-# ---------------------------------------------------------------------------------------------
-def num_chunks(num_prompt_tokens: int, num_decodes: int, max_batch_tokens: int) -> int:
-    """Steps until the prompt is computed; max_batch_tokens is more than num_decodes.
 
-    num_chunks(1000, num_decodes=6, max_batch_tokens=106) is 10;
-    with one prompt token more it is 11.
-    """
-    # YOUR CODE for Exercise 8.1 begins here
-    raise NotImplementedError("Exercise 8.1: How many chunks: not written yet")
-    # YOUR CODE for Exercise 8.1 ends here
+class MyBudget(mb.Scheduler):
+    """A step computes at most max_batch_tokens tokens, and no decode ever waits for a prompt."""
+
+    def __init__(self, max_batch_size: int = 8, max_batch_tokens: int = 256) -> None:
+        super().__init__(max_batch_size)
+        self.max_batch_tokens = max_batch_tokens  # max_batch_size or more
+
+    # -----------------------------------------------------------------------------------------
+    # Exercise 8.1: A planner under a budget
+    # 6 points, 25 minutes, difficulty 3 of 5
+    # lessons/08_chunked_prefill.ipynb, "A budget"
+    #
+    # All rows of a step together compute at most self.max_batch_tokens tokens. Who gets them:
+    #
+    # 1. Decodes. Whoever runs and has one token to compute has a row, in every step.
+    #
+    # 2. Prompts that have begun, in the order of admission: each as much as it needs, or what is
+    #    left. The rest of it waits for the next step.
+    #
+    # 3. Newcomers, as long as a token is left, a slot is free and somebody waits: the head of the
+    #    queue joins, and gets what it needs, or what is left.
+    #
+    # A row has a token at least. Blocks as in 4.1: for its longest possible answer when a sequence
+    # joins; if the pool cannot give that many, it waits, and so do those behind it.
+    # -----------------------------------------------------------------------------------------
+    def plan(self, now: float) -> mb.StepPlan:
+        """The rows of the next forward pass.
+
+        Four slots, a budget of 10. A and B decode, C has 5 tokens of its prompt left, and D waits
+        with a prompt of 20: the rows are (A, 1), (B, 1), (C, 5) and (D, 3). In the step after that
+        A, B and C decode, and D gets 7.
+        """
+        # YOUR CODE for Exercise 8.1 begins here
+        raise NotImplementedError("Exercise 8.1: A planner under a budget: not written yet")
+        # YOUR CODE for Exercise 8.1 ends here
 
 
 # ---------------------------------------------------------------------------------------------
@@ -48,3 +78,46 @@ def largest_budget(
     # YOUR CODE for Exercise 8.2 begins here
     raise NotImplementedError("Exercise 8.2: Which budget holds the limit: not written yet")
     # YOUR CODE for Exercise 8.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 8.3: Whose positions, into which slots
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/08_chunked_prefill.ipynb, "Two long prompts, and a short one"
+#
+# Several prompts wait in one budget, and num_decodes others decode. Write down what the engine
+# computes, step after step, until all these prompts are computed; nobody else joins or leaves.
+#
+# A step computes at most max_batch_tokens tokens. Decodes go first, a token each. The prompts get
+# what is left, in their order: each as much as it needs, then the next one. A prompt that is done
+# decodes from the next step on, like the others, and takes a token of the budget.
+#
+# Of prompt i the first num_computed[i] positions are computed before the first step. The K and V of
+# position p belong into the slot p % block_size of the block that block_tables[i] names for p, and
+# slots are numbered through the whole pool, as in exercise 5.1.
+# ---------------------------------------------------------------------------------------------
+def chunks_and_slots(
+    num_prompt_tokens: list[int],
+    num_computed: list[int],
+    block_tables: list[list[int]],
+    num_decodes: int,
+    max_batch_tokens: int,
+    block_size: int,
+) -> list[list[tuple[int, int, int, list[int]]]]:
+    """A list for each step, of its chunks: (i, begin, end, slots), where prompt i computes the
+    positions from begin to end - 1, and slots are theirs.
+
+    Every prompt has something left to compute; max_batch_tokens is more than all decodes and
+    prompts together. With one decode, a budget of 4, and blocks of 4,
+    chunks_and_slots([5, 8], [0, 4], [[7, 2], [3, 0]], 1, 4, 4) is
+
+        [[(0, 0, 3, [28, 29, 30])],
+         [(0, 3, 5, [31, 8]), (1, 4, 5, [0])],
+         [(1, 5, 7, [1, 2])],
+         [(1, 7, 8, [3])]]
+
+    In the third step prompt 0 decodes, and two tokens are left for prompt 1.
+    """
+    # YOUR CODE for Exercise 8.3 begins here
+    raise NotImplementedError("Exercise 8.3: Whose positions, into which slots: not written yet")
+    # YOUR CODE for Exercise 8.3 ends here

@@ -11,6 +11,9 @@ class PrefillFirst(Continuous):
     """A step is either prompts or decodes, and prompts go first. (vLLM until chunked prefill, 2024;
     Orca mixes both in a step, but whole prompts, too)"""
 
+    def __init__(self, max_batch_size: int = 8) -> None:
+        super().__init__(max_batch_size)  # and no budget: prompts are computed whole
+
     def plan(self, now: float) -> StepPlan:
         while self.can_admit():
             self.admit(now, self.waiting[0].num_tokens)

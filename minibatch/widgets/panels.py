@@ -22,6 +22,7 @@ FIGURES = {
     "prefix_hit_rate": ("prompt tokens found in the cache", "{:.0%}"),
     "ttft_mean_s": ("time to first token, mean", "{:.2f} s"),
     "ttft_slowest_s": ("time to first token, the slowest", "{:.2f} s"),
+    "itl_max_s": ("time to a next token, the longest", "{:.2f} s"),
     "e2e_mean_s": ("time to last token, mean", "{:.2f} s"),
 }
 

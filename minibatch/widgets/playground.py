@@ -25,6 +25,7 @@ from .pages import PAGES
 from .still import WithStill
 from .traffic import AT_ONCE, Described, Traffic
 
+OWN, BUDGETS = "as the policy has it", (16, 32, 64, 128, 256, 512, 1024, 2048)  # tokens a step
 ENDLESS, WHOLE = "never short", "a whole request"
 
 
@@ -41,8 +42,9 @@ class Playground(WithStill):
         Playground(policies=(mb.Static, mb.Dynamic))     without those of later lessons
 
     shown: classes of policies, at most two, to begin with. policies: what the two menus offer,
-    besides every policy that the notebook defines. The controls give them `max_batch_size` and
-    `max_wait`, as far as they take these; a policy that raises is shown with what it raised.
+    besides every policy that the notebook defines. The controls give them `max_batch_size`,
+    `max_wait` and, if one is chosen, a budget, `max_batch_tokens`, as far as they take these; a
+    policy that raises is shown with what it raised.
     The memory is a pool of KV blocks, of so many tokens in all; "a whole request" is one block for
     the longest, so that each is reserved the maximum. "begin alike" is the share of its prompt that
     a request has in common with all others, and only with the prefix cache on it is found there.
@@ -75,6 +77,14 @@ class Playground(WithStill):
             menu.on_choice(self.replan)
         self.batch_size = self._control("slots", range(1, 17), 8)
         self.window = self._control("window, s", (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), 0.25)
+        budgets = [(OWN, 0), *((f"{n:,} tokens", n) for n in BUDGETS)]
+        self.budget = ipywidgets.SelectionSlider(
+            options=budgets,
+            description="budget",
+            continuous_update=False,
+            layout=ipywidgets.Layout(width="26em"),
+            style={"description_width": "8em"},
+        )
         self.rate = self._control("arrivals per s", (2, 4, 6, 8, 12, 16, 32, AT_ONCE), 8)
         self.spread = self._control(
             "lengths",
@@ -92,7 +102,7 @@ class Playground(WithStill):
         self.takes = self._control("a step takes", [(same, False), ("measured here", True)], False)
         self.takes.layout.width = "23em"
         controls = [self.batch_size, self.window, self.rate, self.spread, self.prompt, self.takes]
-        controls += [self.pool, self.block_size, self.caching, self.common]
+        controls += [self.budget, self.pool, self.block_size, self.caching, self.common]
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__([*self.menus, *controls])
@@ -127,6 +137,8 @@ class Playground(WithStill):
 
     def _policies(self) -> Iterator[Scheduler]:
         known = {"max_batch_size": self.batch_size.value, "max_wait": self.window.value}
+        if self.budget.value:
+            known["max_batch_tokens"] = self.budget.value
         for menu in self.menus:
             if menu.chosen is not None:
                 yield new(menu.chosen, known)
@@ -149,7 +161,9 @@ class Playground(WithStill):
         while engine.has_work:
             engine.step()
         window = f", max_wait={policy.max_wait:g}" if hasattr(policy, "max_wait") else ""
-        return f"{type(policy).__name__}({policy.max_batch_size}{window})", engine.trace
+        tokens = getattr(policy, "max_batch_tokens", None)
+        budget = f", {tokens:,} tokens a step" if tokens else ""
+        return f"{type(policy).__name__}({policy.max_batch_size}{window}{budget})", engine.trace
 
     @collector_held_back()
     def replan(self) -> None:
@@ -196,6 +210,7 @@ class Playground(WithStill):
             step_time=self.step_time,
             cost=self.cost if self.takes.value else None,
             prompt=self.prompt.value,
+            cut=any("tokens a step" in name for name in traces),
         )
 
     def _measure(self) -> None:

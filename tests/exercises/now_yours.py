@@ -3,7 +3,7 @@ sentence. A grader's file names them by task, NOW_YOURS."""
 
 import random
 
-from serving import serve, some_requests
+from serving import Ask, serve, some_requests
 
 import minibatch as mb
 from minibatch.simulator.workload import OUTPUT_LENGTHS, PROMPT_LENGTHS
@@ -314,14 +314,17 @@ def again(student):
     )
 
 
-def chunks(student):
-    few, many = (
-        student.call("num_chunks", num_prompt_tokens=1300, num_decodes=n, max_batch_tokens=256)
-        for n in (7, 200)
-    )
+def under_a_budget(student):
+    from budgets import budgeted  # here: it imports much of the engine
+
+    seven = [Ask(name, 5, 20) for name in "ABCDEFG"]
+    engine = serve(budgeted(student, 8, 128), [*seven, Ask("L", 1300, 5, 2.0)], num_blocks=512)
+    steps = [s for s in engine.trace.steps if any(row.request_id == "L" for row in s.rows)]
+    chunks = [s for s in steps if s.rows and any(row.num_tokens > 1 for row in s.rows)]
+    most = max(sum(row.num_tokens for row in step.rows) for step in chunks)
     return (
-        f"By your count L's prompt takes {few} steps under a budget of 256 beside seven decodes, "
-        f"and {many} beside two hundred."
+        f"Under your policy L's prompt of 1,300 tokens is computed in {len(chunks)} chunks beside "
+        f"seven who write; no step computes more than {most} tokens, and nobody stands still."
     )
 
 
@@ -334,6 +337,18 @@ def budget(student):
     return (
         f"By your count a limit of 30 ms allows a budget of {quick} tokens on a machine like ours, "
         f"and one of 100 ms {slow}."
+    )
+
+
+def by_hand(student):
+    blocks = list(range(200))
+    random.Random(0).shuffle(blocks)
+    steps = student.call("chunks_and_slots", [1300], [0], [blocks[:82]], 7, 128, 16)
+    slots = [slot for step in steps for *_, its in step for slot in its]
+    return (
+        f"By your hand L's 1,300 tokens take {len(steps)} steps beside seven decodes, in chunks of "
+        f"{steps[0][0][2] - steps[0][0][1]} and at last {steps[-1][0][2] - steps[-1][0][1]}, and "
+        f"lie in {len(set(slots)):,} different slots."
     )
 
 

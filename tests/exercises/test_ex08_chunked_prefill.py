@@ -1,91 +1,177 @@
-"""Judges exercises 8.1 and 8.2: how many chunks a budget makes, and which budget holds a limit."""
+"""Judges exercises 8.1 to 8.3: a planner under a budget, which budget holds a limit, and whose
+positions a step computes, into which slots."""
 
 import now_yours
 import pytest
-from beliefs import Counted
+from beliefs import Counted, a_kind, why
+from budgets import (
+    budgeted,
+    keeps_the_order,
+    looked_at,
+    ours,
+    served,
+    stalls_nobody,
+    wastes_nothing,
+)
+from serving import (
+    asks,
+    asks_the_pool,
+    plans_alike_twice,
+    same_plan,
+    serve,
+    serves_in_an_engine,
+    some_requests,
+)
 
+from minibatch.course.judging.values import Lent
+from minibatch.course.judging.verdict import Wrong
 
-def up(tokens, each):
-    return -(-tokens // each)
+WITHHELD = {
+    "8.1": {
+        "minibatch.schedulers.continuous": "Continuous",
+        "minibatch.schedulers.prefill_first": "PrefillFirst",
+        "minibatch.schedulers.budget": "Budget",
+    }
+}
+
+# L comes while A, B and C write; S is right behind it. Four slots, 8 tokens a step.
+WRITING = asks(("A", 3, 12), ("B", 2, 12), ("C", 3, 12))
+LONG = [*WRITING, *asks(("L", 30, 3, 2.0))]
+TWO_LONG = [*WRITING[:1], *asks(("L", 20, 3, 2.0), ("M", 13, 3, 2.0), ("S", 2, 3, 2.0))]
 
 
 # 8.1 ---------------------------------------------------------------------------------------------
 
-CHUNKS = Counted(
-    "num_chunks",
-    ("num_prompt_tokens", "num_decodes", "max_batch_tokens"),
-    [(1300, 7, 128), (1210, 7, 128), (640, 0, 64), (999, 50, 64), (90, 3, 40), (5, 4, 64)],
-    lambda parts: parts[0],
-    {
-        "": lambda p, d, b: up(p, b - d),
-        "decodes go first, a token each, so that max_batch_tokens - num_decodes are left for the "
-        "prompt; yours gives it the whole budget.": (
-            lambda p, d, b: up(p, b),
-            lambda p, d, b: p // b,
-            lambda p, d, b: p // b + 1,
-            lambda p, d, b: p / b,
-        ),
-        "the last chunk may be smaller, and takes a step, too: round up. Yours rounds down.": (
-            lambda p, d, b: p // (b - d)
-        ),
-        "if the prompt ends with a full chunk, no empty one follows; yours adds one.": (
-            lambda p, d, b: p // (b - d) + 1
-        ),
-        "a step is whole: round up. Yours is a part of one.": lambda p, d, b: p / (b - d),
-        "round up, however little is left; yours rounds to the nearest.": (
-            lambda p, d, b: round(p / (b - d))
-        ),
-        "decodes take a token in every step, not once; yours adds them to the prompt.": (
-            lambda p, d, b: up(p + d, b)
-        ),
-        "the prompt takes part of the budget without a token besides: what is left is "
-        "max_batch_tokens - num_decodes; yours keeps one more back.": (
-            lambda p, d, b: up(p, b - d - 1)
-        ),
-        "asked for are the steps until the prompt is computed; yours counts one more.": (
-            lambda p, d, b: up(p, b - d) + 1
-        ),
-        "the decodes take a token each, all num_decodes of them; yours takes one away.": (
-            lambda p, d, b: up(p, b - 1)
-        ),
-        "the last chunk takes a step like every other; yours leaves it out.": (
-            lambda p, d, b: up(p, b - d) - 1
-        ),
-        "what decodes take is not left for the prompt; yours adds it to the budget.": (
-            lambda p, d, b: up(p, b + d)
-        ),
-    },
-)
-ROUND_UP = "num_prompt_tokens / (max_batch_tokens - num_decodes), rounded up."
+
+@pytest.mark.task("8.1", points=0.25)
+def test_prompts_that_fit_are_computed_whole_if_a_slot_is_free(student):
+    engine = served(student, 2, 32, asks(("A", 5, 3), ("B", 7, 3), ("C", 9, 3)), steps=1)
+    rows = {row.request_id: row.num_tokens for row in engine.trace.steps[0].rows}
+    if rows != {"A": 5, "B": 7}:
+        raise Wrong(
+            "A's prompt has 5 tokens, B's 7, there are two slots, and the budget is 32: both join "
+            "in the first step, each with its whole prompt.",
+            expected="A: 5, B: 7",
+            got=", ".join(f"{name}: {n}" for name, n in rows.items()),
+        )
 
 
 @pytest.mark.task("8.1", points=0.5)
-def test_a_prompt_without_company_has_the_whole_budget(student):
-    CHUNKS.check(student, (640, 0, 64), "nobody decodes: 640 / 64.")
-    CHUNKS.check(student, (650, 0, 64), "nobody decodes: 650 / 64, rounded up.")
+def test_a_prompt_longer_than_the_budget_comes_to_an_end(student):
+    """Chunks of 6: the last one smaller, of a single token, or as large as the others."""
+    for length in (20, 19, 18, 6):
+        served(student, 2, 6, asks(("A", length, 3)))
+    served(student, 4, 4, [*WRITING, *asks(("L", 9, 3, 2.0))])  # a token a step
+
+
+@pytest.mark.task("8.1", points=1.5)
+def test_no_step_computes_more_than_the_budget(student):
+    for requests in (LONG, asks(("A", 5, 3), ("B", 5, 3), ("C", 5, 3)), TWO_LONG):
+        looked_at(student, 4, 8, requests)
 
 
 @pytest.mark.task("8.1", points=1)
-def test_decodes_are_paid_first(student):
-    for arguments in ((1300, 7, 128), (1300, 7, 260), (999, 50, 64)):
-        CHUNKS.check(student, arguments, ROUND_UP)
+def test_no_decode_ever_waits_for_a_chunk(student):
+    for slots, budget, requests in ((4, 8, LONG), (4, 4, LONG), (4, 8, TWO_LONG)):
+        looked_at(student, slots, budget, requests, stalls_nobody)
+
+
+@pytest.mark.task("8.1", points=0.75)
+def test_no_token_of_the_budget_lies_idle(student):
+    for requests in (LONG, TWO_LONG):
+        looked_at(student, 4, 8, requests, lambda step, it: wastes_nothing(step, 8, 4, it))
+
+
+@pytest.mark.task("8.1", points=0.5)
+def test_first_come_is_first_served(student):
+    for requests in (TWO_LONG, asks(("L", 20, 3), ("M", 13, 3), ("S", 2, 3))):
+        engine = looked_at(student, 4, 8, requests, keeps_the_order)
+        came = [ask.name for ask in requests]
+        joined = [n for s in engine.trace.steps for n in sorted(s.admitted, key=came.index)]
+        if came != list(dict.fromkeys(joined)):
+            raise Wrong(
+                "They joined in another order than they came in: then somebody can be overtaken "
+                "for ever. The head of the queue joins first.",
+                expected=", ".join(came),
+                got=", ".join(joined),
+            )
+
+
+@pytest.mark.task("8.1", points=0.5)
+def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
+    """Blocks of 4, answers of up to 12: A and B may need 4 each, C 7, D 4."""
+    asks_the_pool(lambda slots: budgeted(student, slots, 64), 4)
+    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
+    options = {"max_tokens": 12, "exactly": True}
+    engine = served(student, 4, 8, requests, num_blocks=12, **options)
+    joined = [name for step in engine.trace.steps for name in sorted(step.admitted)]
+    joined = list(dict.fromkeys(joined))
+    if joined != ["A", "B", "C", "D"]:
+        raise Wrong(
+            "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
+            "wait too, or one who needs much waits for ever.",
+            expected="A, B, C, D",
+            got=", ".join(joined),
+        )
+    two = asks(("A", 5, 12), ("B", 5, 12))  # 16 tokens are exactly 4 blocks
+    engine = served(student, 4, 10, two, num_blocks=8, steps=1, **options)
+    if len(engine.trace.steps[0].rows) < 2:
+        raise Wrong(
+            "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
+            "joined: ask for max_num_tokens, prompt and longest answer, and for no more."
+        )
+    served(student, 4, 5, LONG, num_blocks=13, **options)
 
 
 @pytest.mark.task("8.1", points=0.25)
-def test_a_prompt_that_ends_with_a_chunk_needs_no_other(student):
-    CHUNKS.check(student, (1210, 7, 128), "1,210 are ten chunks of 121.")
-    CHUNKS.check(student, (5, 4, 64), "five tokens fit into one chunk.")
+def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
+    """The engine may ask again without an update: nothing may be admitted twice or lost."""
+    plans_alike_twice(budgeted(student, 3, 8), asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4)))
 
 
 @pytest.mark.task("8.1", points=0.25)
-def test_any_prompt_and_budget(student, rng):
-    for _ in range(10):
-        decodes = rng.randint(0, 60)
-        budget = decodes + rng.randint(2, 300)
-        CHUNKS.check(student, (rng.randint(1, 5_000), decodes, budget), ROUND_UP)
+def test_the_tokens_are_those_of_each_request_alone(student):
+    """In a pool of 12 blocks of 2, 4 tokens a step."""
+    from tiny_model import alone, tiny_model  # here, since importing torch takes seconds
+
+    requests = asks(
+        ("A", [3, 9, 27], 6),
+        ("B", [40], 3),
+        ("C", [7] * 11, 4),
+        ("D", [9, 9], 5),
+        ("E", [60] * 5, 7),
+    )
+    model = tiny_model()
+    engine = served(student, 3, 4, requests, num_blocks=12, model=model, block_size=2)
+    for completion in engine.trace.completions:
+        expected = alone(model, completion.prompt_token_ids, len(completion.token_ids))
+        if completion.token_ids != expected:
+            raise Wrong(
+                f"{completion.request_id}'s answer is another one than when it is served alone: "
+                "some of its tokens were computed without, or with somebody else's, keys and "
+                "values.",
+                expected=expected,
+                got=completion.token_ids,
+            )
+
+
+@pytest.mark.task("8.1", points=0.5)
+def test_any_requests_are_served_as_the_rule_says(student, rng):
+    said = "Compare it with the rule: decodes, then prompts that have begun, then newcomers."
+    for requests in (LONG, TWO_LONG):
+        same_plan(serve(ours(4, 8), requests), serve(budgeted(student, 4, 8), requests), said)
+        serves_in_an_engine(budgeted(student, 4, 8), ours(4, 8), requests)
+    for _ in range(3):
+        requests, budget = some_requests(rng), rng.randint(3, 12)
+        engines = [serve(s, requests) for s in (ours(3, budget), budgeted(student, 3, budget))]
+        same_plan(*engines, said)
 
 
 # 8.2 ---------------------------------------------------------------------------------------------
+
+
+def up(tokens, each):
+    return -(-tokens // each)
 
 
 def budget_of(left, count=lambda n, d: n + d if n > 0 else 0):
@@ -181,4 +267,303 @@ def test_any_costs(student, rng):
         BUDGET.check(student, (limit, decodes, step, one, prompt), LEFT)
 
 
-NOW_YOURS = {"8.1": now_yours.chunks, "8.2": now_yours.budget}
+# 8.3 ---------------------------------------------------------------------------------------------
+
+HANDS = ("num_prompt_tokens", "num_computed", "block_tables", "num_decodes", "max_batch_tokens")
+HANDS = (*HANDS, "block_size")
+# One prompt, alone and beside decodes; two; one that was found in part; three that end mid-step.
+CASES = {
+    "one prompt alone": ([11], [0], [[2, 0, 5]], 0, 4, 4),
+    "one prompt beside three decodes": ([23], [0], [[9, 4, 7, 1, 3, 0]], 3, 8, 4),
+    "one whose first 6 tokens are computed": ([17], [6], [[3, 8, 1, 6, 4]], 2, 7, 4),
+    "one that ends with a full chunk": ([12], [0], [[6, 2, 9]], 1, 7, 4),
+    "two prompts": ([5, 8], [0, 4], [[7, 2], [3, 0]], 1, 4, 4),
+    "three prompts, of which one ends in the middle of a block": (
+        [9, 14, 6],
+        [0, 0, 3],
+        [[4, 8], [1, 7], [0, 9]],
+        2,
+        9,
+        8,
+    ),
+    "four prompts that end one after the other": (
+        [7, 6, 5, 9],
+        [0, 2, 0, 0],
+        [[11, 3], [2, 6], [9, 0], [5, 1, 8]],
+        0,
+        6,
+        4,
+    ),
+}
+
+
+def first_come(needs, left):
+    """What each gets, in order; the rule of the exercise."""
+    shares = []
+    for need in needs:
+        shares.append(min(need, left))
+        left -= shares[-1]
+    return shares
+
+
+def evenly(needs, left):
+    count = max(1, sum(need > 0 for need in needs))
+    return [min(need, max(1, left // count)) for need in needs]
+
+
+def one_at_a_time(needs, left):
+    first = next((i for i, need in enumerate(needs) if need), None)
+    return [min(need, left) if i == first else 0 for i, need in enumerate(needs)]
+
+
+def shortest_first(needs, left):
+    shares = [0] * len(needs)
+    for i in sorted(range(len(needs)), key=lambda i: needs[i]):
+        shares[i] = min(needs[i], left)
+        left -= shares[i]
+    return shares
+
+
+def whole_blocks(needs, left):
+    """Cut to blocks of 4, unless that is the rest."""
+    return first_come(needs, left if sum(needs) <= left else max(4, left // 4 * 4))
+
+
+def walk(share=first_come, left=None, begin=None, empty=False, by_need=False):
+    """The boundaries that a rule makes: of each step (i, begin, end).
+
+    share: who gets what. left: of the budget, from it, the decodes, those done, and the step's
+    number. begin: where each prompt stands at first. empty: whether chunks of no token are noted.
+    by_need: whether they are noted as short ones come first.
+    """
+
+    def chunks(lengths, computed, tables, num_decodes, budget, size):
+        at = [0] * len(lengths) if begin == 0 else list(computed)
+        steps = []
+        while any(a < n for a, n in zip(at, lengths, strict=True)) and len(steps) < 99:
+            done = sum(a >= n for a, n in zip(at, lengths, strict=True))
+            room = (left or (lambda b, d, f, n: b - d - f))(budget, num_decodes, done, len(steps))
+            needs = [n - a for a, n in zip(at, lengths, strict=True)]
+            shares = share(needs, room)
+            step = [(i, at[i], at[i] + n) for i, n in enumerate(shares) if n > 0 or empty]
+            step.sort(key=lambda chunk: needs[chunk[0]] if by_need else chunk[0])
+            at = [a + n for a, n in zip(at, shares, strict=True)]
+            steps.append(step)
+        return steps
+
+    return chunks
+
+
+CHUNKS = {
+    "": walk(),
+    "decodes take a token each of the same budget, in every step; yours gives it all to prompts.": (
+        walk(left=lambda b, d, done, step: b),
+        walk(left=lambda b, d, done, step: b - done),
+    ),
+    "a prompt that is done decodes from the next step on, and takes a token of the budget; in yours"
+    " it takes none.": walk(left=lambda b, d, done, step: b - d),
+    "decodes take their tokens in every step, not in the first alone.": (
+        walk(left=lambda b, d, done, step: b - done - (0 if step else d)),
+        walk(left=lambda b, d, done, step: b - (0 if step else d)),
+    ),
+    "the first num_computed[i] positions are computed already: prompt i goes on behind them; yours "
+    "begins at 0.": walk(begin=0),
+    "prompts get what is left in their order, the first one all it needs; yours divides it among "
+    "them.": walk(evenly),
+    "when a prompt is done and tokens are left, the next one gets them in the same step; in yours a"
+    " step computes one prompt.": walk(one_at_a_time),
+    "prompts are computed in their order; yours takes the shortest first.": (
+        walk(shortest_first),
+        walk(shortest_first, by_need=True),
+    ),
+    "a prompt that gets no token in a step has no chunk in it; yours notes empty ones.": walk(
+        empty=True
+    ),
+    "a chunk may end anywhere in a block; yours is cut to whole blocks.": walk(whole_blocks),
+    "all that the decodes leave goes to prompts; yours keeps a token back.": walk(
+        left=lambda b, d, done, step: b - d - done - 1
+    ),
+    "every prompt that is not done takes its chunk's tokens only, none besides.": walk(
+        left=lambda b, d, done, step: b - d - done + 1
+    ),
+}
+
+
+def slot(block=lambda p, chunk, tables, i, size: tables[i][p // size], offset=None):
+    """The slots of one chunk, from a belief about block and offset."""
+    offset = offset or (lambda p, chunk, size: p % size)
+
+    def slots(chunk, tables, size):
+        i, begin, end = chunk
+        return [
+            block(p, chunk, tables, i, size) * size + offset(p, chunk, size)
+            for p in range(begin, end)
+        ]
+
+    return slots
+
+
+SLOTS = {
+    "": slot(),
+    "position p lies in block p // block_size of its table, counted from the prompt's beginning; "
+    "yours counts from the chunk's.": (
+        slot(
+            lambda p, chunk, tables, i, size: tables[i][(p - chunk[1]) // size],
+            lambda p, chunk, size: (p - chunk[1]) % size,
+        ),
+        slot(lambda p, chunk, tables, i, size: tables[i][(p - chunk[1]) // size]),
+        slot(offset=lambda p, chunk, size: (p - chunk[1]) % size),
+    ),
+    "each prompt has a table of its own, block_tables[i]; yours looks into the first one's.": slot(
+        lambda p, chunk, tables, i, size: tables[0][(p // size) % len(tables[0])]
+    ),
+    "the table says which block of the pool it is, block_tables[i][p // block_size]; yours are the "
+    "positions themselves, as if the table named block 0, 1, 2 and so on.": slot(
+        lambda p, chunk, tables, i, size: p // size
+    ),
+    "a block has block_size slots: its first one is block * block_size; yours has them begin at the"
+    " block's own number.": lambda chunk, tables, size: [
+        tables[chunk[0]][p // size] + p % size for p in range(chunk[1], chunk[2])
+    ],
+    "within its block a position lies at p % block_size; yours are the blocks' first slots.": slot(
+        offset=lambda p, chunk, size: 0
+    ),
+    "asked for are slots, block * block_size + p % block_size; yours are blocks.": (
+        lambda chunk, tables, size: [tables[chunk[0]][p // size] for p in range(chunk[1], chunk[2])]
+    ),
+    "only the chunk's own positions are written, from begin to end - 1; yours are those of "
+    "everything before it, too.": lambda chunk, tables, size: slot()(
+        (chunk[0], 0, chunk[2]), tables, size
+    ),
+}
+
+
+def by_hand(student, arguments):
+    """The learner's answer, once it is known to have the shape that is asked for."""
+    lent = [
+        Lent(map(Lent, one)) if one and isinstance(one, list) and isinstance(one[0], list) else one
+        for one in arguments
+    ]
+    lent = [Lent(one) if isinstance(one, list) else one for one in lent]
+    got = student.call("chunks_and_slots", **dict(zip(HANDS, lent, strict=True)))
+    if not isinstance(got, list | tuple):
+        kind = "nothing (None)" if got is None else a_kind(got)
+        raise Wrong(f"Return a list, one for each step, of chunks; you return {kind}.", got=got)
+    for step in got:
+        if not isinstance(step, list | tuple) or (step and type(step[0]) is int):
+            raise Wrong(
+                "Each step is a list of its chunks, also where there is one: [(i, begin, end, "
+                f"slots)]. Yours holds {a_kind(step)}"
+                f"{' that is a chunk itself' if isinstance(step, list | tuple) else ''}.",
+                got=step,
+            )
+        for chunk in step:
+            whole = isinstance(chunk, list | tuple) and len(chunk) == 4
+            whole = whole and all(type(one) is int for one in chunk[:3])
+            slots = chunk[3] if whole else None
+            if not isinstance(slots, list | tuple) or not all(type(one) is int for one in slots):
+                raise Wrong(
+                    "A chunk is (i, begin, end, slots): three whole numbers, and a list of whole "
+                    f"numbers. Yours is {str(chunk)[:80]}.",
+                    got=chunk,
+                )
+    return [[(*chunk[:3], list(chunk[3])) for chunk in step] for step in got]
+
+
+def bounds(answer):
+    return [[chunk[:3] for chunk in step] for step in answer]
+
+
+def told(arguments):
+    return ", ".join(f"{name}={one}" for name, one in zip(HANDS, arguments, strict=True))
+
+
+def right(arguments):
+    """The whole answer."""
+    tables, size = arguments[2], arguments[5]
+    return [
+        [(*chunk, SLOTS[""](chunk, tables, size)) for chunk in step]
+        for step in CHUNKS[""](*arguments)
+    ]
+
+
+def check_bounds(student, names):
+    answers = {name: bounds(by_hand(student, CASES[name])) for name in CASES}
+    for name in names:
+        expected, got = CHUNKS[""](*CASES[name]), answers[name]
+        if got == expected:
+            continue
+        said = why([(CASES[n], answers[n]) for n in CASES], lambda parts: parts[0], CHUNKS)
+        if not said and [[(i, b, e + 1) for i, b, e in step] for step in got] == expected:
+            said = "end is the position behind the chunk's last one, as in range(begin, end)."
+        if not said and sorted(sum(got, [])) == sorted(sum(expected, [])):
+            said = "these are the right chunks, in other steps or in another order."
+        number = next(
+            (n for n, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
+            min(len(expected), len(got)),
+        )
+        said = said or "decodes and prompts that are done take a token each; prompts get the rest."
+        raise Wrong(
+            f"With {name}, step {number + 1}: {said} ({told(CASES[name])})",
+            expected=expected[number] if number < len(expected) else "no such step",
+            got=got[number] if number < len(got) else "no such step",
+        )
+
+
+@pytest.mark.task("8.3", points=1)
+def test_a_prompt_is_cut_by_what_decodes_leave(student):
+    names = list(CASES)
+    check_bounds(student, names[:4])
+
+
+@pytest.mark.task("8.3", points=1.5)
+def test_prompts_share_a_step_and_decode_when_they_are_done(student):
+    check_bounds(student, list(CASES)[4:])
+
+
+@pytest.mark.task("8.3", points=1)
+def test_each_position_goes_into_its_slot(student):
+    """Of the chunks that the learner has made, so that one mistake is told once."""
+    seen = []
+    for arguments in CASES.values():
+        tables, size = arguments[2], arguments[5]
+        for step in by_hand(student, arguments):
+            seen += [((chunk[:3], tables, size), chunk[3]) for chunk in step]
+    for (chunk, tables, size), got in seen:
+        expected = SLOTS[""](chunk, tables, size)
+        if got != expected:
+            i, begin, end = chunk
+            said = why(seen, lambda parts: parts[0], SLOTS)
+            if not said and sorted(got) == sorted(expected):
+                said = "these are the slots, in another order: they follow the positions."
+            raise Wrong(
+                f"Prompt {i} computes positions {begin} to {end - 1}; its table is {tables[i]}, "
+                f"with blocks of {size}: "
+                + (said or "block_tables[i][p // block_size] * block_size + p % block_size."),
+                expected=expected,
+                got=got,
+            )
+
+
+@pytest.mark.task("8.3", points=0.5)
+def test_any_prompts_are_computed_as_the_engine_would(student, rng):
+    for _ in range(10):
+        lengths = [rng.randint(1, 30) for _ in range(rng.randint(1, 4))]
+        computed = [rng.choice([0, 0, rng.randrange(length)]) for length in lengths]
+        size, blocks = rng.choice([2, 4, 16]), list(range(100))
+        rng.shuffle(blocks)
+        tables = [[blocks.pop() for _ in range(-(-length // size))] for length in lengths]
+        decodes = rng.randint(0, 5)
+        budget = decodes + len(lengths) + rng.randint(1, 9)
+        arguments = (lengths, computed, tables, decodes, budget, size)
+        got = by_hand(student, arguments)
+        if got != right(arguments):
+            raise Wrong(
+                f"chunks_and_slots({told(arguments)}): decodes and prompts that are done take a "
+                "token each, prompts the rest, in their order.",
+                expected=right(arguments),
+                got=got,
+            )
+
+
+NOW_YOURS = {"8.1": now_yours.under_a_budget, "8.2": now_yours.budget, "8.3": now_yours.by_hand}

@@ -344,6 +344,13 @@ def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
                 expected=[],
                 got=got,
             )
+    if not guesses_of(student, [3, 4] * 8, 4):
+        raise Wrong(
+            "propose([3, 4, 3, 4, …], most=4) returns []: 3 has followed 4 seven times. Guess "
+            "nothing only where the newest token has never come before.",
+            expected=[3, 4, 3, 4],
+            got=[],
+        )
 
 
 @pytest.mark.task("10.3", points=1.5)

@@ -328,6 +328,35 @@ def test_prompts_that_begin_alike_are_found_with_the_prefix_cache_on():
     assert hits == {0, 640}  # 40 full blocks of 16 in 650 tokens; the first found none
 
 
+def test_a_playground_s_budget_is_for_the_policies_that_take_one():
+    playground = crowd(budget=64, prompt=1300, batch_size=4)
+    (trace,) = playground.traces().values()
+    assert max(sum(row.num_tokens for row in step.rows) for step in trace.steps) == 64
+    assert "Continuous(4, 64 tokens a step)" in playground.view.value
+    assert "where no budget cuts it" in playground.view.value
+    playground.menus[0].value = "Dynamic"
+    assert "tokens a step)" not in playground.view.value
+
+
+def test_a_smaller_budget_shortens_the_longest_wait_for_a_next_token():
+    playground = mb.widgets.Playground(
+        mb.Budget, policies=(mb.PrefillFirst, mb.Budget), num_requests=12, cost=COST
+    )
+    playground.prompt.value, playground.takes.value, playground.rate.value = 1300, True, 2
+
+    def longest_waits():
+        traces = playground.traces()
+        return [trace.summary()["itl_max_s"] for trace in traces.values()]
+
+    budget_256, prefill_first = longest_waits()
+    playground.budget.value = 64
+    budget_64, same = longest_waits()
+    assert prefill_first == same
+    assert "PrefillFirst(8):" in playground.view.value
+    assert budget_64 < budget_256 < prefill_first
+    assert "time to a next token, the longest" in playground.view.value
+
+
 def test_a_playground_says_when_a_request_can_never_fit():
     small = crowd(prompt=1300, pool=1024)
     assert "<b>Nobody is served.</b>" in small.view.value
@@ -344,6 +373,7 @@ def test_a_playground_says_that_it_is_an_idealisation(playground):
     [
         ("batch_size", 2),
         ("window", 2.0),
+        ("budget", 32),
         ("rate", "all at once"),
         ("spread", 0.0),
         ("prompt", 100),
@@ -409,6 +439,16 @@ def test_a_policy_that_raises_is_shown_with_what_it_raised():
     playground = mb.widgets.Playground(Stumbling, num_requests=3)
     assert 'role="alert"' in playground.view.value
     assert "LookupError: no &lt;row&gt; found" in playground.view.value
+
+
+class Unmade(mb.Continuous):
+    def __init__(self, max_batch_size=8):
+        raise LookupError("no slots found")
+
+
+def test_a_policy_that_cannot_be_made_is_shown_with_what_it_raised():
+    playground = mb.widgets.Playground(Unmade, num_requests=3)
+    assert "LookupError: no slots found" in playground.view.value
 
 
 def test_a_playground_draws_who_arrives_and_who_waits():

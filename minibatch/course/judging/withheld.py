@@ -22,7 +22,7 @@ class {name}:
         raise TypeError(_SENTENCE)
 
 
-_SENTENCE = "mb.{name} is what this exercise asks for; write your own, on mb.Scheduler"
+_SENTENCE = "mb.{name} is what this exercise asks for; write your own{base}"
 """
 _CUT = "raise NotImplementedError('mb.{} is what you are writing')"
 
@@ -34,7 +34,8 @@ def replacement(path: Path, answer: str | list[str]) -> str:
     ["Scheduler.update", …].
     """
     if isinstance(answer, str):
-        return _PLACEHOLDER.format(name=answer)
+        base = ", on mb.Scheduler" if path.parent.name == "schedulers" else ""
+        return _PLACEHOLDER.format(name=answer, base=base)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for owner in tree.body:
         if getattr(owner, "name", "") in answer:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ...engine.trace import Trace
 from ..colours import INK, PROTAGONISTS
@@ -53,6 +54,7 @@ def prompt_progress(
         x = f"steps since {names[0]} came" if axis is axes[-1] else ""
         dress(axis, findings[-1], x, "prompt tokens\ncomputed")
         axis.margins(x=0.04)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))  # steps are whole
         axis.set_ylim(bottom=0)
     describe(figure, f"Lines: prompt tokens of {', '.join(names)} computed so far.", findings)
     return figure

@@ -1,0 +1,10 @@
+"""Guesses the same token everywhere, as many times as it may.
+
+caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
+says: 5, 6 followed them
+at most: 0 points
+"""
+
+
+def propose(token_ids, most):
+    return [0] * most

@@ -1,9 +1,0 @@
-"""Adds the decodes to the budget.
-
-caught by: test_decodes_are_paid_first
-says: yours adds it to the budget
-"""
-
-
-def num_chunks(num_prompt_tokens, num_decodes, max_batch_tokens):
-    return -(-num_prompt_tokens // (max_batch_tokens + num_decodes))

@@ -1,9 +1,0 @@
-"""Does not round.
-
-caught by: test_a_prompt_without_company_has_the_whole_budget
-says: Yours is a part of one
-"""
-
-
-def num_chunks(num_prompt_tokens, num_decodes, max_batch_tokens):
-    return num_prompt_tokens / (max_batch_tokens - num_decodes)

@@ -1,0 +1,27 @@
+"""Takes blocks for the first chunk only.
+
+caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
+says: too few
+"""
+
+import minibatch as mb
+
+
+class MyBudget(MyBudget):  # noqa: F821
+    def plan(self, now):
+        rows = [mb.Row(s, 1) for s in self.running if s.num_uncomputed_tokens == 1]
+        left = self.max_batch_tokens - len(rows)
+        for sequence in self.running:
+            if sequence.num_uncomputed_tokens > 1 and left > 0:
+                num_tokens = min(sequence.num_uncomputed_tokens, left)
+                rows.append(mb.Row(sequence, num_tokens))
+                left -= num_tokens
+        while left > 0 and self.waiting and len(self.running) < self.max_batch_size:
+            longest = min(self.waiting[0].num_uncomputed_tokens, left)
+            if not self.can_grow(self.waiting[0], longest):
+                break
+            sequence = self.admit(now, longest)
+            num_tokens = min(sequence.num_uncomputed_tokens, left)
+            rows.append(mb.Row(sequence, num_tokens))
+            left -= num_tokens
+        return mb.StepPlan(rows)

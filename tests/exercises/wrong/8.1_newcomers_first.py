@@ -1,0 +1,28 @@
+"""Admits before it goes on with prompts that have begun.
+
+caught by: test_first_come_is_first_served
+says: Prompts share the budget in the order of admission
+"""
+
+import minibatch as mb
+
+
+class MyBudget(MyBudget):  # noqa: F821
+    def plan(self, now):
+        rows = [mb.Row(s, 1) for s in self.running if s.num_uncomputed_tokens == 1]
+        left = self.max_batch_tokens - len(rows)
+        begun = [s for s in self.running if s.num_uncomputed_tokens > 1]
+        while left > 0 and self.waiting and len(self.running) < self.max_batch_size:
+            longest = self.waiting[0].max_num_tokens
+            if not self.can_grow(self.waiting[0], longest):
+                break
+            sequence = self.admit(now, longest)
+            num_tokens = min(sequence.num_uncomputed_tokens, left)
+            rows.append(mb.Row(sequence, num_tokens))
+            left -= num_tokens
+        for sequence in begun:
+            if left > 0:
+                num_tokens = min(sequence.num_uncomputed_tokens, left)
+                rows.append(mb.Row(sequence, num_tokens))
+                left -= num_tokens
+        return mb.StepPlan(rows)

@@ -1,9 +1,0 @@
-"""Takes one away, however many decode.
-
-caught by: test_a_prompt_without_company_has_the_whole_budget
-says: yours takes one away
-"""
-
-
-def num_chunks(num_prompt_tokens, num_decodes, max_batch_tokens):
-    return -(-num_prompt_tokens // (max_batch_tokens - 1))

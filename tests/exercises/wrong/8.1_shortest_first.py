@@ -1,0 +1,31 @@
+"""Takes the shortest of those who wait first.
+
+caught by: test_first_come_is_first_served
+says: whoever came first is admitted first
+"""
+
+import minibatch as mb
+
+
+class MyBudget(MyBudget):  # noqa: F821
+    def plan(self, now):
+        if len(self.waiting) > 1:
+            shortest = sorted(self.waiting, key=lambda s: s.num_prompt_tokens)
+            self.waiting.clear()
+            self.waiting.extend(shortest)
+        rows = [mb.Row(s, 1) for s in self.running if s.num_uncomputed_tokens == 1]
+        left = self.max_batch_tokens - len(rows)
+        for sequence in self.running:
+            if sequence.num_uncomputed_tokens > 1 and left > 0:
+                num_tokens = min(sequence.num_uncomputed_tokens, left)
+                rows.append(mb.Row(sequence, num_tokens))
+                left -= num_tokens
+        while left > 0 and self.waiting and len(self.running) < self.max_batch_size:
+            longest = self.waiting[0].max_num_tokens
+            if not self.can_grow(self.waiting[0], longest):
+                break
+            sequence = self.admit(now, longest)
+            num_tokens = min(sequence.num_uncomputed_tokens, left)
+            rows.append(mb.Row(sequence, num_tokens))
+            left -= num_tokens
+        return mb.StepPlan(rows)

@@ -1,0 +1,22 @@
+"""Cuts each prompt to what decodes leave, and never counts down.
+
+caught by: test_no_step_computes_more_than_the_budget
+says: they share one budget
+"""
+
+import minibatch as mb
+
+
+class MyBudget(MyBudget):  # noqa: F821
+    def plan(self, now):
+        rows = [mb.Row(s, 1) for s in self.running if s.num_uncomputed_tokens == 1]
+        left = self.max_batch_tokens - len(rows)
+        while self.waiting and len(self.running) < self.max_batch_size:
+            longest = self.waiting[0].max_num_tokens
+            if not self.can_grow(self.waiting[0], longest):
+                break
+            self.admit(now, longest)
+        for sequence in self.running:
+            if sequence.num_uncomputed_tokens > 1:
+                rows.append(mb.Row(sequence, min(sequence.num_uncomputed_tokens, left)))
+        return mb.StepPlan(rows)

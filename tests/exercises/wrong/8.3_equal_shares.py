@@ -1,0 +1,27 @@
+"""Divides what is left among the prompts.
+
+caught by: test_prompts_share_a_step_and_decode_when_they_are_done
+says: yours divides it among them
+"""
+
+
+def chunks_and_slots(
+    num_prompt_tokens, num_computed, block_tables, num_decodes, max_batch_tokens, block_size
+):
+    at, steps = list(num_computed), []
+    while at != list(num_prompt_tokens):
+        done = sum(a == n for a, n in zip(at, num_prompt_tokens, strict=True))
+        left, chunks = max_batch_tokens - num_decodes - done, []
+        share = max(1, left // sum(a < n for a, n in zip(at, num_prompt_tokens, strict=True)))
+        for i, n in enumerate(num_prompt_tokens):
+            begin, end = at[i], min(n, at[i] + share)
+            if begin < end:
+                table = block_tables[i]
+                slots = [
+                    table[p // block_size] * block_size + p % block_size for p in range(begin, end)
+                ]
+                chunks.append((i, begin, end, slots))
+                left -= end - begin
+                at[i] = end
+        steps.append(chunks)
+    return steps

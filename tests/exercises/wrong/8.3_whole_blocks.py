@@ -1,0 +1,28 @@
+"""Cuts chunks to whole blocks.
+
+caught by: test_a_prompt_is_cut_by_what_decodes_leave
+says: yours is cut to whole blocks
+"""
+
+
+def chunks_and_slots(
+    num_prompt_tokens, num_computed, block_tables, num_decodes, max_batch_tokens, block_size
+):
+    at, steps = list(num_computed), []
+    while at != list(num_prompt_tokens):
+        done = sum(a == n for a, n in zip(at, num_prompt_tokens, strict=True))
+        left, chunks = max_batch_tokens - num_decodes - done, []
+        rest = sum(n - a for a, n in zip(at, num_prompt_tokens, strict=True))
+        left = left if rest <= left else max(4, left // 4 * 4)
+        for i, n in enumerate(num_prompt_tokens):
+            begin, end = at[i], min(n, at[i] + left)
+            if begin < end:
+                table = block_tables[i]
+                slots = [
+                    table[p // block_size] * block_size + p % block_size for p in range(begin, end)
+                ]
+                chunks.append((i, begin, end, slots))
+                left -= end - begin
+                at[i] = end
+        steps.append(chunks)
+    return steps

@@ -7,9 +7,7 @@ says: no budget of tokens
 import minibatch as mb
 
 
-class MyContinuous(mb.Scheduler):
-    update = MyContinuous.update  # noqa: F821 (the solved file's)
-
+class MyContinuous(MyContinuous):  # noqa: F821
     def plan(self, now):
         rows = [mb.Row(s, s.num_uncomputed_tokens) for s in self.running]
         budget = 64 - sum(row.num_tokens for row in rows)

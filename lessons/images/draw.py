@@ -66,7 +66,8 @@ def speculative_decoding() -> Figure:
     draft = mb.DraftModel(mb.load_model("wayfarer-junior"), num_guesses=4)
     engine = mb.Engine(model, mb.Continuous(8), speculation=draft)
     engine.run(mb.workload.running_example(model, prompt_scale=0.1))
-    return mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=7)
+    figure = mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=7)
+    return titled(figure, "A small model guesses, a large one verifies")
 
 
 def one_token_at_a_time() -> Figure:
@@ -188,7 +189,7 @@ def chunked_prefill() -> Figure:
     for title, policy in {
         "once unseen": mb.PrefillFirst(8),
         "at once": mb.PrefillFirst(8),
-        "a budget of 128 tokens a step": mb.Budget(8, 128),
+        "a budget of 256 tokens a step": mb.Budget(8, 256),
     }.items():
         engine = mb.Engine(model, policy, clock=measure.clock(model.device))
         for request in seven:
@@ -199,12 +200,16 @@ def chunked_prefill() -> Figure:
             engine.step()
         traces[title] = engine.trace
     del traces["once unseen"]
-    return mb.plots.seismograph(traces, "L")
+    figure = titled(mb.plots.seismograph(traces, "L"), *traces)
+    for axis in figure.axes:  # how long they wait, the lesson asks first
+        for text in [text for text in axis.texts if text.get_text().endswith(" ms")]:
+            text.set_visible(False)
+    return figure
 
 
 def out_of_memory() -> Figure:
     """Five requests in a small pool, and two ways to choose who gives way."""
-    shapes = {"A": (60, 70), "B": (90, 40), "C": (20, 60), "D": (50, 80), "E": (40, 50)}
+    shapes = {"A": (50, 80), "B": (80, 50), "C": (30, 50), "D": (40, 70), "E": (60, 60)}
     traces = {}
     for title, victim in {
         "newest": victims.newest,
@@ -216,7 +221,14 @@ def out_of_memory() -> Figure:
             for name, (prompt, output) in shapes.items()
         )
         traces[title] = engine.trace
-    return mb.plots.thrown_away(traces)
+    return titled(mb.plots.thrown_away(traces), *(f"Who gives way: the {name}" for name in traces))
+
+
+def titled(figure: Figure, *titles: str) -> Figure:
+    """With titles that leave to the lesson what it asks for."""
+    for axis, title in zip(figure.axes, titles, strict=False):
+        axis.set_title(title, loc="left", fontsize=15)
+    return figure
 
 
 def agents(n: int) -> list[mb.Request]:

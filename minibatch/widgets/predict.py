@@ -63,17 +63,27 @@ class Question(WithStill):
 
 
 class Predict(Question):
-    """A slider and a field for a number, for mouse and keyboard."""
+    """A slider and a field for a number, for mouse and keyboard.
+
+    It begins at its upper end, and counts once it was moved: a middle would suggest an answer, and
+    what is pressed unread would be kept.
+    """
 
     def __init__(self, name: str, question: str, low: float, high: float, unit: str = "") -> None:
         self.unit = unit
         kept = guesses.guess(name)
-        start = (low + high) / 2 if kept is None or isinstance(kept, list) else kept
+        was_said = kept is not None and not isinstance(kept, list)
+        start = kept if was_said else high
         self.slider, self.number = _slider_and_number(low, high, start, "your guess")
         self.slider.layout.width = "24em"
         self.number.layout.width = "12em"
         controls = [self.slider, self.number, ipywidgets.Label(unit)]
         super().__init__(name, question, controls, [question])
+        self.button.disabled = not was_said
+        self.slider.observe(self._moved, "value")
+
+    def _moved(self, _: object) -> None:
+        self.button.disabled = False
 
     @property
     def said(self) -> float:

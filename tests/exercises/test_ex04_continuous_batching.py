@@ -143,7 +143,7 @@ def test_several_may_join_in_the_same_step(student):
             )
         running, waiting = running + joined - len(step.finished), waiting - joined
     long = asks(("A", 400, 2), ("B", 400, 2), ("C", 400, 2))
-    (step,) = serve(planning(student), long, num_blocks=400, steps=1).trace.steps
+    (step,) = serve(planning(student), long, num_blocks=4000, steps=1).trace.steps
     if len(step.rows) < 3:
         raise Wrong(
             f"Three slots and the whole pool are free, A, B and C wait with 400 tokens each, and "

@@ -36,7 +36,17 @@ def test_a_cell_run_again_shows_what_was_said():
 
 def test_whole_numbers_are_asked_for_where_both_ends_are_whole():
     assert isinstance(mb.predict("n", "?", 1, 4).slider.value, int)
-    assert mb.predict("x", "?", 0, 0.5).slider.value == 0.25
+    assert mb.predict("x", "?", 0, 0.5).slider.value == 0.5
+
+
+def test_nothing_is_suggested_and_what_was_not_moved_is_not_kept():
+    question = mb.predict("steps", "How many steps?", 0, 400)
+    assert question.slider.value == 400
+    assert question.button.disabled
+    question.slider.value = 0
+    assert not question.button.disabled
+    guesses.keep("steps", 7)
+    assert not mb.predict("steps", "How many steps?", 0, 400).button.disabled
 
 
 def test_what_was_said_within_other_ends_is_brought_within_these():

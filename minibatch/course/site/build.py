@@ -67,7 +67,11 @@ def run(path: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as empty:
         NotebookClient(
-            notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": LESSONS}}
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            coalesce_streams=True,  # what is printed word by word stands on one line
+            resources={"metadata": {"path": LESSONS}},
         ).execute(env={**os.environ, "MINIBATCH_EXERCISES": empty})
     return notebook
 

@@ -18,6 +18,8 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
+
 from minibatch.course.judging.desk_errors import Died, Limits, TimedOut, told
 from minibatch.course.judging.plain_text import all_plain, plain
 
@@ -81,9 +83,16 @@ class Line:
         try:
             line = self._answers.get(timeout=max(0, self.seconds_left))
         except queue.Empty:
+            computed = self._computed()
             frames = self._interrupted()
             self.close()
             said = f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
+            if computed is not None and computed < self.limits.seconds / 4:
+                said = (
+                    f"no end after {self.limits.seconds:g} s, of which it computed {computed:.1f}: "
+                    "does your code wait for something? If it does not, other programs keep this "
+                    "computer busy: try again."
+                )
             raise TimedOut(said, frames) from None
         finally:
             self.seconds_left -= time.monotonic() - begin
@@ -94,6 +103,14 @@ class Line:
         except (ValueError, RecursionError):
             pass
         raise self._died()
+
+    def _computed(self) -> float | None:
+        """Seconds of a processor that the desk has used; None if nothing tells."""
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return None
+        return times.user + times.system
 
     def _interrupted(self) -> list[dict]:
         """Where the learner's code is at: what the desk answers to Ctrl-C, if it does at once."""

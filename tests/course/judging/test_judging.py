@@ -135,6 +135,7 @@ def test_an_exception_brings_its_message_and_the_learner_s_lines_only(desk):
         ("import sys\nsys.setrecursionlimit(10**9)\ndef f():\n    return f()", DeskError, ""),
         ("def f():\n    while True: pass", TimedOut, "no end after 2 s"),
         ("while True: pass\n", TimedOut, "no end after 2 s"),
+        ("import time\ndef f():\n    time.sleep(60)", TimedOut, "does your code wait"),
         ("def f():\n    while True: print('x' * 1000)", Died, "printed more than"),
         ("import os\ndef f():\n    os.close(3); os.close(4)\n    return 1", DeskError, ""),
         ("import os\nfor n in range(3, 9): os.write(n, b'[1\\n')\ndef f(): pass", DeskError, ""),

@@ -352,8 +352,8 @@ def test_memory_s_exercises_and_both_changes_to_the_engine_count_each_for_itself
 def test_engine_files_themselves_will_do_where_there_is_no_git(tmp_path):
     """What `handin` packs from a ZIP download; a new file of one's own is among them."""
     folder = tmp_path / "class" / "zippy"
-    shutil.copytree(ROOT / "minibatch" / "core", folder / "minibatch" / "core")
-    shutil.copytree(ROOT / "minibatch" / "engine", folder / "minibatch" / "engine")
+    for room in ("core", "engine", "memory"):
+        shutil.copytree(ROOT / "minibatch" / room, folder / "minibatch" / room)
     solve_with_a_new_file(folder)
     (folder / FILE).write_text(STUB)
     result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=source.select("4.3"))

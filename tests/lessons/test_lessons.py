@@ -364,7 +364,7 @@ def test_lesson_04_runs_on_another_model(run_lesson, smollm_folder):
         MINIBATCH_MODEL=str(smollm_folder),
         MINIBATCH_EXERCISES=str(smollm_folder),  # where no exercise is: nothing is solved yet
     )
-    assert "No exercise file defines MyContinuous (any more); this is Continuous instead." in text
+    assert "There is no MyContinuous of yours; this is Continuous instead." in text
     assert "Sequential 102 steps" in text
     assert "Static 44 steps" in text
     assert "Continuous 32 steps" in text

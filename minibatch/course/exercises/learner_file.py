@@ -30,7 +30,7 @@ def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
     substitute = f"this is {instead.__name__} instead"
     path = _home(name)
     if path is None:
-        return instead, f"No exercise file defines {name} (any more); {substitute}."
+        return instead, f"There is no {name} of yours; {substitute}."
     spec = importlib.util.spec_from_file_location(f"your_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:

@@ -118,7 +118,7 @@ class Line:
             return []
         try:
             self._process.send_signal(signal.SIGINT)
-            answer = all_plain(json.loads(self._answers.get(timeout=0.5)))
+            answer = all_plain(json.loads(self._answers.get(timeout=1.5)))
             return told(answer.get("error"), self.limits).frames
         except (queue.Empty, ValueError, RecursionError, AttributeError):
             return []

@@ -33,8 +33,9 @@ def sha256_of(text: str) -> str:
 def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None) -> list[str]:
     """The names of the full blocks of a prompt, in order.
 
-    block_hashes([5, 6, 5, 6, 9], 2) has two names, and they differ, although both blocks hold 5, 6;
-    the first is also the first of block_hashes([5, 6, 7, 8], 2). With salt="hers" all are others.
+    Example: block_hashes([5, 6, 5, 6, 9], 2) has two names, and they differ, although both blocks
+    hold 5, 6; the first is also the first of block_hashes([5, 6, 7, 8], 2). With salt="hers" all
+    are others.
     """
     # YOUR CODE for Exercise 7.1 begins here
     raise NotImplementedError("Exercise 7.1: A block's name: not written yet")
@@ -57,7 +58,7 @@ def cached_prefix(
 ) -> list[int]:
     """The ids of the blocks that it can hold, in order.
 
-    cached_prefix(["a", "b", "c"], 13, 4, {"a": 7, "c": 2, "b": 0}) is [7, 0, 2];
+    Example: cached_prefix(["a", "b", "c"], 13, 4, {"a": 7, "c": 2, "b": 0}) is [7, 0, 2];
     without "b" it is [7]; and with 12 tokens it is [7, 0]: "c" holds the last token.
     """
     # YOUR CODE for Exercise 7.2 begins here
@@ -86,7 +87,8 @@ def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
     """The ids of the n blocks to give away, in the order in which they go.
 
     Raises MemoryError if fewer than n are free.
-    Block 4 (depth 0) and block 9 (depth 1) were given back at time 20, block 2 at time 30:
+
+    Example: Block 4 (depth 0) and block 9 (depth 1) were given back at time 20, block 2 at time 30:
     evict([(4, 0, 0, 1, 20), (9, 1, 0, 1, 20), (2, 0, 0, 5, 30)], 2) is [9, 4].
     """
     # YOUR CODE for Exercise 7.3 begins here

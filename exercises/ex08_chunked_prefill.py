@@ -45,9 +45,9 @@ class MyBudget(mb.Scheduler):
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        Four slots, a budget of 10. A and B decode, C has 5 tokens of its prompt left, and D waits
-        with a prompt of 20: the rows are (A, 1), (B, 1), (C, 5) and (D, 3). In the step after that
-        A, B and C decode, and D gets 7.
+        Example: Four slots, a budget of 10. A and B decode, C has 5 tokens of its prompt left, and
+        D waits with a prompt of 20: the rows are (A, 1), (B, 1), (C, 5) and (D, 3). In the step
+        after that A, B and C decode, and D gets 7.
         """
         # YOUR CODE for Exercise 8.1 begins here
         raise NotImplementedError("Exercise 8.1: A planner under a budget: not written yet")
@@ -72,8 +72,9 @@ def largest_budget(
 ) -> int:
     """Tokens; 0 if no prompt token fits. Times are whole microseconds.
 
-    largest_budget(limit_us=50_000, num_decodes=7, step_us=8_000, decode_us=1_000, prompt_us=300)
-    is 123: 7 decodes and 116 prompt tokens take 49,800 microseconds, and one more 50,100.
+    Example: largest_budget(limit_us=50_000, num_decodes=7, step_us=8_000, decode_us=1_000,
+    prompt_us=300) is 123: 7 decodes and 116 prompt tokens take 49,800 microseconds, and one more
+    50,100.
     """
     # YOUR CODE for Exercise 8.2 begins here
     raise NotImplementedError("Exercise 8.2: Which budget holds the limit: not written yet")
@@ -116,7 +117,7 @@ def chunks_and_slots(
          [(1, 5, 7, [1, 2])],
          [(1, 7, 8, [3])]]
 
-    In the third step prompt 0 decodes, and two tokens are left for prompt 1.
+    Example: In the third step prompt 0 decodes, and two tokens are left for prompt 1.
     """
     # YOUR CODE for Exercise 8.3 begins here
     raise NotImplementedError("Exercise 8.3: Whose positions, into which slots: not written yet")

@@ -24,7 +24,7 @@ def kv_bytes_per_token(
 ) -> int:
     """Bytes of K and V that one token adds to the cache.
 
-    Wayfarer: kv_bytes_per_token(6, 8, 4, 32, 4) is 6144.
+    Example: Wayfarer: kv_bytes_per_token(6, 8, 4, 32, 4) is 6144.
     """
     # BEGIN SOLUTION
     return 2 * num_layers * num_kv_heads * head_dim * bytes_per_number
@@ -49,7 +49,7 @@ def decode_step_bytes(
 ) -> int:
     """Bytes that one decode step must bring from memory.
 
-    1,000 weights of 2 bytes, 10 bytes of K and V a token, 3 rows with 100 tokens of context:
+    Example: 1,000 weights of 2 bytes, 10 bytes of K and V a token, 3 rows of 100 tokens:
     decode_step_bytes(1000, 2, 10, 3, 100) is 2,000 + 3,000 = 5,000.
     """
     # BEGIN SOLUTION
@@ -81,7 +81,7 @@ def decode_step_flops(
 ) -> int:
     """Floating-point operations of one decode step.
 
-    1,000 weights, 2 layers, 4 query heads of 8, 3 rows with 10 tokens of context:
+    Example: 1,000 weights, 2 layers, 4 query heads of 8, 3 rows with 10 tokens of context:
     decode_step_flops(1000, 2, 4, 8, 3, 10) is 3 * (2,000 + 2,560) = 13,680.
     """
     # BEGIN SOLUTION
@@ -121,7 +121,7 @@ def greedy_decode(
 ) -> list[int]:
     """The tokens that continue the prompt, without the prompt.
 
-    If the model, after [5, 6], says 7, then 8, then 1, and 1 is the end token:
+    Example: If the model, after [5, 6], says 7, then 8, then 1, and 1 is the end token:
     greedy_decode(model, [5, 6], max_tokens=10, end_token_id=1) is [7, 8, 1].
     """
     # BEGIN SOLUTION

@@ -33,7 +33,7 @@ def pad_batch(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """input_ids, attention_mask, position_ids: int64 [prompts, longest prompt].
 
-    pad_batch([[5, 6, 7], [8]], pad_token_id=0) is
+    Example: pad_batch([[5, 6, 7], [8]], pad_token_id=0) is
     [[5, 6, 7], [0, 0, 8]], [[1, 1, 1], [0, 0, 1]], [[0, 1, 2], [0, 0, 0]].
     """
     # BEGIN SOLUTION
@@ -68,7 +68,7 @@ def pad_batch(
 def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
     """Padding slot-steps / all slot-steps, from 0 to 1.
 
-    padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
+    Example: padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
     """
     # BEGIN SOLUTION
     slot_steps = 0
@@ -117,8 +117,8 @@ class MyStatic(mb.Scheduler):
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        A's prompt has 5 tokens, B's 3: the first step has the rows (A, 5, 0) and (B, 3, 2). Later,
-        when A has finished, (A, 0, 1) and (B, 1, 0).
+        Example: A's prompt has 5 tokens, B's 3: the first step has the rows (A, 5, 0) and
+        (B, 3, 2). Later, when A has finished, (A, 0, 1) and (B, 1, 0).
         """
         # BEGIN SOLUTION
         if not self.running:

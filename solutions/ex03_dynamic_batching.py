@@ -30,7 +30,7 @@ def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wa
 
     arrival_times: of everyone who waits, in seconds, oldest first. max_wait: seconds.
 
-    is_ready([0.0, 0.5], now=1.0, max_batch_size=8, max_wait=2.0) is False;
+    Example: is_ready([0.0, 0.5], now=1.0, max_batch_size=8, max_wait=2.0) is False;
     at now=2.0 it is True, and with max_batch_size=2 it is True as soon as both are there.
     """
     # BEGIN SOLUTION
@@ -73,8 +73,8 @@ class MyDynamic(mb.Static):
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass, or none, and when to ask again.
 
-        max_wait is 0.5 s; A came at 1.0 and B at 1.2, the batch holds eight. At 1.2 the answer is
-        StepPlan(wake_at=1.5); at 1.5 both run.
+        Example: max_wait is 0.5 s; A came at 1.0 and B at 1.2, the batch holds eight. At 1.2 the
+        answer is StepPlan(wake_at=1.5); at 1.5 both run.
         """
         # BEGIN SOLUTION
         if self.waiting and not self.running:

@@ -48,8 +48,8 @@ class MyContinuous(mb.Scheduler):
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        Three slots; A and B run, C (a prompt of 5 tokens) and D wait. The plan has the rows
-        (A, 1 token), (B, 1 token), (C, 5 tokens), and D goes on waiting.
+        Example: Three slots; A and B run, C (a prompt of 5 tokens) and D wait. The plan has the
+        rows (A, 1 token), (B, 1 token), (C, 5 tokens), and D goes on waiting.
         """
         # BEGIN SOLUTION
         rows = [mb.Row(sequence, sequence.num_uncomputed_tokens) for sequence in self.running]
@@ -91,7 +91,9 @@ class MyContinuous(mb.Scheduler):
         """Take in what the forward pass computed; returns the sequences that finished.
 
         tokens: a list for each row of the plan, empty for a row that did not reach the end.
-        A's row brought [its end token], B's [another]: A leaves, B stays; the answer is [A].
+
+        Example: A's row brought [its end token], B's [another]: A leaves, B stays; the answer is
+        [A].
         """
         # BEGIN SOLUTION
         for row, new in zip(plan.rows, tokens, strict=True):

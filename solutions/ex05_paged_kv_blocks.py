@@ -40,9 +40,9 @@ def slot_mapping(
 ) -> list[int]:
     """The slot of every new token, row after row, in one flat list of ints.
 
-    Blocks of 4. Row 0 has the table [7, 2], 3 tokens in the cache, and computes 2: positions 3 and
-    4. Row 1 has the table [5], nothing in the cache, and computes 2: positions 0 and 1.
-    slot_mapping([[7, 2], [5]], [3, 0], [2, 2], block_size=4) is [31, 8, 20, 21].
+    Example: Blocks of 4. Row 0 has the table [7, 2], 3 tokens in the cache, and computes 2:
+    positions 3 and 4. Row 1 has the table [5], nothing in the cache, and computes 2: positions 0
+    and 1. slot_mapping([[7, 2], [5]], [3, 0], [2, 2], block_size=4) is [31, 8, 20, 21].
     """
     # BEGIN SOLUTION
     slots = []
@@ -144,8 +144,9 @@ class MyPool(mb.BlockPool):
         """Give up one hold on each of these blocks; one that nobody holds any more is free.
         Raises ValueError if one of them is named more often than it is held, or does not exist.
 
-        A pool of 4: allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2]) block 0 is still
-        held, once. allocate(3) is then [3, 2, 1]: 3 was never taken, and 2 was freed before 1.
+        Example: A pool of 4: allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2]) block 0
+        is still held, once. allocate(3) is then [3, 2, 1]: 3 was never taken, and 2 was freed
+        before 1.
         """
         # BEGIN SOLUTION of free
         for block_id, times in Counter(block_ids).items():
@@ -193,8 +194,8 @@ def copy_on_write(
     holders: how many sequences hold block 0, block 1, …; this one included. free_ids: free blocks,
     enough of them, the one to take first in front. All three lists are the caller's: change none.
 
-    Blocks of 4; two sequences share the blocks 7 and 2, with 6 tokens in them. One writes its token
-    at position 6, which lies in block 2; block 9 is free:
+    Example: Blocks of 4; two sequences share the blocks 7 and 2, with 6 tokens in them. One writes
+    its token at position 6, which lies in block 2; block 9 is free:
     copy_on_write([7, 2], [0, 0, 2, 0, 0, 0, 0, 2, 0, 0], [9, 1], 6, 1, 4) is ([(2, 9)], [7, 9]).
     """
     # BEGIN SOLUTION
@@ -241,9 +242,9 @@ def how_many_fit(
     """How many of the first requests, (tokens of prompt, of answer) each, fit at the same time.
     capacity: in tokens, a multiple of block_size.
 
-    Two requests, (10, 5) and (20, 9), a capacity of 48, max_model_len 32, blocks of 4. "maximum"
-    takes 32 for each: 1 fits. "power of two" takes 10 + 8 and 20 + 16: 1 fits. "told" takes 15 and
-    29, "paged" 16 and 32: 2 fit.
+    Example: Two requests, (10, 5) and (20, 9), a capacity of 48, max_model_len 32, blocks of 4.
+    "maximum" takes 32 for each: 1 fits. "power of two" takes 10 + 8 and 20 + 16: 1 fits. "told"
+    takes 15 and 29, "paged" 16 and 32: 2 fit.
     """
     # BEGIN SOLUTION
     for count, (prompt, answer) in enumerate(requests):

@@ -57,9 +57,9 @@ class MyBudget(mb.Scheduler):
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        Four slots, a budget of 10. A and B decode, C has 5 tokens of its prompt left, and D waits
-        with a prompt of 20: the rows are (A, 1), (B, 1), (C, 5) and (D, 3). In the step after that
-        A, B and C decode, and D gets 7.
+        Example: Four slots, a budget of 10. A and B decode, C has 5 tokens of its prompt left, and
+        D waits with a prompt of 20: the rows are (A, 1), (B, 1), (C, 5) and (D, 3). In the step
+        after that A, B and C decode, and D gets 7.
         """
         # BEGIN SOLUTION
         rows = [
@@ -109,8 +109,9 @@ def largest_budget(
 ) -> int:
     """Tokens; 0 if no prompt token fits. Times are whole microseconds.
 
-    largest_budget(limit_us=50_000, num_decodes=7, step_us=8_000, decode_us=1_000, prompt_us=300)
-    is 123: 7 decodes and 116 prompt tokens take 49,800 microseconds, and one more 50,100.
+    Example: largest_budget(limit_us=50_000, num_decodes=7, step_us=8_000, decode_us=1_000,
+    prompt_us=300) is 123: 7 decodes and 116 prompt tokens take 49,800 microseconds, and one more
+    50,100.
     """
     # BEGIN SOLUTION
     left = limit_us - step_us - num_decodes * decode_us
@@ -166,7 +167,7 @@ def chunks_and_slots(
          [(1, 5, 7, [1, 2])],
          [(1, 7, 8, [3])]]
 
-    In the third step prompt 0 decodes, and two tokens are left for prompt 1.
+    Example: In the third step prompt 0 decodes, and two tokens are left for prompt 1.
     """
     # BEGIN SOLUTION
     at, steps = list(num_computed), []

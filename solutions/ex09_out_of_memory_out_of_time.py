@@ -32,7 +32,9 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
     """The place in `running` of the one who gives way, 0 for the first.
 
-    Never called with nobody. whom_to_preempt([(57, 12, 3)]) is 0: there is no one else.
+    Never called with nobody.
+
+    Example: whom_to_preempt([(57, 12, 3)]) is 0: there is no one else.
     """
     # BEGIN SOLUTION
     return min(range(len(running)), key=lambda place: running[place][0])
@@ -75,7 +77,7 @@ def may_begin(
     """Whether it may join those who run. num_blocks: of the whole pool, free or not. Nobody comes
     who needs more than that alone.
 
-    may_begin((1, 12), [(11, 12)], 4, 4) is True: in two steps the other has left.
+    Example: may_begin((1, 12), [(11, 12)], 4, 4) is True: in two steps the other has left.
     may_begin((1, 12), [(5, 12)], 4, 4) is False: four steps after the coming one they would have 5
     and 9 tokens, in 2 and 3 blocks.
     """
@@ -113,7 +115,7 @@ def may_begin(
 def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -> list[int]:
     """The places in `waiting` of those who are refused, 0 for the first, in any order.
 
-    Two came at 0; the first takes 80 ms, the second 30. With a limit of 100 ms one has to go:
+    Example: Two came at 0; the first takes 80 ms, the second 30. With a limit of 100 ms one goes:
     whom_to_refuse([(0, 80), (0, 30)], 0, 100) may be [0] or [1]. With [(0, 80), (0, 30), (0, 60)]
     it is [0]: 30 + 60 ms are in time.
     """
@@ -154,8 +156,9 @@ def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -
 def who_is_next(waiting: list[tuple[int, int]], now_ms: int, aging_ms: int) -> int:
     """The place in `waiting` of the one who is next, 0 for the first. Never called with nobody.
 
-    At 600 ms, with 100 ms to a point: who came at 0 without priority has 6 points by now, and who
-    came at 550 with a priority of 5 has 5.5, so who_is_next([(0, 0), (5, 550)], 600, 100) is 0.
+    Example: At 600 ms, with 100 ms to a point: who came at 0 without priority has 6 points by now,
+    and who came at 550 with a priority of 5 has 5.5, so who_is_next([(0, 0), (5, 550)], 600, 100)
+    is 0.
     """
 
     # BEGIN SOLUTION

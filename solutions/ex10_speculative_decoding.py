@@ -38,8 +38,8 @@ def accept(
 ) -> tuple[list[int], int, list[int]]:
     """new_tokens, num_computed, back.
 
-    accept([4, 9, 3], [4, 7, 3, 8], num_tokens=10, block_table=[5, 2, 8, 1], block_size=4) is
-    ([4, 7], 11, [1]): one guess was right, and 11 tokens fill three blocks of 4.
+    Example: accept([4, 9, 3], [4, 7, 3, 8], num_tokens=10, block_table=[5, 2, 8, 1], block_size=4)
+    is ([4, 7], 11, [1]): one guess was right, and 11 tokens fill three blocks of 4.
     """
     # BEGIN SOLUTION
     agreed = 0
@@ -69,7 +69,7 @@ def accept(
 def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
     """Tokens a step, from 1 to num_guesses + 1.
 
-    expected_tokens(0.8, 4) is 3.3616; expected_tokens(0.0, 4) is 1.0.
+    Example: expected_tokens(0.8, 4) is 3.3616; expected_tokens(0.0, 4) is 1.0.
     """
     # BEGIN SOLUTION
     return float(sum(acceptance_rate**i for i in range(num_guesses + 1)))
@@ -97,7 +97,8 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 def propose(token_ids: list[int], most: int) -> list[int]:
     """At most `most` token ids that may follow these; [] for no guess.
 
-    propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: 1, 2 was followed by them before.
+    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: 1, 2 was followed by them
+    before.
     """
     # BEGIN SOLUTION
     longest, found = 0, None

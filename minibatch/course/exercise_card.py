@@ -23,8 +23,9 @@ from minibatch.plots.pages import pages
 
 
 def _with_code(text: str) -> Markup:
-    """Text, with what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    """Text, with what stands between backticks as code, and its "Example:" in bold."""
+    text = re.sub(r"^Example:", "<strong>Example:</strong>", str(escape(text)))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", text))
 
 
 _PAGES = pages(__file__, with_code=_with_code)

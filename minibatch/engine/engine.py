@@ -7,8 +7,8 @@ in `update`; what was torn apart further on (`Turn.whole`) is put right by recov
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
@@ -68,7 +68,8 @@ class Engine:
         trace: Trace | None = None,
     ) -> None:
         check_parts(model, scheduler)
-        pool = pool or make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
+        if pool is None:
+            pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
         self.model, self.scheduler, self.pool = model, scheduler, pool
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
@@ -77,7 +78,7 @@ class Engine:
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
-        self._arrivals, self._names = Arrivals(), itertools.count()
+        self._arrivals, self._names = Arrivals(), count()
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
         self._turn = Turn(self._settle)
@@ -223,10 +224,9 @@ class Engine:
                     everyone.clear()
                 self.pool.reset()
                 self.guesswork.reset()
-                self._wake_time = None
                 self._turn.forget()
                 self.clock.reset()
-                self._start, self._names = self.clock.now(), itertools.count()
+                self._start, self._names, self._wake_time = self.clock.now(), count(), None
                 self.trace = self.trace.fresh(scheduler, self.pool.num_blocks)
 
     def check_invariants(self) -> None:

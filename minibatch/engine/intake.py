@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..core.checks import integer
 from ..core.request import Request, Sequence
-from ..memory.available import enough_blocks
-from ..memory.blocks import BlockPool
+from ..memory.blocks import BlockPool, enough_blocks
 from .kinds import as_requests, check_request
 
 if TYPE_CHECKING:

@@ -1,9 +1,8 @@
-"""How much memory a process may still take, and how many KV blocks are enough. Set-up asks before
-anything is installed, so only what the system itself tells is used, but on macOS.
+"""How much memory a process may still take. Set-up asks before anything is installed, so only what
+the system itself tells is used, but on macOS.
 """
 
 import ctypes
-import math
 import os
 import sys
 from collections.abc import Iterator
@@ -33,12 +32,6 @@ def available_bytes() -> int | None:
         if line.startswith("MemAvailable:")
     ]
     return max(0, min([installed, *free, *_left_by_limits()]))
-
-
-def enough_blocks(num_sequences: int, num_tokens: int, block_size: int, affordable: float) -> int:
-    """KV blocks for so many sequences of so many tokens each, or those that are affordable; at
-    least 1."""
-    return int(max(1, min(num_sequences * math.ceil(num_tokens / block_size), affordable)))
 
 
 def _left_by_limits() -> Iterator[int]:

@@ -13,6 +13,7 @@ A free block keeps its content until it is taken again. Where `prefixes` (prefix
 is, the block is *cached*: `share` takes it out of `_free` as it is, `allocate` has it forgotten.
 """
 
+import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -136,3 +137,9 @@ class BlockPool:
     def _is_cached(self, block_id: int) -> bool:
         """Whether what this block holds, or held last, is known."""
         return self.prefixes is not None and block_id in self.prefixes
+
+
+def enough_blocks(num_sequences: int, num_tokens: int, block_size: int, affordable: float) -> int:
+    """KV blocks for so many sequences of so many tokens each, or those that are affordable; at
+    least 1."""
+    return int(max(1, min(num_sequences * math.ceil(num_tokens / block_size), affordable)))

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..core.plan import Row, StepPlan
 from ..core.request import Sequence
-from ..memory.available import enough_blocks
-from ..memory.blocks import BlockPool
+from ..memory.blocks import BlockPool, enough_blocks
 from .proposer import Proposer
 
 if TYPE_CHECKING:

@@ -101,9 +101,7 @@ def check_free(
     """That the blocks in nobody's table are free. held: the tables before, tables: those now."""
     if free == pool.num_free:
         return
-    lost = [name for name, table in tables.items() if held[name] and not table]
     missing = pool.num_free - free if isinstance(free, int) else 0
-    which = "its blocks"
     if missing < 0:
         raise Wrong(
             f"{pool.num_free} blocks stand in nobody's table, and the pool counts {free} as free: "
@@ -112,6 +110,8 @@ def check_free(
             expected=f"{pool.num_free} free",
             got=f"{free} free",
         )
+    lost = [name for name, table in tables.items() if held[name] and not table]
+    which = "its blocks"
     if 0 < missing < sum(len(held[name]) for name in lost):
         which = f"{missing} of its blocks"
     of_whom = f"{lost[0]}'s table is empty, {which} are not back. " if lost else ""

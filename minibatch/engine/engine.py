@@ -25,7 +25,7 @@ from ..model.text import decode
 from ..schedulers import Scheduler
 from ..speculation.guesswork import Guesser, Guesswork
 from .arrivals import Arrivals
-from .intake import fork_requests, live_one, make_pool, take_in
+from .intake import fork_requests, live_one, make_pool, make_runner, take_in
 from .invariants import check_invariants
 from .kinds import check_parts, check_plan, no_rows
 from .recovery import settle
@@ -48,6 +48,7 @@ class Engine:
     prefix_caching: whether requests that begin alike find each other's K and V.
     speculation: who guesses tokens ahead, such as `mb.PromptLookup()`; None is nobody.
     trace: what is remembered of the steps; None is all but the names of those who wait.
+    cuda_graphs: whether decode steps on a GPU are recorded once and replayed (model/graphs.py).
     Its parts are its attributes: model, scheduler, pool, guesswork, clock, trace, and runner:
     `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
     """
@@ -66,22 +67,21 @@ class Engine:
         speculation: Guesser | None = None,
         clock: Clock | None = None,
         trace: Trace | None = None,
+        cuda_graphs: bool = False,
     ) -> None:
         check_parts(model, scheduler)
-        if pool is None:
-            pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size)
-        self.model, self.scheduler, self.pool = model, scheduler, pool
+        self.model, self.scheduler, self.clock = model, scheduler, clock or WallClock()
+        self.pool = pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size, pool)
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
-        self.clock, self.runner = clock or WallClock(), model.runner(pool, attention)
+        self.runner = make_runner(model, pool, attention, scheduler.max_batch_size * cuda_graphs)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
-        self._arrivals, self._names = Arrivals(), count()
+        self._arrivals, self._names, self._turn = Arrivals(), count(), Turn(self._settle)
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # until when the policy, without rows, waits
-        self._turn = Turn(self._settle)
 
     # One step ------------------------------------------------------------------------------------
 

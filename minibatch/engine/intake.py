@@ -19,7 +19,9 @@ from ..memory.blocks import BlockPool, enough_blocks
 from .kinds import as_requests, check_request
 
 if TYPE_CHECKING:
+    from ..attention import AttentionFunction
     from ..model.load import Model
+    from ..model.runner import ModelRunner
 
 
 def take_in(
@@ -130,11 +132,30 @@ def live_one(request_id: str, live: Mapping[str, Sequence]) -> Sequence:
 
 
 def make_pool(
-    model: Model, max_batch_size: int, num_blocks: int | None, block_size: int
+    model: Model,
+    max_batch_size: int,
+    num_blocks: int | None,
+    block_size: int,
+    pool: BlockPool | None = None,
 ) -> BlockPool:
-    """None: for a full batch of longest sequences, or as many as half of the free memory holds."""
+    """The one given. None: a new one, of so many blocks; None of them: for a full batch of longest
+    sequences, or as many as half of the free memory holds."""
+    if pool is not None:
+        return pool
     block_size = integer("block_size", block_size, at_least=1)
     if num_blocks is None:
         affordable = model.num_affordable_blocks(block_size)
         num_blocks = enough_blocks(max_batch_size, model.max_model_len, block_size, affordable)
     return BlockPool(num_blocks, block_size)
+
+
+def make_runner(
+    model: Model, pool: BlockPool, attention: str | AttentionFunction, most_in_graphs: int
+) -> ModelRunner:
+    """What computes the steps; decode steps of up to so many rows as CUDA graphs."""
+    runner = model.runner(pool, attention)
+    if most_in_graphs:
+        from ..model.graphs import use_graphs  # here: it imports torch and numba
+
+        use_graphs(runner, most_in_graphs, model.max_model_len)
+    return runner

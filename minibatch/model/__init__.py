@@ -5,6 +5,7 @@
     compatibility.py   what we would compute wrongly is refused, by name and reason
     registration.py    how transformers' models come to call our attention
     runner.py          one forward pass for all rows, laid end to end
+    graphs.py          decode steps recorded once and replayed, on a GPU
     sampling.py        from logits to tokens
     text.py            from tokens to text, never half a character
 

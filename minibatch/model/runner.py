@@ -1,7 +1,10 @@
 """A StepPlan in, one forward pass of the model, tokens out for each row that reached its end."""
 
+from __future__ import annotations
+
 from contextlib import nullcontext
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 from transformers import PreTrainedModel
@@ -13,6 +16,9 @@ from ..core.plan import StepPlan
 from ..memory.kv_cache import KVCache
 from .registration import ForwardContext
 from .sampling import sample
+
+if TYPE_CHECKING:
+    from .graphs import DecodeGraphs
 
 SMALL_STEP = 64_000_000  # parameters x tokens, up to which threads would wait more than work
 
@@ -37,6 +43,7 @@ class ModelRunner:
         self.kv_cache = KVCache(kv_shapes, num_blocks, block_size, hf.device, hf.dtype)
         self.llama = our_llama(hf, attention)
         self.num_parameters = hf.num_parameters()
+        self.graphs: DecodeGraphs | None = None  # of decode steps; graphs.py makes them
         # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
@@ -62,6 +69,8 @@ class ModelRunner:
         where each row begins. Logits are computed at the last token of a row and at its guesses,
         which have lines of their own after it, and nowhere else.
         """
+        if self.graphs is not None and self.graphs.take(plan):
+            return self.graphs.forward(plan)
         input_ids, metadata = build_metadata(
             plan, self.block_size, self.kv_cache.scratch_slot, self.hf.device
         )
@@ -72,14 +81,21 @@ class ModelRunner:
             for i in range(row.num_tokens - 1, row.num_written)
         ]
         keep = torch.tensor(last_tokens, dtype=torch.int64).to(self.hf.device, non_blocking=True)
-        context = ForwardContext(self.kv_cache, metadata, self.attention)
+        return self.compute(
+            input_ids, keep, ForwardContext(self.kv_cache, metadata, self.attention)
+        )
+
+    def compute(
+        self, input_ids: torch.Tensor, keep: torch.Tensor, context: ForwardContext
+    ) -> torch.Tensor:
+        """Logits [n, vocabulary] at the tokens of `keep`, int64 [n]; input_ids: int64 [T]."""
         is_small = len(input_ids) * self.num_parameters <= SMALL_STEP
         with one_torch_thread() if is_small else nullcontext():
             if self.llama is not None and not self.llama.is_watched(self.hf):
                 return self.llama.forward(self.hf, input_ids, keep, context)
             return self.hf(
                 input_ids=input_ids[None],
-                position_ids=metadata.positions[None],
+                position_ids=context.metadata.positions[None],
                 attention_mask=self._no_mask,
                 use_cache=False,
                 logits_to_keep=keep,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol
 
-import numpy as np
 import torch
 
 from ..gather_sdpa import attend_row, gather_sdpa_attention
@@ -44,7 +43,7 @@ class PagedAttention:
     """
 
     def __init__(self, kernel: str, launcher: Launcher) -> None:
-        self.kernel, self._launcher = kernel, launcher
+        self.kernel, self.launcher = kernel, launcher
         self._checked: tuple[object, ...] = ()
         self._work: dict[Tiling, tuple] = {}  # of the step, for each shape that a layer has
         self._workspace = torch.empty(0)
@@ -65,7 +64,7 @@ class PagedAttention:
         self._check(metadata, len(query), key_cache)
         output = torch.empty_like(query)
         if self.kernel == "simple":
-            self._launcher.launch(
+            self.launcher.launch(
                 paged_attention_simple,
                 query.shape[:2],
                 _threads(query),
@@ -92,10 +91,10 @@ class PagedAttention:
         """Store new tokens' K and V, [tokens, kv_heads, head_dim], in the slots of the metadata."""
         self._check(metadata, len(key), key_cache)
         words = torch.int32 if key[0].numel() * key.element_size() % 4 == 0 else torch.int16
-        self._launcher.launch(
+        self.launcher.launch(
             write_kv,
             (len(key), 2),
-            self._launcher.num_threads,
+            self.launcher.num_threads,
             *(new.contiguous().flatten(1).view(words) for new in (key, value)),
             metadata.slot_mapping,
             *(cache.flatten(0, 1).flatten(1).view(words) for cache in (key_cache, value_cache)),
@@ -122,8 +121,8 @@ class PagedAttention:
             kv_heads,
             heads // kv_heads,
             query.element_size(),
-            self._launcher.num_threads,
-            self._launcher.compute_capability,
+            self.launcher.num_threads,
+            self.launcher.compute_capability,
             max(end - start for start, end, _ in (metadata.rows[row] for row in rows)),
         )
         if tiling not in self._work:
@@ -131,7 +130,7 @@ class PagedAttention:
         chunks, merges, split = self._work[tiling]
         shape = (len(chunks), tiling.tokens, heads)
         partial = self._partial(shape if split else (1, 1, 1), head_dim, query.device)
-        self._launcher.launch(
+        self.launcher.launch(
             tiled_kernel(tiling, split),
             (len(chunks), kv_heads * tiling.slices),
             tiling.num_threads,
@@ -141,18 +140,21 @@ class PagedAttention:
         )
         if split:
             grid = len(merges), heads
-            self._launcher.launch(merge_chunks, grid, _threads(query), *partial, merges, output)
+            self.launcher.launch(merge_chunks, grid, _threads(query), *partial, merges, output)
 
     def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
         """Chunks and merges, where the kernels read them, and whether there is any to merge."""
-        places = WAVES * self._launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
-        work = plan_chunks(metadata, rows, tiling.tokens, places, self.kernel)
+        work = plan_chunks(metadata, rows, tiling.tokens, self._places(tiling), self.kernel)
         device = metadata.positions.device
-        return (
-            _uploaded(work.chunks, device),
-            _uploaded(work.merges, device),
-            work.is_split or self.kernel == "split",
+        chunks, merges = (
+            torch.from_numpy(each).to(device, non_blocking=True)
+            for each in (work.chunks, work.merges)
         )
+        return chunks, merges, work.is_split or self.kernel == "split"
+
+    def _places(self, tiling: Tiling) -> int:
+        """How many chunks the machine works on at a time."""
+        return WAVES * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
 
     def _partial(self, shape, head_dim, device) -> tuple[torch.Tensor, ...]:
         """Space for the chunks' results, kept from launch to launch."""
@@ -166,7 +168,3 @@ class PagedAttention:
 def _threads(query: torch.Tensor) -> int:
     """A thread for each element of a head, in whole warps."""
     return max(32, 1 << (query.shape[2] - 1).bit_length())
-
-
-def _uploaded(array: np.ndarray, device: torch.device) -> torch.Tensor:
-    return torch.from_numpy(array).to(device, non_blocking=True)

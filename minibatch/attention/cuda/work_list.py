@@ -55,6 +55,14 @@ def plan_chunks(
     )
 
 
+def most_chunks(num_rows: int, longest: int, num_places: int, kernel: str) -> int:
+    """That `plan_chunks` makes of so many rows of one new token, none of a context over longest."""
+    if kernel == "tiled":
+        return num_rows
+    cuts = min(SHARES * max(1, num_places), num_rows * longest // LEAST_OF_A_CHUNK)
+    return num_rows * (2 if kernel == "split" else 1) + cuts
+
+
 def _most_tokens(contexts: list[int], num_places: int) -> int:
     """Of a chunk. At best all places are done at once, after sum / num_places tokens each; whoever
     takes the next chunk when it is free ends no later than that and one chunk more."""

@@ -1,0 +1,199 @@
+"""Decode steps as CUDA graphs: `Engine(cuda_graphs=True)`.
+
+A decode step of a small batch is hundreds of kernels of a few microseconds, and starting each from
+Python takes longer than that. A graph is such a step recorded once, every launch with its grid and
+its addresses, and started as one. (vLLM, SGLang and TensorRT-LLM do the same.)
+
+What a recorded step reads must therefore lie where it lay then: token ids, positions, slots, block
+tables and the work list of attention have buffers, which are filled before a replay, and logits
+come out in another. A graph is for one number of rows; a step of 5 goes through the graph for 8,
+behind it dummy rows, which read and write the one KV block that nobody owns. A step in which a row
+has several tokens (a prompt, guesses), or one of more rows than any graph, is computed as ever; so
+is sampling. Hooks on a model's modules are Python, and not called in a replay.
+
+Shown by a stand-in for torch.cuda, which records what is called and calls it again on the same
+memory (tests/model/test_graphs.py): tokens are those without graphs; nothing is read but these
+buffers, weights, K and V; no dummy changes what anyone reads. Not shown: that a GPU records it.
+This has never run on one; there, `test_graphs_change_no_token` in tests/engine/test_gpu.py will.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from ..attention.cuda.paged_attention import PagedAttention
+from ..attention.cuda.tiling import Tiling
+from ..attention.cuda.validation import check_metadata
+from ..attention.cuda.work_list import most_chunks, plan_chunks
+from ..attention.metadata import AttentionMetadata, build_metadata
+from ..core.plan import Row, StepPlan
+from ..core.request import Request, Sequence
+from ..memory.kv_cache import KVCache
+from .registration import ForwardContext
+from .runner import ModelRunner
+
+MOST_ROWS = 256  # of a graph: a larger step computes for longer than its launches take
+CPU = torch.device("cpu")
+
+
+def use_graphs(runner: object, most_rows: int, longest: int) -> None:
+    """Record this runner's decode steps now, and have it replay them from here on.
+
+    most_rows: of a step. longest: tokens of a sequence. Raises ValueError without a GPU, or if
+    attention is none of the kernels; RuntimeError if the model's step cannot be recorded.
+    """
+    device = runner.hf.device if isinstance(runner, ModelRunner) else "no device"
+    if getattr(device, "type", None) != "cuda":
+        raise ValueError(
+            f"cuda_graphs=True needs an NVIDIA GPU, and this model is on {device}: load it with "
+            'mb.load_model(device="cuda"), or leave cuda_graphs out'
+        )
+    if not isinstance(runner.attention, PagedAttention):
+        name = getattr(runner.attention, "__name__", type(runner.attention).__name__)
+        raise ValueError(
+            f"cuda_graphs=True records the kernels' launches, and attention is {name}: give "
+            'attention="auto" (with numba-cuda), "tiled", "split" or "simple", or leave '
+            "cuda_graphs out"
+        )
+    runner.graphs = DecodeGraphs(runner, most_rows, longest)
+
+
+class DecodeGraphs:
+    """The graphs of a runner: for 1, 2, 4, 8, … rows, up to the most that a step has."""
+
+    def __init__(self, runner: ModelRunner, most_rows: int, longest: int) -> None:
+        self.runner, most_rows = runner, min(most_rows, MOST_ROWS)
+        self.sizes = [1 << i for i in range((most_rows - 1).bit_length())] + [most_rows]
+        self.widest = -(-longest // runner.block_size)  # KV blocks of a sequence
+        dummy = Sequence(Request([0]), "dummy", [0], num_prompt_tokens=1)
+        dummy.block_table = [runner.kv_cache.scratch_slot // runner.block_size]
+        self._dummy_row = Row(dummy, 1)
+
+        # What all graphs read and write, as long as the largest needs.
+        token_ids, metadata = self._built([], most_rows)
+        arrays = {**metadata.uploaded, "block_tables": np.zeros((most_rows, self.widest), np.int32)}
+        device = runner.hf.device
+        self._inputs = {name: torch.from_numpy(each).to(device) for name, each in arrays.items()}
+        self._token_ids, self._keep = token_ids.to(device), torch.arange(most_rows, device=device)
+        self._attention = StaticAttention(runner.attention, longest)
+        self._logits = torch.empty(0)
+
+        with torch.cuda.device(device):  # the largest first: the others fit into its memory
+            stream, pool = torch.cuda.Stream(), torch.cuda.graph_pool_handle()
+            self._graphs = {n: self._recorded(n, stream, pool) for n in reversed(self.sizes)}
+
+    def take(self, plan: StepPlan) -> bool:
+        """Whether there is a graph for this step."""
+        return len(plan.rows) <= self.sizes[-1] and all(
+            row.num_written == 1
+            and row.reaches_end
+            and not row.num_padding_tokens
+            and len(row.sequence.block_table) <= self.widest
+            for row in plan.rows
+        )
+
+    def forward(self, plan: StepPlan) -> torch.Tensor:
+        """Logits [rows, vocabulary] of a step that they `take`; the next one overwrites them."""
+        size = next(size for size in self.sizes if size >= len(plan.rows))
+        self._fill(*self._built(plan.rows, size))
+        self._graphs[size].replay()
+        return self._logits[: len(plan.rows)]
+
+    def _built(self, rows: list[Row], size: int) -> tuple[torch.Tensor, AttentionMetadata]:
+        """Token ids and metadata of these rows and dummies behind them, on the host."""
+        plan = StepPlan([*rows, *[self._dummy_row] * (size - len(rows))])
+        return build_metadata(plan, self.runner.block_size, self.runner.kv_cache.scratch_slot, CPU)
+
+    def _fill(self, token_ids: torch.Tensor, metadata: AttentionMetadata) -> None:
+        """Check a step, and put what it reads where graphs read it."""
+        self._attention.renew(metadata, self.runner.kv_cache)
+        self._token_ids[: len(token_ids)].copy_(token_ids, non_blocking=True)
+        for name, buffer in self._inputs.items():
+            new = getattr(metadata, name)
+            buffer[tuple(slice(n) for n in new.shape)].copy_(new, non_blocking=True)
+
+    @torch.inference_mode()
+    def _recorded(self, size: int, stream: torch.cuda.Stream, pool: object) -> torch.cuda.CUDAGraph:
+        """Runs a step of dummies twice before: what a first run does (compile, take memory) cannot
+        be recorded, and what waits for the GPU, which cannot either, is better told outside."""
+        token_ids, host = self._built([], size)
+        read = {name: each[: len(getattr(host, name))] for name, each in self._inputs.items()}
+        context = ForwardContext(self.runner.kv_cache, replace(host, **read), self._attention)
+
+        def run() -> None:
+            logits = self.runner.compute(self._token_ids[:size], self._keep[:size], context)
+            if len(self._logits) < size:
+                self._logits = torch.empty_like(logits)
+            self._logits[:size].copy_(logits)
+
+        graph = torch.cuda.CUDAGraph()
+        stream.wait_stream(torch.cuda.current_stream())
+        try:
+            with torch.cuda.stream(stream):
+                run()
+                self._fill(token_ids, host)
+                with nobody_waits():
+                    run()
+            with torch.cuda.graph(graph, pool=pool, stream=stream):
+                run()
+        except (RuntimeError, ValueError) as error:
+            raise RuntimeError(
+                f"cuda_graphs=True: a decode step of {size} rows cannot be recorded: {error}. "
+                "Leave cuda_graphs out; if memory is short, lower num_blocks or max_batch_size"
+            ) from error
+        torch.cuda.current_stream().wait_stream(stream)
+        return graph
+
+
+class StaticAttention(PagedAttention):
+    """The kernels for rows of one token, launched with the largest grids that they may need. Their
+    work list lies in buffers; a thread block that finds an empty chunk there leaves at once."""
+
+    def __init__(self, attention: PagedAttention, longest: int) -> None:
+        kernel = "cut" if attention.kernel == "auto" else attention.kernel  # nothing goes to torch
+        super().__init__(kernel, attention.launcher)
+        self._longest = longest
+        self._buffers: dict[Tiling, list[torch.Tensor]] = {}  # chunks and merges
+
+    def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
+        lengths, device = self._lengths(tiling, len(rows)), metadata.positions.device
+        if tiling not in self._buffers:  # as long as ever: the most rows come first
+            shapes = zip(lengths, (5, 4), strict=True)
+            empty = [torch.zeros(shape, dtype=torch.int32, device=device) for shape in shapes]
+            self._buffers[tiling] = empty
+        chunks, merges = self._buffers[tiling]
+        return chunks[: lengths[0]], merges[: lengths[1]], self.kernel != "tiled"
+
+    def renew(self, metadata: AttentionMetadata, kv_cache: KVCache) -> None:
+        """Check a step, and put its work list into the buffers. metadata: on the host."""
+        num_rows = len(metadata.rows)
+        check_metadata(metadata, num_rows, *kv_cache.keys[0].shape[:2])
+        for tiling, buffers in self._buffers.items():
+            work = plan_chunks(metadata, range(num_rows), 1, self._places(tiling), self.kernel)
+            lists, lengths = (work.chunks, work.merges), self._lengths(tiling, num_rows)
+            for buffer, new, length in zip(buffers, lists, lengths, strict=True):
+                padded = np.pad(new, ((0, length - len(new)), (0, 0)))
+                buffer[:length].copy_(torch.from_numpy(padded), non_blocking=True)
+
+    def _lengths(self, tiling: Tiling, num_rows: int) -> tuple[int, int]:
+        places = self._places(tiling)
+        return most_chunks(num_rows, self._longest, places, self.kernel), num_rows
+
+
+@contextmanager
+def nobody_waits() -> Iterator[None]:
+    """What waits for the GPU in here is a RuntimeError."""
+    before = torch.cuda.get_sync_debug_mode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls this a prototype
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -136,10 +136,10 @@ class DecodeGraphs:
         stream.wait_stream(torch.cuda.current_stream())
         try:
             with torch.cuda.stream(stream):
-                run()
-                self._fill(token_ids, host)
-                with nobody_waits():
-                    run()
+                for rule in (nullcontext, nobody_waits):
+                    self._fill(token_ids, host)
+                    with rule():
+                        run()
             with torch.cuda.graph(graph, pool=pool, stream=stream):
                 run()
         except (RuntimeError, ValueError) as error:

@@ -2,16 +2,14 @@
 
 And what a step on a GPU waits for, counted through a stand-in launcher."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from paged import metadata_of
+from stand_in_gpu import Waits
 from tiny import make_tiny_llama
-from torch.overrides import TorchFunctionMode
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
@@ -89,32 +87,6 @@ def test_many_short_rows_are_not_cut():
 
 
 # What a step waits for ---------------------------------------------------------------------------
-
-
-class Waits(TorchFunctionMode):
-    """Counts what would make the host wait for a GPU: copies to it, and those from it that block.
-
-    On a CPU nothing waits; but the calls are the same."""
-
-    BLOCKING = """cpu item tolist numpy nonzero masked_select unique argwhere equal allclose
-        is_nonzero __bool__ __int__ __float__ __index__ __array__"""
-
-    def __init__(self):
-        super().__init__()
-        self.seen, self.is_off = Counter(), False
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        name, kwargs = getattr(function, "__name__", ""), kwargs or {}
-        blocks = name in self.BLOCKING.split()
-        blocks |= name in ("tensor", "as_tensor") and kwargs.get("device") is not None
-        blocks |= name in ("to", "cuda") and not kwargs.get("non_blocking") and is_a_move(args)
-        if blocks and not self.is_off:
-            self.seen[name] += 1
-        return function(*args, **kwargs)
-
-
-def is_a_move(args):
-    return any(isinstance(each, torch.device | str) for each in args[1:])
 
 
 class StandIn:

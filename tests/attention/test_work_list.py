@@ -17,6 +17,7 @@ from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.attention.cuda.work_list import (
     LEAST_OF_A_CHUNK,
     SHARES,
+    most_chunks,
     plan_chunks,
 )
 
@@ -52,6 +53,20 @@ def test_every_token_sees_all_of_its_context_once(rows, together, num_places, ke
         assert at > metadata.positions[token]
     if kernel == "tiled":
         assert not work.is_split
+
+
+@given(
+    lengths=st.lists(st.integers(1, 3000), min_size=1, max_size=20),
+    num_places=st.sampled_from([0, 1, 7, 66]),
+    kernel=st.sampled_from(["auto", "tiled", "split"]),
+)
+def test_there_is_room_for_any_work_list_of_so_many_rows(lengths, num_places, kernel):
+    metadata = metadata_for([(1, length) for length in lengths])
+    work = plan_chunks(metadata, range(len(lengths)), 1, num_places, kernel)
+    most = most_chunks(len(lengths), max(lengths), num_places, kernel)
+    assert len(work.chunks) <= most
+    assert len(work.merges) == len(lengths)
+    assert most <= most_chunks(len(lengths) + 1, max(lengths), num_places, kernel)
 
 
 RAGGED = {

@@ -8,9 +8,9 @@ from architectures import CONTEXT, build, served
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from many_policies import BLOCK_SIZES, LONGEST, POLICIES, requests
-from oracle import assert_same_tokens
+from oracle import assert_same_sample, assert_same_tokens
 from ragged import plan_of, ragged_batches
-from tiny import make_tiny_model
+from tiny import make_tiny_llama, make_tiny_model
 
 import minibatch as mb
 from minibatch.attention import reference_attention
@@ -57,6 +57,38 @@ def test_the_gpu_says_what_the_cpu_says():
     cpu, gpu = answers
     for request, got, expected in zip(asked, gpu, cpu, strict=True):
         assert_same_tokens(model, request, got, expected)
+
+
+@pytest.mark.parametrize("attention", ["auto", "tiled", "split", "simple"])
+def test_graphs_change_no_token(attention):
+    """With padded steps, in a pool that makes the engine preempt, and with draws."""
+    model = mb.Model(make_tiny_llama(hidden_size=64).to(CUDA))
+    asked = [
+        mb.Request([i + 2, 7, 9] * (i + 1), max_tokens=20 + i, seed=i, temperature=i % 2)
+        for i in range(9)
+    ]
+    answers = []
+    for cuda_graphs in (False, True):
+        options = {"attention": attention, "block_size": 4, "num_blocks": 30}
+        engine = mb.Engine(model, mb.Continuous(5), cuda_graphs=cuda_graphs, **options)
+        engine.on_step(lambda record, engine=engine: engine.check_invariants())
+        answers.append([completion.token_ids for completion in engine.run(asked)])
+        assert engine.trace.summary()["num_preemptions"] > 0
+    for request, expected, got in zip(asked, *answers, strict=True):
+        compare = assert_same_sample if request.temperature else assert_same_tokens
+        compare(model, request, got, expected)
+
+
+def test_a_step_that_cannot_be_recorded_leaves_the_gpu_as_it_was():
+    """It waits for the GPU in the middle: refused, and an engine without graphs serves on."""
+    model = mb.Model(make_tiny_llama(hidden_size=64).to(CUDA))
+    hook = model.hf.model.norm.register_forward_hook(lambda module, given, out: print(out.max()))
+    policy = mb.Continuous(2)
+    with pytest.raises(RuntimeError, match="cannot be recorded"):
+        mb.Engine(model, policy, cuda_graphs=True)
+    hook.remove()
+    [completion] = mb.Engine(model, policy).run([mb.Request([2, 7], max_tokens=3, ignore_eos=True)])
+    assert len(completion.token_ids) == 3
 
 
 def test_a_model_without_a_device_named_goes_to_the_gpu(tmp_path):

@@ -114,11 +114,10 @@ class Graph(TorchDispatchMode):
         self.own |= {memory(each): each for each in taken}
 
         def again():
-            for new, old in zip(
-                tensors(function(*arguments, **keywords)), tensors(result), strict=True
-            ):
-                if memory(old) not in known:
-                    old.copy_(new)
+            new = tensors(function(*arguments, **keywords))
+            for each, now in zip(tensors(result), new, strict=True):
+                if memory(each) not in known:
+                    each.copy_(now)
 
         self.calls.append(again)
         return result

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 aten = torch.ops.aten
 WAIT = {
-    *(aten._local_scalar_dense, aten.nonzero, aten.masked_select, aten.equal),
+    *(aten._local_scalar_dense, aten.item, aten.nonzero, aten.masked_select, aten.equal),
     *(aten._unique2, aten.unique_dim, aten.repeat_interleave),
 }
 LOWEST = np.float32(-1e30)

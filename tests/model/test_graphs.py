@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from architectures import build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import assert_same_sample, assert_same_tokens
@@ -62,7 +63,7 @@ def record(engine, cuda):
 
 def ask(*lengths, **options):
     """Requests of (prompt, answer) tokens."""
-    prompts = ([(7 + 31 * i * i) % 128 for i in range(n)] for n, _ in lengths)
+    prompts = ([(7 + 31 * i * i) % 96 for i in range(n)] for n, _ in lengths)
     return [
         mb.Request(prompt, max_tokens=most, ignore_eos=True, **options)
         for prompt, (_, most) in zip(prompts, lengths, strict=True)
@@ -126,6 +127,21 @@ def test_tokens_are_those_without_graphs(
     for request, expected, got in zip(asked, *answers, strict=True):
         compare = assert_same_sample if request.temperature else assert_same_tokens
         compare(model, request, got, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("GPT2", {}), ("Phi3", {"num_key_value_heads": 2}), ("Mixtral", {"num_local_experts": 4})],
+)
+def test_models_of_other_kinds(cuda, name, options):
+    model = mb.Model(build(name, hidden_size=64, **options))
+    asked = ask((4, 6), (9, 4), (2, 5))
+    answers = [
+        serve(model, cuda, mb.Continuous(4), asked, graphs=graphs)[1] for graphs in (False, True)
+    ]
+    for request, expected, got in zip(asked, *answers, strict=True):
+        assert_same_tokens(model, request, got, expected)
+    assert cuda.num_replays == 5
 
 
 @pytest.mark.parametrize("kernel", ["auto", "split"])

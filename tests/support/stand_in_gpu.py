@@ -101,12 +101,12 @@ class Graph(TorchDispatchMode):
             raise RuntimeError("operation not permitted when stream is capturing")
         given = tensors((arguments, keywords))
         self.note(given)
-        if function._schema.is_mutable:
-            written = [
-                keywords.get(each.name, arguments[i] if i < len(arguments) else None)
-                for i, each in enumerate(function._schema.arguments)
-                if each.alias_info is not None and each.alias_info.is_write
-            ]
+        written = [
+            keywords.get(each.name, arguments[i] if i < len(arguments) else None)
+            for i, each in enumerate(function._schema.arguments)
+            if each.alias_info is not None and each.alias_info.is_write
+        ]
+        if any(memory(each) not in self.own for each in written):
             self.calls.append(lambda: function(*arguments, **keywords))
             return written[0] if len(written) == 1 else tuple(written)
         result, known = function(*arguments, **keywords), {memory(each) for each in given}

@@ -11,5 +11,6 @@ kernels.py     `bench kernels`: the attention kernels, on a GPU
 compiled.py    `bench kernels --compiled`: what the compiler makes of them, without one
 scheduler.py   `bench scheduler`: the engine without a model, at growing numbers of requests
 prefix.py      `bench prefix`: first tokens with and without the prefix cache
+graphs.py      `bench graphs`: throughput with and without CUDA graphs, on a GPU
 schedules.py   `bench schedules`: every combination of policies' parts, on random traffic
 """

@@ -5,8 +5,9 @@ published number of output tokens, whatever the model would say (`ignore_eos`). 
 useful output tokens per second, from the first prompt handed over to the last token in hand.
 
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
-engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix.py); `bench
-schedules` tries policies on random traffic (schedules.py).
+engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix.py), `bench graphs`
+CUDA graphs, on a GPU (graphs.py); `bench schedules` tries policies on random traffic
+(schedules.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
-from . import kernels, prefix, scheduler, schedules
+from . import graphs, kernels, prefix, scheduler, schedules
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
 from .machine import Machine, look, usable_cpus
 from .measuring import Results, Workload, agents_workload, measure
@@ -42,6 +43,8 @@ def main(argv: Sequence[str]) -> int:
         return scheduler.main(argv[1:])
     if argv[:1] == ["prefix"]:
         return prefix.main(argv[1:])
+    if argv[:1] == ["graphs"]:
+        return graphs.main(argv[1:])
     if argv[:1] == ["schedules"]:
         return schedules.main(argv[1:])
     parser = _parser()

@@ -152,10 +152,14 @@ def make_pool(
 def make_runner(
     model: Model, pool: BlockPool, attention: str | AttentionFunction, most_in_graphs: int
 ) -> ModelRunner:
-    """What computes the steps; decode steps of up to so many rows as CUDA graphs."""
+    """What computes the steps; decode steps of up to so many rows as CUDA graphs, 0 for none.
+    Raises ValueError where there is nothing to record."""
     runner = model.runner(pool, attention)
     if most_in_graphs:
-        from ..model.graphs import use_graphs  # here: it imports torch and numba
-
-        use_graphs(runner, most_in_graphs, model.max_model_len)
+        if not hasattr(runner, "use_graphs"):
+            raise ValueError(
+                f"cuda_graphs=True needs an NVIDIA GPU, and {type(model).__name__} computes on "
+                "none; leave cuda_graphs out"
+            )
+        runner.use_graphs(most_in_graphs, model.max_model_len)
     return runner

@@ -42,14 +42,11 @@ MOST_ROWS = 256  # of a graph: a larger step computes for longer than its launch
 CPU = torch.device("cpu")
 
 
-def use_graphs(runner: object, most_rows: int, longest: int) -> None:
-    """Record this runner's decode steps now, and have it replay them from here on.
-
-    most_rows: of a step. longest: tokens of a sequence. Raises ValueError without a GPU, or if
-    attention is none of the kernels; RuntimeError if the model's step cannot be recorded.
-    """
-    device = runner.hf.device if isinstance(runner, ModelRunner) else "no device"
-    if getattr(device, "type", None) != "cuda":
+def recorded(runner: ModelRunner, most_rows: int, longest: int) -> DecodeGraphs:
+    """The graphs of a runner's decode steps of up to `most_rows`, of sequences of up to `longest`
+    tokens. Raises ValueError without a GPU, or if attention is none of the kernels; RuntimeError if
+    the model's step cannot be recorded."""
+    if (device := runner.hf.device).type != "cuda":
         raise ValueError(
             f"cuda_graphs=True needs an NVIDIA GPU, and this model is on {device}: load it with "
             'mb.load_model(device="cuda"), or leave cuda_graphs out'
@@ -61,7 +58,7 @@ def use_graphs(runner: object, most_rows: int, longest: int) -> None:
             'attention="auto" (with numba-cuda), "tiled", "split" or "simple", or leave '
             "cuda_graphs out"
         )
-    runner.graphs = DecodeGraphs(runner, most_rows, longest)
+    return DecodeGraphs(runner, most_rows, longest)
 
 
 class DecodeGraphs:

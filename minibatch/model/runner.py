@@ -43,7 +43,7 @@ class ModelRunner:
         self.kv_cache = KVCache(kv_shapes, num_blocks, block_size, hf.device, hf.dtype)
         self.llama = our_llama(hf, attention)
         self.num_parameters = hf.num_parameters()
-        self.graphs: DecodeGraphs | None = None  # of decode steps; graphs.py makes them
+        self.graphs: DecodeGraphs | None = None
         # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
@@ -60,6 +60,13 @@ class ModelRunner:
             row.verified([next(own) for _ in ("newest", *row.draft)]) if row.reaches_end else []
             for row in plan.rows
         ]
+
+    def use_graphs(self, most_rows: int, longest: int) -> None:
+        """Record decode steps of up to so many rows, of sequences of up to so many tokens, now, and
+        replay them from here on. Raises ValueError and RuntimeError as graphs.py says."""
+        from .graphs import recorded  # here, because importing numba takes a moment
+
+        self.graphs = recorded(self, most_rows, longest)
 
     @torch.inference_mode()
     def forward(self, plan: StepPlan) -> torch.Tensor:

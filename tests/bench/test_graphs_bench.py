@@ -19,13 +19,13 @@ def test_without_a_gpu_it_says_so(capsys, monkeypatch):
 def test_both_serve_the_same_and_every_batch_size_has_a_line(monkeypatch):
     cuda, used = StandInCUDA(monkeypatch), []
 
-    def use_graphs(runner, *most):
+    def recorded(runner, *most):
         used.append(most[0])
-        runner.graphs = DecodeGraphs(runner, *most)
+        return DecodeGraphs(runner, *most)
 
     attention = PagedAttention("auto", Launcher(cuda))
     monkeypatch.setattr("minibatch.model.load.choose", lambda *given: attention)
-    monkeypatch.setattr("minibatch.model.graphs.use_graphs", use_graphs)
+    monkeypatch.setattr("minibatch.model.graphs.recorded", recorded)
     model = mb.Model(make_tiny_llama(hidden_size=64, max_position_embeddings=512))
     lines = list(graphs.table(model, (1, 2), num_agents=2, rounds=1))
     assert [line.split()[0] for line in lines] == ["batch", "1", "2"]

@@ -17,7 +17,7 @@ import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention import reference_attention
 from minibatch.attention.cuda.paged_attention import PagedAttention
-from minibatch.model.graphs import DecodeGraphs, StaticAttention, use_graphs
+from minibatch.model.graphs import DecodeGraphs, StaticAttention
 from minibatch.simulator.pretend import PretendModel
 
 KERNELS = ["auto", "tiled", "split", "simple"]
@@ -319,7 +319,7 @@ def test_heads_that_the_kernels_do_not_have_are_refused(cuda):
 # Refused -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda model: model, lambda model: PretendModel()])
+@pytest.mark.parametrize("make", [lambda model: model, lambda _: PretendModel()])
 def test_without_a_gpu_it_says_what_to_do(model, make):
     policy = mb.Continuous(2)
     with pytest.raises(ValueError, match="cuda_graphs=True needs an NVIDIA GPU.*leave cuda_graphs"):
@@ -331,4 +331,4 @@ def test_attention_that_reads_lengths_on_the_host_is_refused(model, monkeypatch)
     runner = mb.Engine(model, mb.Continuous(2), attention=reference_attention).runner
     monkeypatch.setattr(type(model.hf), "device", torch.device("cuda"))
     with pytest.raises(ValueError, match="attention is reference_attention: give attention="):
-        use_graphs(runner, 2, 256)
+        runner.use_graphs(2, 256)

@@ -145,12 +145,9 @@ class PagedAttention:
     def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
         """Chunks and merges, where the kernels read them, and whether there is any to merge."""
         work = plan_chunks(metadata, rows, tiling.tokens, self._places(tiling), self.kernel)
-        device = metadata.positions.device
-        chunks, merges = (
-            torch.from_numpy(each).to(device, non_blocking=True)
-            for each in (work.chunks, work.merges)
-        )
-        return chunks, merges, work.is_split or self.kernel == "split"
+        both, device = (work.chunks, work.merges), metadata.positions.device
+        lists = (torch.from_numpy(each).to(device, non_blocking=True) for each in both)
+        return *lists, work.is_split or self.kernel == "split"
 
     def _places(self, tiling: Tiling) -> int:
         """How many chunks the machine works on at a time."""

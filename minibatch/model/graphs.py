@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -36,7 +37,9 @@ from ..core.plan import Row, StepPlan
 from ..core.request import Request, Sequence
 from ..memory.kv_cache import KVCache
 from .registration import ForwardContext
-from .runner import ModelRunner
+
+if TYPE_CHECKING:
+    from .runner import ModelRunner
 
 MOST_ROWS = 256  # of a graph: a larger step computes for longer than its launches take
 CPU = torch.device("cpu")

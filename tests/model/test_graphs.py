@@ -131,7 +131,11 @@ def test_tokens_are_those_without_graphs(
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("GPT2", {}), ("Phi3", {"num_key_value_heads": 2}), ("Mixtral", {"num_local_experts": 4})],
+    [
+        ("GPT2", {}),
+        ("Phi3", {"num_key_value_heads": 2}),
+        ("Mixtral", {"num_key_value_heads": 2, "num_local_experts": 4}),
+    ],
 )
 def test_models_of_other_kinds(cuda, name, options):
     model = mb.Model(build(name, hidden_size=64, **options))

@@ -99,6 +99,20 @@ def test_a_page_asks_the_network_for_nothing():
     assert "Colab" not in pages[0]
 
 
+def test_the_contents_lead_to_every_lesson_by_its_picture():
+    page = build.contents_page("")
+    for path in PATHS:
+        assert page.count(f'<a href="{path.stem}.html">') == 1
+    assert page.count("<img") == len(PATHS) + 1
+    assert not re.search(r'alt="\s*"', page)
+
+
+def test_a_page_that_is_passed_on_shows_the_cover():
+    page = build.contents_page("https://github.com/me/course")
+    assert '"og:image" content="https://me.github.io/course/same_answers.png"' in page
+    assert "og:image" not in build.contents_page("")
+
+
 def test_with_an_address_a_page_opens_its_lesson_elsewhere():
     lesson = nbformat.read(PATHS[0], as_version=4)
     page = build.lesson_page(lesson, PATHS[0], PATHS, "https://github.com/me/course")
@@ -120,6 +134,7 @@ def test_the_first_lesson_becomes_a_page(tmp_path):
     page = (tmp_path / "00_start_here.html").read_text(encoding="utf-8")
     assert 'src="data:image/svg+xml' in page
     assert (tmp_path / "index.html").exists()
+    assert (tmp_path / "same_answers.png").exists()
 
 
 def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():

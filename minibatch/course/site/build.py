@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
         metavar="ADDRESS",
         help="https://github.com/OWNER/NAME, for links to its files; default: where it was cloned",
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     paths = sorted(LESSONS.glob("[0-9]*.ipynb"))
     chosen = [p for p in paths if not options.lessons or p.name[:2] in options.lessons]
     if not chosen:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -122,7 +122,7 @@ class DecodeGraphs:
     def _recorded(self, size: int, stream: torch.cuda.Stream, pool: object) -> torch.cuda.CUDAGraph:
         """Runs a step of dummies twice before: what a first run does (compile, take memory) cannot
         be recorded, and what waits for the GPU, which cannot either, is better told outside."""
-        token_ids, host = self._built([], size)
+        _, host = self._built([], size)
         read = {name: each[: len(getattr(host, name))] for name, each in self._inputs.items()}
         context = ForwardContext(self.runner.kv_cache, replace(host, **read), self._attention)
 
@@ -136,10 +136,9 @@ class DecodeGraphs:
         stream.wait_stream(torch.cuda.current_stream())
         try:
             with torch.cuda.stream(stream):
-                for rule in (nullcontext, nobody_waits):
-                    self._fill(token_ids, host)
-                    with rule():
-                        run()
+                run()
+                with nobody_waits():
+                    run()
             with torch.cuda.graph(graph, pool=pool, stream=stream):
                 run()
         except (RuntimeError, ValueError) as error:
@@ -162,28 +161,27 @@ class StaticAttention(PagedAttention):
         self._buffers: dict[Tiling, list[torch.Tensor]] = {}  # chunks and merges
 
     def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
-        lengths, device = self._lengths(tiling, len(rows)), metadata.positions.device
-        if tiling not in self._buffers:  # as long as ever: the most rows come first
-            shapes = zip(lengths, (5, 4), strict=True)
-            empty = [torch.zeros(shape, dtype=torch.int32, device=device) for shape in shapes]
-            self._buffers[tiling] = empty
-        chunks, merges = self._buffers[tiling]
-        return chunks[: lengths[0]], merges[: lengths[1]], self.kernel != "tiled"
+        return *self._put(tiling, metadata), self.kernel != "tiled"
 
     def renew(self, metadata: AttentionMetadata, kv_cache: KVCache) -> None:
-        """Check a step, and put its work list into the buffers. metadata: on the host."""
-        num_rows = len(metadata.rows)
-        check_metadata(metadata, num_rows, *kv_cache.keys[0].shape[:2])
-        for tiling, buffers in self._buffers.items():
-            work = plan_chunks(metadata, range(num_rows), 1, self._places(tiling), self.kernel)
-            lists, lengths = (work.chunks, work.merges), self._lengths(tiling, num_rows)
-            for buffer, new, length in zip(buffers, lists, lengths, strict=True):
-                padded = np.pad(new, ((0, length - len(new)), (0, 0)))
-                buffer[:length].copy_(torch.from_numpy(padded), non_blocking=True)
+        """Check a step, and put its work list where graphs read it. metadata: on the host."""
+        check_metadata(metadata, len(metadata.rows), *kv_cache.keys[0].shape[:2])
+        for tiling in self._buffers:
+            self._put(tiling, metadata)
 
-    def _lengths(self, tiling: Tiling, num_rows: int) -> tuple[int, int]:
-        places = self._places(tiling)
-        return most_chunks(num_rows, self._longest, places, self.kernel), num_rows
+    def _put(self, tiling: Tiling, metadata: AttentionMetadata) -> list[torch.Tensor]:
+        """The step's chunks and merges, each in its buffer, with empty ones behind them."""
+        num_rows, places = len(metadata.rows), self._places(tiling)
+        work = plan_chunks(metadata, range(num_rows), 1, places, self.kernel)
+        room = most_chunks(num_rows, self._longest, places, self.kernel) - len(work.chunks)
+        chunks = np.pad(work.chunks, ((0, room), (0, 0)))
+        lists = torch.from_numpy(chunks), torch.from_numpy(work.merges)
+        if tiling not in self._buffers:  # as long as ever: the most rows come first
+            self._buffers[tiling] = [new.to(metadata.positions.device) for new in lists]
+        parts = [old[: len(new)] for old, new in zip(self._buffers[tiling], lists, strict=True)]
+        for part, new in zip(parts, lists, strict=True):
+            part.copy_(new, non_blocking=True)
+        return parts
 
 
 @contextmanager

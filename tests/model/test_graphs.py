@@ -17,6 +17,8 @@ import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention import reference_attention
 from minibatch.attention.cuda.paged_attention import PagedAttention
+from minibatch.core.plan import Row, StepPlan
+from minibatch.core.request import Sequence
 from minibatch.model.graphs import DecodeGraphs, StaticAttention
 from minibatch.simulator.pretend import PretendModel
 
@@ -262,6 +264,31 @@ def test_padding_goes_the_ordinary_way(model, cuda):
     engine, seen = replays(model, cuda, mb.Static(2))
     engine.run(ask((4, 2), (4, 4)))
     assert seen == [False, True, False, False]
+
+
+def row(num_tokens=1, left=1, num_blocks=1, **more):
+    """Of a sequence of four tokens, of which `left` are to be computed."""
+    sequence = Sequence(mb.Request([5]), "A", [5, 6, 7, 8], num_prompt_tokens=4)
+    sequence.num_computed_tokens, sequence.block_table = 4 - left, list(range(num_blocks))
+    return Row(sequence, num_tokens, **more)
+
+
+@pytest.mark.parametrize(
+    ("rows", "taken"),
+    [
+        ([row(), row()], True),
+        ([row(), row(left=2)], False),  # a token in the middle of a prompt
+        ([row(), row(2, left=2)], False),
+        ([row(), row(draft=[9])], False),
+        ([row(), row(num_padding_tokens=2)], False),
+        ([row(), row(0, left=0, num_padding_tokens=1)], False),
+        ([row(), row(num_blocks=65)], False),  # 256 tokens are 64
+        ([row(), row(), row()], False),
+    ],
+)
+def test_a_graph_is_for_steps_in_which_every_row_decodes(model, cuda, rows, taken):
+    engine, _ = serve(model, cuda, mb.Continuous(2), ())
+    assert engine.runner.graphs.take(StepPlan(rows)) == taken
 
 
 def test_more_rows_than_any_graph_has_go_the_ordinary_way(model, cuda, monkeypatch):

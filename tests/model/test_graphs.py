@@ -152,14 +152,13 @@ def test_models_of_other_kinds(cuda, name, options):
 
 @pytest.mark.parametrize("kernel", ["auto", "split"])
 def test_the_kernels_take_a_work_list_with_nothing_at_its_end(kernel):
-    """The real ones, in the kernel lab. The second list is shorter than the first."""
+    """The real ones, in the kernel lab: a list, a longer one in its place, and the first again."""
     case = paged(4, [(1, 20), (1, 600)], heads=1, kv_heads=1, block_size=16)
     reports, cache = [], SimpleNamespace(keys=[case.key_cache])
     attention = StaticAttention(PagedAttention(kernel, InTheLab(reports)), longest=2048)
-    attention(*case.arguments)  # makes the buffers
-    tables = case.metadata.block_tables
-    for lengths in (20, 600), (7, 30):
-        new = metadata_of([(1, n) for n in lengths], tables.tolist(), 16)
+    tables = case.metadata.block_tables.tolist()
+    for lengths in (7, 30), (20, 600), (7, 30):
+        new = metadata_of([(1, n) for n in lengths], tables, 16)
         case.metadata.positions.copy_(new.positions)
         attention.renew(new, cache)
         output = attention(*case.arguments)

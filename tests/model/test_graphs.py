@@ -290,6 +290,16 @@ def test_a_graph_is_for_steps_in_which_every_row_decodes(model, cuda, rows, take
     assert engine.runner.graphs.take(StepPlan(rows)) == taken
 
 
+def test_a_table_that_leaves_the_pool_is_refused_before_the_replay(model, cuda):
+    engine, _ = serve(model, cuda, mb.Continuous(2), ())
+    wrong = row()
+    wrong.sequence.block_table = [engine.pool.num_blocks + 1]
+    with pytest.raises(ValueError, match="slot .* is not in the pool, which has 0 to"):
+        engine.runner.forward(StepPlan([wrong]))
+    assert cuda.num_replays == 0
+    assert engine.runner.forward(StepPlan([row()])).shape == (1, 128)
+
+
 def test_more_rows_than_any_graph_has_go_the_ordinary_way(model, cuda, monkeypatch):
     monkeypatch.setattr("minibatch.model.graphs.MOST_ROWS", 3)
     engine, seen = replays(model, cuda, mb.Continuous(5))

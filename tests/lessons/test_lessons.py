@@ -211,7 +211,7 @@ FINDINGS = {
         "The manual's 670 tokens: 656 of them fill blocks.",
         "5,776 of 8,050 prompt tokens were there already",
         "B found 656; diverged, at token 670: '# Money",
-        "yours found 688; diverged, at token",
+        "yours found 672; diverged, at token 676: 'passport:",
         "0 tokens found: A: never seen B: computed now",
         "784 of 800 found: partial block",
         "block 3 has 2 holders; 41 blocks have several",

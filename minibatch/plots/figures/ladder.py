@@ -50,8 +50,8 @@ def ladder(
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.4, -0.6)
     axis.margins(x=0.12)
-    worst, best = said[0], said[-1]
-    dress(axis, f"From {worst} to {best}", "K and V read, in multiples of what is needed")
+    title = f"The first reads {said[0].split()[-1]} what it needs, the last {said[-1].split()[-1]}"
+    dress(axis, title, "K and V read, in multiples of what is needed")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:
             label.set(color=YOURS, fontweight="bold")

@@ -65,9 +65,8 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
 # be as long as they like: no shared array may grow with the context. Read each sector of K and V
 # once in a thread block. (The heads that share a KV head are exercise 6.3.)
 #
-# Query head `h` belongs to KV head `h // (heads // kv_heads)`. For a shuffle among all lanes the
-# mask is `ALL_LANES`, and a running maximum can begin at `float32(LOWEST)`; both stand at the top of
-# the file.
+# Query head `h` belongs to KV head `h // (heads // kv_heads)`. At the top of the file stand
+# `ALL_LANES`, the mask of a shuffle among all lanes, and `LOWEST`, for a maximum to begin at.
 # ---------------------------------------------------------------------------------------------
 def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output) -> None:
     """Launched with a grid of [rows, heads] and 32 threads.
@@ -110,19 +109,17 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into chunks, so that no thread
-# block reads more than `most` tokens. `decode_chunk` works on one chunk for one query head, with a
-# grid of [chunks, heads]; `merge_chunks` joins the chunks of a row, with a grid of [rows, heads].
-# Both have 32 threads, a lane to an element:
+# block reads more than `most` tokens: `plan_chunks([5, 2], 3)` is
+# `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`, row, begin and end of each.
 #
-#     decode_chunk(query, key_cache, value_cache, block_tables, chunks, scale,
-#                  part_output, part_highest, part_total)
-#     merge_chunks(part_output, part_highest, part_total, chunks, output)
+# `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
+# `merge_chunks` joins the chunks of a row, with a grid of [rows, heads]. Both have 32 threads, a
+# lane to an element. They get the work list as an array, `chunks`, int32 [chunks, 3].
 #
-# `chunks` is the work list as an array, int32 [chunks, 3]: row, begin, end. What `decode_chunk`
-# writes is not divided yet: `part_output`, [chunks, heads, 32], is the sum of weight * v;
-# `part_highest` and `part_total`, [chunks, heads], are the maximum and the sum of the weights, which
-# it takes to join a chunk to others. A chunk may be empty, begin == end: then it writes a maximum
-# below every score, and zeros. The rest is as in exercise 6.2.
+# What `decode_chunk` writes is not divided yet: `part_output`, [chunks, heads, 32], is the sum of
+# weight * v; `part_highest` and `part_total`, [chunks, heads], are the maximum and the sum of the
+# weights, which it takes to join a chunk to others. A chunk may be empty, begin == end: then it
+# writes a maximum below every score, and zeros. The rest is as in exercise 6.2.
 # ---------------------------------------------------------------------------------------------
 def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
     """The work list: (row, begin, end) of every chunk, in the order of the rows and tokens.

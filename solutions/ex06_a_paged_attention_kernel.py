@@ -9,6 +9,7 @@ machine, which watches every access; and unchanged on a GPU. In a kernel you may
     cuda.local.array(32, float32)        memory of the thread
     cuda.syncthreads()                   a barrier for the thread block
     cuda.shfl_xor_sync(mask, value, n)   the value of the lane whose number differs in the bits of n
+    cuda.shfl_sync(mask, value, n)       the value of lane n
     math.exp, min, max, range, float32, int32, and the shape of an array
 
 and helper functions of this file, but no import, no list, no dict. Look at what your kernel does:
@@ -254,7 +255,7 @@ def decode_chunk(
 
 
 def merge_chunks(part_output, part_highest, part_total, chunks, output) -> None:
-    """Launched with a grid of [rows, heads] and 32 threads; output: [rows, heads, 32]."""
+    """`merge_chunks` writes output, [rows, heads, 32]; arguments of `decode` are as they were."""
     # BEGIN SOLUTION
     row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
     highest, total, result = float32(LOWEST), float32(0), float32(0)

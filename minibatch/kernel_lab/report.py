@@ -132,9 +132,8 @@ class Report:
                 key = *place, site.line, one.array.space, one.array.name
                 found[key] = found.get(key, 0) + counts[:, one.site == number].sum(1)
         return [
-            Traffic(line, name, space, *found[key].tolist(), function)
-            for key in sorted(found)
-            for _, function, line, space, name in [key]
+            Traffic(line, name, space, *counts.tolist(), function)
+            for (_, function, line, space, name), counts in sorted(found.items())
         ]
 
     @cached_property

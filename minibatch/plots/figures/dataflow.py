@@ -33,9 +33,9 @@ def dataflow(
     """Up to three rounds, from round `first` on, from 1; by default from that of the first race on.
 
     A round lies between two barriers. Threads stand above, the array's elements below: an arrow
-    down is a write, a dashed one up a read. Two accesses that nothing orders are drawn thick, and
-    their element is boxed and marked with ✗. Raises ValueError if the thread block does not touch
-    the array.
+    down is a write, a dashed one up a read; more than anybody could follow are a band. Two accesses
+    that nothing orders are drawn thick, and their element is boxed and marked with ✗. Raises
+    ValueError if the thread block does not touch the array.
     """
     size = prod(report.threads)
     found = [

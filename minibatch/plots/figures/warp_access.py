@@ -67,7 +67,8 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
             finding = f"{begin} ask for the same {asked} bytes: one broadcast answers all of them"
         shown = min(len(sectors), MOST_SECTORS)
         more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
-        x = f"32-byte sectors that are touched{more}; a strong line is a gap in the addresses"
+        gaps = "; a strong line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
+        x = f"32-byte sectors that are touched{more}{gaps}"
         _sectors(axis, sectors[:shown], lanes, starts, wide)
         said = f"{moved - asked:,} of {moved:,} bytes in vain" if moved > asked else "all is used"
         said = "one sector, for all lanes" if one.is_broadcast[chosen] else said

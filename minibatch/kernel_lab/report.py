@@ -201,9 +201,8 @@ class Report:
     @property
     def headline(self) -> str:
         """The launch in a line."""
-        size = f"{prod(self.grid)} thread blocks of {prod(self.threads)} threads"
-        size = size.replace("1 thread blocks", "1 thread block", prod(self.grid) == 1)
-        return f"{self.kernel.__name__}: {size}"
+        blocks = f"{prod(self.grid)} thread block{'s' * (prod(self.grid) != 1)}"
+        return f"{self.kernel.__name__}: {blocks} of {prod(self.threads)} threads"
 
     @property
     def findings(self) -> list[str]:

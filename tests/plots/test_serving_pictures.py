@@ -114,4 +114,4 @@ def test_bytes_read_are_added_up_and_stand_beside_the_weights():
     figure = mb.plots.kv_read([0.5, 2.25, 1.25], weights=19.8)
     assert titles(figure) == ["4 MB of K and V in 3 steps, 2.25 MB at most in one"]
     assert list(figure.axes[0].patches[0].get_data().values) == [0.5, 2.25, 1.25]
-    assert "the weights are 19.8 MB, in every step" in figure.alt
+    assert "The weights are 19.8 MB, in every step" in figure.alt

@@ -25,7 +25,7 @@ def kv_read(megabytes: Sequence[float], weights: float, *, ax: Axes | None = Non
     )
     axis.set_xlim(0, len(megabytes))
     axis.set_ylim(0, 1.25 * max(megabytes))
-    words = f"the weights are {weights:.1f} MB, in every step"
+    words = f"The weights are {weights:.1f} MB, in every step"
     axis.text(0.99, 0.97, words, transform=axis.transAxes, ha="right", va="top", fontsize=LABEL)
     dress(axis, finding, "step: a row grows by a token, and is gone with its request", "MB")
     describe(figure, "Megabytes of K and V by steps.", [finding, words])

@@ -134,7 +134,7 @@ FINDINGS = {
         "1 of 2 answers changed.",
         "The same tokens from all four. Steps: Sequential 765, Static 200, Dynamic 200, "
         "Continuous 200",
-        "200 steps, no padding rows, 52% of slots empty",
+        "Continuous: 200 steps, no padding rows, 52% of slots empty",
         "710 steps instead of 1,245",
         "all slots busy up to step 525, 82% of the slots over the whole run",
         "Static 765 tokens in 5.0 s = 153 tokens/s, 8 requests done,",

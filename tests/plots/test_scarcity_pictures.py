@@ -75,6 +75,24 @@ def test_a_budget_curve_goes_from_the_smallest_to_the_largest():
     assert len(figure.axes) == 3
 
 
+def test_a_budget_curve_is_read_against_a_limit():
+    summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (8, 32, 64, 128)}
+    measured = {n: summaries[n] for n in (8, 32, 128)}
+    figure = mb.plots.budget_curve(measured, predicted=summaries, limit_s=0.7)
+    words = "700 ms kept up to 32 tokens a step, of those measured; by the cost model up to 64"
+    assert titles(figure)[0] == words
+    assert "limit: 700 ms" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_seismographs_on_one_scale_swing_alike_for_the_same_wait():
+    def swing(n):
+        figure = mb.plots.seismograph(streaming(mb.Budget(4, n)), "L", full_s=1.1)
+        (low, high) = figure.axes[0].lines[-1].get_ydata()  # the bar beside it
+        return high - low
+
+    assert swing(26) == pytest.approx(2 * swing(13))
+
+
 FIVE = [asked(*x) for x in (("A", 60, 70), ("B", 90, 40), ("C", 20, 60), ("D", 50, 80))]
 
 

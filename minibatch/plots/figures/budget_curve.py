@@ -36,7 +36,7 @@ def budget_curve(
         ("ttft_mean_s", 1.0, "mean TTFT, s", "first token"),
         ("output_tokens_per_s", 1.0, "tokens/s", "tokens a second"),
     )
-    figure, axes = canvas(3, ax, height=1.55)
+    figure, axes = canvas(3, ax, height=1.75)
     findings = []
     for axis, (key, scale, unit, what), colour in zip(
         axes, kinds, (PROTAGONISTS[1], PROTAGONISTS[2], PROTAGONISTS[0]), strict=True

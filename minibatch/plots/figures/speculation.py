@@ -47,7 +47,7 @@ def speculation(
                   markersize=10, markeredgecolor=INK, zorder=4)  # fmt: skip
         last, end = points[-1]
         axis.annotate(name, (last, end), (12, 0), textcoords="offset points", va="center",
-                      fontsize=LABEL, weight="bold", color=INK)  # fmt: skip
+                      fontsize=LABEL, weight="bold", color=INK, bbox=PAPER)  # fmt: skip
         for size, times in points:
             axis.annotate(f"{times:.2f}×", (size, times), (0, 13), textcoords="offset points",
                           ha="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=4)  # fmt: skip
@@ -63,7 +63,7 @@ def speculation(
         axis.legend(handles=[dotted], frameon=False, fontsize=TICK, loc="upper right")
     axis.set_xlim(sizes[0] / 1.25, sizes[-1] * 2.2)
     axis.set_ylim(0.4, 1.15 * max(axis.get_ylim()[1], 1.2))
-    axis.axhspan(0, 1, facecolor="none", edgecolor=WASTE, alpha=0.25, hatch="//", linewidth=0)
+    axis.axhspan(0, 1, facecolor="none", edgecolor=WASTE, alpha=0.45, hatch="//", linewidth=0)
     axis.axhline(1, color=INK, linewidth=2)
     axis.text(sizes[0] / 1.2, 0.46, "slower than without guesses", fontsize=TICK, bbox=PAPER,
               color=INK)  # fmt: skip

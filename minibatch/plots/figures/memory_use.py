@@ -111,7 +111,7 @@ def _finding(uses: Sequence[MemoryUse]) -> str:
 def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
     pool = sum_of(uses[0]) * len(uses)
     words = f"{total(uses, 'tokens') / pool:.0%} of the pool holds tokens"
-    promise = f", {sum(kept) / pool:.0%} is promised and empty" if kept else ""
+    promise = f", {sum(kept) / pool:.0%} promised and empty" if kept else ""
     return f"{words}{promise}; {len(uses):,} steps"
 
 

@@ -43,11 +43,11 @@ def prompt_progress(
                 points.append((index, points[-1][1] + num_tokens))
             xs, ys = zip(*points, strict=True)
             colour = PROTAGONISTS[place % 3]
-            width = 7 - 2.5 * min(place, 2)  # what runs beneath another still shows
+            width = 2.5 if place else 5.5  # what runs beneath another still shows
             axis.plot([x - begin for x in xs], ys, color=colour, linewidth=width,
-                      marker=MARKS[place % 4], markersize=4 + width)  # fmt: skip
+                      marker=MARKS[place % 4], markersize=4.5 + width)  # fmt: skip
             paper = {"fc": "white", "ec": "none", "pad": 1}
-            axis.annotate(name, (xs[-1] - begin, ys[-1]), (10, -2), textcoords="offset points",
+            axis.annotate(name, (xs[-1] - begin, ys[-1]), (10, 3), textcoords="offset points",
                           fontsize=13, weight="bold", color=INK, va="center",
                           bbox=paper)  # fmt: skip
         steps = _chunks(trace, names[-1])[-1][0] - begin

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from ...simulator.speculation import Prediction, break_even
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import FADED, INK, PROTAGONISTS, WASTE
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
 
@@ -63,7 +63,7 @@ def speculation(
         axis.legend(handles=[dotted], frameon=False, fontsize=TICK, loc="upper right")
     axis.set_xlim(sizes[0] / 1.25, sizes[-1] * 2.2)
     axis.set_ylim(0.4, 1.15 * max(axis.get_ylim()[1], 1.2))
-    axis.axhspan(0, 1, facecolor="none", edgecolor=WASTE, alpha=0.45, hatch="//", linewidth=0)
+    axis.axhspan(0, 1, facecolor="none", edgecolor=FADED, hatch="//", linewidth=0, zorder=0)
     axis.axhline(1, color=INK, linewidth=2)
     axis.text(sizes[0] / 1.2, 0.46, "slower than without guesses", fontsize=TICK, bbox=PAPER,
               color=INK)  # fmt: skip

@@ -44,6 +44,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     table_and_pool    where an answer's words are kept: through the block table into the pool
     block_size_tradeoff   what speaks for small blocks, and what for large ones
     prefix_tree       prompts that begin alike, and what each found in the cache
+    first_tokens      what the cache saves each of them of the wait for a first token
     hit_curve         how much is found, by how many blocks there are
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from .figures.departures import departures
     from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
+    from .figures.first_tokens import first_tokens
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
@@ -132,6 +134,7 @@ __all__ = [
     "departures",
     "drafts",
     "dumbbells",
+    "first_tokens",
     "fragmentation",
     "heartbeat",
     "hit_curve",

@@ -27,7 +27,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "free": ("free", EMPTY, INK, ""),
 }
 PROMISED = ("promised: kept for those who run", EMPTY, WASTE, "//")  # of what is free
-MOST = 500  # columns that a panel draws; of a longer run every second step, or third, …
+MOST = 600  # stairs of a panel: more are finer than a screen, and make a page heavy
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 
 
@@ -46,14 +46,15 @@ def memory_use(
     guess: the name of a prediction, in tokens, for the last panel.
     """
     figure, axes = canvas(len(runs), ax, height=2.1)
-    findings = []
+    findings, longest = [], max(map(len, runs.values()))
+    every = -(-longest // MOST)
     for axis, (name, run) in zip(axes, runs.items(), strict=True):
         uses, kept = uses_of(run), list((promised or {}).get(name, ()))
-        axis.set_xlim(0, max(map(len, runs.values())))
-        every = -(-len(uses) // MOST)
-        edges, bottom = [*range(0, len(uses), every), len(uses)], [0] * len(uses[::every])
+        axis.set_xlim(0, longest)
+        shown = uses[::every]
+        edges, bottom = [*range(0, len(uses), every), len(uses)], [0] * len(shown)
         for part, (_, colour, edge, hatch) in PARTS.items():
-            values = [getattr(use, part) for use in uses[::every]]
+            values = [getattr(use, part) for use in shown]
             look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
             top = _stacked(axis, edges, bottom, values, look)
             if part in ("reserved", "internal", "external"):

@@ -34,6 +34,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     melting           a step's tokens: a padded rectangle, laid end to end, and their mask
     tradeoff          tokens a second of all slots, against the wait of each for a token
     utilisation       how many slots are at work, step by step
+    kv_read           what attention reads of the KV cache, step by step
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
+    from .figures.kv_read import kv_read
     from .figures.ladder import ladder
     from .figures.livelock import livelock
     from .figures.melting import melting
@@ -138,6 +140,7 @@ __all__ = [
     "fragmentation",
     "heartbeat",
     "hit_curve",
+    "kv_read",
     "ladder",
     "livelock",
     "melting",

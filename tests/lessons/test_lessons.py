@@ -33,7 +33,6 @@ def run_lesson():
         key = name, *variables.values()
         if key not in done:
             notebook = nbformat.reads(committed(LESSONS / name), as_version=4)
-            notebook.cells.append(nbformat.v4.new_code_cell(ON_REQUEST.get(name, "")))
             notebook.cells = [copy.deepcopy(cell) for cell in notebook.cells for _ in range(times)]
             client = NotebookClient(
                 notebook,
@@ -59,9 +58,6 @@ def _texts(notebook):
                 yield html.unescape(alt[1])
             yield output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
 
-
-# What a learner starts with a button.
-ON_REQUEST = {"04_continuous_batching.ipynb": "serve_fifty()"}
 
 # Counts only: steps, rows, tokens, bytes. Seconds are for the learner's eyes.
 FINDINGS = {
@@ -109,8 +105,6 @@ FINDINGS = {
         "10,400 tokens, 2,350 of them padding",
         "the first eight: 5.0 s, 153 tokens/s",
         "the ninth waits 5.0 s, first word after 5.025 s",
-        "A mended: For dinner in Marrakesh, send Rosa to Chez Lalla: 21 euros.",
-        "1 of 8 answers changed.",
         "AtOnce: 320 steps",
         "This is yours: MyStatic from",
         "The same plan, step for step",
@@ -137,23 +131,20 @@ FINDINGS = {
         "the same next tokens: True",
         "B: Stella can have a gluten-free … D: 8 days in Lisbon for Ruben: / Day …",
         "B: Stella can have a gluten-free … D: 8 days in Kraków for Ruben. …",
-        "Sequential takes 765 steps",
-        "Static takes 200 steps",
-        "Dynamic takes 200 steps",
-        "Continuous takes 200 steps",
-        "the same tokens from all four",
-        "steps: Static(8) 1,245, Continuous(8) 710",
-        "Fifty at random: 66% of the slots on average",
+        "1 of 2 answers changed.",
+        "The same tokens from all four. Steps: Sequential 765, Static 200, Dynamic 200, "
+        "Continuous 200",
+        "Continuous: 200 steps, no padding rows, 52% of slots empty",
+        "710 steps instead of 1,245",
+        "all slots busy up to step 525, 82% of the slots over the whole run",
         "Static 765 tokens in 5.0 s = 153 tokens/s, 8 requests done,",
         "the ninth's first token after 5.025 s",
         "Continuous 1,600 tokens in 5.0 s = 320 tokens/s, 16 requests done,",
         "the ninth's first token after 0.525 s",
-        "80 requests: 160 steps static, 160 continuous",
-        "steps: Continuous 320, ShortestPromptFirst 395, LongestAnswerFirst 265",
-        "D: 8 days in Lisbon for Ruben: / Day 1: Alfama costs 52 euros a night",
-        "F: Within Samir's limit of 240 euros in Marrakesh: / Day 1: Alfama by tram 28",
-        "10 of 50 were served.",
         "This is yours: MyContinuous from",
+        "steps: Continuous 320, ShortestPromptFirst 395, LongestAnswerFirst 265",
+        "10 of 50 were served.",
+        "Fifty at random: 66% of the slots on average",
     ],
     "05_paged_kv_blocks": [
         "reserve the maximum: 8% of what is taken holds tokens; 2,395 steps",

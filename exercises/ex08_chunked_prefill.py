@@ -109,15 +109,16 @@ def chunks_and_slots(
     positions from begin to end - 1, and slots are theirs.
 
     Every prompt has something left to compute; max_batch_tokens is more than all decodes and
-    prompts together. With one decode, a budget of 4, and blocks of 4,
-    chunks_and_slots([5, 8], [0, 4], [[7, 2], [3, 0]], 1, 4, 4) is
+    prompts together.
+
+    Example: With one decode, a budget of 4, and blocks of 4,
+    chunks_and_slots([5, 8], [0, 4], [[7, 2], [3, 0]], 1, 4, 4) is the list below. In its third
+    step prompt 0 decodes, and two tokens are left for prompt 1.
 
         [[(0, 0, 3, [28, 29, 30])],
          [(0, 3, 5, [31, 8]), (1, 4, 5, [0])],
          [(1, 5, 7, [1, 2])],
          [(1, 7, 8, [3])]]
-
-    Example: In the third step prompt 0 decodes, and two tokens are left for prompt 1.
     """
     # YOUR CODE for Exercise 8.3 begins here
     raise NotImplementedError("Exercise 8.3: Whose positions, into which slots: not written yet")

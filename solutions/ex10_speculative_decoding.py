@@ -12,12 +12,12 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 # One sequence has just had a forward pass with guesses. It had num_tokens tokens before; the pass
 # computed the newest of them and every guess, and wrote their K and V. Say what counts:
 #
-#     new_tokens     the guesses that are the model's own choice, up to the first that is not; then
-#                    one more: the model's own choice in that place
-#     num_computed   how many tokens' K and V are right and stay. The newest token of all, the last
-#                    of new_tokens, has none yet: nobody has fed it in
-#     back           the blocks of block_table that hold nothing of that any more, in their order;
-#                    they go back to the pool
+#     new_tokens     the guesses that are the model's own choice, up to the first that
+#                    is not; then one more: the model's own choice in that place
+#     num_computed   how many tokens' K and V are right and stay. The newest token of
+#                    all, the last of new_tokens, has none yet: nobody has fed it in
+#     back           the blocks of block_table that hold nothing of that any more, in
+#                    their order; they go back to the pool
 #
 # own has one token more than draft: own[i] is the model's choice where draft[i] was guessed, and
 # own[-1] its choice after the last guess.

@@ -66,7 +66,7 @@ def speculative_decoding() -> Figure:
     draft = mb.DraftModel(mb.load_model("wayfarer-junior"), num_guesses=4)
     engine = mb.Engine(model, mb.Continuous(8), speculation=draft)
     engine.run(mb.workload.running_example(model, prompt_scale=0.1))
-    figure = mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=7)
+    figure = mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=3)
     return titled(figure, "A small model guesses, a large one verifies")
 
 
@@ -203,6 +203,9 @@ def chunked_prefill() -> Figure:
     figure = titled(mb.plots.seismograph(traces, "L"), *traces)
     for text in itertools.chain(*(axis.texts for axis in figure.axes)):
         text.set_visible(not text.get_text().endswith(" ms"))  # how long, the lesson asks first
+    for axis in figure.axes:
+        axis.set_xticks([])
+    figure.axes[-1].set_xlabel("time")
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..core.request import Request
@@ -26,32 +26,34 @@ class SpeculationRate(Prediction):
 
 def speculation_rates(
     model: Model,
-    proposer: Callable[[], Proposer],
+    proposers: Mapping[str, Callable[[], Proposer]],
     requests: Callable[[int], list[Request]],
     batch_sizes: Iterable[int] = (1, 2, 4, 8, 16, 32),
     most_s: float = 1.0,
-) -> list[SpeculationRate]:
-    """Two engines at each batch size, one that guesses; whoever has computed least takes a step.
+) -> dict[str, list[SpeculationRate]]:
+    """At each batch size an engine for each proposer, and one without; whoever has computed least
+    takes a step. Returns the rates by the proposers' names.
 
-    proposer: makes a new one for each engine. requests: some for a batch size, enough to keep its
-    slots full for a while. What is counted are steps in which every slot decodes and did so before,
-    about `most_s` seconds of them, or what the requests last. So prompts are left out, those that
-    a draft model reads in its first step with a sequence included.
+    proposers: each makes a new one for each engine. requests: some for a batch size, enough to keep
+    its slots full for a while. What is counted are steps in which every slot decodes and did so
+    before, about `most_s` seconds of them, or what the requests last. So prompts are left out,
+    those that a draft model reads in its first step with a sequence included.
     """
-    found = []
+    found: dict[str, list[SpeculationRate]] = {name: [] for name in proposers}
     for size in batch_sizes:
         watch = Stopwatch(model.device, cpu_time=True)
-        plain, guessing = runs = [
-            _Run(model, guesser, requests(size), size) for guesser in (None, proposer())
-        ]
+        plain = _Run(model, None, requests(size), size)
+        guessing = {name: _Run(model, make(), requests(size), size)
+                    for name, make in proposers.items()}  # fmt: skip
+        runs = [plain, *guessing.values()]
         with one_thread():
             while going := [run for run in runs if run.is_full() and run.seconds < most_s]:
                 min(going, key=lambda run: run.seconds).step(watch)
-        summary = guessing.engine.trace.summary()
-        rate, tokens = summary["acceptance_rate"], summary["tokens_per_draft"]
-        found.append(
-            SpeculationRate(size, plain.rate, guessing.rate, rate, tokens, conditions(model.device))
-        )
+        for name, run in guessing.items():
+            summary = run.engine.trace.summary()
+            rate, tokens = summary["acceptance_rate"], summary["tokens_per_draft"]
+            kind = conditions(model.device)
+            found[name].append(SpeculationRate(size, plain.rate, run.rate, rate, tokens, kind))
     return found
 
 

@@ -28,6 +28,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     prompt_progress   how far each prompt has come, chunk by chunk
     budget_curve      what a token budget does to ITL, TTFT and throughput
     thrown_away       tokens in memory, request by request, and those computed a second time
+    livelock          two who preempt one another: what each has in the pool, and what comes of it
     waste_bars        several policies on one axis: what each computed in vain
     waits_by_arrival  everybody's TTFT by when they came, and who was turned away
     melting           a step's tokens: a padded rectangle, laid end to end, and their mask
@@ -55,7 +56,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     ladder            kernels that compute the same, and how many times they read what they need
     waves             thread blocks on the multiprocessors of a model GPU
     drafts            guesses of one request, token by token: kept, refused, never judged
-    speculation       what guessing brings at each batch size, predicted and measured
+    speculation       what guessers bring, by batch size, and from where on they cost
     plan_difference   two runs of the same requests, and the step where they part
     room              what a class guessed, and what it is
 
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from .figures.hit_curve import hit_curve
     from .figures.kv_read import kv_read
     from .figures.ladder import ladder
+    from .figures.livelock import livelock
     from .figures.melting import melting
     from .figures.memory_use import memory_use
     from .figures.online_softmax import online_softmax
@@ -140,6 +142,7 @@ __all__ = [
     "hit_curve",
     "kv_read",
     "ladder",
+    "livelock",
     "melting",
     "memory_use",
     "online_softmax",

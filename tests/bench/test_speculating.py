@@ -8,9 +8,9 @@ def test_rates_are_of_full_steps_and_tell_acceptance(tiny_model):
     def requests(size):
         return [mb.Request([3, 4, 5], max_tokens=9, ignore_eos=True) for _ in range(size + 1)]
 
-    rates = measure.speculation_rates(
-        tiny_model, lambda: mb.DraftModel(tiny_model), requests, batch_sizes=(1, 2), most_s=60
-    )
+    itself = {"itself": lambda: mb.DraftModel(tiny_model)}
+    found = measure.speculation_rates(tiny_model, itself, requests, batch_sizes=(1, 2), most_s=60)
+    rates = found["itself"]
     assert [rate.batch_size for rate in rates] == [1, 2]
     for rate in rates:
         assert rate.acceptance_rate == 1

@@ -53,6 +53,15 @@ def test_it_takes_the_accounts_of_an_engine_too():
     assert title(figure.axes[0]) == ": 94% of what is taken holds tokens; 3 steps"
 
 
+def test_what_is_promised_is_not_drawn_as_free():
+    uses = [MemoryUse(30, 2, 0, 0, 32)] * 3
+    figure = mb.plots.memory_use({"a": uses, "b": uses}, promised={"a": [20, 20, 20]})
+    hatches = [[patch.get_hatch() for patch in axis.patches] for axis in figure.axes]
+    assert [some.count("//") for some in hatches] == [2, 1]  # reserved, and promised
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-1] == "promised: kept for those who run"
+
+
 def test_a_long_run_is_drawn_no_finer_than_a_screen_shows():
     long = [MemoryUse(i % 64, 0, 0, 0, 64 - i % 64) for i in range(2395)]
     (axis,) = mb.plots.memory_use({"": long}).axes

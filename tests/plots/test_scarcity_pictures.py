@@ -4,7 +4,7 @@ import pytest
 
 import minibatch as mb
 from minibatch.plots.guesses import forget, keep
-from minibatch.schedulers import chunks, victims
+from minibatch.schedulers import admission, chunks, orders, victims
 
 
 def served(policy, requests, num_blocks=1_000):
@@ -75,6 +75,24 @@ def test_a_budget_curve_goes_from_the_smallest_to_the_largest():
     assert len(figure.axes) == 3
 
 
+def test_a_budget_curve_is_read_against_a_limit():
+    summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (8, 32, 64, 128)}
+    measured = {n: summaries[n] for n in (8, 32, 128)}
+    figure = mb.plots.budget_curve(measured, predicted=summaries, limit_s=0.7)
+    words = "700 ms kept up to 32 tokens a step, of those measured; by the cost model up to 64"
+    assert titles(figure)[0] == words
+    assert "limit: 700 ms" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_seismographs_on_one_scale_swing_alike_for_the_same_wait():
+    def swing(n):
+        figure = mb.plots.seismograph(streaming(mb.Budget(4, n)), "L", full_s=1.1)
+        (low, high) = figure.axes[0].lines[-1].get_ydata()  # the bar beside it
+        return high - low
+
+    assert swing(26) == pytest.approx(2 * swing(13))
+
+
 FIVE = [asked(*x) for x in (("A", 60, 70), ("B", 90, 40), ("C", 20, 60), ("D", 50, 80))]
 
 
@@ -94,8 +112,10 @@ def test_what_is_thrown_away_is_what_is_computed_twice():
 
 
 def test_waste_is_compared_by_its_mean():
-    figure = mb.plots.waste_bars({"a": [10, 20], "b": [40, 20]})
-    assert titles(figure) == ["a: 50% less is computed twice than with b"]
+    keep("less", 30)
+    figure = mb.plots.waste_bars({"a": [10, 20], "b": [40, 20]}, guess="less")
+    forget()
+    assert titles(figure) == ["a: 50% less is computed twice than with b; you said 30"]
     assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is computed twice"]
 
 
@@ -120,3 +140,32 @@ def test_one_among_those_who_wait_is_marked():
     says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f}"
     assert titles(figure) == [says]
     assert [text.get_text() for text in figure.axes[0].texts] == ["r2"]
+
+
+def test_the_name_of_one_who_came_early_is_clear_of_the_axis():
+    many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(5)]
+    early = asked("early", 2, 10, arrival_time=0.01, priority=-1)
+    trace = served(mb.Budget(1, 64, order=orders.Priority()), [*many, early])
+    assert trace.completions[-1].request_id == "early"  # served last
+    (name,) = mb.plots.waits_by_arrival(trace, marked="early").axes[0].texts
+    assert name.get_ha() == "left"
+
+
+def test_a_livelock_shows_who_gives_way_and_every_token_said():
+    class Reckless(admission.Admission):
+        def num_tokens(self, sequence):
+            return sequence.num_computed_tokens + 1
+
+    parts = {"admission": Reckless(), "victim": victims.most_computed}
+    policy = mb.Budget(2, 8, chunks=chunks.equal_progress, **parts)
+    trace = served(policy, [asked("A", 150, 10), asked("B", 150, 10)], num_blocks=15)
+    figure = mb.plots.livelock({"guarded": trace}, pool=240, steps=trace.num_steps)
+    preempted = [name for step in trace.steps for name in step.preempted]
+    assert preempted
+    title = f"guarded: 20 tokens said in {trace.num_steps} steps, {len(preempted)} preemptions"
+    assert titles(figure) == [title]
+    (axis,) = figure.axes
+    above = [text.get_text() for text in axis.texts if text.get_position()[1] > 240]
+    assert above == preempted
+    dots = [line for line in axis.lines if line.get_marker() == "o"]
+    assert len(dots) == sum(step.num_output_tokens > 0 for step in trace.steps)

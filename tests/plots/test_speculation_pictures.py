@@ -52,21 +52,24 @@ def rates(**speed_ups):
 @pytest.mark.parametrize(
     ("measured", "finding"),
     [
-        (rates(b1=1.5, b2=1.2, b4=0.8), "Guessing pays up to a batch of 2 (predicted: 1)"),
-        (rates(b1=0.9, b2=0.8, b4=0.7), "Guessing never pays here (predicted: 1)"),
-        (rates(b1=1.9, b2=1.8, b4=1.7), "Guessing pays at every size up to 4 (predicted: 1)"),
+        (rates(b1=1.5, b2=1.2, b4=0.8), "Junior pays up to a batch of 2, and at 4 costs"),
+        (rates(b1=0.9, b2=0.8, b4=0.7), "Junior never pays here"),
+        (rates(b1=1.9, b2=1.8, b4=1.7), "Junior pays at every size up to 4"),
     ],
 )
 def test_the_title_says_up_to_where_it_pays(measured, finding):
-    figure = mb.plots.speculation(measured, rates(b1=1.4, b2=0.9, b4=0.5, b8=0.1))
+    predicted = {"Junior": rates(b1=1.4, b2=0.9, b4=0.5, b8=0.1)}
+    figure = mb.plots.speculation({"Junior": measured}, predicted)
     (axis,) = figure.axes
-    assert title(axis).startswith(finding)
-    faces = [to_hex(bar.get_facecolor()).upper() for bar in axis.patches]
-    assert faces.count(WASTE) == sum(rate.speed_up <= 1 for rate in measured)
+    assert title(axis) == f"{finding} (by the formula: 1)"
     FigureCanvasAgg(figure).draw()
-    assert all(label.get_text() for label in axis.get_xticklabels())
+    assert [label.get_text() for label in axis.get_xticklabels()] == [
+        f"{size}\n100/s" for size in (1, 2, 4)
+    ]
 
 
-def test_yours_is_drawn_over_the_bars():
-    figure = mb.plots.speculation(rates(b1=1.5, b2=1.2), yours=rates(b2=1.9))
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["yours"]
+def test_a_line_is_ringed_where_it_stops_paying():
+    measured = {"good": rates(b1=1.5, b4=1.2), "poor": rates(b1=1.5, b4=0.5)}
+    figure = mb.plots.speculation(measured)
+    rings = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "none"]
+    assert [ring.get_xdata()[0] for ring in rings] == pytest.approx([2])  # half of the way to 4

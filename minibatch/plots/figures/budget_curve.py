@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from ...engine.metrics import Summary
-from ..colours import INK, PROTAGONISTS
+from ..colours import INK, PROTAGONISTS, WASTE
 from ..guesses import mark
 from ..picture import canvas, describe, dress
 
@@ -19,14 +19,16 @@ def budget_curve(
     *,
     predicted: Mapping[int, Summary] | None = None,
     chosen: int | None = None,
+    limit_s: float | None = None,
     guess: str | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
     """Three curves over the budgets, on an axis of powers of two.
 
     summaries: of a run under each budget, tokens a step. predicted: the same of a made-up clock,
-    drawn dotted. chosen: a budget to mark. guess: the name of a prediction of a budget. ax: three
-    Axes.
+    drawn dotted; also of budgets between. chosen: a budget to mark. limit_s: on the wait for a next
+    token, a line to read the first curve against. guess: the name of a prediction of a budget. ax:
+    three Axes.
     """
     budgets = sorted(summaries)
     kinds = (
@@ -34,7 +36,7 @@ def budget_curve(
         ("ttft_mean_s", 1.0, "mean TTFT, s", "first token"),
         ("output_tokens_per_s", 1.0, "tokens/s", "tokens a second"),
     )
-    figure, axes = canvas(3, ax, height=1.55)
+    figure, axes = canvas(3, ax, height=1.75)
     findings = []
     for axis, (key, scale, unit, what), colour in zip(
         axes, kinds, (PROTAGONISTS[1], PROTAGONISTS[2], PROTAGONISTS[0]), strict=True
@@ -43,12 +45,12 @@ def budget_curve(
         axis.plot(budgets, values, color=colour, marker="o", linewidth=2.5)
         top = max(values)
         if predicted is not None:
-            expected = [scale * predicted[budget][key] for budget in budgets]
+            expected = [scale * predicted[budget][key] for budget in sorted(predicted)]
             look = {"color": INK, "linestyle": ":", "linewidth": 2}
-            axis.plot(budgets, expected, label="by the cost model", **look)
+            axis.plot(sorted(predicted), expected, label="by the cost model", **look)
             top = max(top, *expected)
-            if axis is axes[0]:
-                axis.legend(frameon=False, fontsize=12, loc="upper left")
+            if axis is axes[1]:
+                axis.legend(frameon=False, fontsize=12, loc="upper right")
         if chosen is not None:
             axis.axvline(chosen, color=INK, linewidth=1, linestyle="--")
             value = scale * summaries[chosen][key]
@@ -61,7 +63,26 @@ def budget_curve(
         axis.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set_ylim(0, 1.25 * top)
+    if limit_s is not None:
+        axes[0].axhline(1e3 * limit_s, color=WASTE, linewidth=2.5)
+        axes[0].annotate(f"limit: {1e3 * limit_s:,.0f} ms", (budgets[0], 1e3 * limit_s), (0, 4),
+                         textcoords="offset points", fontsize=12, color=INK)  # fmt: skip
+        findings[0] = _kept(summaries, predicted, limit_s)
+        dress(axes[0], findings[0], "", kinds[0][2])
     axes[-1].set_xlabel("max_batch_tokens: most tokens in one step", fontsize=13, color=INK)
     mark(axes[0], guess)
     describe(figure, f"Over budgets of {budgets[0]:,} to {budgets[-1]:,} tokens a step.", findings)
     return figure
+
+
+def _kept(
+    summaries: Mapping[int, Summary], predicted: Mapping[int, Summary] | None, limit_s: float
+) -> str:
+    """Up to which budget the limit holds, of those measured and of those predicted."""
+
+    def largest(some: Mapping[int, Summary]) -> str:
+        kept = [budget for budget, summary in some.items() if summary["itl_p99_s"] <= limit_s]
+        return f"up to {max(kept):,}" if kept else "never"
+
+    words = f"{1e3 * limit_s:,.0f} ms kept {largest(summaries)} tokens a step, of those measured"
+    return words + (f"; by the cost model {largest(predicted)}" if predicted else "")

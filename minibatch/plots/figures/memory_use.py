@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...core.records import MemoryUse
@@ -26,6 +26,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "external": ("external: rounding, holes", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
+PROMISED = ("promised: kept for those who run", EMPTY, WASTE, "//")  # of what is free
 MOST = 600  # stairs of a panel: more are finer than a screen, and make a page heavy
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 
@@ -33,51 +34,58 @@ PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 def memory_use(
     runs: Mapping[str, Sequence[MemoryUse | Moment]],
     *,
+    promised: Mapping[str, Sequence[int]] | None = None,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Tokens of the pool by steps, one panel a run, from the bottom: those that hold K and V,
     reserved, internal, external, free.
 
-    runs: by name, from `engine.memory_use.memory_use` or `simulator.replay.replay`. guess: the name
-    of a prediction, in tokens, for the last panel.
+    runs: by name, from `engine.memory_use.memory_use` or `simulator.replay.replay`.
+    promised: by the same names, for each step, tokens of what is free that nobody else may have.
+    guess: the name of a prediction, in tokens, for the last panel.
     """
     figure, axes = canvas(len(runs), ax, height=2.1)
     findings, longest = [], max(map(len, runs.values()))
     every = -(-longest // MOST)
     for axis, (name, run) in zip(axes, runs.items(), strict=True):
-        uses = uses_of(run)
+        uses, kept = uses_of(run), list((promised or {}).get(name, ()))
         axis.set_xlim(0, longest)
         shown = uses[::every]
         edges, bottom = [*range(0, len(uses), every), len(uses)], [0] * len(shown)
         for part, (_, colour, edge, hatch) in PARTS.items():
             values = [getattr(use, part) for use in shown]
-            top = [low + value for low, value in zip(bottom, values, strict=True)]
             look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
-            axis.stairs(top, edges, baseline=bottom, fill=True, **look)
+            top = _stacked(axis, edges, bottom, values, look)
             if part in ("reserved", "internal", "external"):
-                _number(axis, edges, bottom, values, pool=bottom[0] + sum_of(uses[0]))
+                _number(axis, edges, bottom, values, pool=sum_of(uses[0]))
+            if part == "free" and kept:
+                _, colour, edge, hatch = PROMISED
+                look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
+                _stacked(axis, edges, bottom, kept[::every], look)
+                _number(axis, edges, bottom, kept[::every], pool=sum_of(uses[0]))
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
         axis.set_ylim(0, max(bottom))
-        findings.append(f"{name}: {_finding(uses)}")
+        words = _finding(uses) if promised is None else _finding_of_pool(uses, kept)
+        findings.append(f"{name}: {words}")
         dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens")
     mark(axes[-1], guess, along="y")
-    add_legend(
-        figure, [part for part in PARTS if any(total(uses_of(r), part) for r in runs.values())]
-    )
+    drawn = [part for part in PARTS if any(total(uses_of(r), part) for r in runs.values())]
+    add_legend(figure, drawn, [_swatch(*PROMISED)] if promised else [])
     describe(figure, "What the places of a pool are good for, by steps.", findings)
     return figure
 
 
-def add_legend(figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Line2D] = ()) -> None:
+def add_legend(figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Artist] = ()) -> None:
     """A swatch for each of these parts, and what else there is to name."""
-    swatches = []
-    for part in parts:
-        label, colour, edge, hatch = PARTS[part]
-        swatches.append(Patch(facecolor=colour, edgecolor=edge, hatch=hatch, label=label))
+    swatches = [_swatch(*PARTS[part]) for part in parts]
     figure.legend(handles=[*swatches, *more], loc="outside lower center", ncols=3, frameon=False,
                   fontsize=TICK)  # fmt: skip
+
+
+def _swatch(label: str, colour: str, edge: str, hatch: str) -> Patch:
+    return Patch(facecolor=colour, edgecolor=edge, hatch=hatch, label=label)
 
 
 def uses_of(run: Sequence[MemoryUse | Moment]) -> list[MemoryUse]:
@@ -101,7 +109,26 @@ def _finding(uses: Sequence[MemoryUse]) -> str:
     return f"{share:.0%} of what is taken holds tokens; {len(uses):,} steps"
 
 
-def _number(axis: Axes, edges: list[int], bottom: list[int], values: list[int], pool: int) -> None:
+def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
+    pool = sum_of(uses[0]) * len(uses)
+    words = f"{total(uses, 'tokens') / pool:.0%} of the pool holds tokens"
+    promise = f", {sum(kept) / pool:.0%} promised and empty" if kept else ""
+    return f"{words}{promise}; {len(uses):,} steps"
+
+
+def _stacked(
+    axis: Axes, edges: list[int], bottom: list[int], values: Sequence[int], look: dict[str, object]
+) -> list[int]:
+    """Draw these on top of what is there; returns where they end."""
+    top = [low + value for low, value in zip(bottom, values, strict=True)]
+    if any(values):
+        axis.stairs(top, edges, baseline=bottom, fill=True, **look)
+    return top
+
+
+def _number(
+    axis: Axes, edges: list[int], bottom: list[int], values: Sequence[int], pool: int
+) -> None:
     """Write how much it is, where it is most, if that is much."""
     if max(values) < 0.12 * pool:
         return

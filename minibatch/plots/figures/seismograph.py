@@ -22,15 +22,17 @@ def seismograph(
     traces: Trace | Mapping[str, Trace],
     joining: str | Collection[str],
     *,
+    full_s: float | None = None,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """A line for each answer; at each token it swings as far as the wait for it was long.
 
     traces: a trace, or several by name, whose clock tells seconds. joining: the ids of those whose
-    prompts disturb the others; when these are computed is marked. guess: the name of a prediction
-    of the longest wait in the first trace, in ms. ax: where to draw, one Axes a trace. Raises
-    ValueError if nobody but them has finished.
+    prompts disturb the others; when these are computed is marked. full_s: the wait that swings as
+    far as there is room, to compare several figures; None is the longest here. guess: the name of a
+    prediction of the longest wait in the first trace, in ms. ax: where to draw, one Axes a trace.
+    Raises ValueError if nobody but them has finished.
     """
     named = by_name(traces)
     joining = [joining] if isinstance(joining, str) else list(joining)
@@ -39,7 +41,7 @@ def seismograph(
             for name, lines in times.items()}  # fmt: skip
     if not all(gaps.values()):
         raise ValueError("nobody but those who join has finished an answer in one of these traces")
-    longest = max(max(some) for some in gaps.values())
+    longest = full_s or max(max(some) for some in gaps.values())
     figure, axes = canvas(len(named), ax, height=2.35)
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):

@@ -1,81 +1,104 @@
-"""Tokens per second against batch size, with guesses and without: predicted, and measured."""
+"""What guessing brings against batch size, for several guessers: predicted, measured, and from
+where on it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
 
 from ...simulator.speculation import Prediction, break_even
-from ..colours import INK, PROTAGONISTS, WASTE, WORK
-from ..guesses import said
-from ..picture import TICK, TITLE, canvas, describe, dress, with_conditions
+from ..colours import FADED, INK, PROTAGONISTS, WASTE
+from ..guesses import mark, said
+from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
+
+Rates = Mapping[str, Sequence[Prediction]]
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+LOOKS = tuple(zip(PROTAGONISTS, "osD", strict=True))
 
 
 def speculation(
-    measured: Sequence[Prediction],
-    predicted: Sequence[Prediction] = (),
+    measured: Rates,
+    predicted: Rates | None = None,
     *,
-    yours: Sequence[Prediction] = (),
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """How many times the tokens per second guessing brings, a group of bars for each batch size.
+    """How many times the tokens per second guessing brings, a line for each guesser; in the hatched
+    half it costs, and where a line comes into it is marked.
 
-    measured, predicted: of `measure.speculation_rates` and `simulator.speculation.predict`; above
-    the bars what is measured, in tokens per second, without guesses and with. yours: measured with
-    another guesser, a diamond. guess: the name of a prediction of the last batch size that gains.
+    measured, predicted: by a guesser's name, of `measure.speculation_rates` and
+    `simulator.speculation.predict`; at most three. guess: the name of a prediction of the last
+    batch size at which the last of them gains.
     """
-    sizes = [rate.batch_size for rate in measured]
-    figure, (axis,) = canvas(1, ax, height=4.2)
-    foretold = {rate.batch_size: rate for rate in predicted}
-    places = range(len(sizes))
-    for place, rate in zip(places, measured, strict=True):
-        gains = rate.speed_up > 1
-        look = {"color": WORK} if gains else {"color": WASTE, "hatch": "xx", "edgecolor": "white"}
-        axis.bar(place, rate.speed_up, width=0.62, **look)
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-        look = {"ha": "center", "va": "center", "color": INK, "bbox": box}
-        axis.text(place, 0.3, f"{rate.speed_up:.2f}×", fontsize=TITLE, weight="bold", **look)
-        words = f"{rate.plain_tokens_per_s:,.0f} → {rate.tokens_per_s:,.0f}"
-        axis.text(place, 0.09, words, fontsize=TICK, **look)
-    inside = [(place, foretold[size]) for place, size in zip(places, sizes, strict=True)
-              if size in foretold]  # fmt: skip
-    if inside:
-        axis.plot([place for place, _ in inside], [rate.speed_up for _, rate in inside], "o--",
-                  color=INK, markerfacecolor=PROTAGONISTS[1], markersize=11, linewidth=1.5,
-                  label="predicted", zorder=6)  # fmt: skip
-    of = {rate.batch_size: rate.speed_up for rate in yours}
-    if of:
-        axis.plot([p for p, s in zip(places, sizes, strict=True) if s in of],
-                  [of[s] for s in sizes if s in of], "D", color=PROTAGONISTS[0],
-                  markeredgecolor=INK, markersize=11, label="yours", zorder=7)  # fmt: skip
+    figure, (axis,) = canvas(1, ax, height=4.6)
+    plain = {rate.batch_size: rate.plain_tokens_per_s for rates in measured.values()
+             for rate in rates}  # fmt: skip
+    sizes = sorted(plain)
+    axis.set_xscale("log", base=2)
+    for (name, rates), (colour, marker) in zip(measured.items(), LOOKS, strict=False):
+        points = [(rate.batch_size, rate.speed_up) for rate in rates]
+        axis.plot(*zip(*points, strict=True), color=colour, linewidth=3, marker=marker,
+                  markersize=10, markeredgecolor=INK, zorder=4)  # fmt: skip
+        last, end = points[-1]
+        axis.annotate(name, (last, end), (12, 0), textcoords="offset points", va="center",
+                      fontsize=LABEL, weight="bold", color=INK, bbox=PAPER)  # fmt: skip
+        for size, times in points:
+            axis.annotate(f"{times:.2f}×", (size, times), (0, 13), textcoords="offset points",
+                          ha="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=4)  # fmt: skip
+        if crossing := _crossing(points):
+            axis.plot(crossing, 1, "o", markersize=19, markerfacecolor="none", zorder=5,
+                      markeredgecolor=WASTE, markeredgewidth=3)  # fmt: skip
+        foretold = [(rate.batch_size, rate.speed_up) for rate in (predicted or {}).get(name, ())
+                    if sizes[0] <= rate.batch_size <= sizes[-1]]  # fmt: skip
+        if foretold:
+            axis.plot(*zip(*foretold, strict=True), color=INK, linestyle=":", linewidth=2, zorder=3)
+    if predicted:
+        dotted = Line2D([], [], color=INK, linestyle=":", linewidth=2, label="by the formula")
+        axis.legend(handles=[dotted], frameon=False, fontsize=TICK, loc="upper right")
+    axis.set_xlim(sizes[0] / 1.25, sizes[-1] * 2.2)
+    axis.set_ylim(0.4, 1.15 * max(axis.get_ylim()[1], 1.2))
+    axis.axhspan(0, 1, facecolor="none", edgecolor=FADED, hatch="//", linewidth=0, zorder=0)
     axis.axhline(1, color=INK, linewidth=2)
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-    look = {"fontsize": TICK, "va": "center", "color": INK, "bbox": paper}
-    axis.text(len(sizes) - 0.55, 1, "without\nguesses", **look)
-    axis.set_xticks(list(places), [f"{size}" for size in sizes])
-    axis.set_xlim(-0.6, len(sizes) + 0.2)
-    drawn = [*measured, *yours, *(rate for _, rate in inside)]
-    axis.set_ylim(0, 1.15 * max(1.0, *(rate.speed_up for rate in drawn)))
-    if inside or of:
-        axis.legend(frameon=False, fontsize=TICK, loc="upper right")
-    finding = _finding(measured, predicted) + said(guess)
-    dress(axis, finding, with_conditions("sequences in the batch; on the bars: tokens per second "
-          "without → with guesses", [r for r in measured if hasattr(r, "conditions")]),
-          "times the tokens per second")  # fmt: skip
-    describe(figure, "Bars: tokens per second with guesses, as a multiple of those without, by "
-             "batch size.", [finding])  # fmt: skip
+    axis.text(sizes[0] / 1.2, 0.46, "slower than without guesses", fontsize=TICK, bbox=PAPER,
+              color=INK)  # fmt: skip
+    axis.set_xticks(sizes, [f"{size}\n{plain[size]:,.0f}/s" for size in sizes])
+    axis.xaxis.set_minor_locator(NullLocator())
+    told = list(measured)[-1]
+    findings = []
+    for name, rates in measured.items():
+        words = said(guess) if name == told else ""
+        findings.append(_finding(name, rates, (predicted or {}).get(name, ())) + words)
+    every = [rate for rates in measured.values() for rate in rates if hasattr(rate, "conditions")]
+    x = "sequences in the batch, and their tokens per second without guesses"
+    dress(axis, "\n".join(findings), with_conditions(x, every), "times the tokens per second")
+    mark(axis, guess)
+    what = "Lines: tokens per second with guesses, as a multiple of those without, by batch size."
+    describe(figure, what, findings)
     return figure
 
 
-def _finding(measured: Sequence[Prediction], predicted: Sequence[Prediction]) -> str:
-    until, first, last = break_even(measured), measured[0], measured[-1]
-    pays = f"Guessing pays up to a batch of {until}" if until else "Guessing never pays here"
-    if until == last.batch_size:
-        pays = f"Guessing pays at every size up to {until}"
-    told = break_even(predicted) if predicted else None
-    told = f" (predicted: {told or 'never'})" if predicted else ""
-    ends = f"{first.speed_up:.2f}× at {first.batch_size}, {last.speed_up:.2f}× at {last.batch_size}"
-    return f"{pays}{told}: {ends}"
+def _crossing(points: Sequence[tuple[int, float]]) -> float | None:
+    """The batch size at which the line comes below 1, between two that were measured."""
+    for (size, times), (next_size, next_times) in pairwise(points):
+        if times > 1 >= next_times:
+            share = (times - 1) / (times - next_times)
+            return 2 ** (math.log2(size) + share * math.log2(next_size / size))
+    return None
+
+
+def _finding(name: str, measured: Sequence[Prediction], predicted: Sequence[Prediction]) -> str:
+    until, last = break_even(measured), measured[-1].batch_size
+    words = f"pays up to a batch of {until}" if until else "never pays here"
+    if until == last:
+        words = f"pays at every size up to {until}"
+    if until and until != last:
+        beyond = next(rate for rate in measured if rate.batch_size > until)
+        words += f", and at {beyond.batch_size} costs"
+    told = [rate for rate in predicted if rate.batch_size <= last]
+    return f"{name} {words}" + (f" (by the formula: {break_even(told) or 'never'})" if told else "")

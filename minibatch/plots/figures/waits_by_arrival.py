@@ -47,7 +47,8 @@ def waits_by_arrival(
             words = f"{marked} waits {one.ttft:.2f} s, of the others nobody more than {rest:.2f}"
             axis.plot(one.arrival_time, one.ttft, "D", color=PROTAGONISTS[0], markersize=11,
                       markeredgecolor=INK, zorder=5, clip_on=False)  # fmt: skip
-            aside = -14 if one.arrival_time > 0.1 * served[-1].arrival_time else 14
+            latest = max(c.arrival_time for c in trace.completions)
+            aside = -14 if one.arrival_time > 0.1 * latest else 14  # clear of the axis
             look = {"ha": "right" if aside < 0 else "left", "va": "center", "weight": "bold"}
             axis.annotate(marked, (one.arrival_time, one.ttft), (aside, -1), fontsize=TICK,
                           color=INK, textcoords="offset points", **look)  # fmt: skip

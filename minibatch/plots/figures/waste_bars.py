@@ -8,16 +8,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..colours import INK, WASTE
+from ..guesses import said
 from ..picture import TICK, canvas, describe, dress
 
 
 def waste_bars(
-    runs: Mapping[str, Sequence[float]], *, what: str = "tokens", ax: Axes | None = None
+    runs: Mapping[str, Sequence[float]],
+    *,
+    what: str = "tokens",
+    guess: str | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """A bar for each, as long as its mean; a dot for every run.
 
     runs: by name, tokens computed again in each of several runs, the same ones for all. what: the
-    unit. ax: where to draw.
+    unit. guess: the name of a prediction, in percent, of how much less the best wastes than the
+    worst. ax: where to draw.
     """
     figure, (axis,) = canvas(1, ax, height=0.6 + 0.45 * len(runs))
     names = list(runs)
@@ -37,6 +43,7 @@ def waste_bars(
     if max(means):
         less = 1 - min(means) / max(means)
         finding = f"{order[0]}: {less:.0%} less is computed twice than with {order[-1]}"
+    finding += said(guess)
     dress(axis, finding, f"{what} computed again: mean, and each of {len(runs[names[0]])} runs")
     axis.tick_params(axis="y", labelsize=13)
     bars = [f"{name} {mean:,.0f}" for name, mean in zip(names, means, strict=True)]

@@ -135,21 +135,24 @@ def test_step_times_are_stacked_by_cause_and_labelled_with_throughput(said):
 
 
 @pytest.mark.parametrize("batch_size", [1, 8])
-def test_a_step_is_an_account_beside_what_it_took(tiny_model, batch_size):
+def test_a_step_is_an_account_under_what_it_took(tiny_model, batch_size, said):
+    said(step=9.0)
     roof = Roof("card", 1e6, 1e6, "made up")  # ridge: 1 FLOP per byte, 2 rows of float32
-    figure = mb.plots.cost_stack(tiny_model, roof, TIMES, batch_size, 64)
-    step, token = figure.axes
-    account = [bar.get_height() / 1e3 for bar in step.patches[:4]]
+    figure = mb.plots.cost_stack(tiny_model, roof, TIMES, batch_size, guess="step")
+    short, long = figure.axes
+    account = [bar.get_height() / 1e3 for bar in short.patches[-4:]]
     cost = decode_step(tiny_model, batch_size, 64)
     reading = cost.weight_bytes / 1e6
     computing = (cost.flops - cost.attention_flops) / 1e6
     attending = max(cost.kv_bytes, cost.attention_flops) / 1e6
     assert account == pytest.approx([reading, max(0, computing - reading), attending, 0.002])
-    assert (account[1] > 0) == (batch_size > 2)
-    measured = [bar.get_height() for bar in step.patches[4:]]
-    assert measured == pytest.approx([1, batch_size, 2])
-    assert "from 2 rows on" in "".join(text.get_text() for text in token.texts)
-    assert title(token) in figure.alt
+    measured = [4, 11][: 1 + (batch_size > 1)]
+    assert list(short.get_lines()[0].get_ydata()) == pytest.approx(measured)
+    words = "".join(text.get_text() for text in short.texts)
+    whole = batch_size == 8
+    assert ("the ridge: from 2 rows on" in words) == whole
+    assert ("you said 9" in title(short)) == whole  # not before it answers
+    assert title(long).replace("\n", " ") in figure.alt
 
 
 def test_a_roofline_has_its_knee_where_arithmetic_takes_over(tiny_model):

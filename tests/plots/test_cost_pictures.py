@@ -108,12 +108,6 @@ def test_token_costs_are_two_curves_and_their_ratio(said):
     assert title(axis).endswith("; you drew 30 ms")
 
 
-def test_the_curve_with_a_cache_is_kept_back_until_it_was_guessed():
-    figure = mb.plots.token_costs(COSTS, cached=False)
-    assert len(figure.axes[0].get_lines()) == 1
-    assert title(figure.axes[0]).startswith("Without a cache: after 1,000 tokens")
-
-
 ROOF = Roof("card", 100e9, 1e12, "made up")
 TIMES = [
     StepTime(batch_size, context, 0.001, 0.001 * batch_size, 0.002)

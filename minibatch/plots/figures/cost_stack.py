@@ -67,7 +67,8 @@ def cost_stack(
         if (guess_of(asked) or 0) < FAR * top:  # a guess further off would leave no room for bars
             mark(axis, asked, along="y")
         _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size, words=first)
-    axes[0].set_ylabel(with_conditions("ms per step", times), fontsize=LABEL, color=INK)
+    label = with_conditions("ms per step", times).replace(", ", ",\n")
+    axes[0].set_ylabel(label, fontsize=LABEL, color=INK)
     figure.legend(*_legend(axes[0]), loc="outside lower center", ncols=5, frameon=False,
                   fontsize=TICK)  # fmt: skip
     describe(figure, "A step by cause, as the batch grows, and what it took.", findings)

@@ -89,7 +89,7 @@ def test_a_policy_that_stands_in_for_itself_is_not_compared(trace):
 
 
 def outcomes(*seconds):
-    return [Outcome(s, ttft_p99_s=3 * s, machine_s=s / 2, useful_rows=0.5) for s in seconds]
+    return [Outcome(s, ttft_p99_s=3 * s, machine_s=s / 2) for s in seconds]
 
 
 def test_a_window_is_sooner_or_later_only_if_nearly_all_streams_agree():

@@ -65,7 +65,7 @@ class WindowSlider(WithStill):
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
         words = f"{outcome.ttft_s:.2f} s to the first token on average in this stream."
         self.line.value = event_html((f"Window {window:g} s", words))
-        figure = Picture(figsize=(11, 5.6), layout="constrained", facecolor="white")
+        figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
         above, below = figure.subfigures(2, 1)
         shown = f"its first {len(stream[:SHOWN])}"
         plots.departures({shown: engine.trace}, ax=above.subplots())

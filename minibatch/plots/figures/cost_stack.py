@@ -41,7 +41,7 @@ def cost_stack(
     the name of a prediction of the largest batch's milliseconds in the first panel.
     """
     contexts = sorted({time.context for time in times})
-    figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
+    figure = Picture(figsize=(11, 4.6), layout="constrained", facecolor="white")
     axes = list(figure.subplots(1, len(contexts), squeeze=False)[0])
     findings = []
     for axis, context in zip(axes, contexts, strict=True):
@@ -115,8 +115,6 @@ def _ridge(axis: Axes, rows: float, batch_size: int, words: bool) -> None:
         return
     axis.axvline(log2(rows), color=ARITHMETIC[1], linewidth=2.5, linestyle=":", zorder=0)
     if words:
-        what = (
-            f"the ridge: from {rows:.0f} rows on\narithmetic takes longer\nthan reading the weights"
-        )
-        axis.text(log2(rows) - 0.15, 0.8, what, transform=axis.get_xaxis_transform(), ha="right",
-                  va="top", fontsize=TICK, color=INK)  # fmt: skip
+        look = {"ha": "right", "va": "top", "fontsize": TICK, "color": INK}
+        what, places = f"ridge:\n{rows:.0f} rows", axis.get_xaxis_transform()
+        axis.text(log2(rows) - 0.15, 0.97, what, transform=places, **look)

@@ -68,7 +68,8 @@ def window_curve(
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
         broken = finding.replace(" in ", "\nin ") if len(runs) > 2 else finding
-        title = name + (said(guess) if first else "") + f"\n{broken}"
+        between = "\n" if len(runs) > 1 else ": "
+        title = name + (said(guess) if first else "") + between + broken
         dress(axis, title, "window, max_wait (s)", label if first else "")
         axis.set_xlim(0, None)
     axes[0].set_ylim(0, highest * 1.08)

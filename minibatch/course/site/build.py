@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import sys
 import tempfile
 from contextlib import suppress
@@ -24,6 +25,7 @@ from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
 from minibatch.course.site.cells import cells
+from minibatch.course.site.contents import COVER, LEAD, cards, cover
 from minibatch.plots.pages import pages
 
 LESSONS = ROOT / "lessons"
@@ -46,7 +48,7 @@ def main(arguments: list[str]) -> int:
         metavar="ADDRESS",
         help="https://github.com/OWNER/NAME, for links to its files; default: where it was cloned",
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     paths = sorted(LESSONS.glob("[0-9]*.ipynb"))
     chosen = [p for p in paths if not options.lessons or p.name[:2] in options.lessons]
     if not chosen:
@@ -58,6 +60,7 @@ def main(arguments: list[str]) -> int:
         page = lesson_page(run(path), path, paths, options.repository)
         too_large += _write(options.folder / f"{path.stem}.html", page)
     _write(options.folder / "index.html", contents_page(options.repository))
+    shutil.copy(LESSONS / "images" / f"{COVER}.png", options.folder)
     return 1 if too_large else 0
 
 
@@ -96,11 +99,18 @@ def lesson_page(
 
 
 def contents_page(repository: str) -> str:
-    """What lessons/README.md says, with links to the pages."""
-    text = (LESSONS / "README.md").read_text(encoding="utf-8")
-    source = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
-    (cell,) = cells(source, LESSONS, lambda target: _target(target, LESSONS, repository))
-    return _page("contents.html", repository, title="minibatch", body=cell.body)
+    """The way in: what the course is, and a card for each lesson."""
+    picture, words = cover(ROOT)
+    return _page(
+        "contents.html",
+        repository,
+        title="How language models are served",
+        lead=LEAD,
+        cover=picture,
+        cover_alt=words,
+        picture=f"{COVER}.png",
+        parts=cards(LESSONS),
+    )
 
 
 def _page(template: str, repository: str, **names: object) -> str:

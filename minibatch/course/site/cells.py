@@ -19,16 +19,21 @@ from minibatch.course.site.stills import STATE, VIEW, Stills
 
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
 _LINK = re.compile(r'<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+_ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
+_ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
 _CODE = Highlight2HTML(pygments_lexer="python")
 
 
 @dataclass(slots=True)
 class Cell:
-    """body: what is read. code: highlighted, above it; folded if the lesson hides it."""
+    """body: what is read. code: highlighted, above it; folded if the lesson hides it, none if it
+    only asks. asks: the question it puts; answers: the one whose answer it gives; else ""."""
 
     body: Markup
     code: Markup = Markup("")
     is_folded: bool = False
+    asks: str = ""
+    answers: str = ""
 
 
 def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> list[Cell]:
@@ -46,9 +51,17 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
             shown.append(Cell(Markup(_LINK.sub(lambda found: _linked(found, link), body))))
         elif cell.cell_type == "code" and cell.source.strip():
             body = Markup("").join(Markup(_output(output, stills)) for output in cell.outputs)
+            asks, answers = (_name(pattern, cell.source) for pattern in (_ASKS, _ANSWERS))
+            is_asked = answers in {before.asks for before in shown}
             hidden = bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
-            shown.append(Cell(body, Markup(_CODE(cell.source)), hidden))
+            code = Markup("") if asks else Markup(_CODE(cell.source))
+            shown.append(Cell(body, code, hidden, asks, answers if is_asked else ""))
     return shown
+
+
+def _name(pattern: re.Pattern, source: str) -> str:
+    found = pattern.search(source)
+    return found[1] if found else ""
 
 
 def _output(output: dict, stills: Stills) -> str:

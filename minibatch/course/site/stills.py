@@ -1,12 +1,13 @@
 """A control, as it stood when the lesson was run: a page without a kernel shows it, and says so.
 
 nbclient keeps the state of every widget in the notebook's metadata: `state[model_id]`. A box is its
-children one after another, an HTML view is itself, a slider is its name and its value.
+children one after another, an HTML view is itself, a slider is its name and its value. Only a
+question can be answered without a kernel: what was said stands above what came out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from markupsafe import Markup
 
@@ -14,6 +15,7 @@ from minibatch.plots.pages import pages
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
+QUESTION = "minibatch-question"  # the class of `mb.predict` and its like
 _PAGES = pages(__file__)
 
 
@@ -29,10 +31,31 @@ class Stills:
         """The whole control, framed, with a line that says how to make it move; a progress bar or
         a view that nothing moves is shown as it is."""
         self._num_controls = 0
+        state = self.states.get(model_id, {"state": {}})["state"]
+        if QUESTION in state.get("_dom_classes", ()):
+            return self._question(state)
         body = self._inside(model_id)
         if not self._num_controls:
             return body
         return Markup(_PAGES.get_template("still.html").render(body=body))
+
+    def _question(self, state: dict) -> Markup:
+        """A question for a number can be answered on the page; for a curve, only in the lesson."""
+        inside = list(self._below(state))
+        asked = next(part["value"] for kind, part in inside if kind == "HTML")
+        sliders = [part for kind, part in inside if kind.endswith("Slider")]
+        units = [part["value"] for kind, part in inside if kind == "Label"]
+        page = _PAGES.get_template("question.html")
+        names = {"asked": Markup(asked), "unit": units[0] if units else ""}
+        return Markup(page.render(slider=sliders[0] if len(sliders) == 1 else None, **names))
+
+    def _below(self, state: dict) -> Iterator[tuple[str, dict]]:
+        """(kind, state) of all that a box holds, from the top."""
+        for child in state.get("children", ()):
+            model = self.states.get(child.removeprefix("IPY_MODEL_"))
+            if model:
+                yield model["model_name"].removesuffix("Model"), model["state"]
+                yield from self._below(model["state"])
 
     def _inside(self, model_id: str) -> Markup:
         model = self.states.get(model_id, {"model_name": "", "state": {}})

@@ -61,6 +61,44 @@ def test_a_control_leaves_a_still_with_its_value_and_what_it_drew():
     assert "python -m minibatch lab" in still
 
 
+QUESTION = {
+    "question": {
+        "model_name": "VBoxModel",
+        "state": {
+            "_dom_classes": ["minibatch-question"],
+            "children": [f"IPY_MODEL_{name}" for name in ("asked", "guess", "unit")],
+        },
+    },
+    "asked": {"model_name": "HTMLModel", "state": {"value": "<p>How many?</p>"}},
+    "guess": {"model_name": "IntSliderModel", "state": {"min": 0, "max": 60, "step": 1}},
+    "unit": {"model_name": "LabelModel", "state": {"value": "steps"}},
+}
+
+
+def asking():
+    """A lesson that asks between two figures; only the second gives the answer."""
+    asked = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "question"}})
+    came_out = nbformat.v4.new_output("stream", text="710")
+    return notebook(
+        nbformat.v4.new_markdown_cell("# A title"),
+        code("draw(guess='before')", came_out),
+        code('mb.predict(\n    "steps", "How many?", 0, 60)', asked),
+        code('draw(guess="steps")', came_out),
+        states=QUESTION,
+    )
+
+
+def asking_page():
+    return build.lesson_page(asking(), PATHS[0], PATHS, "")
+
+
+def test_a_question_is_answered_on_the_page_and_covers_what_came_out():
+    _, before, question, answer = cells(asking(), build.LESSONS, str)
+    assert (before.answers, question.asks, answer.answers) == ("", "steps", "steps")
+    assert 'min="0" max="60" step="1"' in question.body
+    assert asking_page().count('<details class="answer" data-answers="steps">') == 1
+
+
 def test_a_progress_bar_leaves_nothing():
     output = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "bar"}})
     assert shown(output, states=STATES) == ""
@@ -99,6 +137,20 @@ def test_a_page_asks_the_network_for_nothing():
     assert "Colab" not in pages[0]
 
 
+def test_the_contents_lead_to_every_lesson_by_its_picture():
+    page = build.contents_page("")
+    for path in PATHS:
+        assert page.count(f'<a href="{path.stem}.html">') == 1
+    assert page.count("<img") == len(PATHS) + 1
+    assert not re.search(r'alt="\s*"', page)
+
+
+def test_a_page_that_is_passed_on_shows_the_cover():
+    page = build.contents_page("https://github.com/me/course")
+    assert '"og:image" content="https://me.github.io/course/same_answers.png"' in page
+    assert "og:image" not in build.contents_page("")
+
+
 def test_with_an_address_a_page_opens_its_lesson_elsewhere():
     lesson = nbformat.read(PATHS[0], as_version=4)
     page = build.lesson_page(lesson, PATHS[0], PATHS, "https://github.com/me/course")
@@ -120,6 +172,7 @@ def test_the_first_lesson_becomes_a_page(tmp_path):
     page = (tmp_path / "00_start_here.html").read_text(encoding="utf-8")
     assert 'src="data:image/svg+xml' in page
     assert (tmp_path / "index.html").exists()
+    assert (tmp_path / "same_answers.png").exists()
 
 
 def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():
@@ -129,3 +182,26 @@ def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():
     given = set(re.findall(r"(--jp-[\w-]*color\d):", build.contents_page("")))
     assert len(asked) > 4
     assert asked - given == set()
+
+
+@pytest.mark.full
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_a_guess_opens_the_answer_and_every_page_is_accessible(
+    browser, tmp_path, scheme
+):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    (tmp_path / "index.html").write_text(build.contents_page("https://github.com/me/course"))
+    (tmp_path / "lesson.html").write_text(asking_page())
+    page = browser.new_page(color_scheme=scheme)
+    for name in ("index", "lesson"):
+        page.goto(f"{(tmp_path / name).as_uri()}.html")
+        found = axe.run(page).response["violations"]
+        assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    button = page.get_by_role("button", name="That is my guess")
+    assert button.is_disabled()
+    page.get_by_role("slider").press("ArrowLeft")
+    button.press("Enter")
+    assert page.get_by_role("status").inner_text() == "You said 59 steps. Read on and see."
+    assert page.get_by_text("You said 59 steps. What came out:").is_visible()
+    assert page.get_by_text("710").last.is_visible()

@@ -1,0 +1,66 @@
+"""The page of contents: of each lesson what lessons/README.md says, as a card with its picture.
+
+The parts of the course are named here; all else stands in that table, and nowhere twice.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+LEAD = (
+    "Fifty people ask one model at once. Serve them one after another, in static batches, or let "
+    "each join and leave the batch at any step: same model, same answers, several times the speed. "
+    "Eleven lessons on a real model, an engine small enough to read, and your own laptop."
+)
+COVER = "same_answers"  # lessons/images; the PNG is for whoever passes the page on
+PARTS = {  # title: the lessons in it
+    "Keep the compute busy": range(5),
+    "Keep the memory packed": range(5, 8),
+    "When there is not enough of anything": range(8, 100),
+}
+_ROW = re.compile(
+    r"^\| (\d\d) \| \[([^]]+)\]\(([^)]+)\.ipynb\) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M
+)
+_PICTURE = re.compile(r"\[!\[Lesson (\d\d): ([^]]+)\]\((\S+?)\)\]")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A lesson. minutes: reading, and exercises after a "+". picture: a data URI; alt: in words."""
+
+    number: str
+    title: str
+    page: str
+    minutes: str
+    teaches: str
+    needs: str
+    picture: str
+    alt: str
+
+
+def cards(folder: Path) -> dict[str, list[Card]]:
+    """Of each part its lessons, from README.md in their folder."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    pictures = {number: (alt, folder / name) for number, alt, name in _PICTURE.findall(text)}
+    parts: dict[str, list[Card]] = {}
+    for number, title, stem, *says in _ROW.findall(text):
+        alt, path = pictures[number]
+        part = next(name for name, lessons in PARTS.items() if int(number) in lessons)
+        card = Card(number, title, f"{stem}.html", *says, embedded(path), alt)
+        parts.setdefault(part, []).append(card)
+    return parts
+
+
+def cover(root: Path) -> tuple[str, str]:
+    """The picture at the head of the course, as a data URI, and in words."""
+    name = f"lessons/images/{COVER}.svg"
+    text = (root / "README.md").read_text(encoding="utf-8")
+    return embedded(root / name), re.search(rf"!\[([^]]+)\]\({name}\)", text)[1]
+
+
+def embedded(path: Path) -> str:
+    """An SVG as a part of the page."""
+    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()

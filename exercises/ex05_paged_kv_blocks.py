@@ -88,8 +88,8 @@ class MyPool(mb.BlockPool):
     # given back in one call, its last block counts as freed first, and so is taken again first: a
     # table's beginning is what others are likeliest to ask for again.
     #
-    # Misuse is an error, and changes nothing: neither the blocks that are named before the wrong
-    # one in the same call, nor those after it.
+    # Misuse is a ValueError, and too few free blocks are a MemoryError. Either changes nothing:
+    # neither the blocks that are named before the wrong one in the same call, nor those after it.
     # -----------------------------------------------------------------------------------------
     def allocate(self, num_blocks: int) -> list[int]:
         """Take so many free blocks; returns their ids, in the order in which they were taken.

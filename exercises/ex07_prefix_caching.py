@@ -45,7 +45,7 @@ def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None)
 # ---------------------------------------------------------------------------------------------
 # Exercise 7.2: The longest cached prefix
 # 4 points, 15 minutes, difficulty 2 of 5
-# lessons/07_prefix_caching.ipynb, "The last token is always computed"
+# lessons/07_prefix_caching.ipynb, "The same prompt, word for word"
 #
 # A prompt of num_tokens tokens comes in; `names` are those of its full blocks, in order. block_of
 # says which block of the pool holds what, by name. Which blocks can the prompt hold at once?
@@ -99,7 +99,7 @@ def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
 # ---------------------------------------------------------------------------------------------
 # Exercise 7.4: A reason of its own
 # 5 points, 20 minutes, difficulty 3 of 5
-# lessons/07_prefix_caching.ipynb, "The last token is always computed"
+# lessons/07_prefix_caching.ipynb, "The same prompt, word for word"
 # changes minibatch/: memory
 #
 # This one changes the engine itself: the exercise file has no place for it. When A asks again, word

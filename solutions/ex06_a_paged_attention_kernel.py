@@ -9,6 +9,7 @@ machine, which watches every access; and unchanged on a GPU. In a kernel you may
     cuda.local.array(32, float32)        memory of the thread
     cuda.syncthreads()                   a barrier for the thread block
     cuda.shfl_xor_sync(mask, value, n)   the value of the lane whose number differs in the bits of n
+    cuda.shfl_sync(mask, value, n)       the value of lane n
     math.exp, min, max, range, float32, int32, and the shape of an array
 
 and helper functions of this file, but no import, no list, no dict. Look at what your kernel does:
@@ -31,14 +32,15 @@ LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
 # ---------------------------------------------------------------------------------------------
 # Exercise 6.1: Copy K through the table
 # 4 points, 10 minutes, difficulty 2 of 5
-# lessons/06_a_paged_attention_kernel.ipynb, "Thirty-two at a time"
+# lessons/06_a_paged_attention_kernel.ipynb, "Your first kernel"
 #
 # The keys of each row lie scattered over the pool, in KV blocks. Copy them into one array, in
 # their order. A thread block works for one row, `cuda.blockIdx.x`; it has 64 threads.
 #
-# Token t of row r lies in KV block block_tables[r, t // block_size], at t % block_size. Beyond
-# seq_lens[r] nothing is to be read or written. Memory moves 32 bytes at a time, a sector: move each
-# sector no more often than once, coming and going.
+# Token `t` of row `r` lies in KV block `block_tables[r, t // block_size]`, there at
+# `t % block_size`. Beyond `seq_lens[r]` nothing is to be read or written. Move each sector of 32
+# bytes once, coming and going: what the 32 lanes of a warp want at the same time should lie side by
+# side.
 #
 # HINT A row has seq_lens[row] * kv_heads * head_dim numbers. Deal them out to the threads like
 #      cards, one after the other, not in piles: number i to thread i % 64.
@@ -71,14 +73,16 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
 # 8 points, 30 minutes, difficulty 4 of 5
 # lessons/06_a_paged_attention_kernel.ipynb, "Softmax that never sees everything"
 #
-# A thread block for each row and query head: output = softmax(q k * scale) v over the seq_lens[row]
-# tokens of the row. It has 32 threads, a warp, and head_dim is 32: a lane to an element.
+# A thread block for each row and query head: `output = softmax(q k * scale) v` over the
+# `seq_lens[row]` tokens of the row. It has 32 threads, a warp, and head_dim is 32: a lane to an
+# element.
 #
 # Walk over the tokens once, with a running maximum, so that scores of 500 do no harm, and rows may
 # be as long as they like: no shared array may grow with the context. Read each sector of K and V
-# once (within a thread block; the heads that share a KV head are exercise 6.3).
+# once in a thread block. (The heads that share a KV head are exercise 6.3.)
 #
-# Query head h belongs to KV head h // (heads // kv_heads).
+# Query head `h` belongs to KV head `h // (heads // kv_heads)`. At the top of the file stand
+# `ALL_LANES`, the mask of a shuffle among all lanes, and `LOWEST`, for a maximum to begin at.
 #
 # HINT Lane d holds q[d], and result[d]. For each token the lanes read k[d] side by side, and
 #      multiply; the score is the sum over all lanes. Five shuffles give it to every lane.
@@ -120,10 +124,13 @@ def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output)
 # 6 points, 30 minutes, difficulty 4 of 5
 # lessons/06_a_paged_attention_kernel.ipynb, "Heads that share"
 #
-# Two query heads read the same K and V, those of their KV head. Give both to one thread block: a
-# grid of [rows, kv_heads], 32 threads. Read each sector of K and V once, over all thread blocks of
-# a row, and compute what exercise 6.2 computes. Where the compiler for GPUs is installed, it is
-# compiled, too: nothing in it may be float64, as 0.0 is, and no array may lie in memory.
+# Two query heads, `GROUP`, read the same K and V, those of their KV head. Give both to one thread
+# block: a grid of [rows, kv_heads], 32 threads. Read each sector of K and V once, over all thread
+# blocks of a row, and compute what exercise 6.2 computes.
+#
+# Where the compiler for GPUs is installed, it is compiled, too. Nothing in it may be float64, as
+# `0.0` is: write `float32(0)`. And its local arrays must fit into registers: use them in loops of a
+# fixed length only, as `range(GROUP)` is.
 #
 # HINT What has to be there twice, once for each query head? q, highest, total, result. What only
 #      once? k and v, which are read into a variable and used twice.
@@ -175,12 +182,17 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into chunks, so that no thread
-# block reads more than `most` tokens; `decode_chunk` works on one chunk for one query head;
-# `merge_chunks` joins the chunks of a row.
+# block reads more than `most` tokens: `plan_chunks([5, 2], 3)` is
+# `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`, row, begin and end of each.
 #
-# A chunk's result is not divided yet: the sum of weight * v, with its maximum and its sum of
-# weights, both needed to join it to others. A chunk may be empty (begin == end): then it writes a
-# maximum below every score, and zeros.
+# `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
+# `merge_chunks` joins the chunks of a row, with a grid of [rows, heads]. Both have 32 threads, a
+# lane to an element. They get the work list as an array, `chunks`, int32 [chunks, 3].
+#
+# What `decode_chunk` writes is not divided yet: `part_output`, [chunks, heads, 32], is the sum of
+# weight * v; `part_highest` and `part_total`, [chunks, heads], are the maximum and the sum of the
+# weights, which it takes to join a chunk to others. A chunk may be empty, begin == end: then it
+# writes a maximum below every score, and zeros. The rest is as in exercise 6.2.
 #
 # HINT for row, length in enumerate(seq_lens): for begin in range(0, length, most): the end is
 #      begin + most or the row's, whichever is less.
@@ -243,7 +255,7 @@ def decode_chunk(
 
 
 def merge_chunks(part_output, part_highest, part_total, chunks, output) -> None:
-    """Launched with a grid of [rows, heads] and 32 threads; output: [rows, heads, 32]."""
+    """`merge_chunks` writes output, [rows, heads, 32]; arguments of `decode` are as they were."""
     # BEGIN SOLUTION
     row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
     highest, total, result = float32(LOWEST), float32(0), float32(0)

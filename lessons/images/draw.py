@@ -148,15 +148,15 @@ def paged_attention() -> Figure:
 
 
 def paged_kv_blocks() -> Figure:
-    """Where the words of an answer are kept, while others come and go."""
+    """Where the words of an answer are kept, while others come and go: as in the lesson."""
     model = mb.load_model("wayfarer")
-    engine = mb.Engine(model, mb.Continuous(3), num_blocks=20, block_size=4)
-    questions = (
-        "Hotels in Lisbon?",
-        "Where should Rosa have dinner in Marrakesh?",
-        "Visa for Cairo?",
-    )
-    for name, question in zip("BAC", questions, strict=True):
+    engine = mb.Engine(model, mb.Continuous(3), num_blocks=24, block_size=4)
+    asked = {
+        "A": "Where should Rosa have dinner in Marrakesh?",
+        "B": "Hotels in Lisbon?",
+        "C": "Visa for Cairo?",
+    }
+    for name, question in asked.items():
         engine.add(mb.Request(model.chat(question), request_id=name, max_tokens=40))
     for _ in range(9):
         engine.step()

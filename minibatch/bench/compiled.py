@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
+from ..kernel_lab.compiled import machine_code
+
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 SHAPES = [(64, 4), (80, 3), (128, 1), (128, 4), (128, 8), (256, 5)]  # head_dim, group
 KV_HEADS, BLOCK_SIZE, NUM_THREADS = 8, 16, 128
@@ -58,21 +60,6 @@ class Compiled:
         return lines[start : end + 1]
 
 
-def compiled(kernel, signature: tuple, capability: tuple[int, int]) -> Compiled:
-    """signature: numba types of the arguments. Raises ImportError without numba-cuda[cu13]."""
-    from cuda import core
-
-    from ..attention.cuda.shim import cuda
-
-    ptx, _ = cuda.compile_ptx(kernel, signature, cc=capability, fastmath=True)
-    ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
-    arch = f"sm_{capability[0]}{capability[1]}"
-    options = core.LinkerOptions(arch=arch, ptxas_options=["-v"])
-    linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
-    linker.link("cubin")
-    return Compiled(ptx, linker.get_info_log())
-
-
 def tiled(
     stored: str,
     capability: tuple[int, int],
@@ -99,7 +86,7 @@ def tiled(
     output = array(types.float32, 4) if split else array(kind, 3)
     part = array(types.float32, 3)
     signature = (*(array(kind, 1),) * 3, *metadata, output, part, part)
-    return tiling, compiled(make_tiled(tiling, split), signature, capability)
+    return tiling, Compiled(*machine_code(make_tiled(tiling, split), signature, capability))
 
 
 def print_table() -> None:

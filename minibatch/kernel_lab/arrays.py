@@ -106,6 +106,11 @@ class Watched:
             for i, (thread, epoch, phase, site, place, how, number, _, _) in rows
         ]
 
+    def at(self, place: int) -> str:
+        """An element as the source would name it: keys[2, 0, 5]."""
+        index = np.unravel_index(place - self._offset, self.shape)
+        return f"{self.name}[{', '.join(map(str, index))}]"
+
     def __getitem__(self, index: object) -> object:
         place = self._place(index)
         if type(place) is not int:
@@ -184,9 +189,7 @@ class Watched:
             if how == WRITES:
                 written[place] = True
             elif not written[place] or (number > 1 and not written[place : place + number].all()):
-                at = np.unravel_index(place - self._offset, self.shape)
-                index = ", ".join(str(int(i)) for i in at)
-                said = f"{{who}} reads {self.name}[{index}], which nobody has written"
+                said = f"{{who}} reads {self.at(place)}, which nobody has written"
                 self._notes.fault("unwritten", said, what=self.name)
         if self.space != "local":
             notes, thread = self._notes, self._notes.thread

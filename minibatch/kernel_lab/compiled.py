@@ -57,8 +57,7 @@ def compiled(
     """A kernel compiled for arguments of these types, of each compute capability in ROOM unless you
     name some. Raises RuntimeError where the compiler is not installed."""
     try:
-        from cuda import core
-        from numba import cuda
+        from cuda import core  # noqa: F401
         from numba.core import types
         from numba.np.numpy_support import from_dtype
     except ImportError:
@@ -73,17 +72,26 @@ def compiled(
 
     signature, found = tuple(map(kind, arguments)), []
     for capability in capabilities or ROOM:
-        function = getattr(kernel, "py_func", kernel)
-        ptx, _ = cuda.compile_ptx(function, signature, cc=capability, fastmath=True)
-        ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
-        arch = "sm_{}{}".format(*capability)
-        options = core.LinkerOptions(arch=arch, ptxas_options=["-v"])
-        linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
-        linker.link("cubin")
-        log = linker.get_info_log()
+        ptx, log = machine_code(getattr(kernel, "py_func", kernel), signature, capability)
         registers = int(re.search(r"Used (\d+) registers", log)[1])
         stack = sum(map(int, re.findall(r"(\d+) bytes stack frame", log)))
         local, float64 = (len(re.findall(p, ptx)) for p in (r"\b(?:ld|st)\.local", r"\.f64\s+%"))
         loads = Counter(int(n or 1) * int(bits) // 8 for n, bits in LOAD.findall(ptx))
         found.append(Compiled(capability, registers, stack, local, float64, dict(loads)))
     return found
+
+
+def machine_code(
+    kernel: Callable, signature: tuple, capability: tuple[int, int]
+) -> tuple[str, str]:
+    """(PTX by numba, what ptxas said of it). signature: numba types of the arguments. Raises
+    ImportError without the compiler."""
+    from cuda import core
+    from numba import cuda
+
+    ptx, _ = cuda.compile_ptx(kernel, signature, cc=capability, fastmath=True)
+    ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
+    options = core.LinkerOptions(arch="sm_{}{}".format(*capability), ptxas_options=["-v"])
+    linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
+    linker.link("cubin")
+    return ptx, linker.get_info_log()

@@ -69,10 +69,8 @@ class Instructions:
 
 def _key(*columns: np.ndarray) -> np.ndarray:
     """One number for what stands side by side."""
-    key = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        key = key * (int(column.max(initial=0)) + 1) + column
-    return key
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    return np.ravel_multi_index([column.astype(np.int64) for column in columns], sizes)
 
 
 def distinct_pairs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -29,11 +29,10 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
     for site in np.unique(columns.site[is_foreign]):
         here = np.flatnonzero(is_foreign & (columns.site == site))
         first = here[0]
-        index = ", ".join(str(int(n)) for n in np.unravel_index(columns.place[first], array.shape))
         whose = ", ".join(map(str, np.flatnonzero(owners[:, slot[first]])))
         said = (
-            f"{{who}}, which works for row {row[first]}, reads {array.name}[{index}], where row "
-            f"{whose} keeps its tokens"
+            f"{{who}}, which works for row {row[first]}, reads {array.at(columns.place[first])}, "
+            f"where row {whose} keeps its tokens"
         )
         own = {"thread": thread_of(int(columns.thread[first]), notes), "count": len(here)}
         notes.fault("foreign", said, SITES[site], what=array.name, **own)

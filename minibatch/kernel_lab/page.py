@@ -20,11 +20,5 @@ def page(report: Report) -> str:
     bytes_of = report.bytes_by_line
     most = max((moved for moved, _ in bytes_of.values()), default=1)
     faulty = {fault.line for fault in report.faults if fault.site.file == report.file}
-    lines = []
-    for number, text in report.source.items():
-        moved, asked = bytes_of.get(number, (0, 0))
-        shares = {"used": asked / max(moved, 1), "width": WIDEST * moved / most}
-        look = {"number": number, "text": text, "is_faulty": number in faulty}
-        lines.append({"moved": moved, **shares, **look})
-    says = [report.verdict, *report.findings]
-    return PAGES.get_template("report.html").render(report=report, says=says, lines=lines)
+    known = {"report": report, "bytes_of": bytes_of, "faulty": faulty, "em": WIDEST / most}
+    return PAGES.get_template("report.html").render(known)

@@ -106,7 +106,6 @@ def _is_after(later: Access, earlier: Access, size: int) -> bool:
 
 
 def _report(array: Watched, notes: Notes, race: Race) -> None:
-    index = ", ".join(str(int(n)) for n in np.unravel_index(race.place, array.shape))
     visits = [_visit(array, access) for access in race[1:3]]
     did = [
         f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(access.site)}"
@@ -128,7 +127,7 @@ def _report(array: Watched, notes: Notes, race: Race) -> None:
             why += f": one is missing after {notes.where(after.site)}"
     if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
         why += "; all of them write the same value, so it comes to the same: let one do it"
-    said = f"{array.name}[{index}]: {first} {did[0]}, {second} {did[1]}, and {why}"
+    said = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
     what = f"{array.name} {other.site.line} {race.across}"
     own = thread_of(telling.thread, notes)
     notes.fault("race", said, telling.site, other.site, what=what, thread=own)

@@ -132,9 +132,8 @@ class Report:
                 key = *place, site.line, one.array.space, one.array.name
                 found[key] = found.get(key, 0) + counts[:, one.site == number].sum(1)
         return [
-            Traffic(line, name, space, *found[key].tolist(), function)
-            for key in sorted(found)
-            for _, function, line, space, name in [key]
+            Traffic(line, name, space, *counts.tolist(), function)
+            for (_, function, line, space, name), counts in sorted(found.items())
         ]
 
     @cached_property
@@ -202,9 +201,8 @@ class Report:
     @property
     def headline(self) -> str:
         """The launch in a line."""
-        size = f"{prod(self.grid)} thread blocks of {prod(self.threads)} threads"
-        size = size.replace("1 thread blocks", "1 thread block", prod(self.grid) == 1)
-        return f"{self.kernel.__name__}: {size}"
+        blocks = f"{prod(self.grid)} thread block{'s' * (prod(self.grid) != 1)}"
+        return f"{self.kernel.__name__}: {blocks} of {prod(self.threads)} threads"
 
     @property
     def findings(self) -> list[str]:

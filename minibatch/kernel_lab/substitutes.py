@@ -191,10 +191,7 @@ class Cuda:
         self._meet(SYNC_WARP, mask, None, dict)
 
     def _vote(self, what: str, count: Any, mask: int, predicate: object) -> object:
-        def count_all(brought: dict[int, object]) -> dict[int, object]:
-            return dict.fromkeys(brought, count(brought))
-
-        return self._meet(what, mask, predicate, count_all)
+        return self._meet(what, mask, predicate, lambda said: dict.fromkeys(said, count(said)))
 
     def _shuffle(self, what: str, source_of: Any, mask: int, value: object, n: int) -> object:
         """A lane brings its value, and whose it wants; of a lane outside the warp, its own."""

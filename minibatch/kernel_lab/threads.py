@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from math import prod
 from random import Random
 from types import FrameType
@@ -227,11 +228,12 @@ def _tell_each_other(lanes: list[Thread]) -> None:
 
 def _names(threads: list[Thread]) -> str:
     """Threads 3, 4, 5 and 9 as "threads 3-5, 9"."""
-    spans: list[list[int]] = []
-    for thread in threads:
-        if spans and spans[-1][1] == thread.rank - 1:
-            spans[-1][1] = thread.rank
-        else:
-            spans.append([thread.rank, thread.rank])
-    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans[:4])
-    return f"thread{'s' * (len(threads) > 1)} {shown}" + ", …" * (len(spans) > 4)
+    found = spans([thread.rank for thread in threads])
+    return f"thread{'s' * (len(threads) > 1)} {', '.join(found[:4])}" + ", …" * (len(found) > 4)
+
+
+def spans(ranks: list[int]) -> list[str]:
+    """0, 1, 2 and 5 as "0-2" and "5"; in their order."""
+    runs = groupby(enumerate(ranks), lambda each: each[1] - each[0])
+    ends = [(run[0][1], run[-1][1]) for run in (list(run) for _, run in runs)]
+    return [str(a) if a == b else f"{a}-{b}" for a, b in ends]

@@ -33,6 +33,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     melting           a step's tokens: a padded rectangle, laid end to end, and their mask
     tradeoff          tokens a second of all slots, against the wait of each for a token
     utilisation       how many slots are at work, step by step
+    kv_read           what attention reads of the KV cache, step by step
     token_costs       the next token with and without a KV cache
     step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
@@ -43,6 +44,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     table_and_pool    where an answer's words are kept: through the block table into the pool
     block_size_tradeoff   what speaks for small blocks, and what for large ones
     prefix_tree       prompts that begin alike, and what each found in the cache
+    first_tokens      what the cache saves each of them of the wait for a first token
     hit_curve         how much is found, by how many blocks there are
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
     source_heat       a kernel's source, and the bytes that every line moves
@@ -76,9 +78,11 @@ if TYPE_CHECKING:
     from .figures.departures import departures
     from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
+    from .figures.first_tokens import first_tokens
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
+    from .figures.kv_read import kv_read
     from .figures.ladder import ladder
     from .figures.melting import melting
     from .figures.memory_use import memory_use
@@ -130,9 +134,11 @@ __all__ = [
     "departures",
     "drafts",
     "dumbbells",
+    "first_tokens",
     "fragmentation",
     "heartbeat",
     "hit_curve",
+    "kv_read",
     "ladder",
     "melting",
     "memory_use",

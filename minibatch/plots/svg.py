@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from ..core.records import StepRecord
-from .colours import EMPTY, FADED, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from .colours import EMPTY, FADED, GUESS, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from .guesses import written
 from .pages import pages
 from .spans import Span, spans
 
@@ -27,7 +28,7 @@ LETTER_WIDTH = 8  # at most, of a strip's letters
 FLAG = 18  # percent of a panel that the words of a flag take at most
 ARRIVALS, QUEUE, AXIS = 16, 40, 20  # heights of a strip's lines, above and below its slots
 CELL, LEFT, TOP, BOTTOM = 22, 70, 21, 17  # of a grid, in pixels
-_PAGES = pages(__file__, ink=INK, faded=FADED, empty=EMPTY, waste=WASTE)
+_PAGES = pages(__file__, ink=INK, guess=GUESS, faded=FADED, empty=EMPTY, waste=WASTE)
 _numbers = itertools.count()  # an id must be one of its kind in the whole page
 
 
@@ -79,12 +80,13 @@ def strip(
     highlight: Sequence[str] = (),
     traffic: Traffic | None = None,
     flag: tuple[float, str] | None = None,
+    said: float | None = None,
 ) -> Markup:
     """Who held which slot, from 0 to `end`, one line a slot; as wide as the page.
 
     edges: where a span begins and ends on the same axis; as a rule, its steps. alt: what the
     picture says, for those who cannot see it. highlight: the one to three requests with colours of
-    their own. flag: a place where something happens, and what.
+    their own. flag: a place where something happens, and what. said: a guess of one.
     """
 
     def at(place: float) -> float:
@@ -113,6 +115,7 @@ def strip(
         ticks=[(at(place), f"{place:g}") for place in _round_places(end) if not hidden(place)],
         unit=unit,
         flag=flag and (at(flag[0]), flag[1]),
+        said=None if said is None else (at(said), f"you said {written(said)}"),
     )
 
 

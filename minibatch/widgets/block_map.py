@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import ipywidgets
 
+from ..core.collector import collector_held_back
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..plots.colours import EMPTY, colour_of, ink_on
@@ -100,6 +101,7 @@ class BlockMap(Filmed):
             self.pick(int(change["new"]))
             self.clicked.value = ""  # so that the same block can be clicked again
 
+    @collector_held_back()
     def show(self) -> None:
         """Draw the pool, and tell of the step and of the block that is asked for."""
         self._offer_newcomers()

@@ -80,10 +80,11 @@ def run_html(
     in_seconds: bool,
     flag: str = "",
     row_height: int = 18,
+    said: float | None = None,
 ) -> Markup:
     """The strip of the run up to that frame, from 0 to `end` steps or seconds.
 
-    flag: what stands at its end, if the run is over.
+    flag: what stands at its end, if the run is over. said: a guess of a place on it.
     """
     steps = film.steps(position)
     num_rows, padding = film.frames[position].num_rows, num_padding(film, position)
@@ -104,6 +105,7 @@ def run_html(
         row_height=row_height,
         highlight=tuple(own),
         flag=(place, flag) if flag else None,
+        said=said,
     )
 
 

@@ -13,6 +13,7 @@ import ipywidgets
 import numpy as np
 
 from ..kernel_lab.report import Pause, Report
+from ..kernel_lab.threads import spans
 from .pages import PAGES
 from .still import WithStill
 
@@ -79,7 +80,7 @@ class KernelStepper(WithStill):
         by_site = sorted((site, rank) for rank, (site, _) in pause.threads.items())
         for site, group in groupby(by_site, key=lambda pair: pair[0]):
             line = site.seen_from(self.report.file)
-            yield _spans([rank for _, rank in group]), line, site.text
+            yield ", ".join(spans([rank for _, rank in group])).replace("-", "–"), line, site.text
 
 
 def _moved(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
@@ -116,14 +117,3 @@ def _short(value: object) -> str:
         more = ", …" if value.size > MOST_OF_AN_ARRAY else ""
         return f"[{', '.join(map(_short, value.ravel()[:MOST_OF_AN_ARRAY]))}{more}]"
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def _spans(ranks: list[int]) -> str:
-    """0, 1, 2 and 5 as "0–2, 5"."""
-    spans: list[list[int]] = []
-    for rank in ranks:
-        if spans and spans[-1][1] == rank - 1:
-            spans[-1][1] = rank
-        else:
-            spans.append([rank, rank])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in spans)

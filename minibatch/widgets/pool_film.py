@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from ..core.records import StepRecord
 from ..engine.engine import Engine
 
+SOMEBODY = "somebody"
+
 
 @dataclass(frozen=True)
 class PoolFrame:
@@ -58,4 +60,6 @@ class PoolFilm:
                     last[block_id] = held[block_id][0][0]
         index = self.engine.pool.prefixes
         known = {} if index is None else {i: index.link_of(i).hash.hex()[:8] for i in index}
+        for block_id in known:  # who came and left in one step was never seen to hold it
+            last[block_id] = last[block_id] or SOMEBODY
         return PoolFrame(tables, tokens, tuple(last), tuple(since), known)

@@ -13,6 +13,7 @@ from ..core.clock import Clock, WallClock
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.kinds import as_requests
+from ..plots import guesses
 from .events import told
 from .film import Film
 from .frame import (
@@ -55,9 +56,10 @@ class EngineRace(Stepping):
         EngineRace({"Static(8)": mb.Static(8), "Continuous(8)": mb.Continuous(8)}, requests)
 
     model: None is `mb.load_model()`. highlight: ids of the one to three requests with colours of
-    their own. options: of `Engine`, the same for all; each has a clock like `clock`. In lockstep by
-    step, all have taken as many; by second, each is where it was when so many seconds had passed in
-    its own steps, whatever the others took.
+    their own. guess: the name of a prediction of a step, which is drawn into both. options: of
+    `Engine`, the same for all; each has a clock like `clock`. In lockstep by step, all have taken
+    as many; by second, each is where it was when so many seconds had passed in its own steps,
+    whatever the others took.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class EngineRace(Stepping):
         *,
         highlight: Collection[str] = (),
         clock: Clock | None = None,
+        guess: str | None = None,
         **options: object,
     ) -> None:
         if not 2 <= len(policies) <= 3:
@@ -76,7 +79,7 @@ class EngineRace(Stepping):
             from ..model.load import load_model  # which takes seconds
 
             model = load_model()
-        self.own = protagonists(tuple(highlight))
+        self.own, self.guess = protagonists(tuple(highlight)), guess
         requests, clock = list(as_requests(requests)), clock or WallClock()
         self.films: dict[str, Film] = {}
         for name, policy in policies.items():
@@ -105,6 +108,11 @@ class EngineRace(Stepping):
         if self.in_seconds:
             return self._moments[self.position]
         return tuple(min(self.position, film.last) for film in self.films.values())
+
+    @property
+    def said(self) -> float | None:
+        """The guess, a step: on an axis of seconds it has no place."""
+        return guesses.guess(self.guess) if self.guess and not self.in_seconds else None
 
     @property
     def last(self) -> int:
@@ -161,7 +169,7 @@ class EngineRace(Stepping):
         if self.in_seconds:
             end = max(film.frames[-1].seconds for _, film in films)
         else:
-            end = max(SHORTEST_STRIP, *(film.last for _, film in films))
+            end = max(SHORTEST_STRIP, self.said or 0, *(film.last for _, film in films))
         lanes = [
             self._lane(name, film, place, end)
             for (name, film), place in zip(films, places, strict=True)
@@ -187,7 +195,7 @@ class EngineRace(Stepping):
             waiting_at(film, place),
             flag,
             slots_html(film, place, self.own, TEXT, brief=True),
-            run_html(film, place, self.own, end, self.in_seconds, flag, row_height=16),
+            run_html(film, place, self.own, end, self.in_seconds, flag, 16, self.said),
         )
 
 

@@ -18,9 +18,10 @@ from minibatch.bench.compiled import (  # noqa: E402
     NUM_THREADS,
     SHAPES,
     WARP,
-    compiled,
+    Compiled,
     tiled,
 )
+from minibatch.kernel_lab.compiled import machine_code  # noqa: E402
 
 STORED = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}
 STEPS = {8: 3, 16: 4, 32: 5}  # of adding up a number over so many lanes
@@ -63,6 +64,10 @@ def array(kind, ndim):
 
 
 METADATA = (array(types.int32, 2), array(types.int32, 1), array(types.int64, 1), types.float32)
+
+
+def compiled(kernel, signature, capability):
+    return Compiled(*machine_code(kernel, signature, capability))
 
 
 def check(code):

@@ -33,7 +33,6 @@ def run_lesson():
         key = name, *variables.values()
         if key not in done:
             notebook = nbformat.reads(committed(LESSONS / name), as_version=4)
-            notebook.cells.append(nbformat.v4.new_code_cell(ON_REQUEST.get(name, "")))
             notebook.cells = [copy.deepcopy(cell) for cell in notebook.cells for _ in range(times)]
             client = NotebookClient(
                 notebook,
@@ -59,9 +58,6 @@ def _texts(notebook):
                 yield html.unescape(alt[1])
             yield output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
 
-
-# What a learner starts with a button.
-ON_REQUEST = {"04_continuous_batching.ipynb": "serve_fifty()"}
 
 # Counts only: steps, rows, tokens, bytes. Seconds are for the learner's eyes.
 FINDINGS = {
@@ -109,8 +105,6 @@ FINDINGS = {
         "10,400 tokens, 2,350 of them padding",
         "the first eight: 5.0 s, 153 tokens/s",
         "the ninth waits 5.0 s, first word after 5.025 s",
-        "A mended: For dinner in Marrakesh, send Rosa to Chez Lalla: 21 euros.",
-        "1 of 8 answers changed.",
         "AtOnce: 320 steps",
         "This is yours: MyStatic from",
         "The same plan, step for step",
@@ -137,23 +131,20 @@ FINDINGS = {
         "the same next tokens: True",
         "B: Stella can have a gluten-free … D: 8 days in Lisbon for Ruben: / Day …",
         "B: Stella can have a gluten-free … D: 8 days in Kraków for Ruben. …",
-        "Sequential takes 765 steps",
-        "Static takes 200 steps",
-        "Dynamic takes 200 steps",
-        "Continuous takes 200 steps",
-        "the same tokens from all four",
-        "steps: Static(8) 1,245, Continuous(8) 710",
-        "Fifty at random: 66% of the slots on average",
+        "1 of 2 answers changed.",
+        "The same tokens from all four. Steps: Sequential 765, Static 200, Dynamic 200, "
+        "Continuous 200",
+        "Continuous: 200 steps, no padding rows, 52% of slots empty",
+        "710 steps instead of 1,245",
+        "all slots busy up to step 525, 82% of the slots over the whole run",
         "Static 765 tokens in 5.0 s = 153 tokens/s, 8 requests done,",
         "the ninth's first token after 5.025 s",
         "Continuous 1,600 tokens in 5.0 s = 320 tokens/s, 16 requests done,",
         "the ninth's first token after 0.525 s",
-        "80 requests: 160 steps static, 160 continuous",
-        "steps: Continuous 320, ShortestPromptFirst 395, LongestAnswerFirst 265",
-        "D: 8 days in Lisbon for Ruben: / Day 1: Alfama costs 52 euros a night",
-        "F: Within Samir's limit of 240 euros in Marrakesh: / Day 1: Alfama by tram 28",
-        "10 of 50 were served.",
         "This is yours: MyContinuous from",
+        "steps: Continuous 320, ShortestPromptFirst 395, LongestAnswerFirst 265",
+        "10 of 50 were served.",
+        "Fifty at random: 66% of the slots on average",
     ],
     "05_paged_kv_blocks": [
         "reserve the maximum: 8% of what is taken holds tokens; 2,395 steps",
@@ -161,12 +152,13 @@ FINDINGS = {
         "blocks of 16: 93.8 % hold tokens",
         "reserve the maximum at most 2 in memory; all fifty served in 2,395 steps",
         "blocks of 16 at most 39 in memory; all fifty served in 319 steps",
-        "told, first fit: 230 steps in which someone waits though enough is free, the first",
+        "told, first fit: 230 steps in which someone waits though enough is free",
         "blocks of 16: 0 steps in which someone waits though enough is free",
         "block 4 of the table, offset 2 → block 11 of the pool, slot 46",
         "which names block 11; offset 2: slot 46.",
         "B: Milan can have dinner at Pod Dębem in Kraków for 19 euros.",
-        "64 of 64 blocks are free; in block 0 K and V of A's prompt stand as they were.",
+        "0 of 3 get their own answer; no error",
+        "64 of 64 blocks are free; in block 0 K and V of 16 tokens stand as they were",
         "The same tokens from all four.",
         "request-level, contiguous: 8% of what is taken holds tokens; 750 steps",
         "iteration-level, paged: 96% of what is taken holds tokens; 200 steps",
@@ -184,20 +176,25 @@ FINDINGS = {
     "06_a_paged_attention_kernel": [
         "stride 8: 1,024 bytes move",
         "own_stretch: 8,192 bytes for 1,024; like_cards: 1,024 bytes for 1,024; 8 times",
+        "query: 4,096 bytes needed, ×1.0 by thread blocks ×148.0 within one",
         "8 of 32 lanes ask for 16 bytes and move 128: 12% is used",
+        "copy_keys: 4 thread blocks of 64 threads no faults",
         "key_cache: 37,888 bytes needed, ×1.0 by thread blocks ×8.0 within one",
         "key_cache: 37,888 bytes needed, ×2.0 by thread blocks ×8.0 within one",
-        "with both barriers: 0.1431 0.1431 0.1431 0.1431 0.1431 0.1431 0.1431 0.1431",
-        "without the second: 0.1431 0.",
+        "None ································ ·✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗ 0 ·········",
+        "31 of 32 elements are wrong",
         "line 15 for the second time, thread 1 reads it in line 19 for the first time",
         "output is wrong first at row 0, head 0, element 0: nan",
+        "in one walk 1.101229, with the maximum known 1.101229",
         "After tile 1:",
         "32 of 32 lanes meet 1 bank in 32 passes",
         "Round 2: element 0: thread 0 writes it in line 15, thread 1 reads it in line 19",
         "a thread per head ×8.0. a thread block per head ×9.0. a warp per token ×2.0. "
         "6.2: yours ×2.0. per KV head, V for each head ×1.5. 6.3: yours ×1.0.",
         "6% is used",
-        "in 1 part: 0 off the answer in one",
+        "in 4 parts each: 39%; in chunks of at most 1,024 tokens: 96%",
+        "In chunks of 8, row 0 is off by 0.",
+        "This is yours: plan_chunks from",
         "This is yours: decode from",
         "decode answers 3 of 3 agents with the engine's own tokens",
         "window 24: as the mask in torch, 0.8 from no window; 1 of 3 agents get other tokens",
@@ -210,16 +207,17 @@ FINDINGS = {
         "The manual's 670 tokens: 656 of them fill blocks.",
         "5,776 of 8,050 prompt tokens were there already",
         "B found 656; diverged, at token 670: '# Money",
-        "0 tokens found: A: never seen; B: computed now;",
+        "yours found 672; diverged, at token 676: 'passport:",
+        "0 tokens found: A: never seen B: computed now",
         "784 of 800 found: partial block",
-        "request 'A' has an empty row",
-        "B and D work: block 3 has 2 holders;",
+        "block 3 has 2 holders; 41 blocks have several",
         "turn 4: 1024 of 1048 tokens found",
         "the last turn finds 98 % of its prompt; the same answers both times",
         "4% of the tokens found with 1,066 blocks, 35% with 301,781",
         "trunk first 0 of 7 find the manual; B: 0 tokens, evicted",
+        "A's blocks after one stranger: ····███",
         "tail first 7 of 7 find the manual; B: 656 tokens, diverged",
-        "32 tokens found; without the parent 44 and logits that differ",
+        "███····",
         "ids compared: 8 of 8 answers right",
         "hash trusted: 2 of 8",
         "D trusted 8 days in Lisbon for Rosa:",

@@ -53,6 +53,15 @@ def test_it_takes_the_accounts_of_an_engine_too():
     assert title(figure.axes[0]) == ": 94% of what is taken holds tokens; 3 steps"
 
 
+def test_a_long_run_is_drawn_no_finer_than_a_screen_shows():
+    long = [MemoryUse(i % 64, 0, 0, 0, 64 - i % 64) for i in range(2395)]
+    (axis,) = mb.plots.memory_use({"": long}).axes
+    stairs = [patch.get_data() for patch in axis.patches if hasattr(patch, "get_data")]
+    assert {len(each.values) for each in stairs} == {599}  # every fourth step
+    assert {each.edges[-1] for each in stairs} == {2395}
+    assert title(axis).endswith("2,395 steps")
+
+
 def test_a_token_is_found_through_the_table():
     model = mb.PretendModel()
     model.tokenizer, model.vocab_size = make_tokenizer(), 288

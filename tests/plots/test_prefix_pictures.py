@@ -69,3 +69,14 @@ def test_several_curves_have_a_sentence_each():
     both = {"tail first": {10: 0.1, 20: 0.3}, "trunk first": {10: 0.0, 20: 0.1}}
     (axis,) = mb.plots.hit_curve(both, published=False).axes
     assert axis.get_title(loc="left").count("\n") == 1
+
+
+def test_first_tokens_say_how_many_times_as_soon_they_come():
+    guesses.keep("sooner", 3)
+    seconds = {"A": (0.15, 0.05), "H": (0.3, 0.2)}
+    figure = mb.plots.first_tokens(seconds, unit="CPU s", guess="sooner")
+    (axis,) = figure.axes
+    finding = "The first token comes 1.8 times as soon, on average; you said 3"
+    assert axis.get_title(loc="left") == finding
+    assert [text.get_text() for text in axis.texts] == ["3.0 × as soon", "1.5 × as soon"]
+    assert "H: 0.300 CPU s without, 0.200 with." in figure.alt

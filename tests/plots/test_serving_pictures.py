@@ -30,11 +30,8 @@ def titles(figure):
 
 
 def test_a_rectangle_counts_what_it_computes_and_what_of_it_is_padding(step):
-    guesses.keep("rectangle", 250)
-    figure = mb.plots.melting(step, 1, guess="rectangle")
-    assert titles(figure) == [
-        "A rectangle computes 8 × 80 = 640 tokens, 553 of them padding; you said 250"
-    ]
+    figure = mb.plots.melting(step, 1)
+    assert titles(figure) == ["A rectangle computes 8 × 80 = 640 tokens, 553 of them padding"]
     (axis,) = figure.axes
     padding = [bar.get_width() for bar in axis.patches if bar.get_hatch() == "xx"]
     assert sum(padding) == 553
@@ -111,3 +108,10 @@ def test_utilisation_is_the_share_of_slots_that_yield_a_token():
     assert list(static.patches[0].get_data().values)[19:21] == [100, 87.5]  # A ends
     assert here.get_title(loc="left").startswith("here: ")
     assert all(title in figure.alt for title in titles(figure))
+
+
+def test_bytes_read_are_added_up_and_stand_beside_the_weights():
+    figure = mb.plots.kv_read([0.5, 2.25, 1.25], weights=19.8)
+    assert titles(figure) == ["4 MB of K and V in 3 steps, 2.25 MB at most in one"]
+    assert list(figure.axes[0].patches[0].get_data().values) == [0.5, 2.25, 1.25]
+    assert "The weights are 19.8 MB, in every step" in figure.alt

@@ -1,5 +1,6 @@
 """The block map shows the pool of a real engine, as it was after each step."""
 
+import gc
 import re
 
 import pytest
@@ -108,3 +109,24 @@ def test_what_the_cache_can_find_again_has_its_hash():
     assert re.search(
         r"Block 0: free for 0 steps; what A wrote is there, hash \w{8}\.", block_map.still
     )
+
+
+def test_what_was_held_and_left_in_one_step_was_used():
+    block_map = mb.widgets.BlockMap(engine_of(prefix_caching=True), [request("A", 9, 1)])
+    block_map.go_to(1)
+    assert facts(block_map) == "0 held; 2 free with old content; 6 never used."
+    assert "Block 0: free for 1 step; what somebody wrote is there, hash" in block_map.still
+
+
+def test_the_garbage_collector_waits_while_a_thousand_blocks_are_drawn():
+    block_map, walks = mb.widgets.BlockMap(engine_of(1024), [request("A", 5, 2)]), []
+
+    def note(phase, _info):
+        walks.append(phase)
+
+    gc.callbacks.append(note)
+    try:
+        block_map.show()
+    finally:
+        gc.callbacks.remove(note)
+    assert walks.count("start") <= 1  # the one that was due, afterwards

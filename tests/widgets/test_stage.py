@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import minibatch as mb
+from minibatch.plots import guesses
 from minibatch.plots.colours import PROTAGONISTS, WORK, ink_on
 from minibatch.widgets.events import told
 from minibatch.widgets.menu import policies
@@ -277,6 +278,17 @@ def test_by_second_the_one_whose_steps_are_quicker_takes_more_of_them():
             assert place == film.last or film.frames[place + 1].seconds > now
     both.go_to(10**6)
     assert both.places == (320, 200)
+
+
+def test_a_guess_stands_in_both_strips_of_a_race_as_long_as_they_count_steps():
+    guesses.keep("first", 90)
+    both = race(guess="first")
+    assert both.view.value.count("you said 90") == 2
+    both.axis.value = "seconds"
+    assert "you said" not in both.view.value
+    guesses.forget("first")
+    both.axis.value = "steps"
+    assert "you said" not in both.view.value
 
 
 def test_turning_the_axis_of_a_race_shows_as_many_steps():

@@ -13,7 +13,7 @@ from ...kernel_lab.arrays import READS, Access
 from ...kernel_lab.races import Race, races
 from ...kernel_lab.report import Report
 from ..colours import COLOURS, INK, WASTE
-from ..picture import TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
 
 MOST_ROUNDS, MOST_CELLS = 3, 64
 READ, WRITTEN = COLOURS[4], COLOURS[0]
@@ -33,9 +33,9 @@ def dataflow(
     """Up to three rounds, from round `first` on, from 1; by default from that of the first race on.
 
     A round lies between two barriers. Threads stand above, the array's elements below: an arrow
-    down is a write, a dashed one up a read. Two accesses that nothing orders are drawn thick, and
-    their element is boxed and marked with ✗. Raises ValueError if the thread block does not touch
-    the array.
+    down is a write, a dashed one up a read; more than anybody could follow are a band. Two accesses
+    that nothing orders are drawn thick, and their element is boxed and marked with ✗. Raises
+    ValueError if the thread block does not touch the array.
     """
     size = prod(report.threads)
     found = [
@@ -101,13 +101,18 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
     racing = {(a.thread % size, pair.place, a.how != READS) for a in pair[1:3]} if pair else set()
     for is_write in (False, True):
         these = [each for each in arrows - racing if each[2] == is_write]
-        lines = [[(thread_at[rank], THREADS), (cell_at[at], CELLS)] for rank, at, _ in these]
-        style = {"colors": WRITTEN if is_write else READ, "linestyles": "-" if is_write else "--"}
-        is_many = len(these) > 4 * size
-        style |= {"linewidths": 0.6, "alpha": 0.3} if is_many else {"linewidths": 1.6}
-        axis.add_collection(LineCollection(lines, **style))
+        lines = [((thread_at[rank], THREADS), (cell_at[at], CELLS)) for rank, at, _ in these]
+        colour = WRITTEN if is_write else READ
+        if len(these) > 4 * size:
+            number = sum(each[2] == is_write for each in arrows)
+            _band(axis, lines, colour, f"{number:,} arrows {('up', 'down')[is_write]}")
+        else:
+            dashes = "-" if is_write else "--"
+            axis.add_collection(
+                LineCollection(lines, linewidths=1.6, colors=colour, linestyles=dashes)
+            )
         ends = {line[is_write] for line in lines}
-        heads = {"color": style["colors"], "marker": "v" if is_write else "^", "s": 40, "zorder": 3}
+        heads = {"color": colour, "marker": "v" if is_write else "^", "s": 40, "zorder": 3}
         axis.scatter(*zip(*ends, strict=True), **heads) if ends else None
     for rank, place, is_write in racing:
         ends = (cell_at[place], CELLS), (thread_at[rank], THREADS)
@@ -118,3 +123,17 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": WASTE, "lw": 2.5}
         mark = {"ha": "center", "va": "center", "fontsize": TICK, "color": WASTE}
         axis.text(cell_at[pair.place], CELLS, f"✗ {pair.place}", bbox=box, zorder=5, **mark)
+
+
+def _band(axis: Axes, lines: list[tuple], colour: str, said: str) -> None:
+    """More arrows than anybody could follow: from whom to where, and how many."""
+    above, below = ([end[0] for end in ends] for ends in zip(*lines, strict=True))
+    left, right = (min(above), min(below)), (max(above), max(below))
+    heights = [THREADS, CELLS]
+    axis.fill_betweenx(heights, left, right, color=colour, alpha=0.15, linewidth=0)
+    for x in (left, right):
+        axis.plot(x, heights, color=colour, linestyle="--", linewidth=1)
+    middle = (sum(left) + sum(right)) / 4
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 3}
+    look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": INK, "zorder": 5}
+    axis.text(middle, (THREADS + CELLS) / 2, said, bbox=box, **look)

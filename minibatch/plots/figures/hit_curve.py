@@ -56,7 +56,7 @@ def hit_curve(
         )
     dress(axis, "\n".join(findings) + said(guess), x, "% of prompt tokens found")
     axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
-    axis.set_ylim(0, None)
+    axis.set_ylim(0, 1.15 * axis.get_ylim()[1])  # room for the words over the highest line
     mark(axis, guess)
     axis.legend(loc="lower right", frameon=False, fontsize=TICK)
     describe(figure, "Tokens found by the size of the pool.", findings)

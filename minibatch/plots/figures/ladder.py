@@ -50,8 +50,9 @@ def ladder(
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.4, -0.6)
     axis.margins(x=0.12)
-    worst, best = said[0], said[-1]
-    dress(axis, f"From {worst} to {best}", "K and V read, in multiples of what is needed")
+    first, last = (each.rsplit("×")[-1] for each in (said[0], said[-1]))
+    title = f"The first reads {first} times what is needed, the last {last} times"
+    dress(axis, title, "K and V read, in multiples of what is needed")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:
             label.set(color=YOURS, fontweight="bold")

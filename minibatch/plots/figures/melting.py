@@ -10,25 +10,21 @@ from matplotlib.ticker import MaxNLocator
 
 from ...core.records import RowRecord, StepRecord
 from ..colours import FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK
-from ..guesses import said
 from ..picture import LABEL, Picture, describe, dress
 
 STAGES = {"1 a rectangle": 1, "2 laid end to end": 2, "3 the mask": 3}
 CLOSE = 6  # how many tokens of the longest row the close-up of the mask shows
 
 
-def melting(step: StepRecord, stage: int = 1, *, guess: str | None = None) -> Figure:
+def melting(step: StepRecord, stage: int = 1) -> Figure:
     """One step's tokens: padded to a rectangle (stage 1), laid end to end (2), and which of them
-    may read which (3).
-
-    guess: the name of a prediction of how many tokens the rectangle computes. Raises ValueError for
-    another stage, and for a step without rows.
+    may read which (3). Raises ValueError for another stage, and for a step without rows.
     """
     if stage not in STAGES.values() or not step.rows:
         raise ValueError(f"stage {stage} of a step of {len(step.rows)} rows; give stage 1, 2 or 3")
     draw = (_rectangle, _end_to_end, _mask)[stage - 1]
     figure = Picture(figsize=(11, 3.2), layout="constrained", facecolor="white")
-    what, finding = draw(figure, step.rows, guess)
+    what, finding = draw(figure, step.rows)
     describe(figure, what, [finding])
     return figure
 
@@ -41,7 +37,7 @@ def _look(row: RowRecord) -> dict:
     return look | {"hatch": HATCHES["prefill"]}
 
 
-def _rectangle(figure: Figure, rows: tuple[RowRecord, ...], guess: str | None) -> tuple[str, str]:
+def _rectangle(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
     axis = figure.subplots()
     width = max(row.num_tokens for row in rows)
     useful = sum(row.num_tokens for row in rows)
@@ -59,13 +55,13 @@ def _rectangle(figure: Figure, rows: tuple[RowRecord, ...], guess: str | None) -
     total = width * len(rows)
     finding = (
         f"A rectangle computes {len(rows)} × {width} = {total:,} tokens, "
-        f"{total - useful:,} of them padding{said(guess)}"
+        f"{total - useful:,} of them padding"
     )
     dress(axis, finding, "token of the row", "row of the batch")
     return "A rectangle of tokens, a row for each request.", finding
 
 
-def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...], _: str | None) -> tuple[str, str]:
+def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
     axis = figure.subplots()
     starts, width = _starts(rows), max(row.num_tokens for row in rows)
     ghost = {"facecolor": "none", "edgecolor": FAINT, "linestyle": ":", "linewidth": 1.5}
@@ -93,7 +89,7 @@ def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...], _: str | None) -> t
     return "The same tokens in one line.", finding
 
 
-def _mask(figure: Figure, rows: tuple[RowRecord, ...], _: str | None) -> tuple[str, str]:
+def _mask(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
     whole, close = figure.subplots(1, 2)
     starts = _starts(rows)
     longest = max(range(len(rows)), key=lambda i: rows[i].num_tokens)

@@ -26,6 +26,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "external": ("external: rounding, holes", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
+MOST = 600  # stairs of a panel: more are finer than a screen, and make a page heavy
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 
 
@@ -42,18 +43,20 @@ def memory_use(
     of a prediction, in tokens, for the last panel.
     """
     figure, axes = canvas(len(runs), ax, height=2.1)
-    findings = []
+    findings, longest = [], max(map(len, runs.values()))
+    every = -(-longest // MOST)
     for axis, (name, run) in zip(axes, runs.items(), strict=True):
         uses = uses_of(run)
-        axis.set_xlim(0, max(map(len, runs.values())))
-        edges, bottom = list(range(len(uses) + 1)), [0] * len(uses)
+        axis.set_xlim(0, longest)
+        shown = uses[::every]
+        edges, bottom = [*range(0, len(uses), every), len(uses)], [0] * len(shown)
         for part, (_, colour, edge, hatch) in PARTS.items():
-            values = [getattr(use, part) for use in uses]
+            values = [getattr(use, part) for use in shown]
             top = [low + value for low, value in zip(bottom, values, strict=True)]
             look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
             axis.stairs(top, edges, baseline=bottom, fill=True, **look)
             if part in ("reserved", "internal", "external"):
-                _number(axis, bottom, values, pool=bottom[0] + sum_of(uses[0]))
+                _number(axis, edges, bottom, values, pool=bottom[0] + sum_of(uses[0]))
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
         axis.set_ylim(0, max(bottom))
@@ -98,12 +101,12 @@ def _finding(uses: Sequence[MemoryUse]) -> str:
     return f"{share:.0%} of what is taken holds tokens; {len(uses):,} steps"
 
 
-def _number(axis: Axes, bottom: list[int], values: list[int], pool: int) -> None:
+def _number(axis: Axes, edges: list[int], bottom: list[int], values: list[int], pool: int) -> None:
     """Write how much it is, where it is most, if that is much."""
     if max(values) < 0.12 * pool:
         return
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
     at = places[len(places) // 2]
-    x, y = max(at, 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
+    x, y = max(edges[at], 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
     axis.text(x, y, f"{values[at]:,}", ha="center", va="center", fontsize=LABEL - 1, color=INK,
               bbox=PAPER, zorder=6)  # fmt: skip

@@ -41,12 +41,13 @@ def online_softmax(
         axis.plot([begin, end], [top, top], color=PROTAGONISTS[0], linewidth=3)
     axis.margins(y=0.15)
     axis.axhline(0, color=FAINT, linewidth=0.8)
+    (*_, (_, end, top)), old = tops, [top for *_, top in tops[-2:-1]]
+    factor = [f"; before, {was:.1f}: so × exp({was:.1f} − {top:.1f})" for was in old if was < top]
     says = {"fontsize": TICK + 1, "color": INK, "va": "bottom"}
-    axis.text(tops[-1][1] + 0.2, tops[-1][2], f"maximum so far {highest:.0f}", **says)
-    finding = (
-        f"After tile {len(tops)}: what was summed before × {shrink:.2g}, "
-        f"and the sum is {total:.3g}: no exp above 1"
-    )
+    side = {"ha": "right" if end > len(scores) / 2 else "left"}
+    axis.text(end, top + 0.3, f"maximum so far {top:.1f}{''.join(factor)}", **says, **side)
+    before = f"what was summed before × {shrink:.2g}, and " * bool(old)
+    finding = f"After tile {len(tops)}: {before}the sum is {total:.3g}: no exp above 1"
     dress(axis, finding, f"token, {tile} to a tile; dotted: not seen yet", "score")
     describe(figure, "Scores, tile by tile, with the running maximum.", [finding])
     return figure

@@ -1,9 +1,11 @@
-"""What one instruction of one warp asks of memory, lane by lane, and what memory has to move."""
+"""What one instruction of one warp asks of memory, lane by lane, and what memory has to move: in a
+strip below the lanes, where waste is loud."""
 
 from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
@@ -15,6 +17,8 @@ from ..colours import COLOURS, FAINT, INK, WASTE, WORK
 from ..picture import TICK, canvas, describe, dress
 
 MOST_SECTORS = 40  # drawn; the rest are counted
+USED = COLOURS[4]
+STRIP = 33, 4  # where it begins, in lanes, and how high it is
 
 
 def warp_access(report: Report, array: str, line: int, *, ax: Axes | None = None) -> Figure:
@@ -46,6 +50,8 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
     lanes, starts = one.lane[rows], one.columns.place[rows] * itemsize
     wide = one.columns.number[rows] * itemsize
     begin = f"line {SITES[one.site[chosen]].line}, {one.array.name}: {len(rows)} of 32 lanes"
+    axis.set_ylim(32, 0)
+    axis.set_yticks([0, 8, 16, 24, 31])
     if one.array.space == "shared":
         words, x = starts // BANK_BYTES, "bank of shared memory; hatched: waits for another lane"
         _banks(axis, lanes, words)
@@ -61,10 +67,12 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
             finding = f"{begin} ask for the same {asked} bytes: one broadcast answers all of them"
         shown = min(len(sectors), MOST_SECTORS)
         more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
-        x = f"32-byte sectors that are touched{more}; a strong line is a gap in the addresses"
+        gaps = "; a strong line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
+        x = f"32-byte sectors that are touched{more}{gaps}"
         _sectors(axis, sectors[:shown], lanes, starts, wide)
-    axis.set_ylim(32, 0)
-    axis.set_yticks([0, 8, 16, 24, 31])
+        said = f"{moved - asked:,} of {moved:,} bytes in vain" if moved > asked else "all is used"
+        said = "one sector, for all lanes" if one.is_broadcast[chosen] else said
+        _name_the_strip(axis, said, shown, WASTE if "vain" in said else USED)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     dress(axis, finding, x, "lane of the warp")
     axis.tick_params(labelsize=TICK)
@@ -75,18 +83,32 @@ def _sectors(
     axis: Axes, sectors: np.ndarray, lanes: np.ndarray, starts: np.ndarray, wide: np.ndarray
 ) -> None:
     column = {int(sector): i for i, sector in enumerate(sectors)}
+    top, high = STRIP
     for i, sector in enumerate(sectors):
-        axis.add_patch(Rectangle((i, 0), 1, 32, facecolor=WASTE, alpha=0.25, zorder=0, lw=0))
+        axis.add_patch(Rectangle((i, top), 1, high, facecolor=WASTE, lw=0))
         jump = i > 0 and sector != sectors[i - 1] + 1
-        axis.axvline(i, color=INK if jump else "white", linewidth=1.6 if jump else 0.5, zorder=1)
+        axis.axvline(i, color=INK if jump else FAINT, linewidth=1.6 if jump else 0.3, zorder=3)
+    used = []
     for lane, start, n in zip(lanes, starts, wide, strict=True):
         left = column.get(int(start // SECTOR))
         if left is not None:
-            box = (left + start % SECTOR / SECTOR, lane + 0.1), n / SECTOR, 0.8
-            axis.add_patch(
-                Rectangle(*box, facecolor=COLOURS[4], edgecolor=INK, linewidth=0.4, zorder=2)
-            )
+            left, wide_as = left + start % SECTOR / SECTOR, n / SECTOR
+            look = {"facecolor": USED, "edgecolor": INK, "linewidth": 0.4, "zorder": 2}
+            axis.add_patch(Rectangle((left, lane + 0.1), wide_as, 0.8, **look))
+            used.append(Rectangle((left, top), wide_as, high))
+    axis.add_collection(PatchCollection(used, facecolor=USED, linewidth=0, zorder=2))
     axis.set_xlim(0, max(len(sectors), 4))
+
+
+def _name_the_strip(axis: Axes, said: str, width: int, colour: str) -> None:
+    """In its middle, or beside it, and its name at the axis."""
+    top, high = STRIP
+    look = {"va": "center", "fontsize": TICK, "fontweight": "bold", "zorder": 4}
+    inside = {"color": "white", "ha": "center", "bbox": {"facecolor": colour, "lw": 0, "pad": 2}}
+    place, own = (width / 2, inside) if width > 1 else (width + 0.05, {"color": colour})
+    axis.text(place, top + high / 2, said, **look, **own)
+    axis.set_ylim(top + high, 0)
+    axis.set_yticks([0, 8, 16, 24, 31, top + high / 2], [0, 8, 16, 24, 31, "moves"])
 
 
 def _banks(axis: Axes, lanes: np.ndarray, words: np.ndarray) -> None:

@@ -7,8 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...kernel_lab.waves import Waves
-from ..colours import INK, PROTAGONISTS, WORK
-from ..picture import TICK, canvas, describe, dress
+from ..colours import INK, PROTAGONISTS, WASTE, WORK
+from ..picture import TICK, TITLE, canvas, describe, dress
+
+MUCH = 0.6  # of the time is used: then no word stands in the white
 
 
 def waves(
@@ -25,18 +27,22 @@ def waves(
         for lane, begin, end in run.spans:
             is_longest = end - begin == max(lengths) > min(lengths)
             colour = PROTAGONISTS[1] if is_longest else WORK
-            look = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.3}
-            axis.add_patch(Rectangle((begin, lane), end - begin, 1, **look))
+            axis.add_patch(Rectangle((begin, lane), end - begin, 1, facecolor=colour, linewidth=0))
+        ends = [(end, lane) for lane, _, end in run.spans]
+        axis.vlines(*zip(*((x, y, y + 1) for x, y in ends), strict=True), color="white", lw=1)
         axis.set_xlim(0, max(run.makespan for run in runs.values()) * 1.02)
         axis.set_ylim(run.num_multiprocessors, 0)
         axis.axvline(run.makespan, color=INK, linewidth=1.5, linestyle=":")
+        if run.busy < MUCH:
+            idle = {"color": WASTE, "fontweight": "bold", "ha": "center", "va": "center"}
+            half = run.makespan / 2, run.num_multiprocessors / 2
+            axis.text(*half, f"{1 - run.busy:.0%} idle", fontsize=TITLE, **idle)
         finding = (
-            f"{name}: done after {run.makespan:,.0f}, at best {run.ideal:,.0f}; "
-            f"{run.busy:.0%} of the multiprocessors' time is used"
+            f"{name}: done after {run.makespan:,.0f}, at best {run.ideal:,.0f}; {run.busy:.0%}"
         )
-        dress(axis, finding, "", "multiprocessor")
+        dress(axis, f"{finding} is used", "", "multiprocessor")
         axis.tick_params(labelsize=TICK)
-        said.append(finding)
+        said.append(f"{finding} of the multiprocessors' time is used")
     x = f"time, in {unit} by one multiprocessor; orange: the longest thread blocks"
     axes[-1].set_xlabel(x, fontsize=TICK, color=INK)
     describe(figure, "Multiprocessors by time.", said)

@@ -1,0 +1,46 @@
+"""How long each of several agents waits for a first token, without the prefix cache and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..colours import INK, PROTAGONISTS, WORK
+from ..guesses import said
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+
+def first_tokens(
+    seconds: Mapping[str, tuple[float, float]],
+    *,
+    unit: str = "s",
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Two bars for each agent, in the order given, and how many times as soon the second ends.
+
+    seconds: (without, with), by name. unit: of the axis, as "CPU s". guess: the name of a
+    prediction of the means' ratio.
+    """
+    figure, (axis,) = canvas(1, ax, height=0.4 + 0.46 * len(seconds))
+    findings = []
+    for y, (name, (without, found)) in enumerate(seconds.items()):
+        label = {"label": "all of it computed"} if y == 0 else {}
+        axis.barh(y - 0.2, without, height=0.4, color=WORK, edgecolor=INK, linewidth=0.6, **label)
+        label = {"label": "the manual found"} if y == 0 else {}
+        axis.barh(y + 0.2, found, height=0.4, color=PROTAGONISTS[0], hatch="////", edgecolor=INK,
+                  linewidth=0.6, **label)  # fmt: skip
+        axis.annotate(f"{without / found:.1f} × as soon", (found, y + 0.2), (6, 0), va="center",
+                      textcoords="offset points", fontsize=TICK, color=INK)  # fmt: skip
+        findings.append(f"{name}: {without:.3f} {unit} without, {found:.3f} with")
+    axis.set_yticks(range(len(seconds)), list(seconds))
+    axis.set_ylim(len(seconds) - 0.4, -0.6)
+    without, found = (fmean(each) for each in zip(*seconds.values(), strict=True))
+    finding = f"The first token comes {without / found:.1f} times as soon, on average{said(guess)}"
+    dress(axis, finding, f"{unit} to the first token")
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=LABEL)
+    describe(figure, "Two bars for each agent.", [finding, *findings])
+    return figure

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import Rectangle
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch import measure
 from minibatch.attention.cuda.simple import paged_attention_simple
 from minibatch.model.rectangle import left_padded
-from minibatch.plots.colours import FAINT, INK
+from minibatch.plots.colours import EMPTY, FAINT, INK, WORK
 from minibatch.plots.picture import Picture
 from minibatch.schedulers import victims
 
@@ -41,22 +41,27 @@ def start_here() -> Figure:
     engine = mb.Engine(model, mb.Sequential())
     requests = [mb.Request(model.chat(text), request_id=name) for name, text in asked.items()]
     events = list(itertools.islice(engine.stream(requests), 39))
-    figure = Picture(figsize=(11, 3.4), facecolor="white")
-    axis = figure.add_axes((0, 0, 1, 1), xlim=(0, 11), ylim=(0, 3.4))
+    figure = Picture(figsize=(11, 3.5), facecolor="white")
+    axis = figure.add_axes((0, 0, 1, 1), xlim=(0, 11), ylim=(0, 3.5))
     axis.axis("off")
-    for left, (name, text) in zip((0.1, 5.55), asked.items(), strict=True):
+    for left, (name, text) in zip((0.1, 5.6), asked.items(), strict=True):
         said = "".join(event.text for event in events if event.request_id == name)
-        shape = FancyBboxPatch((left + 0.1, 0.15), 5.1, 3.05, "round,pad=0.08", facecolor="white")
-        shape.set(linewidth=2, edgecolor=INK if said else "#BBBBBB", hatch="" if said else "//")
-        axis.add_patch(shape)
-        paper = {"facecolor": "white", "edgecolor": "none", "pad": 4}
-        for y, words, look in (
-            (2.9, name, {"weight": "bold", "fontsize": 16}),
-            (2.45, text, {"style": "italic", "fontsize": 13}),
-            (2.15, said + " ▌" if said else "", {"fontsize": 14, "linespacing": 1.5}),
-            (1.2, "" if said else "waits", {"fontsize": 22, "color": FAINT}),
-        ):
-            axis.text(left + 0.3, y, words, va="top", bbox=None if said else paper, **look)
+        edge, hatch, head = (INK, "", WORK) if said else (FAINT, "//", EMPTY)
+        card = Rectangle((left, 0.1), 5.3, 3.3, facecolor="white", hatch=hatch)
+        card.set(edgecolor="#D0D0D0", linewidth=0)
+        band = Rectangle((left, 2.5), 5.3, 0.9, facecolor=head, edgecolor=edge, linewidth=2)
+        frame = Rectangle((left, 0.1), 5.3, 3.3, fill=False, edgecolor=edge, linewidth=2)
+        for part in (card, band, frame):
+            axis.add_patch(part)
+        axis.text(left + 0.2, 3.12, name, va="center", fontsize=17, weight="bold", color=INK)
+        axis.text(left + 0.2, 2.74, text, va="center", fontsize=13, style="italic", color=INK)
+        if said:
+            look = {"fontsize": 16, "linespacing": 1.55, "va": "top"}
+            axis.text(left + 0.2, 2.32, said + "▌", color=INK, **look)
+        else:
+            paper = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.5"}
+            look = {"fontsize": 22, "ha": "center", "va": "center", "bbox": paper}
+            axis.text(left + 2.65, 1.3, f"waits, {len(events)} passes so far", color=INK, **look)
     return figure
 
 

@@ -117,7 +117,7 @@ class PredictCurve(Question):
         columns, wide = [], max(2.8, *(0.7 * len(guesses.written(x)) for x in xs))
         for slider, number in pairs:
             slider.orientation = "vertical"
-            slider.layout.height = "9em"
+            slider.layout.height = "12em"
             slider.observe(lambda _: self._draw(), "value")
             number.layout.width = f"{wide + 3.2}em"
             number.style.description_width = f"{wide}em"

@@ -18,7 +18,8 @@ class Slide(WithStill):
     whatever else has `_repr_html_`.
 
     label: what the number is, with its unit. values: the only ones to choose from, if not all are.
-    A saved notebook shows the figure of the number that was set last; it begins with the lowest.
+    start: where it begins; default: at the lowest. A saved notebook shows the figure of the number
+    that was set last.
     """
 
     def __init__(
@@ -28,14 +29,16 @@ class Slide(WithStill):
         low: int = 0,
         high: int = 0,
         values: Sequence[int] = (),
+        start: int | None = None,
     ) -> None:
         self.draw = draw
-        look = {"description": label, "layout": ipywidgets.Layout(width="32em")}
+        first = next(iter(values), low) if start is None else start
+        look = {"description": label, "layout": ipywidgets.Layout(width="32em"), "value": first}
         look["style"] = {"description_width": "initial"}
         if values:
             self.slider = ipywidgets.SelectionSlider(options=list(values), **look)
         else:
-            self.slider = ipywidgets.IntSlider(low, min=low, max=high, **look)
+            self.slider = ipywidgets.IntSlider(min=low, max=high, **look)
         self.slider.observe(lambda _: self._show(), "value")
         super().__init__([self.slider])
         self._show()

@@ -13,6 +13,7 @@ from .. import plots
 from ..core.clock import VirtualClock
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..plots.picture import Picture, describe
 from ..schedulers import Dynamic, Scheduler
 from ..simulator.pretend import PretendModel
 from ..simulator.streams import STEP_TIME, Outcome, outcomes
@@ -38,10 +39,12 @@ class WindowSlider(WithStill):
         self.traffic, self.runs, self.policy = traffic, runs, policy
         num_streams = min(map(len, traffic.values()))
         longest = max(max(by_window) for by_window in runs.values())
-        style, wide = {"description_width": "5em"}, ipywidgets.Layout(width="24em")
-        look = {"style": style, "layout": wide}
-        self.name = ipywidgets.Dropdown(options=list(traffic), description="traffic", **look)
-        look["continuous_update"] = False
+        look = {"style": {"description_width": "initial"}}
+        wide, less = (ipywidgets.Layout(width=f"{em}em") for em in (18, 21))
+        self.name = ipywidgets.Dropdown(
+            options=list(traffic), description="traffic", layout=wide, **look
+        )
+        look |= {"layout": less, "continuous_update": False}
         self.window = ipywidgets.FloatSlider(
             1.0, min=0.0, max=longest, step=0.25, description="window, s", **look
         )
@@ -62,6 +65,12 @@ class WindowSlider(WithStill):
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
         words = f"{outcome.ttft_s:.2f} s to the first token on average in this stream."
         self.line.value = event_html((f"Window {window:g} s", words))
-        curve = plots.window_curve({name: self.runs[name]}, yours={name: (window, outcome)})
-        shown = plots.departures({f"its first {len(stream[:SHOWN])}": engine.trace})
-        self.view.value = "".join(figure._repr_html_() for figure in (shown, curve))
+        figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
+        above, below = figure.subfigures(2, 1)
+        shown = f"its first {len(stream[:SHOWN])}"
+        plots.departures({shown: engine.trace}, ax=above.subplots())
+        yours = {name: (window, outcome)}
+        plots.window_curve({name: self.runs[name]}, yours=yours, ax=below.subplots())
+        found = (axis.get_title(loc="left") for axis in figure.axes)
+        describe(figure, "One stream's batches, and all streams by window.", found)
+        self.view.value = figure._repr_html_()

@@ -77,8 +77,8 @@ def test_a_saved_notebook_shows_the_question_without_its_script():
     assert "onerror" not in still
 
 
-@pytest.mark.parametrize(("log", "middle"), [(True, "230.0"), (False, "87.6")])
+@pytest.mark.parametrize(("log", "middle"), [(True, "311.0"), (False, "126.9")])
 def test_a_curve_s_points_stand_as_on_the_axis_that_answers(log, middle):
     question = mb.predict_curve("hits", "Draw it.", (1000, 10_000, 100_000), 0, 100, log=log)
     places = re.findall(r'<circle cx="([\d.]+)"', question.picture.value)
-    assert places == ["56.0", middle, "404.0"]
+    assert places == ["86.0", middle, "536.0"]

@@ -24,3 +24,8 @@ def test_only_some_numbers_can_be_chosen():
     assert 'alt="number 1"' in slide.view.value
     slide.slider.index = 2
     assert 'alt="number 4"' in slide.view.value
+
+
+def test_it_begins_where_it_is_told_to():
+    assert 'alt="number 4"' in mb.widgets.Slide(drawn, "rows", values=(1, 2, 4), start=4).view.value
+    assert 'alt="number 7"' in mb.widgets.Slide(drawn, "ms", 0, 9, start=7).view.value

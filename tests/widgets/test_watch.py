@@ -12,6 +12,7 @@ import minibatch as mb
 def pages(monkeypatch):
     """Every moment that was drawn, as its words."""
     drawn = []
+    assert callable(mb.widgets.watch)  # and so it is loaded
 
     class Shown:
         def update(self, html):

@@ -1,7 +1,8 @@
-"""What a decode step must cost, by cause, beside what it took; and what a token comes to."""
+"""What a decode step must cost, by cause, as the batch grows; and what it took."""
 
 from __future__ import annotations
 
+from math import log2
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
@@ -9,65 +10,76 @@ from matplotlib.figure import Figure
 
 from ...bench.measure import StepTime
 from ...simulator.cost import Roof, decode_step
-from ..colours import COLOURS, INK, PROTAGONISTS
-from ..picture import TICK, Picture, describe, dress, with_conditions
+from ..colours import COLOURS, INK
+from ..guesses import guess as guess_of
+from ..guesses import mark, said
+from ..picture import LABEL, TICK, Picture, describe, dress, with_conditions
 from .step_times import CAUSES
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
 
 ARITHMETIC = ("arithmetic beyond the reading", COLOURS[2], "\\\\")
-PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-TOOK = PROTAGONISTS[2]
+TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5, "label": "measured"}
+FAR = 3  # times as high as the panel
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
 
 
 def cost_stack(
-    model: Model, roof: Roof, times: list[StepTime], batch_size: int, context: int
+    model: Model,
+    roof: Roof,
+    times: list[StepTime],
+    batch_size: int,
+    *,
+    guess: str | None = None,
 ) -> Figure:
-    """Left: one step in milliseconds, as an account and as measured. Right: both for each token.
+    """A bar for each batch of up to `batch_size` rows: the account of its step. Squares: what the
+    step took; under each bar, what a token of it did. A panel for each context.
 
     The account: weights, K and V at the roof's bandwidth; arithmetic at its FLOP/s, as far as that
-    takes longer than reading; and the overhead of one row. times: from `measure.step_times`, steps
-    of 1 to `batch_size` rows or more, of that context.
+    takes longer than reading; and the overhead of one row. times: from `measure.step_times`. guess:
+    the name of a prediction of the largest batch's milliseconds in the first panel.
     """
-    some = sorted((t for t in times if t.context == context), key=lambda t: t.batch_size)
-    sizes = [time.batch_size for time in some]
-    chosen = some[sizes.index(batch_size)]
-    accounts = [_account(model, roof, time, some[0]) for time in some]
-    least = [sum(seconds for _, seconds in account) for account in accounts]
-
-    figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
-    step, token = figure.subplots(1, 2, width_ratios=(4, 5))
-    top = 1e3 * max(*least, *(time.total_s for time in some))
-    measured = [(CAUSES[key], getattr(chosen, key)) for key in CAUSES]
-    times_it = chosen.total_s / least[sizes.index(batch_size)]
-    _stack(step, 0, accounts[sizes.index(batch_size)], top)
-    _stack(step, 1, measured, top, f"{{:.1f}} ms, {times_it:.1f} × the account")
-    step.set_xticks([0, 1], ["account", "measured"])
-    step.set_xlim(-0.55, 1.55)
-    step.set_ylim(0, 1.1 * top)
-    figure.legend(*_legend(step), loc="outside lower center", ncols=4, frameon=False, fontsize=TICK)
-
-    _curve(token, sizes, least, "account", INK, "o--")
-    _curve(token, sizes, [time.total_s for time in some], "measured", TOOK, "s-")
-    token.axvline(batch_size, color=TOOK, linewidth=16, alpha=0.25, zorder=0)
-    token.set_xscale("log", base=2)
-    token.set_xticks(sizes, [str(n) for n in sizes])
-    token.set_ylim(0, None)
-    _ridge(token, roof.rows_at_the_ridge(model.dtype.itemsize), sizes[-1])
-    token.legend(loc="upper right", frameon=False, fontsize=TICK)
-
-    rows = "1 row" if batch_size == 1 else f"{batch_size} rows"
-    share = chosen.total_s / batch_size / some[0].total_s
-    findings = [
-        f"{rows} with {context:,} tokens: {chosen.total_s * 1e3:.1f} ms a step",
-        f"{chosen.total_s * 1e3 / batch_size:.2f} ms a token: {share:.0%} of one alone",
-    ]
-    dress(step, findings[0], "", with_conditions("ms per step", some))
-    dress(token, findings[1], "rows in the batch", "ms per token")
-    describe(figure, "A step by cause, and what a token of it costs.", findings)
+    contexts = sorted({time.context for time in times})
+    figure = Picture(figsize=(11, 4.6), layout="constrained", facecolor="white")
+    axes = list(figure.subplots(1, len(contexts), squeeze=False)[0])
+    findings = []
+    for axis, context in zip(axes, contexts, strict=True):
+        some = sorted((t for t in times if t.context == context), key=lambda t: t.batch_size)
+        shown = [time for time in some if time.batch_size <= batch_size]
+        heights = [_stack(axis, time, _account(model, roof, time, some[0])) for time in shown]
+        took = [time.total_s * 1e3 for time in shown]
+        axis.plot([log2(time.batch_size) for time in shown], took, **TOOK)
+        look = {"ha": "right" if len(shown) > 3 else "left", "fontsize": TICK, "color": INK}
+        words, at = f"{took[-1] / heights[-1]:.1f} × the account", (log2(batch_size), took[-1])
+        axis.annotate(words, at, (0, 8), textcoords="offset points", **look)
+        first = axis is axes[0]
+        asked = guess if first and len(shown) == len(some) else None
+        findings.append(_finding(some[0], shown[-1]))
+        title = findings[-1].replace(":", said(asked, "{:,.4g} ms") + ":", 1)
+        dress(axis, title, "rows in the batch · ms for each of their tokens")
+        ticks = [f"{t.batch_size}\n{t.total_s * 1e3 / t.batch_size:#.2g}" for t in shown]
+        ticks += [f"{time.batch_size}\n" for time in some[len(shown) :]]
+        axis.set_xticks([log2(time.batch_size) for time in some], ticks)
+        axis.set_xlim(-0.6, log2(some[-1].batch_size) + 0.6)
+        top = 1.2 * max([*heights, *(time.total_s * 1e3 for time in some)])
+        axis.set_ylim(0, top)
+        if (guess_of(asked) or 0) < FAR * top:  # a guess further off would leave no room for bars
+            mark(axis, asked, along="y")
+        _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size, words=first)
+    label = with_conditions("ms per step", times).replace(", ", ",\n")
+    axes[0].set_ylabel(label, fontsize=LABEL, color=INK)
+    figure.legend(*_legend(axes[0]), loc="outside lower center", ncols=5, frameon=False,
+                  fontsize=TICK)  # fmt: skip
+    describe(figure, "A step by cause, as the batch grows, and what it took.", findings)
     return figure
+
+
+def _finding(alone: StepTime, last: StepTime) -> str:
+    rows = "1 row takes" if last.batch_size == 1 else f"{last.batch_size} rows take"
+    times = last.total_s / alone.total_s
+    more = "" if last is alone else f", {times:.1f}× one row's"
+    return f"{last.context:,} tokens of context:\n{rows} {last.total_s * 1e3:.1f} ms{more}"
 
 
 def _account(model: Model, roof: Roof, time: StepTime, alone: StepTime) -> Stack:
@@ -80,34 +92,29 @@ def _account(model: Model, roof: Roof, time: StepTime, alone: StepTime) -> Stack
     ]
 
 
-def _stack(axis: Axes, x: int, parts: Stack, top: float, words: str = "{:.1f} ms") -> None:
+def _stack(axis: Axes, time: StepTime, parts: Stack) -> float:
+    """Draw the bar of one batch; returns its height in milliseconds."""
     bottom = 0.0
     for (label, colour, hatch), seconds in parts:
         look = {"facecolor": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.6}
-        axis.bar(x, seconds * 1e3, bottom=bottom, width=0.7, label=label, **look)
-        if seconds * 1e3 > 0.06 * top:
-            words_in = {"ha": "center", "va": "center", "fontsize": TICK, "bbox": PAPER}
-            axis.text(x, bottom + seconds * 500, f"{seconds * 1e3:.1f}", **words_in)
+        axis.bar(
+            log2(time.batch_size), seconds * 1e3, bottom=bottom, width=0.7, label=label, **look
+        )
         bottom += seconds * 1e3
-    axis.text(x, bottom, words.format(bottom), ha="center", va="bottom", fontsize=TICK, color=INK)
+    return bottom
 
 
 def _legend(axis: Axes) -> tuple[list, list[str]]:
-    """Of the account's parts, which the other bar has too."""
-    handles, labels = axis.get_legend_handles_labels()
-    return handles[:4], labels[:4]
+    named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    return list(named.values()), list(named)
 
 
-def _curve(
-    axis: Axes, sizes: list[int], seconds: list[float], name: str, colour: str, style: str
-) -> None:
-    each = [second * 1e3 / size for second, size in zip(seconds, sizes, strict=True)]
-    axis.plot(sizes, each, style, color=colour, label=name, linewidth=2, markersize=7)
-
-
-def _ridge(axis: Axes, rows: float, last: int) -> None:
-    if rows < last:
-        axis.axvline(rows, color=ARITHMETIC[1], linewidth=2.5, linestyle=":")
-        words = f"from {rows:.0f} rows on,\narithmetic takes longer\nthan reading the weights"
-        axis.text(1.06 * rows, 0.72, words, transform=axis.get_xaxis_transform(), fontsize=TICK,
-                  color=INK, va="top")  # fmt: skip
+def _ridge(axis: Axes, rows: float, batch_size: int, words: bool) -> None:
+    """Once the batch is that large."""
+    if rows > batch_size:
+        return
+    axis.axvline(log2(rows), color=ARITHMETIC[1], linewidth=2.5, linestyle=":", zorder=0)
+    if words:
+        look = {"ha": "right", "va": "top", "fontsize": TICK, "color": INK}
+        what, places = f"ridge:\n{rows:.0f} rows", axis.get_xaxis_transform()
+        axis.text(log2(rows) - 0.15, 0.97, what, transform=places, **look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from statistics import median
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,33 +18,32 @@ MOST_NAMES = 3  # written out over a stretch of passes; more are counted
 
 
 def pass_times(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) -> Figure:
-    """A bar for every pass (a step of the engine), in percent of a pass with the fewest rows.
+    """A bar for every pass (a step of the engine), in percent of a pass with the fewest rows, and a
+    line at the median of each kind.
 
-    What is compared is the quickest of each kind, prefills aside: the one that other programs at
-    work disturbed least. guess: the name of a prediction: what a pass with the most rows takes, in
-    percent of one with the fewest. Raises ValueError if all passes have equally many rows.
+    The medians are compared, prefills aside. guess: the name of a prediction: what a pass with the
+    most rows takes, in percent of one with the fewest. Raises ValueError if all passes have equally
+    many rows.
     """
     decodes = [step for step in trace.steps if not _reads(step)]
     few, many = (end(len(step.rows) for step in decodes) for end in (min, max))
     if few == many:
         raise ValueError(f"all passes have {few} rows; there is nothing to compare")
-    quickest = {n: min(_ms(s) for s in decodes if len(s.rows) == n) for n in (few, many)}
-    share = quickest[many] / quickest[few]
+    middle = {n: median(_ms(s) for s in decodes if len(s.rows) == n) for n in (few, many)}
+    share = middle[many] / middle[few]
 
-    figure, (axis,) = canvas(1, ax, height=3.2)
+    figure, (axis,) = canvas(1, ax, height=2.9)
     start = 0
-    for number, (names, stretch) in enumerate(groupby(trace.steps, _names)):
+    for names, stretch in groupby(trace.steps, _names):
         stretch = list(stretch)
         colour = PROTAGONISTS[0] if len(names) == many else WORK
-        _draw(axis, start, stretch, quickest[few], colour)
-        _label(axis, start, stretch, height=(62, 25)[number % 2])
+        _draw(axis, start, stretch, middle[few], colour)
+        _label(axis, start, stretch, middle[few])
         start += len(stretch)
     axis.set_xlim(0, start)
     axis.set_ylim(0, max(170, 140 * share))
     finding = f"A pass for {_rows(many)} takes {share:.0%} of the time of a pass for {_rows(few)}"
-    dress(
-        axis, finding + said(guess), "pass through the model", f"% of the quickest for {_rows(few)}"
-    )
+    dress(axis, finding + said(guess), "pass through the model", f"% of a pass for {_rows(few)}")
     mark(axis, guess, along="y")
     describe(figure, "A bar for every pass: how long it took.", [finding])
     return figure
@@ -58,12 +58,15 @@ def _draw(axis: Axes, start: int, stretch: list[StepRecord], whole: float, colou
             bar.set(hatch=HATCHES["prefill"], edgecolor=INK)
 
 
-def _label(axis: Axes, start: int, stretch: list[StepRecord], height: float) -> None:
+def _label(axis: Axes, start: int, stretch: list[StepRecord], whole: float) -> None:
+    """A line at the median of the stretch, and whose passes these are under it."""
     names = _names(stretch[0])
     who = " and ".join(names) if len(names) <= MOST_NAMES else f"{len(names)} rows"
-    words = f"{who}: {min(map(_ms, stretch)):.1f} ms at best"
-    axis.text(start + 0.8, height, words, fontsize=LABEL, color=INK, va="center",
-              bbox={"facecolor": "white", "edgecolor": "none", "pad": 3})  # fmt: skip
+    height = 100 * median(_ms(s) for s in stretch if not _reads(s) or len(stretch) == 1) / whole
+    axis.plot([start, start + len(stretch)], [height] * 2, color=INK, linewidth=2.5)
+    words = f"{who}: {height:.0f} %"
+    axis.text(start + 1.8, 50, words, fontsize=LABEL, color=INK, va="center",
+              bbox={"facecolor": "white", "edgecolor": "none", "pad": 4})  # fmt: skip
 
 
 def _names(step: StepRecord) -> tuple[str, ...]:

@@ -94,15 +94,15 @@ def _path(
 
 def _inset(axis: Axes, roofs: list[Roof]) -> None:
     """All machines' roofs, small: how far apart they are, and where each has its ridge."""
-    inset = axis.inset_axes((0.62, 0.1, 0.37, 0.42))
+    inset = axis.inset_axes((0.56, 0.09, 0.43, 0.5))
     x = np.geomspace(0.3, 3 * max(roof.ridge for roof in roofs), 200)
     for roof, style in zip(roofs, LINES, strict=False):
         label = f"{roof.name}, ridge at {roof.ridge:.0f}"
-        inset.plot(x, [roof.flops_at(i) for i in x], style, color=INK, linewidth=1.5, label=label)
+        inset.plot(x, [roof.flops_at(i) for i in x], style, color=INK, linewidth=2, label=label)
     inset.set_xscale("log")
     inset.set_yscale("log")
-    inset.tick_params(labelsize=10)
-    inset.legend(loc="upper left", frameon=False, fontsize=10)
+    inset.tick_params(labelsize=TICK)
+    inset.legend(loc="upper left", frameon=False, fontsize=TICK)
     inset.set_ylim(None, 1e5 * max(roof.flops_per_s for roof in roofs))
 
 

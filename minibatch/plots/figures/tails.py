@@ -50,10 +50,5 @@ def tails(
 
 
 def _finding(full: Mapping[str, np.ndarray], slots: int) -> str:
-    shares = {name: f"{shares.mean():.1f}%" for name, shares in full.items() if len(shares)}
-    if len(shares) == len(full) and len(set(shares.values())) == 1:
-        return (
-            f"Full batches: {shares.popitem()[1]} of rows yield a token, however they were formed"
-        )
-    words = ", ".join(f"{name} {share}" for name, share in shares.items()) or "none"
-    return f"Rows that yield a token in batches of {slots}: {words}"
+    shares = [f"{name} {shares.mean():.0f}%" for name, shares in full.items() if len(shares)]
+    return f"Rows that yield a token in batches of {slots}: {', '.join(shares) or 'none'}"

@@ -30,7 +30,7 @@ def timeline(
     """
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
-    figure, axes = canvas(len(named), ax, height=max(0.7, 0.33 * num_slots))
+    figure, axes = canvas(len(named), ax, height=max(0.95, 0.33 * num_slots))
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace, dict(zip(highlight, PROTAGONISTS, strict=False)))
         last = axis is axes[-1]

@@ -18,21 +18,16 @@ CURVES = {
 
 
 def token_costs(
-    costs: list[TokenCost],
-    *,
-    cached: bool = True,
-    guess: str | None = None,
-    ax: Axes | None = None,
+    costs: list[TokenCost], *, guess: str | None = None, ax: Axes | None = None
 ) -> Figure:
     """Milliseconds for one more token by the tokens there are already; both curves on one plot.
 
-    costs: from `minibatch.bench.measure.token_costs`. cached: draw the curve with a cache, too.
-    guess: the name of a predicted curve with a cache, in milliseconds.
+    costs: from `minibatch.bench.measure.token_costs`. guess: the name of a predicted curve with a
+    cache, in milliseconds.
     """
     figure, (axis,) = canvas(1, ax, height=3.8)
     lengths, last = [cost.length for cost in costs], costs[-1]
-    for key in CURVES if cached else ("uncached_s",):
-        label, colour, style = CURVES[key]
+    for key, (label, colour, style) in CURVES.items():
         values = [getattr(cost, key) * 1e3 for cost in costs]
         axis.plot(lengths, values, style, color=colour, linewidth=2, markersize=7, label=label)
         look = {"textcoords": "offset points", "ha": "right", "fontsize": TICK}
@@ -43,9 +38,6 @@ def token_costs(
     finding = (
         f"After {last.length:,} tokens, the next one costs "
         f"{last.uncached_s / last.cached_s:.0f} times as much without a cache"
-        if cached
-        else f"Without a cache: after {last.length:,} tokens, the next one costs "
-        f"{last.uncached_s / costs[0].uncached_s:.0f} times as much as after {costs[0].length}"
     )
     drawn = guess_of(guess) if guess else None
     answer = f"; you drew {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""

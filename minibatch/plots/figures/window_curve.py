@@ -9,15 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...simulator.streams import Outcome
-from ..colours import INK, PROTAGONISTS, WORK
+from ..colours import COLOURS, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 
+P99 = "99th percentile"
 Runs = Mapping[float, Sequence[Outcome]]
 TINY = 1e-9
 SURE = 28 / 30  # a change is one if it shows in this share of the streams
 WORDS = {  # of a field of Outcome: what is on the axis, and how less and more of it are called
-    "ttft_s": ("s to first token, mean", "sooner", "later"),
+    "ttft_s": ("s to first token", "sooner", "later"),
     "machine_s": ("s of the machine per agent", "less", "more"),
 }
 
@@ -31,24 +32,33 @@ def window_curve(
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """By the window: the median of the streams, a band from their 10th to their 90th percentile,
-    and the median without a window as a line across. A panel for each traffic.
+    and the median without a window as a line across. For times to first token, which are means of a
+    stream, also the median of the streams' 99th percentiles. A panel for each traffic.
 
     runs: by traffic and window, in seconds, what became of the same streams each time; 0 must be
     among the windows. of: a field of Outcome, "ttft_s" or "machine_s". yours: by traffic, a window
     and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
     curve, or the best window. ax: one Axes a traffic.
     """
-    figure, axes = canvas(len(runs), ax, height=2.9, beside=True)
+    figure, axes = canvas(len(runs), ax, height=3.2, beside=True)
     label, *words = WORDS[of]
-    findings, highest = [], 0.0
+    findings, told, highest = [], [], 0.0
     for axis, (name, by_window) in zip(axes, runs.items(), strict=True):
         windows = sorted(by_window)
         values = np.array([[getattr(o, of) for o in by_window[w]] for w in windows])
         low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
         axis.fill_between(windows, low, high, color=WORK, label="8 of 10 streams")
-        axis.plot(windows, middle, "o-", color=INK, linewidth=2, markersize=5, label="median")
+        label_of_it = "mean" if of == "ttft_s" else "median"
+        axis.plot(windows, middle, "o-", color=INK, linewidth=2, markersize=5, label=label_of_it)
         axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
         highest = max(highest, high.max())
+        if of == "ttft_s":
+            unlucky = [np.median([o.ttft_p99_s for o in by_window[w]]) for w in windows]
+            look = {"color": COLOURS[4], "linewidth": 2, "markersize": 5, "label": P99}
+            axis.plot(windows, unlucky, "s--", **look)
+            highest = max(highest, *unlucky)
+            told.append(f"{name}: {P99}: {unlucky[0]:.2f} s without a window, "
+                        f"{min(unlucky):.2f} s at best")  # fmt: skip
         if yours and name in yours:
             window, outcome = yours[name]
             dot = {"color": PROTAGONISTS[0], "markeredgecolor": INK, "markersize": 14, "zorder": 7}
@@ -58,15 +68,17 @@ def window_curve(
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
         broken = finding.replace(" in ", "\nin ") if len(runs) > 2 else finding
-        title = name + (said(guess) if first else "") + f"\n{broken}"
+        between = "\n" if len(runs) > 1 else ": "
+        title = name + (said(guess) if first else "") + between + broken
         dress(axis, title, "window, max_wait (s)", label if first else "")
         axis.set_xlim(0, None)
     axes[0].set_ylim(0, highest * 1.08)
     mark(axes[0], guess)
     handles, labels = axes[-1].get_legend_handles_labels()
     look = {"loc": "outside lower center", "ncols": 5, "frameon": False, "fontsize": TICK}
+    look["columnspacing"] = 1.2
     figure.legend(handles, labels, **look)
-    describe(figure, f"Panels by window: {label}.", findings)
+    describe(figure, f"Panels by window: {label}.", [*findings, *told])
     return figure
 
 

@@ -64,11 +64,11 @@ FINDINGS = {
     "00_start_here": [
         "4,951,296 parameters, contexts of up to 2,048 tokens",
         "A pass for two takes",
-        "One after another: 96 steps, no padding rows",
-        "Together: 78 steps, no padding rows, 38% of slots empty",
+        "One after another: 96 steps",
+        "Together: 78 steps, 38% of slots empty",
         "765 passes for 8 answers",
         "Together: 26% of the passes,",
-        "200 steps, no padding rows, 52% of slots empty",
+        "200 steps, 52% of slots empty",
     ],
     "01_one_token_at_a_time": [
         "pass 1: A 800 pass 2: A 1 pass 3: A 1",

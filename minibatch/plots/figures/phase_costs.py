@@ -23,6 +23,7 @@ class Part:
 
     seconds: float
     words: str
+    unit: str
     computed: int
     padding: int
 
@@ -70,11 +71,11 @@ def _part(trace: Trace, prompts: bool) -> Part:
     if prompts:
         computed = sum(row.num_tokens + row.num_padding_tokens for row in rows)
         padding = sum(row.num_padding_tokens for row in rows)
-        words = f"{computed:,} tokens"
+        unit, words = "tokens", f"{computed:,} tokens"
     else:
         computed, padding = len(rows), sum(map(_is_padding, rows))
-        words = f"{len(some):,} steps, {computed:,} rows"
-    return Part(_seconds(some), words, computed, padding)
+        unit, words = "rows", f"{len(some):,} steps, {computed:,} rows"
+    return Part(_seconds(some), words, unit, computed, padding)
 
 
 def _has_prompt(step: StepRecord) -> bool:
@@ -100,7 +101,7 @@ def _draw(
         axis.barh(line, wasted, left=left, **burnt)
         box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.25"}
         middle = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK, "bbox": box}
-        axis.text(left + wasted / 2, line, f"{part.padding:,}", **middle)
+        axis.text(left + wasted / 2, line, f"{part.padding:,} {part.unit}", **middle)
 
 
 def _words(part: Part) -> str:

@@ -23,7 +23,6 @@ class Part:
 
     seconds: float
     words: str
-    unit: str
     computed: int
     padding: int
 
@@ -52,7 +51,7 @@ def phase_costs(
         axis.text(total + 0.01 * longest, line, f"{total:.1f} s", va="center", fontsize=LABEL)
         bars.append(f"{name}: prompts {_words(prompts)}; answers {_words(answers)}")
     finding = _finding(*list(traces.values())[:2]) + said(guess)
-    dress(axis, finding, f"{unit}; crossed: the share of tokens, or rows, that is padding")
+    dress(axis, finding, f"{unit}; crossed: padding's share, with its number of tokens, or rows")
     axis.set_yticks(range(len(traces)), list(traces), fontsize=LABEL)
     axis.set_ylim(len(traces) - 0.6, -0.85)
     axis.set_xlim(0, 1.1 * longest)
@@ -71,11 +70,11 @@ def _part(trace: Trace, prompts: bool) -> Part:
     if prompts:
         computed = sum(row.num_tokens + row.num_padding_tokens for row in rows)
         padding = sum(row.num_padding_tokens for row in rows)
-        unit, words = "tokens", f"{computed:,} tokens"
+        words = f"{computed:,} tokens"
     else:
         computed, padding = len(rows), sum(map(_is_padding, rows))
-        unit, words = "rows", f"{len(some):,} steps, {computed:,} rows"
-    return Part(_seconds(some), words, unit, computed, padding)
+        words = f"{len(some):,} steps, {computed:,} rows"
+    return Part(_seconds(some), words, computed, padding)
 
 
 def _has_prompt(step: StepRecord) -> bool:
@@ -101,7 +100,7 @@ def _draw(
         axis.barh(line, wasted, left=left, **burnt)
         box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.25"}
         middle = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK, "bbox": box}
-        axis.text(left + wasted / 2, line, f"{part.padding:,} {part.unit}", **middle)
+        axis.text(left + wasted / 2, line, f"{part.padding:,}", **middle)
 
 
 def _words(part: Part) -> str:

@@ -216,7 +216,7 @@ def chunked_prefill() -> Figure:
 
 def out_of_memory() -> Figure:
     """Five requests in a small pool, and two ways to choose who gives way."""
-    shapes = {"A": (50, 80), "B": (80, 50), "C": (30, 50), "D": (40, 70), "E": (60, 60)}
+    shapes = {"P": (50, 80), "Q": (80, 50), "R": (30, 50), "S": (40, 70), "T": (60, 60)}
     traces = {}
     for title, victim in {
         "newest": victims.newest,

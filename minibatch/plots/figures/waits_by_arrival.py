@@ -40,7 +40,7 @@ def waits_by_arrival(
         axis.plot([c.arrival_time for c in served], waits, "o", color="#0072B2", markersize=3)
         axis.plot([c.arrival_time for c in others], [0] * len(others), "x", color=WASTE,
                   markersize=6, markeredgewidth=1.5, zorder=4)  # fmt: skip
-        words = f"TTFT {np.median(waits):.1f} s in the middle, {waits.max():.1f} s at the worst"
+        words = f"median TTFT {np.median(waits):.1f} s, the longest {waits.max():.1f} s"
         if marked:
             (one,) = (c for c in served if c.request_id == marked)
             rest = max(c.ttft for c in served if c is not one)

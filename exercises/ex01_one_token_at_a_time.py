@@ -18,7 +18,7 @@ def kv_bytes_per_token(
 ) -> int:
     """Bytes of K and V that one token adds to the cache.
 
-    Example: Wayfarer: kv_bytes_per_token(6, 8, 4, 32, 4) is 6144.
+    Example: a smaller model: kv_bytes_per_token(2, 4, 1, 8, 2) is 64.
     """
     # YOUR CODE for Exercise 1.1 begins here
     raise NotImplementedError("Exercise 1.1: Bytes of a token in the cache: not written yet")

@@ -58,8 +58,8 @@ class MyStatic(mb.Scheduler):
 
         self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
         self.running   a list of sequences: the batch, also those in it that have finished
-        self.admit(now, n)         the head of the queue joins, with blocks for n tokens
-        self.can_grow(s, n)        whether the pool has the blocks for that
+        self.admit(now, n)         the head of the queue joins, with memory for n tokens
+        self.can_grow(s, n)        whether there is memory for that
         s.is_finished   s.num_uncomputed_tokens (a whole prompt at first, then 1)
         s.max_num_tokens           the most tokens it may have to keep: its prompt and its longest
                                    answer, but for the last token, which is never read
@@ -73,10 +73,10 @@ class MyStatic(mb.Scheduler):
     # lessons/02_static_batching.ipynb, "One batch of eight, to the end"
     #
     # Only when nobody runs: take from the head of the queue as many as fit into the slots and into
-    # the pool (the memory for keys and values, in blocks), with blocks for the longest possible
-    # answer; stop at the first that does not fit. Then every member gets a row, and all rows are
-    # equally long: a short prompt is padded up to the longest, a member that has finished computes
-    # nothing but padding. (That they leave together, when all have finished, is `retire`, below.)
+    # the memory for keys and values, each with room for the longest possible answer; stop at the
+    # first that does not fit. Then every member gets a row, and all rows are equally long: a short
+    # prompt is padded up to the longest, a member that has finished computes nothing but padding.
+    # (That they leave together, when all have finished, is `retire`: given.)
     # The engine also asks when nobody runs or waits: then the plan has no rows, mb.StepPlan().
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:

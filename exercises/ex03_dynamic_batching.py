@@ -16,8 +16,8 @@ import minibatch as mb
 # A coach leaves when it is full, or when the first passenger has waited long enough. Nobody in it:
 # it stays.
 #
-# Seconds are floats: compare `now` with the sum, arrival + max_wait, which is what an alarm would
-# be set to. The difference, now - arrival, can come out a rounding error below max_wait.
+# Seconds are floats: the difference, now - arrival, can come out a rounding error below max_wait
+# at the very moment for which an alarm was set.
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
     """Whether a batch of those who wait should start now.

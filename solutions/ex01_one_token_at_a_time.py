@@ -24,7 +24,7 @@ def kv_bytes_per_token(
 ) -> int:
     """Bytes of K and V that one token adds to the cache.
 
-    Example: Wayfarer: kv_bytes_per_token(6, 8, 4, 32, 4) is 6144.
+    Example: a smaller model: kv_bytes_per_token(2, 4, 1, 8, 2) is 64.
     """
     # BEGIN SOLUTION
     return 2 * num_layers * num_kv_heads * head_dim * bytes_per_number

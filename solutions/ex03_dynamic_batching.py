@@ -16,8 +16,8 @@ import minibatch as mb
 # A coach leaves when it is full, or when the first passenger has waited long enough. Nobody in it:
 # it stays.
 #
-# Seconds are floats: compare `now` with the sum, arrival + max_wait, which is what an alarm would
-# be set to. The difference, now - arrival, can come out a rounding error below max_wait.
+# Seconds are floats: the difference, now - arrival, can come out a rounding error below max_wait
+# at the very moment for which an alarm was set.
 #
 # HINT Three questions, in this order: is anybody there? is it full? how long has the oldest waited?
 # HINT The oldest is arrival_times[0]. Its patience ends at arrival_times[0] + max_wait, and at that

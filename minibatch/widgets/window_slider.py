@@ -63,12 +63,12 @@ class WindowSlider(WithStill):
         engine = Engine(PretendModel(), self.policy(window), clock=clock)
         engine.run(stream[:SHOWN])
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
-        words = f"{outcome.ttft_s:.2f} s to the first token on average in this stream."
+        words = f"{outcome.ttft_s:.2f} s to the first token on average, but for the first twenty."
         self.line.value = event_html((f"Window {window:g} s", words))
         figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
         above, below = figure.subfigures(2, 1)
         shown = f"its first {len(stream[:SHOWN])}"
-        plots.departures({shown: engine.trace}, ax=above.subplots())
+        plots.departures({shown: engine.trace}, first="departure", ax=above.subplots())
         yours = {name: (window, outcome)}
         plots.window_curve({name: self.runs[name]}, yours=yours, ax=below.subplots())
         found = (axis.get_title(loc="left") for axis in figure.axes)

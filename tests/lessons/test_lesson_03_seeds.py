@@ -78,7 +78,7 @@ def test_at_a_low_load_a_window_of_two_seconds_is_later_in_every_stream(seeds, s
 
 @pytest.mark.parametrize("load", [0.7, 0.9])
 def test_at_higher_loads_the_streams_do_not_agree_on_any_window(seeds, says, load):
-    says("no window up to 4 s is sooner in nearly all streams, and none is later in nearly all")
+    says("none of the windows up to 4 s is sooner in nearly all streams, and none is later in")
     none = first_tokens(seeds, "independent", load, 0)
     for window in WINDOWS[1:]:
         some = first_tokens(seeds, "independent", load, window)
@@ -88,7 +88,7 @@ def test_at_higher_loads_the_streams_do_not_agree_on_any_window(seeds, says, loa
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_no_window_moves_the_99th_percentile_of_independent_arrivals(seeds, says, load):
-    says("no window moves the 99th percentile in nearly all streams, at any load")
+    says("None of the windows moves the 99th percentile in nearly all streams, at any load")
     none = unluckiest(seeds, "independent", load, 0)
     for window in WINDOWS[1:]:
         some = unluckiest(seeds, "independent", load, window)

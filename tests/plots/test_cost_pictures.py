@@ -46,6 +46,11 @@ def test_a_pass_for_two_is_compared_with_a_pass_for_one(said):
     assert words == [*("Anna and Ben: 109 %", "Anna: 100 %"), "you said 200"]
 
 
+def test_a_pass_higher_than_the_picture_has_its_number_beside_it():
+    (axis,) = mb.plots.pass_times(run(mb.Continuous(2), prompt=[0] * 100, Anna=30, Ben=10)).axes
+    assert "↑ 1,909 %" in [text.get_text() for text in axis.texts]
+
+
 def test_passes_of_equally_many_rows_cannot_be_compared():
     with pytest.raises(ValueError, match="all passes have 1 rows"):
         mb.plots.pass_times(run(mb.Sequential(), A=5, B=5))

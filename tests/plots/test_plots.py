@@ -53,6 +53,8 @@ def test_a_timeline_says_what_it_found_in_title_and_alt_text(traces):
     assert titles[0] == "Static: 80 steps, 29% of rows are padding, 12% of slots empty"
     assert titles[1] == "Continuous: 60 steps, no padding rows, 17% of slots empty"
     assert all(title in figure.alt for title in titles)
+    (axis,) = mb.plots.timeline(traces["Continuous"], padding=False).axes
+    assert axis.get_title(loc="left") == "60 steps, 17% of slots empty"
 
 
 def test_a_picture_in_a_notebook_is_an_image_with_alt_text(traces):

@@ -24,6 +24,7 @@ from pygments.formatters import HtmlFormatter
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
+from minibatch.course.site import film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.contents import COVER, LEAD, cards, cover
 from minibatch.plots.pages import pages
@@ -66,8 +67,15 @@ def main(arguments: list[str]) -> int:
 
 def run(path: Path) -> nbformat.NotebookNode:
     """The lesson with its outputs and the state of its controls, from a fresh kernel. What a
-    learner has written in exercises/ plays no part. Raises nbclient's CellExecutionError."""
+    learner has written in exercises/ plays no part. Controls that slide are filmed. Raises
+    nbclient's CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
+    played = []
+    for cell in notebook.cells:
+        played.append(cell)
+        if cell.cell_type == "code" and film.MADE.search(cell.source):
+            played.append(nbformat.v4.new_code_cell(film.CODE))
+    notebook.cells = played
     with tempfile.TemporaryDirectory() as empty:
         NotebookClient(
             notebook,

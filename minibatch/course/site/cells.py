@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
 from nbformat import NotebookNode
 
+from minibatch.course.site import film
 from minibatch.course.site.stills import STATE, VIEW, Stills
 
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
@@ -27,13 +28,15 @@ _CODE = Highlight2HTML(pygments_lexer="python")
 @dataclass(slots=True)
 class Cell:
     """body: what is read. code: highlighted, above it; folded if the lesson hides it, none if it
-    only asks. asks: the question it puts; answers: the one whose answer it gives; else ""."""
+    only asks. asks: the question it puts; answers: the one whose answer it gives; else "". after:
+    the text that follows an answer, and tells it, up to the next heading or code."""
 
     body: Markup
     code: Markup = Markup("")
     is_folded: bool = False
     asks: str = ""
     answers: str = ""
+    after: Markup = Markup("")
 
 
 def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> list[Cell]:
@@ -43,13 +46,22 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     leads to on the site; "" if it leads nowhere there.
     """
     states = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
-    stills = Stills(states, lambda output: _output(output, stills))
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    filmed = [
+        output["data"][film.MIME] for output in outputs if film.MIME in output.get("data", ())
+    ]
+    films = {each["model_id"]: each for each in filmed if each}
+    stills = Stills(states, lambda output: _output(output, stills), films)
     shown = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             body = _IMAGE.sub(lambda found: _embedded(found, folder), markdown2html(cell.source))
-            shown.append(Cell(Markup(_LINK.sub(lambda found: _linked(found, link), body))))
-        elif cell.cell_type == "code" and cell.source.strip():
+            text = Markup(_LINK.sub(lambda found: _linked(found, link), body))
+            if shown and shown[-1].answers and not text.startswith("<h"):
+                shown[-1].after += text
+            else:
+                shown.append(Cell(text))
+        elif cell.cell_type == "code" and cell.source.strip() and cell.source != film.CODE:
             body = Markup("").join(Markup(_output(output, stills)) for output in cell.outputs)
             asks, answers = (_name(pattern, cell.source) for pattern in (_ASKS, _ANSWERS))
             is_asked = answers in {before.asks for before in shown}

@@ -7,6 +7,9 @@ question can be answered without a kernel: what was said stands above what came 
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Callable, Iterator
 
 from markupsafe import Markup
@@ -21,10 +24,15 @@ _PAGES = pages(__file__)
 
 class Stills:
     """states: of a notebook's widgets, by model id. show_output: an output as HTML, for those that
-    a control holds inside."""
+    a control holds inside. films: of controls, as film.py leaves them."""
 
-    def __init__(self, states: dict[str, dict], show_output: Callable[[dict], str]) -> None:
-        self.states, self.show_output = states, show_output
+    def __init__(
+        self,
+        states: dict[str, dict],
+        show_output: Callable[[dict], str],
+        films: dict[str, dict],
+    ) -> None:
+        self.states, self.show_output, self.films = states, show_output, films
         self._num_controls = 0  # of the one that is being shown
 
     def show(self, model_id: str) -> Markup:
@@ -34,10 +42,20 @@ class Stills:
         state = self.states.get(model_id, {"state": {}})["state"]
         if QUESTION in state.get("_dom_classes", ()):
             return self._question(state)
+        if model_id in self.films:
+            return self._film(self.films[model_id])
         body = self._inside(model_id)
         if not self._num_controls:
             return body
         return Markup(_PAGES.get_template("still.html").render(body=body))
+
+    def _film(self, film: dict) -> Markup:
+        """One picture, and all of them packed: each is much like the one before."""
+        frames, start = film["frames"], film["start"]
+        packed = base64.b64encode(gzip.compress(json.dumps(frames).encode(), mtime=0)).decode()
+        shown = [(place, Markup(picture)) for place, picture in frames]
+        page = _PAGES.get_template("film.html")
+        return Markup(page.render(frames=shown, start=start, packed=packed))
 
     def _question(self, state: dict) -> Markup:
         """A question for a number can be answered on the page; for a curve, only in the lesson."""
@@ -64,6 +82,8 @@ class Stills:
         if layout.get("state", {}).get("display") == "none":
             return Markup("")
         if "children" in state:
+            if any(self._kind(child).endswith("Progress") for child in state["children"]):
+                return Markup("")  # a bar with its numbers, long over
             inner = [self._inside(child.removeprefix("IPY_MODEL_")) for child in state["children"]]
             side = "row" if kind in ("HBox", "Box") else "column"
             return Markup('<div class="{}">{}</div>').format(side, Markup("").join(inner))
@@ -73,6 +93,10 @@ class Stills:
         if kind in ("HTML", "HTMLMath"):
             return Markup(state.get("value", ""))
         return self._chip(kind, state)
+
+    def _kind(self, child: str) -> str:
+        model = self.states.get(child.removeprefix("IPY_MODEL_"), {"model_name": ""})
+        return model["model_name"].removesuffix("Model")
 
     def _chip(self, kind: str, state: dict) -> Markup:
         """A button, a slider, a menu: its name, and what it stands at."""

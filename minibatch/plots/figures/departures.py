@@ -82,7 +82,7 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
     if wasted and batch.ended - batch.departed > end / 16 and rows.max() >= slots / 4:
         at = batch.departed + 0.66 * (batch.ended - batch.departed)
         box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
-        axis.text(at, rows.max() * 0.72, f"{wasted:,}", bbox=box, ha="center", va="center",
+        axis.text(at, rows.max() * 0.72, f"{wasted:,} rows", bbox=box, ha="center", va="center",
                   fontsize=11, color=INK)  # fmt: skip
 
 

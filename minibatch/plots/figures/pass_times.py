@@ -42,6 +42,7 @@ def pass_times(trace: Trace, *, guess: str | None = None, ax: Axes | None = None
         start += len(stretch)
     axis.set_xlim(0, start)
     axis.set_ylim(0, max(170, 140 * share))
+    _say_what_is_cut_off(axis, trace.steps, middle[few])
     finding = f"A pass for {_rows(many)} takes {share:.0%} of the time of a pass for {_rows(few)}"
     dress(axis, finding + said(guess), "pass through the model", f"% of a pass for {_rows(few)}")
     mark(axis, guess, along="y")
@@ -67,6 +68,15 @@ def _label(axis: Axes, start: int, stretch: list[StepRecord], whole: float) -> N
     words = f"{who}: {height:.0f} %"
     axis.text(start + 1.8, 50, words, fontsize=LABEL, color=INK, va="center",
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 4})  # fmt: skip
+
+
+def _say_what_is_cut_off(axis: Axes, steps: list[StepRecord], whole: float) -> None:
+    """Beside a pass that reads and is higher than the picture: how high."""
+    top = axis.get_ylim()[1]
+    for index, step in enumerate(steps):
+        if _reads(step) and (height := 100 * _ms(step) / whole) > top:
+            axis.text(index + 1.8, 0.96 * top, f"↑ {height:,.0f} %", fontsize=LABEL, color=INK,
+                      va="top")  # fmt: skip
 
 
 def _names(step: StepRecord) -> tuple[str, ...]:

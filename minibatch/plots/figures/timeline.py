@@ -20,13 +20,14 @@ def timeline(
     *,
     highlight: Collection[str] = (),
     guess: str | None = None,
+    padding: bool = True,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Who held which slot at which step, and what for: one panel a trace, on one axis of steps.
 
     traces: a trace, or several by name. highlight: ids of the one to three requests the picture is
-    about. guess: the name of a prediction of the last panel's number of steps. ax: where to draw,
-    one Axes a trace.
+    about. guess: the name of a prediction of the last panel's number of steps. padding:
+    whether the titles speak of it. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
@@ -34,7 +35,7 @@ def timeline(
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace, dict(zip(highlight, PROTAGONISTS, strict=False)))
         last = axis is axes[-1]
-        finding = _finding(name, trace) + (said(guess) if last else "")
+        finding = _finding(name, trace, padding) + (said(guess) if last else "")
         dress(axis, finding, "step (one forward pass)" if last else "", "slot")
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
     mark(axes[-1], guess)
@@ -45,7 +46,7 @@ def timeline(
         frameon=False,
         fontsize=TICK,
     )
-    describe(figure, "Slots by steps.", [_finding(*item) for item in named.items()])
+    describe(figure, "Slots by steps.", [_finding(*item, padding) for item in named.items()])
     return figure
 
 
@@ -66,15 +67,15 @@ def by_name(traces: Trace | Mapping[str, Trace]) -> dict[str, Trace]:
     return {"": traces} if isinstance(traces, Trace) else dict(traces)
 
 
-def _finding(name: str, trace: Trace) -> str:
+def _finding(name: str, trace: Trace, speak_of_padding: bool) -> str:
     summary = trace.summary()
     num_rows = sum(len(step.rows) for step in trace.steps)
     padding = sum(row.kind == "padding" for step in trace.steps for row in step.rows)
     empty = 1 - (summary["batch_fill"] or 0)
-    parts = [
-        f"{summary['num_steps']:,} steps",
-        f"{padding / num_rows:.0%} of rows are padding" if padding else "no padding rows",
-    ]
+    parts = [f"{summary['num_steps']:,} steps"]
+    if speak_of_padding:
+        share = f"{padding / num_rows:.0%} of rows are padding"
+        parts.append(share if padding else "no padding rows")
     if empty > 0.005:
         parts.append(f"{empty:.0%} of slots empty")
     return f"{name}: " * bool(name) + ", ".join(parts)

@@ -48,8 +48,8 @@ def window_curve(
         values = np.array([[getattr(o, of) for o in by_window[w]] for w in windows])
         low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
         axis.fill_between(windows, low, high, color=WORK, label="8 of 10 streams")
-        label_of_it = "mean" if of == "ttft_s" else "median"
-        axis.plot(windows, middle, "o-", color=INK, linewidth=2, markersize=5, label=label_of_it)
+        look = {"color": INK, "linewidth": 2, "markersize": 5, "label": "median stream"}
+        axis.plot(windows, middle, "o-", **look)
         axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
         highest = max(highest, high.max())
         if of == "ttft_s":

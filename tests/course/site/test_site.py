@@ -6,9 +6,10 @@ import nbformat
 import pytest
 
 from minibatch.course.setup import ROOT
-from minibatch.course.site import build
+from minibatch.course.site import build, film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.stills import STATE, VIEW
+from minibatch.widgets.slide import Slide
 
 PATHS = sorted(build.LESSONS.glob("[0-9]*.ipynb"))
 
@@ -47,6 +48,11 @@ STATES = {
         "model_name": "OutputModel",
         "state": {"outputs": [displayed(text_html="<b>a figure</b>")]},
     },
+    "tqdm": {
+        "model_name": "HBoxModel",
+        "state": {"children": ["IPY_MODEL_bar", "IPY_MODEL_percent"]},
+    },
+    "percent": {"model_name": "HTMLModel", "state": {"value": "85%"}},
     "bar": {"model_name": "FloatProgressModel", "state": {"value": 1.0}},
 }
 
@@ -84,6 +90,8 @@ def asking():
         code("draw(guess='before')", came_out),
         code('mb.predict(\n    "steps", "How many?", 0, 60)', asked),
         code('draw(guess="steps")', came_out),
+        nbformat.v4.new_markdown_cell("So it is 710."),
+        nbformat.v4.new_markdown_cell("## More"),
         states=QUESTION,
     )
 
@@ -93,15 +101,38 @@ def asking_page():
 
 
 def test_a_question_is_answered_on_the_page_and_covers_what_came_out():
-    _, before, question, answer = cells(asking(), build.LESSONS, str)
+    _, before, question, answer, heading = cells(asking(), build.LESSONS, str)
     assert (before.answers, question.asks, answer.answers) == ("", "steps", "steps")
     assert 'min="0" max="60" step="1"' in question.body
+    assert "So it is 710." in answer.after
+    assert "More" in heading.body
     assert asking_page().count('<details class="answer" data-answers="steps">') == 1
 
 
+class Words(str):
+    def _repr_html_(self):
+        return f"<p>{self}</p>"
+
+
+def test_a_control_that_slides_is_filmed_and_left_where_it_stood():
+    slide = Slide(lambda n: Words(f"picture {n}"), "rows", 1, 100, start=3)
+    shown, start = film.frames(slide)
+    assert shown[start] == ("rows 3", "<p>picture 3</p>")
+    assert shown[-1][0] == "rows 100"
+    assert len(shown) < 40
+    assert slide.slider.value == 3
+    made = {"model_id": "box", "frames": shown, "start": start}
+    view = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
+    left = nbformat.v4.new_output("display_data", {film.MIME: made})
+    (cell,) = cells(notebook(code("slide", view), code(film.CODE, left)), build.LESSONS, str)
+    assert "<p>picture 3</p>" in cell.body
+    assert "picture 4<" not in cell.body
+
+
 def test_a_progress_bar_leaves_nothing():
-    output = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "bar"}})
-    assert shown(output, states=STATES) == ""
+    for name in ("bar", "tqdm"):
+        output = nbformat.v4.new_output("display_data", {VIEW: {"model_id": name}})
+        assert shown(output, states=STATES) == ""
 
 
 def test_what_a_program_printed_is_text_and_no_markup():

@@ -39,7 +39,7 @@ def hit_curve(
         blocks, shares = list(PUBLISHED), [100 * share for share in PUBLISHED.values()]
         axis.plot(blocks, shares, "D", **look, label="Mooncake's trace, our count")
         axis.axhline(100 * PUBLISHED_AT_MOST, color=FAINT, linestyle=":", linewidth=2)
-        words = f"our count of its trace, with no end of blocks: {PUBLISHED_AT_MOST:.0%}"
+        words = f"Mooncake's trace, with no end of blocks: {PUBLISHED_AT_MOST:.0%}"
         axis.annotate(words, (0.01, 100 * PUBLISHED_AT_MOST), (0, 4), fontsize=TICK, color=INK,
                       xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     findings = []

@@ -76,7 +76,7 @@ def test_first_tokens_say_how_many_times_as_soon_they_come():
     seconds = {"A": (0.15, 0.05), "H": (0.3, 0.2)}
     figure = mb.plots.first_tokens(seconds, unit="CPU s", guess="sooner")
     (axis,) = figure.axes
-    finding = "The first token comes 1.8 times as soon, on average; you said 3"
+    finding = "Mean TTFT: 1.8 times as soon with the manual found; you said 3"
     assert axis.get_title(loc="left") == finding
     assert [text.get_text() for text in axis.texts] == ["3.0 × as soon", "1.5 × as soon"]
     assert "H: 0.300 CPU s without, 0.200 with." in figure.alt

@@ -39,7 +39,7 @@ def first_tokens(
     axis.set_yticks(range(len(seconds)), list(seconds))
     axis.set_ylim(len(seconds) - 0.4, -0.6)
     without, found = (fmean(each) for each in zip(*seconds.values(), strict=True))
-    finding = f"The first token comes {without / found:.1f} times as soon, on average{said(guess)}"
+    finding = f"Mean TTFT: {without / found:.1f} times as soon with the manual found{said(guess)}"
     dress(axis, finding, f"{unit} to the first token")
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=LABEL)
     describe(figure, "Two bars for each agent.", [finding, *findings])

@@ -27,9 +27,9 @@ def hit_curve(
     """Tokens found, in per cent, against the size of the pool, on an axis where each step is ten
     times the blocks.
 
-    hits: share found, 0 to 1, by blocks; or several of these by name. published: mark Mooncake's
-    figures behind it. x: what is on the axis. guess: the name of a predicted curve. ax: where to
-    draw.
+    hits: share found, 0 to 1, by blocks; or several of these by name. published: mark our
+    count of Mooncake's trace behind it. x: what is on the axis. guess: the name of a predicted
+    curve. ax: where to draw.
     """
     named = hits if isinstance(next(iter(hits.values())), Mapping) else {"": hits}
     figure, (axis,) = canvas(1, ax, height=3.6)
@@ -37,9 +37,9 @@ def hit_curve(
     if published:
         look = {"color": FAINT, "markersize": 13, "linestyle": "none", "markeredgecolor": INK}
         blocks, shares = list(PUBLISHED), [100 * share for share in PUBLISHED.values()]
-        axis.plot(blocks, shares, "D", **look, label="Mooncake's conversations, published")
+        axis.plot(blocks, shares, "D", **look, label="Mooncake's trace, our count")
         axis.axhline(100 * PUBLISHED_AT_MOST, color=FAINT, linestyle=":", linewidth=2)
-        words = f"published, with no end of blocks: {PUBLISHED_AT_MOST:.0%}"
+        words = f"Mooncake's trace, with no end of blocks: {PUBLISHED_AT_MOST:.0%}"
         axis.annotate(words, (0.01, 100 * PUBLISHED_AT_MOST), (0, 4), fontsize=TICK, color=INK,
                       xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     findings = []

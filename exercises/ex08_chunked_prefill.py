@@ -62,7 +62,10 @@ class MyBudget(mb.Scheduler):
 # A cost model says what a step takes, in microseconds: step_us for the step itself, decode_us more
 # for each decode in it, prompt_us more for each prompt token. num_decodes answers stream, and
 # nobody shall wait longer than limit_us for a next token. What is the largest max_batch_tokens that
-# holds the limit, even while a long prompt is computed?
+# holds the limit while a prompt is computed?
+#
+# The model is linear: it leaves out that a late chunk attends to all chunks before it, and takes
+# longer than the first one.
 #
 # A budget counts decodes as well as prompt tokens. If no prompt token fits, answer with 0: prompts
 # would never be computed, whatever the budget.

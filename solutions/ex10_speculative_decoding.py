@@ -69,7 +69,7 @@ def accept(
 def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
     """Tokens a step, from 1 to num_guesses + 1.
 
-    Example: expected_tokens(0.8, 4) is 3.3616; expected_tokens(0.0, 4) is 1.0.
+    Example: expected_tokens(0.5, 2) is 1.75; expected_tokens(0.0, 4) is 1.0.
     """
     # BEGIN SOLUTION
     return float(sum(acceptance_rate**i for i in range(num_guesses + 1)))

@@ -33,7 +33,7 @@ def budget_curve(
     budgets = sorted(summaries)
     kinds = (
         ("itl_p99_s", 1e3, "p99 ITL, ms", "wait for a next token"),
-        ("ttft_mean_s", 1.0, "mean TTFT, s", "first token"),
+        ("ttft_mean_s", 1.0, "mean TTFT, s", "first token, mean of all"),
         ("output_tokens_per_s", 1.0, "tokens/s", "tokens a second"),
     )
     figure, axes = canvas(3, ax, height=1.75)
@@ -60,7 +60,9 @@ def budget_curve(
         findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}")
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
-        axis.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+        between = [budget for budget in predicted or () if budget.bit_count() == 1]
+        ticks = sorted({*budgets, *between})
+        axis.set_xticks(ticks, [f"{budget:,}" for budget in ticks])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set_ylim(0, 1.25 * top)
     if limit_s is not None:

@@ -121,3 +121,11 @@ def test_every_room_stands_on_the_map():
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
     assert {room for room in rooms if f"`{room}/`" not in text} == set()
+
+
+def test_every_head_picture_is_returned():
+    """They are drawn by hand, when they change; a function that forgets would be found then."""
+    tree = ast.parse((ROOT / "lessons" / "images" / "draw.py").read_text(encoding="utf-8"))
+    drawing = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.returns]
+    assert len(drawing) > 10
+    assert [f.name for f in drawing if not isinstance(f.body[-1], ast.Return)] == []

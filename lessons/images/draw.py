@@ -132,7 +132,7 @@ def continuous_batching() -> Figure:
             engine.step()
         traces[title] = engine.trace
     figure = mb.plots.timeline(traces, highlight=["A2", "H"])
-    figure.set_size_inches(11, 3.9)
+    figure.set_size_inches(11, 6)
     for axis, title in zip(figure.axes, traces, strict=True):
         axis.set_title(title, loc="left", fontsize=15)
         axis.set_xticklabels([])
@@ -145,6 +145,7 @@ def paged_attention() -> Figure:
     figure = mb.plots.block_table_walk(case.run(paged_attention_simple))
     title = "One pool, three rows: who reads which slot, and in what order"
     figure.axes[0].set_title(title, loc="left", fontsize=17)
+    return figure
 
 
 def paged_kv_blocks() -> Figure:

@@ -13,7 +13,6 @@ from .. import plots
 from ..core.clock import VirtualClock
 from ..core.request import Request
 from ..engine.engine import Engine
-from ..plots.picture import Picture, describe
 from ..schedulers import Dynamic, Scheduler
 from ..simulator.pretend import PretendModel
 from ..simulator.streams import STEP_TIME, Outcome, outcomes
@@ -65,6 +64,8 @@ class WindowSlider(WithStill):
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
         words = f"{outcome.ttft_s:.2f} s to the first token on average, but for the first twenty."
         self.line.value = event_html((f"Window {window:g} s", words))
+        from ..plots.picture import Picture, describe  # here: matplotlib takes a moment
+
         figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
         above, below = figure.subfigures(2, 1)
         shown = f"its first {len(stream[:SHOWN])}"

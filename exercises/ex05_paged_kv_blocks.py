@@ -109,9 +109,8 @@ class MyPool(mb.BlockPool):
         """Give up one hold on each of these blocks; one that nobody holds any more is free.
         Raises ValueError if one of them is named more often than it is held, or does not exist.
 
-        Example: A pool of 4: allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2]) block 0
-        is still held, once. allocate(3) is then [3, 2, 1]: 3 was never taken, and 2 was freed
-        before 1.
+        Example: In a pool of 4, allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2])
+        block 0 is held once; allocate(3) is then [3, 2, 1]: 3 was never taken, 2 freed before 1.
         """
         # YOUR CODE for Exercise 5.2 (free) begins here
         raise NotImplementedError("Exercise 5.2: The pool: not written yet")

@@ -12,15 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from start_here import start_here
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch import measure
 from minibatch.attention.cuda.simple import paged_attention_simple
 from minibatch.model.rectangle import left_padded
-from minibatch.plots.colours import EMPTY, FAINT, INK, WORK
-from minibatch.plots.picture import Picture
 from minibatch.schedulers import victims
 
 
@@ -29,40 +27,6 @@ def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
     engine = mb.Engine(mb.load_model("wayfarer"), policy)
     engine.run(requests)
     return engine.trace
-
-
-def start_here() -> Figure:
-    """Two who ask, one model: what each of them sees after 39 passes."""
-    asked = {
-        "Anna": "The client has 5 days for Lisbon. Make an itinerary.",
-        "Ben": "Where should Rosa have dinner in Marrakesh?",
-    }
-    model = mb.load_model("wayfarer")
-    engine = mb.Engine(model, mb.Sequential())
-    requests = [mb.Request(model.chat(text), request_id=name) for name, text in asked.items()]
-    events = list(itertools.islice(engine.stream(requests), 39))
-    figure = Picture(figsize=(11, 3.5), facecolor="white")
-    axis = figure.add_axes((0, 0, 1, 1), xlim=(0, 11), ylim=(0, 3.5))
-    axis.axis("off")
-    for left, (name, text) in zip((0.1, 5.6), asked.items(), strict=True):
-        said = "".join(event.text for event in events if event.request_id == name)
-        edge, hatch, head = (INK, "", WORK) if said else (FAINT, "//", EMPTY)
-        card = Rectangle((left, 0.1), 5.3, 3.3, facecolor="white", hatch=hatch)
-        card.set(edgecolor="#D0D0D0", linewidth=0)
-        band = Rectangle((left, 2.5), 5.3, 0.9, facecolor=head, edgecolor=edge, linewidth=2)
-        frame = Rectangle((left, 0.1), 5.3, 3.3, fill=False, edgecolor=edge, linewidth=2)
-        for part in (card, band, frame):
-            axis.add_patch(part)
-        axis.text(left + 0.2, 3.12, name, va="center", fontsize=17, weight="bold", color=INK)
-        axis.text(left + 0.2, 2.74, text, va="center", fontsize=13, style="italic", color=INK)
-        if said:
-            look = {"fontsize": 16, "linespacing": 1.55, "va": "top"}
-            axis.text(left + 0.2, 2.32, said + "▌", color=INK, **look)
-        else:
-            paper = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.5"}
-            look = {"fontsize": 22, "ha": "center", "va": "center", "bbox": paper}
-            axis.text(left + 2.65, 1.3, f"waits, {len(events)} passes so far", color=INK, **look)
-    return figure
 
 
 def speculative_decoding() -> Figure:

@@ -43,8 +43,9 @@ def speculation_rates(
     for size in batch_sizes:
         watch = Stopwatch(model.device, cpu_time=True)
         plain = _Run(model, None, requests(size), size)
-        guessing = {name: _Run(model, make(), requests(size), size)
-                    for name, make in proposers.items()}  # fmt: skip
+        guessing = {
+            name: _Run(model, make(), requests(size), size) for name, make in proposers.items()
+        }
         runs = [plain, *guessing.values()]
         with one_thread():
             while going := [run for run in runs if run.is_full() and run.seconds < most_s]:

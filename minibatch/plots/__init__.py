@@ -16,6 +16,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     departures        who waits, when a batch leaves, and what runs then, on an axis of seconds
     departure_difference   two runs of the same requests, and the batch that leaves otherwise
     window_curve      what a window does to the first token, or to the machine, over many streams
+    stream_and_window   one stream's batches, above all streams by window
     rules             rules for when a batch may leave, on the same streams
     tails             how much of a batch is padding, by how many are in it
     pass_times        what every pass of a run took, and for whom it was
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.step_times import step_times
+    from .figures.stream_and_window import stream_and_window
     from .figures.table_and_pool import table_and_pool
     from .figures.tails import tails
     from .figures.thrown_away import thrown_away
@@ -164,6 +166,7 @@ __all__ = [
     "speculation",
     "staircase",
     "step_times",
+    "stream_and_window",
     "table_and_pool",
     "tails",
     "thrown_away",

@@ -64,14 +64,6 @@ class WindowSlider(WithStill):
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
         words = f"{outcome.ttft_s:.2f} s to the first token on average, but for the first twenty."
         self.line.value = event_html((f"Window {window:g} s", words))
-        from ..plots.picture import Picture, describe  # here: matplotlib takes a moment
-
-        figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
-        above, below = figure.subfigures(2, 1)
-        shown = f"its first {len(stream[:SHOWN])}"
-        plots.departures({shown: engine.trace}, first="departure", ax=above.subplots())
-        yours = {name: (window, outcome)}
-        plots.window_curve({name: self.runs[name]}, yours=yours, ax=below.subplots())
-        found = (axis.get_title(loc="left") for axis in figure.axes)
-        describe(figure, "One stream's batches, and all streams by window.", found)
+        shown, yours = {f"its first {len(stream[:SHOWN])}": engine.trace}, (window, outcome)
+        figure = plots.stream_and_window(shown, {name: self.runs[name]}, {name: yours})
         self.view.value = figure._repr_html_()

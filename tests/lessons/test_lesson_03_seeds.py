@@ -76,24 +76,24 @@ def test_at_a_low_load_a_window_of_two_seconds_is_later_in_every_stream(seeds, s
     assert in_streams(none, two) == 30
 
 
+def agree_on_no_window(seeds, load, of):
+    none = of(seeds, "independent", load, 0)
+    for window in WINDOWS[1:]:
+        some = of(seeds, "independent", load, window)
+        assert in_streams(some, none) < NEARLY_ALL
+        assert in_streams(none, some) < NEARLY_ALL
+
+
 @pytest.mark.parametrize("load", [0.7, 0.9])
 def test_at_higher_loads_the_streams_do_not_agree_on_any_window(seeds, says, load):
     says("none of the windows up to 4 s is sooner in nearly all streams, and none is later in")
-    none = first_tokens(seeds, "independent", load, 0)
-    for window in WINDOWS[1:]:
-        some = first_tokens(seeds, "independent", load, window)
-        assert in_streams(some, none) < NEARLY_ALL
-        assert in_streams(none, some) < NEARLY_ALL
+    agree_on_no_window(seeds, load, first_tokens)
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_no_window_moves_the_99th_percentile_of_independent_arrivals(seeds, says, load):
     says("None of the windows moves the 99th percentile in nearly all streams, at any load")
-    none = unluckiest(seeds, "independent", load, 0)
-    for window in WINDOWS[1:]:
-        some = unluckiest(seeds, "independent", load, window)
-        assert in_streams(some, none) < NEARLY_ALL
-        assert in_streams(none, some) < NEARLY_ALL
+    agree_on_no_window(seeds, load, unluckiest)
 
 
 def test_in_bursts_the_unluckiest_gain_by_a_window_that_wins_nothing_on_average(seeds, says):

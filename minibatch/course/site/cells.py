@@ -100,10 +100,13 @@ def _text(value: str | list[str], between: str = "") -> str:
 
 def _embedded(found: re.Match, folder: Path) -> str:
     """A picture of the repository, as part of the page."""
-    path = folder / unquote(found[2])
+    return f"{found[1]}{data_uri(folder / unquote(found[2]))}{found[3]}"
+
+
+def data_uri(path: Path) -> str:
+    """A picture's file as the address of itself."""
     kind = mimetypes.guess_type(path.name)[0] or "image/svg+xml"
-    data = base64.b64encode(path.read_bytes()).decode()
-    return f"{found[1]}data:{kind};base64,{data}{found[3]}"
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def _linked(found: re.Match, link: Callable[[str], str]) -> str:

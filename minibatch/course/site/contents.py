@@ -5,10 +5,11 @@ The parts of the course are named here; all else stands in that table, and nowhe
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from minibatch.course.site.cells import data_uri
 
 LEAD = (
     "Fifty people ask one model at once. Serve them one after another, in static batches, or let "
@@ -49,7 +50,7 @@ def cards(folder: Path) -> dict[str, list[Card]]:
     for number, title, stem, *says in _ROW.findall(text):
         alt, path = pictures[number]
         part = next(name for name, lessons in PARTS.items() if int(number) in lessons)
-        card = Card(number, title, f"{stem}.html", *says, embedded(path), alt)
+        card = Card(number, title, f"{stem}.html", *says, data_uri(path), alt)
         parts.setdefault(part, []).append(card)
     return parts
 
@@ -58,9 +59,4 @@ def cover(root: Path) -> tuple[str, str]:
     """The picture at the head of the course, as a data URI, and in words."""
     name = f"lessons/images/{COVER}.svg"
     text = (root / "README.md").read_text(encoding="utf-8")
-    return embedded(root / name), re.search(rf"!\[([^]]+)\]\({name}\)", text)[1]
-
-
-def embedded(path: Path) -> str:
-    """An SVG as a part of the page."""
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()
+    return data_uri(root / name), re.search(rf"!\[([^]]+)\]\({name}\)", text)[1]

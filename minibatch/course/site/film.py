@@ -27,8 +27,8 @@ def film(control: object) -> None:
     """Display the control's pictures for the page."""
     shown, start = frames(control)
     if len(shown) > 1:
-        film = {"model_id": control.model_id, "frames": shown, "start": start}
-        display({MIME: film}, raw=True)
+        made = {"model_id": control.model_id, "frames": shown, "start": start}
+        display({MIME: made}, raw=True)
 
 
 def frames(control: object) -> tuple[list[tuple[str, str]], int]:

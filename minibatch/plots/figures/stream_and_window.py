@@ -1,0 +1,28 @@
+"""One stream under a window, above what all streams became under every window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from ...engine.trace import Trace
+from ...simulator.streams import Outcome
+from ..picture import Picture, describe
+from .departures import departures
+from .window_curve import window_curve
+
+
+def stream_and_window(
+    stream: Mapping[str, Trace],
+    runs: Mapping[str, Mapping[float, Sequence[Outcome]]],
+    yours: Mapping[str, tuple[float, Outcome]],
+) -> Figure:
+    """stream: its trace, by title, for `departures`. runs, yours: for `window_curve`."""
+    figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
+    above, below = figure.subfigures(2, 1)
+    departures(stream, first="departure", ax=above.subplots())
+    window_curve(runs, yours=yours, ax=below.subplots())
+    findings = [axis.get_title(loc="left") for axis in figure.axes]
+    describe(figure, "One stream's batches, and all streams by window.", findings)
+    return figure

@@ -504,13 +504,15 @@ def test_a_running_batch_goes_on_and_takes_no_one_in(student):
 
 @pytest.mark.task("3.2", points=0.5)
 def test_each_batch_has_a_window_of_its_own(student):
-    """A runs from 2 s to 4 s; D comes long after, and E, while D's batch runs."""
+    """A runs from 2 s to 4 s; D comes long after, and E, while D's batch runs; of four who come at
+    once, J is left over, and K comes while the others run."""
     requests = asks(("A", 4, 2), ("D", 3, 3, 20.0), ("E", 2, 2, 23.5), ("F", 2, 2, 24.0))
+    requests += asks(*((name, 2, 1, 40.0) for name in "GHIJ"), ("K", 2, 1, 40.5))
     engine, times = serve(windowed(student), requests), {}
     for step in engine.trace.steps:
         for row in step.rows:
             times.setdefault(row.request_id, start(step))
-    right = {"A": 2.0, "D": 22.0, "E": 25.5, "F": 25.5}
+    right = {"A": 2.0, "D": 22.0, "E": 25.5, "F": 25.5, "G": 40.0, "J": 42.0}
     for name, time in right.items():
         if times[name] != time:
             early = times[name] < time
@@ -527,6 +529,9 @@ def test_each_batch_has_a_window_of_its_own(student):
                 "ended at 25 s. E's window began when it came, not when the batch ended, and ends "
                 "at 25.5 s.",
                 "F": "F came at 24 s, and joins E, whose window ends at 25.5 s.",
+                "G": "G, H, I and J came at 40 s: three fill the batch, which starts at once.",
+                "J": "G, H, I and J came at 40 s, and J found no slot. J is the oldest now, and "
+                "its window ends at 42 s, though K came after it, at 40.5 s.",
             }[name]
             raise Wrong(said, expected=f"at {time:g} s", got=f"at {times[name]:g} s")
 

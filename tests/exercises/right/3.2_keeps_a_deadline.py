@@ -1,4 +1,4 @@
-"""Notes the deadline when the first one comes, in `add`, and clears it when the batch starts."""
+"""Notes the deadline when the first one comes, in `add`, and moves it on when the batch starts."""
 
 import minibatch as mb
 
@@ -14,10 +14,9 @@ class MyDynamic(MyDynamic):  # noqa: F821
     def plan(self, now):
         if self.running or not self.waiting:
             return mb.Static.plan(self, now)
-        if self.deadline is None and self.waiting:
-            self.deadline = self.waiting[0].arrival_time + self.max_wait
         if len(self.waiting) < self.max_batch_size and now < self.deadline:
             return mb.StepPlan(wake_at=self.deadline)
         plan = mb.Static.plan(self, now)
-        self.deadline = None
+        left = self.waiting
+        self.deadline = left[0].arrival_time + self.max_wait if left else None
         return plan

@@ -106,6 +106,7 @@ class Stills:
         value = state.get("value")
         if "_options_labels" in state and state.get("index") is not None:
             value = state["_options_labels"][state["index"]]
-        words = [state.get("description") or "", "" if kind == "Button" else value]
+        says_all = kind in ("Button", "ToggleButton")  # their names do
+        words = [state.get("description") or "", "" if says_all else value]
         shown = " ".join(str(word) for word in words if word not in ("", None))
         return Markup('<span class="chip">{}</span>').format(shown) if shown else Markup("")

@@ -15,7 +15,7 @@ from ..plots import guesses
 from .pages import PAGES
 from .still import WithStill
 
-STEPS = 100  # of a slider from end to end, unless its numbers are whole ones
+STEPS = 100  # about so many from end to end of a slider, unless its numbers are whole ones
 CLASS = "minibatch-question"
 
 
@@ -77,13 +77,15 @@ class Predict(Question):
         self.slider, self.number = _slider_and_number(low, high, start, "your guess")
         self.slider.layout.width = "24em"
         self.number.layout.width = "12em"
-        controls = [self.slider, self.number, ipywidgets.Label(unit)]
+        self.unit_label = ipywidgets.Label(unit_of(start, unit))
+        controls = [self.slider, self.number, self.unit_label]
         super().__init__(name, question, controls, [question])
         self.button.disabled = not was_said
         self.slider.observe(self._moved, "value")
 
     def _moved(self, _: object) -> None:
         self.button.disabled = False
+        self.unit_label.value = unit_of(self.said, self.unit)
 
     @property
     def said(self) -> float:
@@ -91,7 +93,7 @@ class Predict(Question):
         return self.slider.value
 
     def _words(self, kept: float | guesses.Curve) -> str:
-        return f"You said {guesses.written(kept)} {self.unit}".rstrip() + "."
+        return f"You said {guesses.written(kept)} {unit_of(kept, self.unit)}".rstrip() + "."
 
 
 class PredictCurve(Question):
@@ -161,12 +163,33 @@ def _slider_and_number(
         kinds, start, step = (ipywidgets.IntSlider, ipywidgets.BoundedIntText), round(start), 1
     else:
         kinds = ipywidgets.FloatSlider, ipywidgets.BoundedFloatText
-        step = (high - low) / STEPS
+        step = _round_step(low, high)
     slider, number = (kind(value=start, min=low, max=high, step=step) for kind in kinds)
     slider.readout = False
     number.description = description
     ipywidgets.jslink((slider, "value"), (number, "value"))
     return slider, number
+
+
+def _round_step(low: float, high: float) -> float:
+    """1, 2 or 5 times a power of ten: of those next to a hundredth of the range the nearest that
+    reaches both ends, or the nearest."""
+    hundredth = (high - low) / STEPS
+    power = 10.0 ** math.floor(math.log10(hundredth))
+    steps = [power * digit for digit in (1, 2, 5, 10)]
+    steps.sort(key=lambda step: abs(math.log(step / hundredth)))
+
+    def reaches(step: float) -> bool:
+        return all(math.isclose(end / step, round(end / step)) for end in (low, high))
+
+    return next(filter(reaches, steps), steps[0])
+
+
+def unit_of(number: float, unit: str) -> str:
+    """The unit, such as "rows" or "agents a second", as it is said of that number: 1 row."""
+    first, *others = unit.split(" ")
+    one = first[:-1] if len(first) > len("ms") and first.endswith("s") else first
+    return " ".join([one, *others]) if number == 1 else unit
 
 
 def predict(name: str, question: str, low: float, high: float, unit: str = "") -> Predict:

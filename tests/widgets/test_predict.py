@@ -39,6 +39,35 @@ def test_whole_numbers_are_asked_for_where_both_ends_are_whole():
     assert mb.predict("x", "?", 0, 0.5).slider.value == 0.5
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "step"),
+    [(0.5, 8.0, 0.1), (0.0, 4.0, 0.05), (0.0, 5.0, 0.05), (0.5, 1, 0.005), (0.0, 12.0, 0.1),
+     (1.0, 5.0, 0.05), (0.0, 100.0, 1.0), (0.25, 4, 0.05)],
+)  # fmt: skip
+def test_round_numbers_can_be_said_and_both_ends(low, high, step):
+    slider = mb.predict("x", "?", low, high).slider
+    assert slider.step == pytest.approx(step)
+    assert slider.step * round((high - low) / slider.step) == pytest.approx(high - low)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (1, "rows", "1 row."),
+        (2, "rows", "2 rows."),
+        (1, "agents a second", "1 agent a second."),
+        (1, "ms", "1 ms."),
+        (1, "", "1."),
+    ],
+)
+def test_one_is_said_in_the_singular(value, unit, words):
+    question = mb.predict("n", "How many?", 0, 4, unit)
+    question.slider.value = value
+    question.button.click()
+    assert f"You said {words}" in question.view.value
+    assert question.unit_label.value == words.removeprefix(f"{value}").strip(" .")
+
+
 def test_nothing_is_suggested_and_what_was_not_moved_is_not_kept():
     question = mb.predict("steps", "How many steps?", 0, 400)
     assert question.slider.value == 400

@@ -22,14 +22,15 @@ _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
 _LINK = re.compile(r'<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 _ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
 _ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
+_HEADING = re.compile(r"^<h[1-6]\b", re.MULTILINE)
 _CODE = Highlight2HTML(pygments_lexer="python")
 
 
 @dataclass(slots=True)
 class Cell:
     """body: what is read. code: highlighted, above it; folded if the lesson hides it, none if it
-    only asks. asks: the question it puts; answers: the one whose answer it gives; else "". after:
-    the text that follows an answer, and tells it, up to the next heading or code."""
+    only asks. asks: the question it puts; answers: the one whose answer it gives, or goes on with;
+    else "". after: of the text that follows an answer, what tells it."""
 
     body: Markup
     code: Markup = Markup("")
@@ -52,23 +53,44 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     ]
     films = {each["model_id"]: each for each in filmed if each}
     stills = Stills(states, lambda output: _output(output, stills), films)
+    told = [cell for cell in notebook.cells if cell.source.strip() and cell.source != film.CODE]
     shown = []
-    for cell in notebook.cells:
+    for cell, following in zip(told, [*told[1:], None], strict=True):
         if cell.cell_type == "markdown":
             body = _IMAGE.sub(lambda found: _embedded(found, folder), markdown2html(cell.source))
-            text = Markup(_LINK.sub(lambda found: _linked(found, link), body))
-            if shown and shown[-1].answers and not text.startswith("<h"):
-                shown[-1].after += text
-            else:
-                shown.append(Cell(text))
-        elif cell.cell_type == "code" and cell.source.strip() and cell.source != film.CODE:
+            text = _LINK.sub(lambda found: _linked(found, link), body)
+            if shown and shown[-1].answers:
+                start = _start_of_what_is_open(text, following)
+                shown[-1].after += Markup(text[:start])
+                text = text[start:]
+            if text.strip():
+                shown.append(Cell(Markup(text)))
+        elif cell.cell_type == "code":
             body = Markup("").join(Markup(_output(output, stills)) for output in cell.outputs)
             asks, answers = (_name(pattern, cell.source) for pattern in (_ASKS, _ANSWERS))
-            is_asked = answers in {before.asks for before in shown}
+            if not answers or answers not in {before.asks for before in shown}:
+                goes_on = shown and not shown[-1].after and not asks
+                answers = shown[-1].answers if goes_on else ""
             hidden = bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
             code = Markup("") if asks else Markup(_CODE(cell.source))
-            shown.append(Cell(body, code, hidden, asks, answers if is_asked else ""))
+            shown.append(Cell(body, code, hidden, asks, answers))
     return shown
+
+
+def _start_of_what_is_open(text: str, following: NotebookNode | None) -> int:
+    """Where, in the text (HTML) behind an answer, that which leads on to the next cell begins: at
+    the first heading. Without any, a last paragraph leads to a question, and to code if it says so
+    by a colon; an only one just to a question."""
+    heading = _HEADING.search(text)
+    if heading:
+        return heading.start()
+    is_code = following is not None and following.cell_type == "code"
+    asks = is_code and bool(_name(_ASKS, following.source))
+    last = text.rstrip()
+    if not (last.endswith("</p>") and asks or last.endswith(":</p>") and is_code):
+        return len(text)
+    start = text.rindex("<p>")
+    return start if start or asks else len(text)
 
 
 def _name(pattern: re.Pattern, source: str) -> str:
@@ -110,9 +132,13 @@ def data_uri(path: Path) -> str:
 
 
 def _linked(found: re.Match, link: Callable[[str], str]) -> str:
-    """An anchor that leads somewhere from the site, or its words alone."""
-    target = found[1]
+    """An anchor that leads somewhere from the site, or its words, and where in the course's folder
+    the file is."""
+    target, words = found[1], found[2]
     if target.startswith(("#", "https:", "http:")):
         return found[0]
-    target = link(target)
-    return f'<a href="{escape(target)}">{found[2]}</a>' if target else found[2]
+    on_the_site = link(target)
+    if on_the_site:
+        return f'<a href="{escape(on_the_site)}">{words}</a>'
+    path = target.partition("#")[0].removeprefix("../")
+    return words if path in words else f"{words} (<code>{escape(path)}</code>)"

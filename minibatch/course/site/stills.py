@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from markupsafe import Markup
 
 from minibatch.plots.pages import pages
+from minibatch.widgets.predict import unit_of
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -64,7 +65,8 @@ class Stills:
         sliders = [part for kind, part in inside if kind.endswith("Slider")]
         units = [part["value"] for kind, part in inside if kind == "Label"]
         page = _PAGES.get_template("question.html")
-        names = {"asked": Markup(asked), "unit": units[0] if units else ""}
+        unit = units[0] if units else ""
+        names = {"asked": Markup(asked), "unit": unit, "unit_of_one": unit_of(1, unit)}
         return Markup(page.render(slider=sliders[0] if len(sliders) == 1 else None, **names))
 
     def _below(self, state: dict) -> Iterator[tuple[str, dict]]:

@@ -109,6 +109,44 @@ def test_a_question_is_answered_on_the_page_and_covers_what_came_out():
     assert asking_page().count('<details class="answer" data-answers="steps">') == 1
 
 
+def after_the_answer(*following):
+    """What is covered, and what stands open, of the cells that follow an answer."""
+    asked = code('mb.predict("steps", "How many?", 0, 60)'), code('draw(guess="steps")')
+    more = [nbformat.v4.new_markdown_cell(c) if isinstance(c, str) else c for c in following]
+    _, answer, *rest = cells(notebook(*asked, *more), build.LESSONS, str)
+    assert answer.answers
+    return answer.after, "".join(cell.body for cell in rest)
+
+
+QUESTION_CELL, CODE_CELL = code('mb.predict("next", "And now?", 0, 9)'), code("draw()")
+
+
+@pytest.mark.parametrize(
+    ("following", "covered", "stands_open"),
+    [
+        (["It is 710.\n\n## More\n\nA queue.", QUESTION_CELL], ["710"], ["More", "queue"]),
+        (["It is 710.\n\nFour begin.", QUESTION_CELL], ["710"], ["Four begin"]),
+        (["Four begin.", QUESTION_CELL], [], ["Four begin"]),
+        (["It is 710.\n\nSo many.", CODE_CELL], ["710", "So many"], []),
+        (["It is 710.\n\nIn seconds:", CODE_CELL], ["710"], ["In seconds"]),
+        (["It is 710:", CODE_CELL], ["710"], []),
+        (["It is 710.\n\nSo many.", "Why?\n\n## More", CODE_CELL], ["710", "So", "Why"], ["More"]),
+        (["<details><summary>Found?</summary>\n\n710\n</details>", QUESTION_CELL], ["710"], []),
+    ],
+)
+def test_a_cover_ends_where_the_lesson_goes_on(following, covered, stands_open):
+    hidden, seen = after_the_answer(*following)
+    assert all(word in hidden and word not in seen for word in covered)
+    assert all(word in seen and word not in hidden for word in stands_open)
+
+
+def test_what_is_drawn_right_behind_an_answer_is_covered_with_it():
+    asked = code('mb.predict("steps", "How many?", 0, 60)'), code('draw(guess="steps")')
+    made = notebook(*asked, CODE_CELL, nbformat.v4.new_markdown_cell("## More"), code("go_on()"))
+    shown = cells(made, build.LESSONS, str)
+    assert [cell.answers for cell in shown] == ["", "steps", "steps", "", ""]
+
+
 class Words(str):
     def _repr_html_(self):
         return f"<p>{self}</p>"
@@ -147,8 +185,8 @@ def test_pictures_are_in_the_page_and_links_lead_somewhere_or_are_words():
     (cell,) = cells(made, build.LESSONS, lambda to: build._target(to, build.LESSONS, ""))
     assert 'src="data:image/svg+xml;base64,' in cell.body
     assert 'href="01_one_token_at_a_time.html#go"' in cell.body
-    assert "file" in cell.body
-    assert "exercises" not in cell.body
+    assert 'href="../' not in cell.body
+    assert "file (<code>exercises/x.py</code>)" in cell.body
     at_home = build._target("../exercises/x.py", build.LESSONS, "https://github.com/me/course")
     assert at_home == "https://github.com/me/course/blob/main/exercises/x.py"
 
@@ -234,5 +272,12 @@ def test_in_a_browser_a_guess_opens_the_answer_and_every_page_is_accessible(
     page.get_by_role("slider").press("ArrowLeft")
     button.press("Enter")
     assert page.get_by_role("status").inner_text() == "You said 59 steps. Read on and see."
+    page.get_by_role("slider").press("Home")
+    page.get_by_role("slider").press("ArrowRight")
+    button.press("Enter")
+    assert page.get_by_role("status").inner_text() == "You said 1 step. Read on and see."
+    page.get_by_role("slider").press("End")
+    page.get_by_role("slider").press("ArrowLeft")
+    button.press("Enter")
     assert page.get_by_text("You said 59 steps. What came out:").is_visible()
     assert page.get_by_text("710").last.is_visible()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from ..core.request import Request
 from ..plots.colours import colour_of, ink_on
@@ -59,6 +60,17 @@ class MemoryPlayer(Stepping):
     @property
     def last(self) -> int:
         return max(map(len, self.runs.values()))
+
+    @property
+    def turns(self) -> list[int]:
+        """The positions at which, in one of the memories, somebody comes, leaves or gives way, or
+        waits though enough is free and did not before."""
+        told = attrgetter("running", "waiting", "preempted", "waits_though_enough_is_free")
+        found = set()
+        for run in self.runs.values():
+            states = [None, *map(told, run)]
+            found |= {i for i in range(1, len(states)) if states[i] != states[i - 1]}
+        return sorted(found)
 
     @property
     def can_go_on(self) -> bool:

@@ -32,3 +32,14 @@ def test_it_goes_on_until_the_last_memory_has_served_everybody():
     assert shown.position == shown.last == max(map(len, shown.runs.values()))
     assert shown.step_button.disabled
     assert "all served after" in shown.view.value
+
+
+def test_its_turns_are_where_somebody_comes_leaves_or_begins_to_wait_in_vain():
+    shown = player()
+    moments = shown.runs["told"]
+    first = next(i for i, m in enumerate(moments, 1) if m.waits_though_enough_is_free)
+    assert {1, first} <= {*shown.turns}
+    steady = [i for i in range(2, shown.last) if i not in shown.turns]
+    for run in shown.runs.values():
+        assert all(run[i - 1].running == run[i - 2].running for i in steady if i <= len(run))
+    assert steady

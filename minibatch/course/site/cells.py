@@ -20,6 +20,8 @@ from minibatch.course.site.stills import STATE, VIEW, Stills
 
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
 _LINK = re.compile(r'<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+_TABLE = re.compile("<table>.*?</table>", re.DOTALL)
+_WIDE = r'<div class="wide" tabindex="0">\g<0></div>'  # scrolls by itself, by the keyboard too
 _ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
 _ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
 _HEADING = re.compile(r"^<h[1-6]\b", re.MULTILINE)
@@ -57,7 +59,8 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     shown = []
     for cell, following in zip(told, [*told[1:], None], strict=True):
         if cell.cell_type == "markdown":
-            body = _IMAGE.sub(lambda found: _embedded(found, folder), markdown2html(cell.source))
+            body = _TABLE.sub(_WIDE, markdown2html(cell.source))
+            body = _IMAGE.sub(lambda found: _embedded(found, folder), body)
             text = _LINK.sub(lambda found: _linked(found, link), body)
             if shown and shown[-1].answers:
                 start = _start_of_what_is_open(text, following)

@@ -1,6 +1,6 @@
 """What a control shows at each place of its slider, for a page without a kernel.
 
-`build.run` lets a cell that makes such a control be followed by `film(_)`, in the lesson's own
+`build.run` lets a cell that makes such a control be followed by `film_last()`, in the lesson's own
 kernel; the page then turns the pictures over.
 """
 
@@ -9,18 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from IPython import get_ipython
 from IPython.display import display
 
-from minibatch.widgets.slide import Slide
-from minibatch.widgets.stepping import Stepping
-
 MIME = "application/x-minibatch-film+json"
-KINDS = "Slide|EnginePlayer|EngineRace|MemoryPlayer|BlockMap|KernelStepper"
-MADE = re.compile(rf"\bmb\.widgets\.(?:{KINDS})\(")
-CODE = "from minibatch.course.site.film import film; film(_)"
-FIRST, MORE = 25, 11  # so many places one by one, and of all that follow so many
+SLIDERS = {"Slide": "slider", "Playground": "budget"}  # which of its controls is moved
+STEPPERS = "EnginePlayer", "EngineRace", "MemoryPlayer", "BlockMap", "KernelStepper"
+WINDOWS = [  # traffic, window, stream: what lesson 3 asks its WindowSlider for
+    *(("independent, load 0.7", 2.0, stream) for stream in range(1, 7)),
+    *(("bursts, load 0.3", window, 1) for window in (0.5, 0.25)),
+]
+MADE = re.compile(rf"\bmb\.widgets\.(?:{'|'.join([*SLIDERS, *STEPPERS, 'WindowSlider'])})\(")
+CODE = "from minibatch.course.site.film import film_last; film_last()"
+FIRST, MORE = 25, 11  # so many values one by one, and of all that follow so many
+MOST, AT_FIRST = 500, 100  # steps: a longer run has so many at first, and then those that matter
 FAR = 100_000  # steps
 BEGIN = 8  # a step at which all slots have something to show
+_ID = re.compile(r'(\bid="|url\(#|href="#)([a-z-]+)(\d+)(?=["\)])')
+
+
+def film_last() -> None:
+    """Film what the cell before came to. (Not `_`: it stays behind once a lesson sets it.)"""
+    names = get_ipython().user_ns
+    film(names["_oh"].get(len(names["_ih"]) - 2))  # the newest input is this one
 
 
 def film(control: object) -> None:
@@ -34,35 +45,78 @@ def film(control: object) -> None:
 def frames(control: object) -> tuple[list[tuple[str, str]], int]:
     """(place in words, HTML) of every picture, and the one to begin with: where the control stands,
     and still stands afterwards, or a little on from where nothing is to be seen yet."""
-    if isinstance(control, Slide):
-        return _slid(control)
-    return _stepped(control) if isinstance(control, Stepping) else ([], 0)
+    kind = type(control).__name__
+    if kind in SLIDERS:
+        return _slid(control, getattr(control, SLIDERS[kind]))
+    if kind == "WindowSlider":
+        return _windows(control), 0
+    return _stepped(control) if kind in STEPPERS else ([], 0)
 
 
-def _slid(control: Slide) -> tuple[list[tuple[str, str]], int]:
-    slider = control.slider
+def _slid(control: object, slider: object) -> tuple[list[tuple[str, str]], int]:
     start, shown = slider.value, []
-    values = _some(getattr(slider, "options", None) or range(slider.min, slider.max + 1))
-    for value in values:
+    values = _some(_values(slider))
+    for words, value in values:
         slider.value = value
-        shown.append((f"{slider.description} {value:,}", control.still))
+        shown.append((f"{slider.description} {words}", _still(control)))
     slider.value = start
-    return shown, values.index(start) if start in values else 0
+    return shown, next((i for i, (_, value) in enumerate(values) if value == start), 0)
 
 
-def _stepped(control: Stepping) -> tuple[list[tuple[str, str]], int]:
+def _values(slider: object) -> list[tuple[str, int]]:
+    """All that it can be set to, in words and as such."""
+    values = getattr(slider, "options", None) or range(slider.min, slider.max + 1)
+    return [value if isinstance(value, tuple) else (f"{value:,}", value) for value in values]
+
+
+def _windows(control: object) -> list[tuple[str, str]]:
+    settings = control.name, control.window, control.stream
+    start, shown = [each.value for each in settings], []
+    for name, window, stream in WINDOWS:
+        if name in control.name.options:
+            for each, value in zip(settings, (name, window, stream), strict=True):
+                each.value = value
+            place = f"{name}: window {window:g} s, stream {stream}"
+            shown.append((place, _still(control)))
+    for each, value in zip(settings, start, strict=True):
+        each.value = value
+    return shown
+
+
+def _stepped(control: object) -> tuple[list[tuple[str, str]], int]:
     start, shown = control.position, []
     control.go_to(FAR)
-    places = _some(range(control.last + 1))
+    places = _places(control.position, getattr(control, "turns", ()))
     for place in places:
         control.go_to(place)
-        shown.append((f"step {place:,}", control.still))
+        shown.append((f"step {place:,}", _still(control)))
     control.go_to(start)
     begin = start or BEGIN
     return shown, places.index(begin) if begin in places else len(places) // 2
 
 
-def _some(values: Sequence[int]) -> list[int]:
+def _places(last: int, turns: Sequence[int]) -> list[int]:
+    """Every step of a short run; of a long one the first, the turns with their neighbours, some."""
+    if last <= MOST:
+        return list(range(last + 1))
+    near = {turn + aside for turn in turns for aside in (-1, 0, 1)}
+    some = _some(range(AT_FIRST, last + 1))[FIRST:]
+    return sorted({*range(AT_FIRST), *some, *near} & {*range(last + 1)})
+
+
+def _some(values: Sequence) -> list:
     """The first ones, and of the others some, the last among them."""
     rest = values[FIRST:]
     return [*values[:FIRST], *rest[len(rest) - 1 :: -max(1, len(rest) // MORE)][::-1]]
+
+
+def _still(control: object) -> str:
+    """What it shows. The ids in a picture are numbered anew each time it is drawn; counted from its
+    own first one, what is the same in two pictures is the same text."""
+    numbers: dict[str, int] = {}
+
+    def renamed(found: re.Match) -> str:
+        number = numbers.setdefault(found[3], len(numbers))
+        return f"{found[1]}{found[2]}{control.model_id[:8]}-{number}"
+
+    return _ID.sub(renamed, control.still)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -20,6 +22,7 @@ from minibatch.widgets.predict import unit_of
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 QUESTION = "minibatch-question"  # the class of `mb.predict` and its like
+_SVG = re.compile(r"(data:image/svg\+xml);base64,([\w+/=]+)")
 _PAGES = pages(__file__)
 
 
@@ -51,12 +54,24 @@ class Stills:
         return Markup(_PAGES.get_template("still.html").render(body=body))
 
     def _film(self, film: dict) -> Markup:
-        """One picture, and all of them packed: each is much like the one before."""
-        frames, start = film["frames"], film["start"]
-        packed = base64.b64encode(gzip.compress(json.dumps(frames).encode(), mtime=0)).decode()
-        shown = [(place, Markup(picture)) for place, picture in frames]
-        page = _PAGES.get_template("film.html")
-        return Markup(page.render(frames=shown, start=start, packed=packed))
+        """One picture, and all of them packed: in lines, each kept once, for most stay from picture
+        to picture."""
+        lines: dict[str, int] = {}
+        frames = [
+            (place, [lines.setdefault(line, len(lines)) for line in _lines(picture)])
+            for place, picture in film["frames"]
+        ]
+        made = json.dumps({"lines": list(lines), "frames": frames}, separators=(",", ":"))
+        place, picture = film["frames"][film["start"]]
+        return Markup(
+            _PAGES.get_template("film.html").render(
+                last=len(frames) - 1,
+                start=film["start"],
+                place=place,
+                picture=Markup(picture),
+                packed=base64.b64encode(gzip.compress(made.encode(), mtime=0)).decode(),
+            )
+        )
 
     def _question(self, state: dict) -> Markup:
         """A question for a number can be answered on the page; for a curve, only in the lesson."""
@@ -112,3 +127,12 @@ class Stills:
         words = [state.get("description") or "", "" if says_all else value]
         shown = " ".join(str(word) for word in words if word not in ("", None))
         return Markup('<span class="chip">{}</span>').format(shown) if shown else Markup("")
+
+
+def _lines(picture: str) -> list[str]:
+    """The lines of a picture's HTML, and of the SVG files that it holds."""
+
+    def plain(found: re.Match) -> str:
+        return f"{found[1]},{quote(base64.b64decode(found[2]), safe='/=:;,()')}"
+
+    return re.split("(?<=\n)|(?<=%0A)", _SVG.sub(plain, picture))

@@ -4,11 +4,15 @@ import re
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
+import minibatch as mb
 from minibatch.course.setup import ROOT
 from minibatch.course.site import build, film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.stills import STATE, VIEW
+from minibatch.memory.contiguous import FirstFit, told_the_length
+from minibatch.simulator.replay import Contiguous, Paged
 from minibatch.widgets.slide import Slide
 
 PATHS = sorted(build.LESSONS.glob("[0-9]*.ipynb"))
@@ -86,7 +90,7 @@ def asking():
     asked = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "question"}})
     came_out = nbformat.v4.new_output("stream", text="710")
     return notebook(
-        nbformat.v4.new_markdown_cell("# A title"),
+        nbformat.v4.new_markdown_cell(f"# A title\n\n| {'name_' * 20} |\n|---|\n| 1 |"),
         code("draw(guess='before')", came_out),
         code('mb.predict(\n    "steps", "How many?", 0, 60)', asked),
         code('draw(guess="steps")', came_out),
@@ -152,6 +156,15 @@ class Words(str):
         return f"<p>{self}</p>"
 
 
+def filmed(shown, start):
+    """A lesson with a control that was filmed."""
+    made = {"model_id": "box", "frames": shown, "start": start}
+    view = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
+    left = nbformat.v4.new_output("display_data", {film.MIME: made})
+    title = nbformat.v4.new_markdown_cell("# A title")
+    return notebook(title, code("slide", view), code(film.CODE, left))
+
+
 def test_a_control_that_slides_is_filmed_and_left_where_it_stood():
     slide = Slide(lambda n: Words(f"picture {n}"), "rows", 1, 100, start=3)
     shown, start = film.frames(slide)
@@ -159,12 +172,60 @@ def test_a_control_that_slides_is_filmed_and_left_where_it_stood():
     assert shown[-1][0] == "rows 100"
     assert len(shown) < 40
     assert slide.slider.value == 3
-    made = {"model_id": "box", "frames": shown, "start": start}
-    view = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
-    left = nbformat.v4.new_output("display_data", {film.MIME: made})
-    (cell,) = cells(notebook(code("slide", view), code(film.CODE, left)), build.LESSONS, str)
+    _, cell = cells(filmed(shown, start), build.LESSONS, str)
     assert "<p>picture 3</p>" in cell.body
     assert "picture 4<" not in cell.body
+
+
+def test_a_control_of_many_settings_is_filmed_along_the_one_that_slides():
+    playground = mb.widgets.Playground(mb.Budget, num_requests=3)
+    places = [place for place, _ in film.frames(playground)[0]]
+    assert places[:2] == ["budget as the policy has it", "budget 16 tokens"]
+    assert playground.budget.value == 0
+
+
+def test_the_window_slider_is_filmed_at_what_its_lesson_asks_for():
+    traffic = {"independent, load 0.7": mb.streams.poisson(0.7, count=6)}
+    slider = mb.widgets.WindowSlider(traffic, mb.streams.by_window(traffic, (0, 2)))
+    shown, start = film.frames(slider)
+    assert shown[start][0] == "independent, load 0.7: window 2 s, stream 1"
+    assert len(shown) == 6
+    assert slider.window.value == 1
+    lesson = PATHS[3].read_text(encoding="utf-8")
+    assert "at load 0.7 and a window of 2 s, a stream" in lesson
+    assert "shorten the window from 0.5 s to 0.25 s" in lesson
+    assert all(f"mb.streams.{kind}(" in lesson for kind in ("poisson", "bursts"))
+
+
+def test_every_step_of_a_short_run_is_filmed_and_of_a_long_one_its_turns():
+    memories = {"told": Contiguous(FirstFit(256), told_the_length), "blocks": Paged(16)}
+    requests = [mb.Request([0] * 96, max_tokens=n, request_id=f"A{n}") for n in (5, 20, 11)]
+    player = mb.widgets.MemoryPlayer(memories, requests)
+    shown, _ = film.frames(player)
+    assert [place for place, _ in shown] == [f"step {i}" for i in range(player.last + 1)]
+    places = film._places(2400, [1200])
+    assert {60, 1199, 1200, 1201, 2400} <= {*places}
+    assert len(places) < 200
+
+
+def test_two_pictures_of_the_same_have_the_same_ids():
+    player = mb.widgets.EnginePlayer(
+        mb.Engine(mb.PretendModel(), mb.Static(2)), [mb.Request([0, 0], max_tokens=3)]
+    )
+    player.go_to(2)
+    first = film._still(player)
+    player.show()
+    assert film._still(player) == first
+    assert re.search(r'id="(\w[\w-]*)"', first)[1] in re.findall(r"url\(#([\w-]+)\)", first)
+
+
+def test_a_film_is_of_what_the_cell_came_to_whatever_else_a_lesson_calls_underscore(monkeypatch):
+    shell, seen = InteractiveShell(), []
+    monkeypatch.setattr(film, "get_ipython", lambda: shell)
+    monkeypatch.setattr(film, "film", seen.append)
+    for source in ("for _ in range(3): pass", "'a control'", film.CODE):
+        shell.run_cell(source, store_history=True).raise_error()
+    assert seen == ["a control"]
 
 
 def test_a_progress_bar_leaves_nothing():
@@ -253,6 +314,22 @@ def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():
     assert asked - given == set()
 
 
+@pytest.mark.browser
+def test_in_a_browser_a_film_is_turned_over_by_slider_and_button(browser, tmp_path):
+    shown = [(f"step {n}", f"<p>\npicture {n}\n</p>") for n in range(3)]
+    lesson = build.lesson_page(filmed(shown, 0), PATHS[0], PATHS, "")
+    (tmp_path / "lesson.html").write_text(lesson, encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "lesson.html").as_uri())
+    page.get_by_role("button", name="on", exact=True).click()
+    page.get_by_text("picture 1").wait_for()
+    page.get_by_role("slider").press("ArrowRight")
+    page.get_by_text("picture 2").wait_for()
+    page.get_by_role("button", name="back").click()
+    page.get_by_text("picture 1").wait_for()
+    assert page.get_by_text("step 1").is_visible()
+
+
 @pytest.mark.full
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -262,11 +339,12 @@ def test_in_a_browser_a_guess_opens_the_answer_and_every_page_is_accessible(
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     (tmp_path / "index.html").write_text(build.contents_page("https://github.com/me/course"))
     (tmp_path / "lesson.html").write_text(asking_page())
-    page = browser.new_page(color_scheme=scheme)
+    page = browser.new_page(color_scheme=scheme, viewport={"width": 400, "height": 800})
     for name in ("index", "lesson"):
         page.goto(f"{(tmp_path / name).as_uri()}.html")
         found = axe.run(page).response["violations"]
         assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
     button = page.get_by_role("button", name="That is my guess")
     assert button.is_disabled()
     page.get_by_role("slider").press("ArrowLeft")

@@ -21,7 +21,7 @@ from minibatch.course.site.stills import STATE, VIEW, Stills
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
 _LINK = re.compile(r'<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 _TABLE = re.compile("<table>.*?</table>", re.DOTALL)
-_WIDE = r'<div class="wide" tabindex="0">\g<0></div>'  # scrolls by itself, by the keyboard too
+_WIDE = r'<div class="wide">\g<0></div>'  # scrolls by itself
 _ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
 _ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
 _HEADING = re.compile(r"^<h[1-6]\b", re.MULTILINE)

@@ -91,7 +91,7 @@ def asking():
     came_out = nbformat.v4.new_output("stream", text="710")
     return notebook(
         nbformat.v4.new_markdown_cell(f"# A title\n\n| {'name_' * 20} |\n|---|\n| 1 |"),
-        code("draw(guess='before')", came_out),
+        code(f"draw(guess='before')  # {'wide ' * 40}", came_out),
         code('mb.predict(\n    "steps", "How many?", 0, 60)', asked),
         code('draw(guess="steps")', came_out),
         nbformat.v4.new_markdown_cell("So it is 710."),

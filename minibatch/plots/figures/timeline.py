@@ -107,9 +107,9 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
 
 def _draw_end(axis: Axes, end: int, num_steps: int) -> None:
     """Grey behind the last step: these are no empty slots, there is nothing left to do."""
+    bottom, top = axis.get_ylim()
     if end < num_steps:
-        axis.axvspan(end, num_steps, color="#EEEEEE", linewidth=0, zorder=0)
+        axis.fill_between([end, num_steps], bottom, top, color="#EEEEEE", linewidth=0, zorder=0)
     if num_steps - end > num_steps / 12:
-        bottom, top = axis.get_ylim()
         look = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK}
         axis.text((end + num_steps) / 2, (bottom + top) / 2, "all done", **look)

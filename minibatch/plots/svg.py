@@ -16,7 +16,7 @@ from ..core.records import StepRecord
 from .colours import EMPTY, FADED, GUESS, INK, PROTAGONISTS, WASTE, WORK, ink_on
 from .guesses import written
 from .pages import pages
-from .spans import Span, spans
+from .spans import Span, pauses, spans
 
 PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
 MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
@@ -35,7 +35,7 @@ _numbers = itertools.count()  # an id must be one of its kind in the whole page
 @dataclass
 class Bar:
     """left, width: of a grid in pixels, of a strip in percent of its panel. hatch: "prefill",
-    "padding" or none, over the fill. text: in its middle."""
+    "padding", "waiting" or none, over the fill. text: in its middle."""
 
     line: int
     left: float
@@ -97,7 +97,9 @@ def strip(
         return flag is not None and -2 <= at(flag[0]) - at(place) <= FLAG
 
     own = dict(zip(highlight, PROTAGONISTS, strict=False))
-    bars = [_bar(span, *map(at, edges(span)), own) for span in spans(steps)]
+    found = list(spans(steps))
+    found += pauses(steps, found[:])
+    bars = [_bar(span, *map(at, edges(span)), own) for span in found]
     top = ARRIVALS + QUEUE if traffic else 0
     panel = Panel(top, bars, max_batch_size)
     return _draw(
@@ -126,6 +128,8 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
     colour = own.get(span.request_id, WORK)
     if span.kind == "padding":
         colour, texts = WASTE, [f"{num_rows:,} padding", f"{num_rows:,}"]
+    elif span.kind == "waiting":
+        colour, texts = FILLS[WAITING], ["waits"]
     elif span.kind == "prefill":
         texts = []
     text = next((text for text in texts if len(text) + 1 <= room), "")

@@ -39,6 +39,12 @@ def test_guesses_that_are_kept_refused_and_never_judged_look_different():
     assert "5 of 9" in figure.alt
 
 
+def test_how_many_steps_are_not_drawn_is_said():
+    trace = guessing(lambda ids, most: [0, 0, 5, 0][:most])
+    (axis,) = mb.plots.drafts(trace, words, "A", first=1, most=1).axes
+    assert "… 1 more before and 1 more after" in [text.get_text() for text in axis.texts]
+
+
 def test_who_had_no_guesses_has_no_such_picture():
     trace = guessing(lambda ids, most: [])
     with pytest.raises(ValueError, match="nothing was guessed for 'A'"):

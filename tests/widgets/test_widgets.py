@@ -353,6 +353,7 @@ def test_a_smaller_budget_shortens_the_longest_wait_for_a_next_token():
     budget_64, same = longest_waits()
     assert prefill_first == same
     assert "PrefillFirst(8):" in playground.view.value
+    assert "has a slot, and waits" in playground.view.value
     assert budget_64 < budget_256 < prefill_first
     assert "time to a next token, the longest" in playground.view.value
 

@@ -47,14 +47,29 @@ def test_who_keeps_a_slot_and_has_no_row_waits_in_it():
     assert "url(#waiting" in svg.strip(steps, 2, 7, "")
 
 
-def test_who_has_left_a_slot_does_not_wait_in_it():
-    parts = {"victim": victims.newest, "admission": admission.PromptOnly()}
-    clock = mb.VirtualClock(1.0)
-    engine = mb.Engine(mb.PretendModel(), mb.Budget(2, 64, **parts), num_blocks=4, clock=clock)
-    engine.run(mb.Request([0] * 20, max_tokens=30, request_id=name) for name in "AB")
+def test_who_gave_way_and_came_back_did_not_wait_in_the_slot():
+    parts = {"victim": victims.most_computed, "admission": admission.PromptOnly()}
+    engine = mb.Engine(mb.PretendModel(), mb.Budget(3, 64, **parts), num_blocks=9)
+    sizes = {"A": (16, 60), "B": (40, 40), "C": (16, 20)}
+    engine.run(
+        mb.Request([0] * prompt, max_tokens=output, request_id=name)
+        for name, (prompt, output) in sizes.items()
+    )
     steps = engine.trace.steps
+    found = list(spans(steps))
+    assert {span.slot for span in found if span.request_id == "B"} == {1}
     assert any(step.preempted for step in steps)
-    assert not list(pauses(steps, list(spans(steps))))
+    assert not list(pauses(steps, found))
+
+
+def test_another_request_of_the_same_name_did_not_wait_for_its_slot():
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(2))
+    engine.add(mb.Request([0] * 4, max_tokens=2, request_id="A"))
+    engine.add(mb.Request([0] * 4, max_tokens=8, request_id="B"))
+    for _ in range(4):
+        engine.step()
+    engine.run([mb.Request([0] * 4, max_tokens=2, request_id="A")])
+    assert not list(pauses(engine.trace.steps, list(spans(engine.trace.steps))))
 
 
 def test_what_each_request_did_in_a_step():

@@ -42,7 +42,8 @@ def test_guesses_that_are_kept_refused_and_never_judged_look_different():
 def test_how_many_steps_are_not_drawn_is_said():
     trace = guessing(lambda ids, most: [0, 0, 5, 0][:most])
     (axis,) = mb.plots.drafts(trace, words, "A", first=1, most=1).axes
-    assert "… 1 more before and 1 more after" in [text.get_text() for text in axis.texts]
+    said = [text.get_text() for text in axis.texts]
+    assert "… not drawn: 1 step before these and 1 step after these" in said
 
 
 def test_who_had_no_guesses_has_no_such_picture():

@@ -49,9 +49,10 @@ def drafts(
         _draw(axis, line, row, width, decode)
     axis.set_xlim(-0.05, width + 1.25)
     before, after = first, len(every) - first - len(shown)
-    more = [f"{n} more {where}" for n, where in ((before, "before"), (after, "after")) if n]
+    numbers = {"before these": before, "after these": after}
+    more = [f"{n} step{'s' * (n > 1)} {where}" for where, n in numbers.items() if n]
     if more:
-        words = f"… {' and '.join(more)}"
+        words = f"… not drawn: {' and '.join(more)}"
         axis.text(0, len(shown) - 0.15, words, fontsize=TICK, va="center", color=FAINT)
     axis.set_ylim(len(shown) - (-0.2 if more else 0.4), -1.3)
     axis.set_yticks(range(len(shown)), [f"step {index + 1}" for index, _ in shown])

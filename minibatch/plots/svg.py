@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from ..core.records import StepRecord
-from .colours import EMPTY, FADED, GUESS, INK, WASTE, WORK, ink_on, own_colours
+from .colours import EMPTY, FADED, GUESS, INK, WAITS, WASTE, WORK, ink_on, own_colours
 from .guesses import written
 from .pages import pages
 from .spans import Span, pauses, spans
@@ -21,7 +21,7 @@ from .spans import Span, pauses, spans
 PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
 MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
 LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING, "waiting": WAITING}
-FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: "#EEEEEE", AWAY: EMPTY}
+FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: WAITS, AWAY: EMPTY}
 
 WIDTH = 1000  # of a strip's panel, in pixels, as which letters have room; the page may be narrower
 LETTER_WIDTH = 8  # at most, of a strip's letters
@@ -129,7 +129,7 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
     if span.kind == "padding":
         colour, texts = WASTE, [f"{num_rows:,} padding", f"{num_rows:,}"]
     elif span.kind == "waiting":
-        colour, texts = FILLS[WAITING], ["waits"]
+        colour, texts = WAITS, ["waits"]
     elif span.kind == "prefill":
         texts = []
     text = next((text for text in texts if len(text) + 1 <= room), "")

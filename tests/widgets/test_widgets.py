@@ -25,7 +25,7 @@ def player(tiny_model):
 
 def without_pattern_ids(html):
     """Hatch patterns are numbered, since an id must be the only one of its kind in a page."""
-    return re.sub(r"(prefill|padding)\d+", r"\1", html)
+    return re.sub(r"(prefill|padding|waiting)\d+", r"\1", html)
 
 
 def play(model, policy, names="ABC", num_blocks=None, **options):

@@ -101,7 +101,7 @@ FINDINGS = {
         "step 100: 3 of 8 rows yield a token, 37.5%",
         "An eighth of the tokens, for ",
         "rows that the first change saves: 1,050",
-        "padding inside the rows of step 21: [0, 79, 79, 79, 79, 79, 79, 79]",
+        "padding inside the rows of step 21: [79, 79, 79, 79, 79, 79, 79, 0]",
         "200 steps instead of 765,",
         "8,050 tokens; answers",
         "10,400 tokens, 2,350 of them padding",

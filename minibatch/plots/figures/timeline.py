@@ -32,7 +32,8 @@ def timeline(
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
     num_steps = max(len(trace.steps) for trace in named.values())
-    figure, axes = canvas(len(named), ax, height=max(0.95, 0.33 * num_slots))
+    inches = 0.33 if len(named) < 3 else 0.25  # a slot; three panels stay on a screen
+    figure, axes = canvas(len(named), ax, height=max(0.95, inches * num_slots))
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace, own_colours(list(highlight)))
         _draw_end(axis, len(trace.steps), num_steps)

@@ -23,10 +23,11 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 
 import math
 
+import numpy as np
 from numba import cuda, float32
 
 ALL_LANES = 0xFFFFFFFF
-LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
+LOWEST = np.float32(-1e30)  # below every score, and yet a number: infinities would make NaN
 
 
 # ---------------------------------------------------------------------------------------------

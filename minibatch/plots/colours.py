@@ -6,6 +6,7 @@ No meaning is carried by colour alone: hatches and letters say it again (`HATCHE
 """
 
 import re
+from collections.abc import Sequence
 
 INK = "#222222"
 FAINT = "#777777"
@@ -43,6 +44,16 @@ def colour_of(request_id: str) -> str:
 def _paler(colour: str, share: float) -> str:
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in parts)
+
+
+def own_colours(highlight: Sequence[str]) -> dict[str, str]:
+    """Of the one to three requests that a picture is about, in this order. A, A2 and H, whom the
+    lessons follow, have the same in every picture."""
+    own = dict(zip(("A", "A2", "H"), PROTAGONISTS, strict=True))
+    free = [colour for name, colour in own.items() if name not in highlight]
+    others = [name for name in highlight if name not in own]
+    own |= dict(zip(others, free, strict=False))
+    return {name: own[name] for name in highlight if name in own}
 
 
 def ink_on(colour: str) -> str:

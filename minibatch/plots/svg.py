@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from ..core.records import StepRecord
-from .colours import EMPTY, FADED, GUESS, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from .colours import EMPTY, FADED, GUESS, INK, WASTE, WORK, ink_on, own_colours
 from .guesses import written
 from .pages import pages
 from .spans import Span, spans
@@ -96,7 +96,7 @@ def strip(
         """By the words of the flag, which stand before it."""
         return flag is not None and -2 <= at(flag[0]) - at(place) <= FLAG
 
-    own = dict(zip(highlight, PROTAGONISTS, strict=False))
+    own = own_colours(highlight)
     bars = [_bar(span, *map(at, edges(span)), own) for span in spans(steps)]
     top = ARRIVALS + QUEUE if traffic else 0
     panel = Panel(top, bars, max_batch_size)

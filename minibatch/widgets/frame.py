@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from ..plots.colours import PROTAGONISTS
+from ..plots.colours import own_colours
 from ..plots.spans import Span
 from ..plots.svg import strip
 from .events import told
@@ -118,7 +118,7 @@ def frame_html(
 ) -> str:
     """The whole card of one film; what happened stands in `event_html`."""
     frame, trace = film.frames[position], film.trace
-    own = protagonists(highlight)
+    own = own_colours(highlight)
     record = frame.record
     used = [trace.num_blocks - step.num_free_blocks for step in film.steps(position)] or [0]
     leaving = () if record is None or is_over(film, position) else record.finished
@@ -141,7 +141,7 @@ def frame_html(
         most_used=max(used),
         num_blocks=trace.num_blocks,
         is_scarce=max(used) >= SCARCE * trace.num_blocks,
-        strip=run_html(film, position, own, end, in_seconds, row_height=15 if show_plan else 18),
+        strip=run_html(film, position, own, end, in_seconds, row_height=18),
         show_plan=show_plan,
     )
 
@@ -149,11 +149,6 @@ def frame_html(
 def is_over(film: Film, position: int) -> bool:
     """Whether that frame is the last there will be."""
     return position == film.last and not film.engine.has_work
-
-
-def protagonists(highlight: Sequence[str]) -> dict[str, str]:
-    """The colours of the requests that a picture is about."""
-    return dict(zip(highlight, PROTAGONISTS, strict=False))
 
 
 def waiting_at(film: Film, position: int) -> tuple[str, ...]:

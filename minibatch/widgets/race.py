@@ -14,6 +14,7 @@ from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.kinds import as_requests
 from ..plots import guesses
+from ..plots.colours import own_colours
 from .events import told
 from .film import Film
 from .frame import (
@@ -21,7 +22,6 @@ from .frame import (
     event_html,
     is_over,
     num_padding,
-    protagonists,
     run_html,
     slots_html,
     waiting_at,
@@ -79,7 +79,7 @@ class EngineRace(Stepping):
             from ..model.load import load_model  # which takes seconds
 
             model = load_model()
-        self.own, self.guess = protagonists(tuple(highlight)), guess
+        self.own, self.guess = own_colours(tuple(highlight)), guess
         requests, clock = list(as_requests(requests)), clock or WallClock()
         self.films: dict[str, Film] = {}
         for name, policy in policies.items():

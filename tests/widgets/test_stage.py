@@ -7,7 +7,7 @@ import pytest
 
 import minibatch as mb
 from minibatch.plots import guesses
-from minibatch.plots.colours import PROTAGONISTS, WORK, ink_on
+from minibatch.plots.colours import PROTAGONISTS, WORK, ink_on, own_colours
 from minibatch.widgets.events import told
 from minibatch.widgets.menu import policies
 
@@ -263,7 +263,15 @@ def test_by_step_both_engines_have_taken_as_many_until_one_is_done():
     both.go_to(10**6)
     assert both.position == 320
     assert both.step_button.disabled
-    assert PROTAGONISTS[0] in both.view.value
+
+
+def test_a_and_h_have_the_same_colours_in_every_picture():
+    both = race(highlight=("A2", "H"))
+    assert PROTAGONISTS[0] not in both.view.value  # A's
+    assert PROTAGONISTS[2] in both.view.value
+    assert own_colours(["Ben", "H", "E"]) == dict(
+        zip(("Ben", "H", "E"), (PROTAGONISTS[0], PROTAGONISTS[2], PROTAGONISTS[1]), strict=True)
+    )
 
 
 def test_by_second_the_one_whose_steps_are_quicker_takes_more_of_them():

@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
 
 ARITHMETIC = ("arithmetic beyond the reading", COLOURS[2], "\\\\")
-TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5, "label": "measured"}
+TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
+MEASURED = "measured, and how many times its account"
 FAR = 3  # times as high as the panel
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
 
@@ -34,7 +35,8 @@ def cost_stack(
     guess: str | None = None,
 ) -> Figure:
     """A bar for each batch of up to `batch_size` rows: the account of its step. Squares: what the
-    step took; under each bar, what a token of it did. A panel for each context.
+    step took, and how many times its account that is; under each bar, what a token of it took. A
+    panel for each context.
 
     The account: weights, K and V at the roof's bandwidth; arithmetic at its FLOP/s, as far as that
     takes longer than reading; and the overhead of one row. times: from `measure.step_times`. guess:
@@ -49,10 +51,10 @@ def cost_stack(
         shown = [time for time in some if time.batch_size <= batch_size]
         heights = [_stack(axis, time, _account(model, roof, time, some[0])) for time in shown]
         took = [time.total_s * 1e3 for time in shown]
-        axis.plot([log2(time.batch_size) for time in shown], took, **TOOK)
-        look = {"ha": "right" if len(shown) > 3 else "left", "fontsize": TICK, "color": INK}
-        words, at = f"{took[-1] / heights[-1]:.1f} × the account", (log2(batch_size), took[-1])
-        axis.annotate(words, at, (0, 8), textcoords="offset points", **look)
+        axis.plot([log2(time.batch_size) for time in shown], took, label=MEASURED, **TOOK)
+        for time, ms, account in zip(shown, took, heights, strict=True):
+            look = {"ha": "right", "textcoords": "offset points", "fontsize": TICK, "color": INK}
+            axis.annotate(f"{ms / account:.1f}×", (log2(time.batch_size), ms), (7, 8), **look)
         first = axis is axes[0]
         asked = guess if first and len(shown) == len(some) else None
         findings.append(_finding(some[0], shown[-1]))
@@ -69,7 +71,7 @@ def cost_stack(
         _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size, words=first)
     label = with_conditions("ms per step", times).replace(", ", ",\n")
     axes[0].set_ylabel(label, fontsize=LABEL, color=INK)
-    figure.legend(*_legend(axes[0]), loc="outside lower center", ncols=5, frameon=False,
+    figure.legend(*_legend(axes[0]), loc="outside lower center", ncols=3, frameon=False,
                   fontsize=TICK)  # fmt: skip
     describe(figure, "A step by cause, as the batch grows, and what it took.", findings)
     return figure

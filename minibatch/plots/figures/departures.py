@@ -79,10 +79,10 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
     axis.stairs(rows, edges, baseline=useful, fill=True, **burnt)
     axis.stairs(rows, edges, color=INK, linewidth=1)
     wasted = int((rows - useful).sum())
-    if wasted and batch.ended - batch.departed > end / 16 and rows.max() >= slots / 4:
+    if wasted and batch.ended - batch.departed > end / 8 and rows.max() >= slots / 4:
         at = batch.departed + 0.66 * (batch.ended - batch.departed)
         box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
-        axis.text(at, rows.max() * 0.72, f"{wasted:,} rows", bbox=box, ha="center", va="center",
+        axis.text(at, rows.max() * 0.72, f"{wasted:,} padding", bbox=box, ha="center", va="center",
                   fontsize=11, color=INK)  # fmt: skip
 
 

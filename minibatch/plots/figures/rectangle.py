@@ -9,15 +9,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK
-from ..picture import canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase as Tokenizer
 
-PITCH = 2.15  # from one prompt's row to the next, where a word is 1 high
-UNDER = {"mask": 1.28, "position": 1.68}  # middles of the two lines of numbers below the words
-SMALL, LARGE = 8.5, 12  # points
+PITCH = 2.3  # from one prompt's row to the next, where a word is 1 high
+UNDER = {"mask": 1.33, "position": 1.8}  # middles of the two lines of numbers below the words
+SMALL, LARGE = 9, 13  # points
 WIDTH_PT = 690  # of all cells together, on a picture 11 inches wide
 
 
@@ -42,7 +42,7 @@ def rectangle(
     ]
     longest = max(len(word) for row in words for word in row)
     size = max(SMALL, min(LARGE, WIDTH_PT / width / (0.56 * longest)))
-    figure, (axis,) = canvas(1, ax, height=max(1.4, 0.78 * num_rows))
+    figure, (axis,) = canvas(1, ax, height=max(1.4, 0.92 * num_rows))
     for row in range(num_rows):
         top = row * PITCH
         for place in range(width):
@@ -50,7 +50,7 @@ def rectangle(
                 _cell(axis, place, top, words[row][place], size)
             for text, below in ((mask, "mask"), (positions, "position")):
                 faint = FAINT if not mask[row][place] else INK
-                _write(axis, place + 0.5, top + UNDER[below], text[row][place], 10, faint)
+                _write(axis, place + 0.5, top + UNDER[below], text[row][place], TICK, faint)
         for start, end in _runs(mask[row]):
             _padding(axis, start, end, top)
         frame = {"fill": False, "edgecolor": INK, "linewidth": 2.8, "zorder": 4}
@@ -103,7 +103,7 @@ def _label(axis: Axes, num_rows: int, width: int) -> None:
     lines = {"token": 0.5, **UNDER}
     ticks = [(row * PITCH + below, name) for row in range(num_rows) for name, below in
              lines.items()]  # fmt: skip
-    axis.set_yticks([at for at, _ in ticks], [name for _, name in ticks], fontsize=10)
+    axis.set_yticks([at for at, _ in ticks], [name for _, name in ticks], fontsize=TICK)
     axis.set_xticks([])
     axis.tick_params(length=0)
     for side in ("left", "bottom"):

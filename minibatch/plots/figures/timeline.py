@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
-from ..colours import EMPTY, FADED, HATCHES, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from ..colours import EMPTY, FADED, HATCHES, INK, WASTE, WORK, ink_on, own_colours
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 from ..spans import spans
@@ -31,13 +31,16 @@ def timeline(
     """
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
-    figure, axes = canvas(len(named), ax, height=max(0.95, 0.33 * num_slots))
+    num_steps = max(len(trace.steps) for trace in named.values())
+    inches = 0.33 if len(named) < 3 else 0.25  # a slot; three panels stay on a screen
+    figure, axes = canvas(len(named), ax, height=max(0.95, inches * num_slots))
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        _draw_slots(axis, trace, dict(zip(highlight, PROTAGONISTS, strict=False)))
+        _draw_slots(axis, trace, own_colours(list(highlight)))
+        _draw_end(axis, len(trace.steps), num_steps)
         last = axis is axes[-1]
         finding = _finding(name, trace, padding) + (said(guess) if last else "")
         dress(axis, finding, "step (one forward pass)" if last else "", "slot")
-    axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
+    axes[0].set_xlim(0, num_steps)
     mark(axes[-1], guess)
     figure.legend(
         handles=_kinds(named.values()),
@@ -101,3 +104,13 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
             axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))
+
+
+def _draw_end(axis: Axes, end: int, num_steps: int) -> None:
+    """Grey behind the last step: these are no empty slots, there is nothing left to do."""
+    bottom, top = axis.get_ylim()
+    if end < num_steps:
+        axis.fill_between([end, num_steps], bottom, top, color="#EEEEEE", linewidth=0, zorder=0)
+    if num_steps - end > num_steps / 12:
+        look = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK}
+        axis.text((end + num_steps) / 2, (bottom + top) / 2, "all done", **look)

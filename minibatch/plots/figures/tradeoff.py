@@ -40,7 +40,7 @@ def tradeoff(
         look = {"markerfacecolor": WORK if within else EMPTY, "markeredgecolor": INK}
         axis.plot(x, y, "o" if within else "X", markersize=13, **look)
         words = f"{time.batch_size} slot{'s' * (time.batch_size > 1)}"
-        axis.annotate(words, (x, y), (9, -16), textcoords="offset points", fontsize=LABEL)
+        axis.annotate(words, (x, y), (12, -6), textcoords="offset points", fontsize=LABEL)
     if limit is not None:
         axis.axvspan(limit, right, facecolor=WASTE, alpha=0.14, hatch="xx", edgecolor="white")
         axis.axvline(limit, color=WASTE, linewidth=2.5)

@@ -62,8 +62,9 @@ def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None =
 
 def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
     rate, most = _rate(trace), max(len(step.rows) for step in trace.steps)
-    colour = PROTAGONISTS[0] if last else WORK
-    axis.add_patch(Rectangle((x, y), 2, 1.2, facecolor=colour, edgecolor=INK, linewidth=1.2))
+    edge, thick = (PROTAGONISTS[0], 6) if last else (INK, 1.2)
+    look = {"edgecolor": edge, "linewidth": thick}
+    axis.add_patch(Rectangle((x, y), 2, 1.2, facecolor=WORK, **look))
     axis.text(x + 1, y + 0.45, f"{rate:,.0f} tokens/s", ha="center", va="center", fontsize=20)
     words = f"at most {most} at once, {len(trace.steps):,} steps"
     axis.text(x + 1, y + 0.92, words, ha="center", va="center", fontsize=LABEL)

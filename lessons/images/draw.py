@@ -30,12 +30,14 @@ def serve(policy: mb.Scheduler, requests: Iterable[mb.Request]) -> mb.Trace:
 
 
 def speculative_decoding() -> Figure:
-    """Junior guesses, Wayfarer verifies: the first steps of G's answer."""
+    """Junior guesses, Wayfarer verifies: three steps of G's answer."""
     model = mb.load_model("wayfarer")
     draft = mb.DraftModel(mb.load_model("wayfarer-junior"), num_guesses=4)
     engine = mb.Engine(model, mb.Continuous(8), speculation=draft)
     engine.run(mb.workload.running_example(model, prompt_scale=0.1))
-    figure = mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", most=3)
+    figure = mb.plots.drafts(engine.trace, model.tokenizer.decode, "G", first=3, most=3)
+    (more,) = (text for text in figure.axes[0].texts if text.get_text().startswith("…"))
+    more.remove()  # of how many steps, the lesson asks
     return titled(figure, "A small model guesses, a large one verifies")
 
 
@@ -158,7 +160,7 @@ def chunked_prefill() -> Figure:
     traces = {}
     for title, policy in {
         "once unseen": mb.PrefillFirst(8),
-        "at once": mb.PrefillFirst(8),
+        "prompts first": mb.PrefillFirst(8),
         "a budget of 256 tokens a step": mb.Budget(8, 256),
     }.items():
         engine = mb.Engine(model, policy, clock=measure.clock(model.device))
@@ -174,6 +176,7 @@ def chunked_prefill() -> Figure:
     for text in itertools.chain(*(axis.texts for axis in figure.axes)):
         text.set_visible(not text.get_text().endswith(" ms"))  # how long, the lesson asks first
     for axis in figure.axes:
+        axis.lines[-1].remove()  # the scale of what is hidden
         axis.set_xticks([])
     figure.axes[-1].set_xlabel("time")
     return figure

@@ -14,6 +14,7 @@ WORK = "#A9D3EE"  # a row that yields a token
 WASTE = "#D55E00"  # computed, and read by nobody
 FADED = "#E58A4A"  # the hatch on waste
 EMPTY = "#FFFFFF"
+WAITS = "#EEEEEE"  # has come, and computes nothing
 GUESS = "#7A2E63"  # what you said before you looked
 PROTAGONISTS = ("#009E73", "#E69F00", "#CC79A7")
 HATCHES = {"decode": "", "prefill": "////", "padding": "xx"}

@@ -4,7 +4,7 @@ Pictures differ: matplotlib's figures, the strip under a player, a grader's grid
 they say of a run is told here, once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..core.records import StepRecord
@@ -38,6 +38,20 @@ def spans(steps: Sequence[StepRecord]) -> Iterator[Span]:
                     yield span
                 open_spans[row.slot] = Span(row.request_id, row.slot, row.kind, index, index + 1)
     yield from open_spans.values()
+
+
+def pauses(steps: Sequence[StepRecord], found: Iterable[Span]) -> Iterator[Span]:
+    """Stretches in which a request kept its slot and had no row, as "waiting". found: the `spans`
+    of these steps."""
+    before: dict[int, Span] = {}
+    for span in found:
+        last = before.get(span.slot)
+        before[span.slot] = span
+        if last and last.request_id == span.request_id and last.end < span.start:
+            left = [*steps[last.end - 1].finished]
+            left += [name for step in steps[last.end : span.start] for name in step.preempted]
+            if span.request_id not in left:
+                yield Span(span.request_id, span.slot, "waiting", last.end, span.start)
 
 
 def kinds(step: StepRecord) -> dict[str, str]:

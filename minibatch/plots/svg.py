@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from ..core.records import StepRecord
-from .colours import EMPTY, FADED, GUESS, INK, WASTE, WORK, ink_on, own_colours
+from .colours import EMPTY, FADED, GUESS, INK, WAITS, WASTE, WORK, ink_on, own_colours
 from .guesses import written
 from .pages import pages
-from .spans import Span, spans
+from .spans import Span, pauses, spans
 
 PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
 MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
 LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING, "waiting": WAITING}
-FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: "#EEEEEE", AWAY: EMPTY}
+FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: WAITS, AWAY: EMPTY}
 
 WIDTH = 1000  # of a strip's panel, in pixels, as which letters have room; the page may be narrower
 LETTER_WIDTH = 8  # at most, of a strip's letters
@@ -35,7 +35,7 @@ _numbers = itertools.count()  # an id must be one of its kind in the whole page
 @dataclass
 class Bar:
     """left, width: of a grid in pixels, of a strip in percent of its panel. hatch: "prefill",
-    "padding" or none, over the fill. text: in its middle."""
+    "padding", "waiting" or none, over the fill. text: in its middle."""
 
     line: int
     left: float
@@ -97,7 +97,9 @@ def strip(
         return flag is not None and -2 <= at(flag[0]) - at(place) <= FLAG
 
     own = own_colours(highlight)
-    bars = [_bar(span, *map(at, edges(span)), own) for span in spans(steps)]
+    found = list(spans(steps))
+    found += pauses(steps, found[:])
+    bars = [_bar(span, *map(at, edges(span)), own) for span in found]
     top = ARRIVALS + QUEUE if traffic else 0
     panel = Panel(top, bars, max_batch_size)
     return _draw(
@@ -126,6 +128,8 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
     colour = own.get(span.request_id, WORK)
     if span.kind == "padding":
         colour, texts = WASTE, [f"{num_rows:,} padding", f"{num_rows:,}"]
+    elif span.kind == "waiting":
+        colour, texts = WAITS, ["waits"]
     elif span.kind == "prefill":
         texts = []
     text = next((text for text in texts if len(text) + 1 <= room), "")

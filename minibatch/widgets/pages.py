@@ -1,6 +1,6 @@
 """The templates of all controls, and what they may use."""
 
-from ..plots.colours import EMPTY, FAINT, INK, WASTE, WORK, ink_on
+from ..plots.colours import EMPTY, FAINT, INK, WAITS, WASTE, WORK, ink_on
 from ..plots.pages import pages
 
 MOST_CHIPS = 24  # requests named in a line; the rest are counted
@@ -16,5 +16,5 @@ def ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3g}"
 
 
-COLOURS = {"WORK": WORK, "WASTE": WASTE, "EMPTY": EMPTY, "INK": INK, "FAINT": FAINT}
+COLOURS = {"WORK": WORK, "WASTE": WASTE, "EMPTY": EMPTY, "INK": INK, "FAINT": FAINT, "WAITS": WAITS}
 PAGES = pages(__file__, **COLOURS, ink_on=ink_on, count=count, ms=ms, most_chips=MOST_CHIPS)

@@ -84,6 +84,10 @@ def test_a_budget_curve_is_read_against_a_limit():
     assert "limit: 700 ms" in [text.get_text() for text in figure.axes[0].texts]
 
 
+def test_a_seismograph_s_alt_text_says_who_joins():
+    assert "; L joins." in mb.plots.seismograph(streaming(mb.Budget(4, 26)), "L").alt
+
+
 def test_seismographs_on_one_scale_swing_alike_for_the_same_wait():
     def swing(n):
         figure = mb.plots.seismograph(streaming(mb.Budget(4, n)), "L", full_s=1.1)
@@ -131,6 +135,18 @@ def test_waits_by_arrival_count_who_was_turned_away():
     assert f"{refused} of 30 turned away" in title[1]
 
 
+def test_what_is_in_time_and_what_a_cross_means_is_said():
+    many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(30)]
+    limits = mb.QueueLimits(max_waiting=1)
+    trace = served(mb.Budget(2, 64, limits=limits), many)
+    figure = mb.plots.waits_by_arrival(trace, limit_s=2.5)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["in time: up to 2.5 s"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "turned away, or given up"
+    ]
+    assert not mb.plots.waits_by_arrival(served(mb.Budget(2, 64), many)).legends
+
+
 def test_one_among_those_who_wait_is_marked():
     many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(5)]
     trace = served(mb.Budget(1, 64), many)
@@ -169,3 +185,5 @@ def test_a_livelock_shows_who_gives_way_and_every_token_said():
     assert above == preempted
     dots = [line for line in axis.lines if line.get_marker() == "o"]
     assert len(dots) == sum(step.num_output_tokens > 0 for step in trace.steps)
+    (cut,) = mb.plots.livelock(trace, pool=240, steps=trace.num_steps - 5).axes
+    assert " … 5\n more" in [text.get_text() for text in cut.texts]

@@ -39,6 +39,13 @@ def test_guesses_that_are_kept_refused_and_never_judged_look_different():
     assert "5 of 9" in figure.alt
 
 
+def test_how_many_steps_are_not_drawn_is_said():
+    trace = guessing(lambda ids, most: [0, 0, 5, 0][:most])
+    (axis,) = mb.plots.drafts(trace, words, "A", first=1, most=1).axes
+    said = [text.get_text() for text in axis.texts]
+    assert "… not drawn: 1 step before these and 1 step after these" in said
+
+
 def test_who_had_no_guesses_has_no_such_picture():
     trace = guessing(lambda ids, most: [])
     with pytest.raises(ValueError, match="nothing was guessed for 'A'"):

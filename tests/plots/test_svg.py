@@ -11,7 +11,8 @@ import pytest
 import minibatch as mb
 from minibatch.plots import svg
 from minibatch.plots.colours import PROTAGONISTS, WASTE, WORK
-from minibatch.plots.spans import Span, first_difference, kinds, spans
+from minibatch.plots.spans import Span, first_difference, kinds, pauses, spans
+from minibatch.schedulers import admission, victims
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -34,6 +35,41 @@ def test_a_span_is_one_kind_of_thing_in_one_slot():
         *(Span("C", 0, "prefill", 3, 4), Span("C", 0, "decode", 4, 5)),
         *(Span("B", 1, "prefill", 0, 1), Span("B", 1, "decode", 1, 3)),
     ]
+
+
+def test_who_keeps_a_slot_and_has_no_row_waits_in_it():
+    clock = mb.VirtualClock(1.0)
+    engine = mb.Engine(mb.PretendModel(), mb.PrefillFirst(2), num_blocks=99, clock=clock)
+    late = mb.Request([0] * 4, max_tokens=2, request_id="L", arrival_time=2.5)
+    engine.run([mb.Request([0] * 4, max_tokens=5, request_id="A"), late])
+    steps = engine.trace.steps
+    assert list(pauses(steps, list(spans(steps)))) == [Span("A", 0, "waiting", 3, 4)]
+    assert "url(#waiting" in svg.strip(steps, 2, 7, "")
+
+
+def test_who_gave_way_and_came_back_did_not_wait_in_the_slot():
+    parts = {"victim": victims.most_computed, "admission": admission.PromptOnly()}
+    engine = mb.Engine(mb.PretendModel(), mb.Budget(3, 64, **parts), num_blocks=9)
+    sizes = {"A": (16, 60), "B": (40, 40), "C": (16, 20)}
+    engine.run(
+        mb.Request([0] * prompt, max_tokens=output, request_id=name)
+        for name, (prompt, output) in sizes.items()
+    )
+    steps = engine.trace.steps
+    found = list(spans(steps))
+    assert {span.slot for span in found if span.request_id == "B"} == {1}
+    assert any(step.preempted for step in steps)
+    assert not list(pauses(steps, found))
+
+
+def test_another_request_of_the_same_name_did_not_wait_for_its_slot():
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(2))
+    engine.add(mb.Request([0] * 4, max_tokens=2, request_id="A"))
+    engine.add(mb.Request([0] * 4, max_tokens=8, request_id="B"))
+    for _ in range(4):
+        engine.step()
+    engine.run([mb.Request([0] * 4, max_tokens=2, request_id="A")])
+    assert not list(pauses(engine.trace.steps, list(spans(engine.trace.steps))))
 
 
 def test_what_each_request_did_in_a_step():

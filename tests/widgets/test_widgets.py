@@ -25,7 +25,7 @@ def player(tiny_model):
 
 def without_pattern_ids(html):
     """Hatch patterns are numbered, since an id must be the only one of its kind in a page."""
-    return re.sub(r"(prefill|padding)\d+", r"\1", html)
+    return re.sub(r"(prefill|padding|waiting)\d+", r"\1", html)
 
 
 def play(model, policy, names="ABC", num_blocks=None, **options):
@@ -353,6 +353,7 @@ def test_a_smaller_budget_shortens_the_longest_wait_for_a_next_token():
     budget_64, same = longest_waits()
     assert prefill_first == same
     assert "PrefillFirst(8):" in playground.view.value
+    assert "has a slot, and waits" in playground.view.value
     assert budget_64 < budget_256 < prefill_first
     assert "time to a next token, the longest" in playground.view.value
 

@@ -31,8 +31,8 @@ def drafts(
     """A line for each step of one request: its guesses, and the model's own token at the end.
 
     decode: makes text of token ids, such as `model.tokenizer.decode`. first, most: which of its
-    steps with guesses are drawn, and how many. guess: the name of a prediction of how many guesses
-    of the whole answer are kept.
+    steps with guesses are drawn, and how many. guess: the name of a prediction of how many steps
+    the whole answer takes. Below stands how many more there are.
     """
     every = [
         (step.index, row)
@@ -44,11 +44,17 @@ def drafts(
         raise ValueError(f"nothing was guessed for {request_id!r} in this run")
     shown = every[first : first + most]
     width = max(len(row.draft) for _, row in shown)
-    figure, (axis,) = canvas(1, ax, height=0.9 + 0.42 * len(shown))
+    figure, (axis,) = canvas(1, ax, height=1.1 + 0.42 * len(shown))
     for line, (_, row) in enumerate(shown):
         _draw(axis, line, row, width, decode)
     axis.set_xlim(-0.05, width + 1.25)
-    axis.set_ylim(len(shown) - 0.4, -1.3)
+    before, after = first, len(every) - first - len(shown)
+    numbers = {"before these": before, "after these": after}
+    more = [f"{n} step{'s' * (n > 1)} {where}" for where, n in numbers.items() if n]
+    if more:
+        words = f"… not drawn: {' and '.join(more)}"
+        axis.text(0, len(shown) - 0.15, words, fontsize=TICK, va="center", color=FAINT)
+    axis.set_ylim(len(shown) - (-0.2 if more else 0.4), -1.3)
     axis.set_yticks(range(len(shown)), [f"step {index + 1}" for index, _ in shown])
     axis.set_xticks([])
     axis.tick_params(length=0)

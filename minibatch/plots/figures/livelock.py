@@ -28,8 +28,9 @@ def livelock(
     second time. A letter above the pool's edge is who gives way, a dot a token said.
 
     traces: a trace, or several by name, of two or three requests without prefix caching. pool: its
-    size in tokens. steps: so many are drawn; the titles count all. guess: the name of a prediction
-    of the tokens said in the first. ax: where to draw, one Axes a trace.
+    size in tokens. steps: so many are drawn, and how many more there are is said; the titles count
+    all. guess: the name of a prediction of the preemptions in the first. ax: where to draw, one
+    Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=2.1)
@@ -40,6 +41,8 @@ def livelock(
         _draw_events(axis, trace, steps, pool)
         axis.axhline(pool, color=INK, linewidth=1.5)
         axis.text(steps, pool, " pool\n full", fontsize=TICK, va="center", color=INK)
+        if more := max(trace.num_steps - steps, 0):
+            axis.text(steps, pool / 2, f" … {more:,}\n more", fontsize=TICK, va="center", color=INK)
         summary = trace.summary()
         counts = f"{summary['output_tokens']} tokens said in {trace.num_steps:,} steps"
         words = f"{name}: {counts}, {summary['num_preemptions']} preemptions"
@@ -49,7 +52,7 @@ def livelock(
         axis.set_ylim(0, 1.38 * pool)
         axis.set_yticks([0, pool], ["0", f"{pool:,}"])
         axis.spines["left"].set_bounds(0, pool)
-    twice = Patch(facecolor="white", edgecolor=WASTE, hatch="xxx", label="computed a second time")
+    twice = Patch(facecolor="white", edgecolor=INK, hatch="xxx", label="computed a second time")
     gives = Line2D([], [], linestyle="", marker="$A$", color=WASTE, label="gives way")
     speaks = Line2D([], [], linestyle="", marker="o", color=INK, label="a token is said")
     figure.legend(handles=[twice, gives, speaks], loc="outside lower center", ncols=3,
@@ -81,7 +84,7 @@ def _draw_areas(axis: Axes, trace: Trace, names: list[str], steps: int) -> None:
             high if on else low for low, high, on in zip(bottom, top, twice[name], strict=True)
         ]
         axis.stairs(covered, edges, baseline=bottom, fill=True, facecolor="none", hatch="xxx",
-                    edgecolor=WASTE, linewidth=0)  # fmt: skip
+                    edgecolor=INK, linewidth=0)  # fmt: skip
         at = max(range(len(top)), key=lambda i: tops[name][i] * (i < 0.9 * steps))
         paper = {"facecolor": "white", "edgecolor": colour, "pad": 2}
         axis.text(at, (bottom[at] + top[at]) / 2, name, ha="center", va="center", weight="bold",

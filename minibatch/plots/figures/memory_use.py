@@ -28,6 +28,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
 }
 PROMISED = ("promised: kept for those who run", EMPTY, WASTE, "//")  # of what is free
 MOST = 600  # stairs of a panel: more are finer than a screen, and make a page heavy
+SEEN = 0.03  # of the pool: a part that is less is too thin to be named beside what is promised
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 
 
@@ -63,7 +64,7 @@ def memory_use(
                 _, colour, edge, hatch = PROMISED
                 look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
                 _stacked(axis, edges, bottom, kept[::every], look)
-                _number(axis, edges, bottom, kept[::every], pool=sum_of(uses[0]))
+                _number(axis, edges, bottom, kept[::every], sum_of(uses[0]), " promised")
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
         axis.set_ylim(0, max(bottom))
@@ -71,7 +72,9 @@ def memory_use(
         findings.append(f"{name}: {words}")
         dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens")
     mark(axes[-1], guess, along="y")
-    drawn = [part for part in PARTS if any(total(uses_of(r), part) for r in runs.values())]
+    least = SEEN if promised else 0
+    all_uses = [uses_of(run) for run in runs.values()]
+    drawn = [part for part in PARTS if any(share_of(uses, part) > least for uses in all_uses)]
     add_legend(figure, drawn, [_swatch(*PROMISED)] if promised else [])
     describe(figure, "What the places of a pool are good for, by steps.", findings)
     return figure
@@ -96,6 +99,11 @@ def uses_of(run: Sequence[MemoryUse | Moment]) -> list[MemoryUse]:
 def total(uses: Sequence[MemoryUse], part: str) -> int:
     """Of all steps."""
     return sum(getattr(use, part) for use in uses)
+
+
+def share_of(uses: Sequence[MemoryUse], part: str) -> float:
+    """Of the pool, in all steps."""
+    return total(uses, part) / max(sum(map(sum_of, uses)), 1)
 
 
 def sum_of(use: MemoryUse) -> int:
@@ -127,7 +135,12 @@ def _stacked(
 
 
 def _number(
-    axis: Axes, edges: list[int], bottom: list[int], values: Sequence[int], pool: int
+    axis: Axes,
+    edges: list[int],
+    bottom: list[int],
+    values: Sequence[int],
+    pool: int,
+    what: str = "",
 ) -> None:
     """Write how much it is, where it is most, if that is much."""
     if max(values) < 0.12 * pool:
@@ -135,5 +148,5 @@ def _number(
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
     at = places[len(places) // 2]
     x, y = max(edges[at], 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
-    axis.text(x, y, f"{values[at]:,}", ha="center", va="center", fontsize=LABEL - 1, color=INK,
-              bbox=PAPER, zorder=6)  # fmt: skip
+    axis.text(x, y, f"{values[at]:,}{what}", ha="center", va="center", fontsize=LABEL - 1,
+              color=INK, bbox=PAPER, zorder=6)  # fmt: skip

@@ -59,7 +59,7 @@ def seismograph(
         axis.set_ylim(len(times[name]) - 0.4, -1.4)
         axis.margins(x=0.01)
     what = "A line for each answer, which swings at each token by the wait for it"
-    describe(figure, f"{what}; {', '.join(joining)} join.", findings)
+    describe(figure, f"{what}; {', '.join(joining)} join{'s' * (len(joining) == 1)}.", findings)
     return figure
 
 

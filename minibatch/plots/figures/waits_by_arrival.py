@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ...engine.trace import Trace
 from ..colours import INK, PROTAGONISTS, WASTE
@@ -14,20 +15,23 @@ from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
+
 
 def waits_by_arrival(
     traces: Trace | Mapping[str, Trace],
     *,
     guess: str | None = None,
     marked: str | None = None,
+    limit_s: float | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """A dot for each request: across, when it came; upwards, its TTFT; a cross on the floor for who
     was refused or given up.
 
     traces: a trace, or several by name, on a clock of seconds. guess: the name of a prediction of
-    the longest TTFT in the first. marked: the id of one who was served, a diamond. ax: where to
-    draw, one Axes a trace.
+    the longest TTFT in the first. marked: the id of one who was served, a diamond. limit_s: up to
+    where a wait is in time, a line. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=1.75)
@@ -62,6 +66,15 @@ def waits_by_arrival(
     for axis in axes:
         axis.set_ylim(-0.09 * longest, 1.08 * longest)
         axis.axhline(0, color=INK, linewidth=0.6)
+        if limit_s is not None:
+            axis.axhline(limit_s, color=INK, linewidth=1.2, linestyle=(0, (6, 3)))
+            axis.annotate(f"in time: up to {limit_s:g} s", (1, limit_s), (-2, 3), ha="right",
+                          xycoords=axis.get_yaxis_transform(), textcoords="offset points",
+                          fontsize=TICK, color=INK, bbox=PAPER)  # fmt: skip
     mark(axes[0], guess, along="y")
+    if not all(c.was_served for trace in named.values() for c in trace.completions):
+        cross = Line2D([], [], linestyle="", marker="x", color=WASTE, markeredgewidth=1.5)
+        figure.legend([cross], ["turned away, or given up"], loc="outside lower center",
+                      frameon=False, fontsize=TICK)  # fmt: skip
     describe(figure, "Dots: each request's wait for its first token, by when it came.", findings)
     return figure

@@ -27,6 +27,7 @@ from numba import cuda, float32
 
 ALL_LANES = 0xFFFFFFFF
 LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
+# By itself it has 64 bits for the compiler, as 0.0 has: in a kernel write float32(LOWEST).
 
 
 # ---------------------------------------------------------------------------------------------
@@ -129,8 +130,8 @@ def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output)
 # blocks of a row, and compute what exercise 6.2 computes.
 #
 # Where the compiler for GPUs is installed, it is compiled, too. Nothing in it may be float64, as
-# `0.0` is: write `float32(0)`. And its local arrays must fit into registers: use them in loops of a
-# fixed length only, as `range(GROUP)` is.
+# `0.0` and `LOWEST` are: write `float32(0)`, `float32(LOWEST)`. And its local arrays must fit into
+# registers: use them in loops of a fixed length only, as `range(GROUP)` is.
 #
 # HINT What has to be there twice, once for each query head? q, highest, total, result. What only
 #      once? k and v, which are read into a variable and used twice.

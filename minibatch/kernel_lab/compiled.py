@@ -37,9 +37,19 @@ class Compiled:
 
     def thread_blocks(self, threads: int) -> int:
         """How many of so many threads fit on a multiprocessor, shared memory left aside."""
+        return min(self._room(threads).values())
+
+    def limit(self, threads: int) -> str:
+        """What runs out first with thread blocks of so many threads."""
+        room = self._room(threads)
+        return min(room, key=room.__getitem__)
+
+    def _room(self, threads: int) -> dict[str, int]:
+        """How many thread blocks fit, by each limit alone."""
         most_threads, most = ROOM[self.capability]
         taken = -(-self.registers // 8) * 8 * -(-threads // 32) * 32
-        return min(most, most_threads // threads, REGISTERS // taken)
+        by_threads, by_registers = most_threads // threads, REGISTERS // taken
+        return {"thread blocks": most, "threads": by_threads, "registers": by_registers}
 
     def __str__(self) -> str:
         loads = ", ".join(f"{n} of {wide} bytes" for wide, n in sorted(self.loads.items()))

@@ -15,8 +15,9 @@ class Entry:
 
     by_others: how many times that many all thread blocks read together, if each reads a sector
     once; as if every thread block had a cache that forgets nothing. within: how many times that
-    many again they do read, without any cache. The truth on a GPU lies between. is_broadcast: all
-    its reads are one address for all lanes, which costs next to nothing.
+    many again they do read, without any cache. What a GPU's memory delivers may be anything from
+    `needed` to all of it. is_broadcast: all its reads are one address for all lanes, which costs
+    next to nothing.
     """
 
     array: str

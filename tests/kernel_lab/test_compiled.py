@@ -61,10 +61,18 @@ def test_a_case_compiles_a_kernel_for_its_own_arrays():
 
 
 @pytest.mark.parametrize(
-    ("registers", "threads", "fit"), [(32, 32, 32), (33, 128, 12), (255, 256, 1), (40, 1024, 1)]
+    ("registers", "threads", "fit", "limit"),
+    [
+        (32, 32, 32, "thread blocks"),
+        (33, 128, 12, "registers"),
+        (32, 256, 8, "threads"),
+        (255, 256, 1, "registers"),
+        (40, 1024, 1, "registers"),
+    ],
 )
-def test_registers_and_room_limit_the_thread_blocks(registers, threads, fit):
-    assert lab.Compiled((9, 0), registers, 0, 0, 0, {}).thread_blocks(threads) == fit
+def test_registers_and_room_limit_the_thread_blocks(registers, threads, fit, limit):
+    kernel = lab.Compiled((9, 0), registers, 0, 0, 0, {})
+    assert (kernel.thread_blocks(threads), kernel.limit(threads)) == (fit, limit)
 
 
 def test_without_a_compiler_it_says_how_to_get_one(monkeypatch):

@@ -152,6 +152,7 @@ FINDINGS = {
         "Fifty at random: 66% of the slots on average",
     ],
     "05_paged_kv_blocks": [
+        "on average 325 of 4,096 places hold K and V",
         "reserve the maximum: 8% of what is taken holds tokens; 2,395 steps",
         "told the length: 47.5 % hold tokens",
         "blocks of 16: 93.8 % hold tokens",
@@ -192,8 +193,10 @@ FINDINGS = {
         "31 of 32 elements are wrong",
         "line 15 for the second time, thread 1 reads it in line 19 for the first time",
         "output is wrong first at row 0, head 0, element 0: nan",
+        "the lab complains about 1 of 2",
         "in one walk 1.101229, with the maximum known 1.101229",
         "After tile 1:",
+        "rows of 32, passes: 32 rows of 33, passes: 1",
         "32 of 32 lanes meet 1 bank in 32 passes",
         "Round 2: element 0: thread 0 writes it in line 15, thread 1 reads it in line 19",
         "a thread per head ×8.0. a thread block per head ×9.0. a warp per token ×2.0. "

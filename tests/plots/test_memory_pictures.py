@@ -79,13 +79,19 @@ def test_a_token_is_found_through_the_table():
         ids = model.tokenizer.encode(text, add_special_tokens=False)
         engine.add(mb.Request(ids, max_tokens=9, request_id=name))
     engine.step()
-    figure = mb.plots.table_and_pool(engine, "A")
-    words, pool = figure.axes
+    words, pool = mb.plots.table_and_pool(engine, "A").axes
+    assert title(words) == "A's 7 newest tokens, in 2 blocks"
+    assert {"x", "y", "z", "u", "v", "w"} < {text.get_text() for text in words.texts}
+    assert [text.get_text() for text in pool.texts] == ["B", "B", "A", "A", "", "", "", ""]
+    words, pool = mb.plots.table_and_pool(engine, "A", position=6).axes
     assert title(words) == (
         "A's token 6: block 1 of the table, offset 2 → block 3 of the pool, slot 14"
     )
-    assert {"x", "y", "z", "u", "v", "w"} < {text.get_text() for text in words.texts}
-    assert [text.get_text() for text in pool.texts] == ["B", "B", "A", "A", "", "", "", ""]
+    assert [text.get_text() for text in pool.texts][3:7] == ["12", "13", "14", "15"]
+    outlined = pool.patches[-1]
+    assert (outlined.get_x(), outlined.get_y(), outlined.get_height()) == (3, 0.25, 0.25)
+    with pytest.raises(ValueError, match="position 7 is not shown; 0 to 6 are"):
+        mb.plots.table_and_pool(engine, "A", position=7)
     with pytest.raises(ValueError, match="'C' does not run; running: B, A"):
         mb.plots.table_and_pool(engine, "C")
 

@@ -20,7 +20,7 @@ from .write_kv import write_kv
 
 tiled_kernel = cache(make_tiled)
 MOST_NEW_TOKENS = 16  # of a row that goes to the kernels: a token with guesses behind it, say
-WAVES = 4  # thread blocks that a multiprocessor works on at a time
+RESIDENT = 4  # thread blocks that a multiprocessor holds at a time
 
 
 class Launcher(Protocol):
@@ -151,7 +151,7 @@ class PagedAttention:
 
     def _places(self, tiling: Tiling) -> int:
         """How many chunks the machine works on at a time."""
-        return WAVES * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
+        return RESIDENT * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
 
     def _partial(self, shape, head_dim, device) -> tuple[torch.Tensor, ...]:
         """Space for the chunks' results, kept from launch to launch."""

@@ -1,7 +1,7 @@
 """The one place that imports numba's CUDA, and what the kernels need beyond it.
 
 numba-cuda takes over `numba.cuda` where it is installed; the kernels use what both have. A kernel
-is an undecorated function over these names: `launch.py` compiles it, the kernel lab runs the same
+is an undecorated function over these names: `gpu.py` compiles it, the kernel lab runs the same
 source with `cuda`, `math` and the functions below replaced by its own.
 
 Kernels compute in float32, whatever is stored. torch's bfloat16 has no counterpart in numba: such

@@ -19,19 +19,24 @@ WORDS = 14  # characters of a token that fit into its cell
 LIGHT = "#BFE6D9"  # PROTAGONISTS[0], pale enough for words
 
 
-def table_and_pool(engine: Engine, request_id: str) -> Figure:
+def table_and_pool(engine: Engine, request_id: str, position: int | None = None) -> Figure:
     """Above, the newest tokens of a running request as words, block by block; in the middle its
     block table; below, the pool, with an arrow from each entry to the block that it names.
 
-    Of blocks of a few tokens, so that words can be read. Raises ValueError if it does not run.
+    position: of a token, counted from 0, that is outlined above, and its slot below. Of blocks of a
+    few tokens, so that words can be read. Raises ValueError if the request does not run or the
+    token is not among those shown.
     """
     running = {sequence.request_id: sequence for sequence in engine.scheduler.running}
     if request_id not in running:
         raise ValueError(f"request {request_id!r} does not run; running: {', '.join(running)}")
     sequence, size = running[request_id], engine.pool.block_size
     table, first = sequence.block_table, max(0, len(sequence.block_table) - MOST_BLOCKS)
+    there = range(first * size, sequence.num_computed_tokens)
+    if position is not None and position not in there:
+        raise ValueError(f"position {position} is not shown; {there[0]} to {there[-1]} are")
     figure = Picture(figsize=(11, 5), layout="constrained", facecolor="white")
-    words, pool = figure.subplots(2, 1, height_ratios=(4, 1))
+    words, pool = figure.subplots(2, 1, height_ratios=(4, 1.1))
     for column, index in enumerate(range(first, len(table))):
         _words(words, engine, sequence.token_ids, sequence.num_computed_tokens, index, column)
         words.add_patch(Rectangle((column + 0.28, -1.5), 0.44, 1, facecolor=EMPTY, edgecolor=INK))
@@ -41,21 +46,31 @@ def table_and_pool(engine: Engine, request_id: str) -> Figure:
     words.set_xlim(-0.75, max(4, len(table) - first))
     words.set_ylim(-3.6, size + 0.7)
     words.axis("off")
-    _pool(pool, engine, request_id)
+    marked = None if position is None else table[position // size]
+    _pool(pool, engine, request_id, marked)
     for column, index in enumerate(range(first, len(table))):
         arrow = ConnectionPatch((column + 0.5, -1.5), (table[index] + 0.5, 1), "data", "data",
                                 axesA=words, axesB=pool, arrowstyle="-|>", color=PROTAGONISTS[0],
                                 linewidth=2, mutation_scale=16)  # fmt: skip
         figure.add_artist(arrow)
-    newest = sequence.num_computed_tokens - 1
-    index, offset = divmod(newest, size)
-    finding = (
-        f"{request_id}'s token {newest}: block {index} of the table, offset {offset}"
-        f" → block {table[index]} of the pool, slot {table[index] * size + offset}"
-    )
+    finding = f"{request_id}'s {len(there)} newest tokens, in {len(table) - first} blocks"
+    if position is not None:
+        index, offset = divmod(position, size)
+        slot = table[index] * size + offset
+        _outline(words, index - first + 0.03, size - 1 - offset + 0.05, 0.94, 0.9)
+        _outline(pool, table[index], 1 - (offset + 1) / size, 1, 1 / size)
+        finding = (
+            f"{request_id}'s token {position}: block {index} of the table, offset {offset}"
+            f" → block {table[index]} of the pool, slot {slot}"
+        )
     words.set_title(finding, loc="left", fontsize=15, color=INK)
     describe(figure, "Words, the block table under them, arrows to blocks of the pool.", [finding])
     return figure
+
+
+def _outline(axis: Axes, x: float, y: float, width: float, height: float) -> None:
+    axis.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=PROTAGONISTS[1],
+                             linewidth=3.5, zorder=5, clip_on=False))  # fmt: skip
 
 
 def _words(
@@ -78,9 +93,9 @@ def _words(
             axis.text(column + 0.5, y + 0.5, text[:WORDS], ha="center", va="center", fontsize=12)
 
 
-def _pool(axis: Axes, engine: Engine, request_id: str) -> None:
-    """Every block once: whose it is, and its number below."""
-    pool = engine.pool
+def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> None:
+    """Every block once: whose it is, and its number below; of the marked one all its slots."""
+    pool, size = engine.pool, engine.pool.block_size
     holders: dict[int, list[str]] = {}
     for sequence in engine.scheduler.running:
         for block_id in sequence.block_table:
@@ -91,7 +106,12 @@ def _pool(axis: Axes, engine: Engine, request_id: str) -> None:
         axis.add_patch(
             Rectangle((block_id, 0), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8)
         )
-        axis.text(block_id + 0.5, 0.5, "+".join(who), ha="center", va="center", fontsize=12)
+        lines = ["+".join(who)]
+        if block_id == marked:
+            lines = [str(block_id * size + offset) for offset in range(size)]
+        for i, line in enumerate(lines):
+            y = 1 - (i + 0.5) / len(lines)
+            axis.text(block_id + 0.5, y, line, ha="center", va="center", fontsize=12)
     dress(axis, "", "block of the pool; empty: free", "")
     step = max(1, pool.num_blocks // 24)
     axis.set_xticks([i + 0.5 for i in range(0, pool.num_blocks, step)],

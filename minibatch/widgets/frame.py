@@ -141,7 +141,7 @@ def frame_html(
         most_used=max(used),
         num_blocks=trace.num_blocks,
         is_scarce=max(used) >= SCARCE * trace.num_blocks,
-        strip=run_html(film, position, own, end, in_seconds, row_height=18),
+        strip=run_html(film, position, own, end, in_seconds),
         show_plan=show_plan,
     )
 

@@ -493,12 +493,16 @@ def random_model(rng):
     """New weights in each run, so that there is no answer to look up; its own answer to PROMPT does
     not repeat itself much, so that a loop that goes wrong says something else; it does not begin
     with the prompt's last token; some token of the prompt does not come in it, and
-    `first_later_one` finds one."""
+    `first_later_one` finds one. It never says 0 or 1, which a wrong loop may take for more than
+    tokens."""
+    import torch
     from tiny import make_tiny_model  # tests/support/tiny.py
     from tiny_model import alone
 
     while True:
         model = make_tiny_model(seed=rng.randrange(2**31))
+        with torch.no_grad():
+            model.hf.lm_head.weight[:2] = 0
         tokens = alone(model, PROMPT, 12)
         begins_anew = tokens[0] != PROMPT[-1]
         missing, later = {*PROMPT} - {*tokens}, first_later_one(tokens)

@@ -9,7 +9,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from ...core.records import RowRecord, StepRecord
-from ..colours import FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK
+from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, own_colours
 from ..picture import LABEL, Picture, describe, dress
 
 STAGES = {"1 a rectangle": 1, "2 laid end to end": 2, "3 the mask": 3}
@@ -33,8 +33,12 @@ def _look(row: RowRecord) -> dict:
     """A prompt stands out; one token of an answer is calm."""
     if row.num_tokens == 1:
         return {"facecolor": WORK, "edgecolor": INK, "linewidth": 0.8}
-    look = {"facecolor": PROTAGONISTS[0], "edgecolor": INK, "linewidth": 0.8}
+    look = {"facecolor": _own(row), "edgecolor": INK, "linewidth": 0.8}
     return look | {"hatch": HATCHES["prefill"]}
+
+
+def _own(row: RowRecord) -> str:
+    return own_colours([row.request_id])[row.request_id]
 
 
 def _rectangle(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
@@ -70,7 +74,7 @@ def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
         axis.barh(0, row.num_tokens, left=start, height=0.86, **_look(row))
         middle, short = start + row.num_tokens / 2, row.num_tokens == 1
         text = row.request_id if short else f"{row.request_id}: {row.num_tokens} tokens"
-        box = None if short else {"facecolor": PROTAGONISTS[0], "edgecolor": "none", "pad": 1.5}
+        box = None if short else {"facecolor": _own(row), "edgecolor": "none", "pad": 1.5}
         axis.text(middle, 0, text, ha="center", va="center", fontsize=10 if short else 12,
                   color=INK, bbox=box)  # fmt: skip
     useful = starts[-1]

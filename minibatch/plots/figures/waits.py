@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ...core.completion import Completion
 from ...engine.trace import Trace
-from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK
+from ..colours import EMPTY, FAINT, INK, WORK, own_colours
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
@@ -28,7 +28,7 @@ def waits(
     about. guess: the name of a prediction of a moment in the last panel, in seconds. ax: where to
     draw, one Axes a trace. Requests are drawn in order of arrival; aborted ones are left out.
     """
-    own = dict(zip(highlight, PROTAGONISTS, strict=False))
+    own = own_colours(list(highlight))
     named = by_name(traces)
     number = max(len(trace.completions) for trace in named.values())
     figure, axes = canvas(len(named), ax, height=max(1.8, number * (0.32 if number <= 16 else 0.2)))

@@ -94,7 +94,8 @@ class Watched:
     @property
     def columns(self) -> np.recarray:
         """What was noted, a row for each access, in the order in which they came."""
-        return np.frombuffer(self._raw.tobytes(), COLUMNS).view(np.recarray)
+        rows = np.frombuffer(self._raw.tobytes(), COLUMNS).view(np.recarray)
+        return rows[: self.num_accesses]  # time may be over amid one: it has a row and no clock
 
     def accesses(self, which: np.ndarray | slice = slice(None)) -> list[Access]:
         """All, or some of them, as objects."""

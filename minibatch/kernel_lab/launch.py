@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from itertools import dropwhile, takewhile
 from math import prod
 from random import Random
 from types import CodeType
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..core.collector import collector_held_back
 from .arrays import Watched, empty
-from .faults import Notes, Site, Stop, kernel_frame, site_here
+from .faults import OWN_FILES, Notes, Site, Stop, kernel_frame, site_here
 from .judgement import difference, find_foreign
 from .races import find_races
 from .report import Pause, Report
@@ -126,13 +127,13 @@ class Launch:
                 with time_limit(seconds):
                     self._run_blocks(thread)
             except TooLong as error:
-                *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-                self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site_here(frame))
+                self.notes.thread = self.notes.thread or thread_of(0, self.notes)
+                site = self._under_way(error)
+                self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
         return self.notes
 
     def search_for_races(self, seconds: float) -> None:
         """Look for races in all that was noted. Sooner done than the launch, yet under a limit."""
-        code = self.kernel.__code__
         with suppress(Stop):
             try:
                 with time_limit(seconds):
@@ -142,8 +143,20 @@ class Launch:
                 said = (
                     f"the search for races is still on after {seconds:g} s; `seconds` allows more"
                 )
-                here = Site(code.co_filename, code.co_firstlineno, code.co_name)
-                self.notes.fault("no end", said, here)
+                self.notes.fault("no end", said, self._begin)
+
+    @property
+    def _begin(self) -> Site:
+        code = self.kernel.__code__
+        return Site(code.co_filename, code.co_firstlineno, code.co_name)
+
+    def _under_way(self, error: TooLong) -> Site:
+        """Where the kernel, or a function it calls, stood: above whatever the lab did for it."""
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        body = self._begin.file, self._begin.function
+        inside = dropwhile(lambda f: (f.f_code.co_filename, f.f_code.co_name) != body, frames)
+        theirs = [*takewhile(lambda f: f.f_code.co_filename not in OWN_FILES, inside)]
+        return site_here(theirs[-1]) if theirs else self._begin
 
     def _run_blocks(self, body: Callable) -> None:
         blocks = list(range(prod(self.notes.grid)))

@@ -15,8 +15,9 @@ from numba import cuda, float32, int32
 from work_done import calls
 
 from minibatch import kernel_lab as lab
-from minibatch.kernel_lab import faults
+from minibatch.kernel_lab import arrays, faults, launch, threads
 from minibatch.kernel_lab.emulation import Emulation
+from minibatch.kernel_lab.time_limit import TooLong
 
 
 def expected(query, keys, values, tables, lengths, _):
@@ -238,6 +239,41 @@ def test_a_kernel_cannot_hang_it(kernel, kind, options):
     assert all(fault.site.file == __file__ for fault in report.faults)
     assert all(fault.line > kernel.__code__.co_firstlineno for fault in report.faults)
     assert threading.active_count() < 20
+
+
+def test_time_that_is_over_inside_the_lab_is_told_of_the_kernels_line(monkeypatch):
+    made = {"TooLong": TooLong}
+    exec("def meeting(*_, **__): raise TooLong", made)  # as a dataclass makes its __init__
+    monkeypatch.setattr(threads, "Meeting", made["meeting"])
+    report = lab.run(endless_among_friends, 1, 2, lab.empty(1))
+    assert [fault.site.file for fault in report.faults] == [__file__]
+
+
+def test_time_that_is_over_before_the_first_line_is_told_of_the_kernel(monkeypatch):
+    def never(self, body):
+        raise TooLong
+
+    monkeypatch.setattr(launch.Launch, "_run_blocks", never)
+    (fault,) = lab.run(endless, 1, 2, lab.empty(1)).faults
+    assert (fault.site.file, fault.line) == (__file__, endless.__code__.co_firstlineno)
+
+
+def test_time_that_is_over_amid_an_access_leaves_no_half_of_it(monkeypatch):
+    class Late(list):
+        def append(self, clock):
+            if len(self) == 9:
+                raise TooLong
+            super().append(clock)
+
+    def watched(self, *arguments):
+        as_before(self, *arguments)
+        self._clocks = Late()
+
+    as_before = arrays.Watched.__init__
+    monkeypatch.setattr(arrays.Watched, "__init__", watched)
+    report = lab.run(endless, 1, 2, lab.empty(1))
+    assert "no end" in [fault.kind for fault in report.faults]
+    assert len(report.accesses("out")) == 9
 
 
 def test_being_too_slow_may_be_the_last_fault_that_is_told(monkeypatch):

@@ -11,22 +11,22 @@ from collections.abc import Sequence
 INK = "#222222"
 FAINT = "#777777"
 WORK = "#A9D3EE"  # a row that yields a token
-WASTE = "#D55E00"  # computed, and read by nobody
+WASTE = "#C75000"  # computed, and read by nobody
 FADED = "#E58A4A"  # the hatch on waste
 EMPTY = "#FFFFFF"
 WAITS = "#EEEEEE"  # has come, and computes nothing
 GUESS = "#7A2E63"  # what you said before you looked
-PROTAGONISTS = ("#009E73", "#E69F00", "#CC79A7")
+PROTAGONISTS = ("#007F5C", "#E69F00", "#B04A86")
 HATCHES = {"decode": "", "prefill": "////", "padding": "xx"}
-# Okabe & Ito (2008), without black
+# Okabe & Ito (2008), without black; green, vermillion and purple darker, for white letters
 COLOURS = (
     "#E69F00",
     "#56B4E9",
-    "#009E73",
+    "#007F5C",
     "#F0E442",
     "#0072B2",
-    "#D55E00",
-    "#CC79A7",
+    "#C75000",
+    "#B04A86",
     "#999999",
 )
 
@@ -58,5 +58,7 @@ def own_colours(highlight: Sequence[str]) -> dict[str, str]:
 
 
 def ink_on(colour: str) -> str:
-    """Letters that can be read on one of these, with a contrast of 4.5 to 1 or more (WCAG 2)."""
-    return "#FFFFFF" if colour in ("#0072B2", GUESS) else "#000000"
+    """Black or white, whichever can be read on one of these: with a contrast of 4.5 to 1 or more
+    (WCAG 2), and almost as much where a dark theme turns the lightness round (`picture.DARK`)."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 128 else "#FFFFFF"

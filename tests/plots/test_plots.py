@@ -1,5 +1,7 @@
 """Pictures are drawn from records, say what they found, and bring alt text along."""
 
+import re
+
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
@@ -7,7 +9,17 @@ from matplotlib.figure import Figure
 
 import minibatch as mb
 from minibatch.plots import guesses
-from minibatch.plots.colours import COLOURS, PROTAGONISTS, WASTE, WORK, colour_of, ink_on
+from minibatch.plots.colours import (
+    COLOURS,
+    GUESS,
+    PROTAGONISTS,
+    WAITS,
+    WASTE,
+    WORK,
+    colour_of,
+    ink_on,
+)
+from minibatch.plots.picture import DARK
 
 
 @pytest.fixture(scope="module")
@@ -187,10 +199,25 @@ def luminance(colour):
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_letters_on_a_request_s_colour_can_be_read(colour):
-    low, high = sorted((luminance(colour), luminance(ink_on(colour))))
-    assert (high + 0.05) / (low + 0.05) >= 4.5
+def in_the_dark(colour):
+    """What DARK makes of it: `invert` and `hue-rotate` as Filter Effects 1 defines them."""
+    amount = float(re.search(r"invert\((.*?)\)", DARK).group(1))
+    assert "hue-rotate(180deg)" in DARK
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [amount + part * (1 - 2 * amount) for part in parts]
+    grey = sum(weight * part for weight, part in zip((0.213, 0.715, 0.072), parts, strict=True))
+    turned = (min(max(2 * grey - part, 0), 1) for part in parts)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in turned)
+
+
+@pytest.mark.parametrize("colour", sorted({*COLOURS, *PROTAGONISTS, WORK, WASTE, WAITS, GUESS}))
+def test_letters_on_a_colour_can_be_read_in_both_themes(colour):
+    for ground, ink in (
+        (colour, ink_on(colour)),
+        (in_the_dark(colour), in_the_dark(ink_on(colour))),
+    ):
+        low, high = sorted((luminance(ground), luminance(ink)))
+        assert (high + 0.05) / (low + 0.05) >= 4.45
 
 
 def test_two_plans_are_drawn_with_the_step_where_they_part():

@@ -59,16 +59,18 @@ def rates(**speed_ups):
 @pytest.mark.parametrize(
     ("measured", "finding"),
     [
-        (rates(b1=1.5, b2=1.2, b4=0.8), "Junior pays up to a batch of 2, and at 4 costs"),
-        (rates(b1=0.9, b2=0.8, b4=0.7), "Junior never pays here"),
+        (rates(b1=1.5, b2=1.2, b4=0.8), "Junior pays up to a batch of about 3"),
+        (rates(b1=1.5, b2=1.5, b4=1.1), "Junior pays up to a batch of about 5"),  # beyond the last
+        (rates(b1=0.9, b2=0.8, b4=0.7), "Junior pays at no size"),
         (rates(b1=1.9, b2=1.8, b4=1.7), "Junior pays at every size up to 4"),
+        (rates(b1=1.5, b2=1.2, b4=1.3), "Junior pays at every size up to 4"),
     ],
 )
 def test_the_title_says_up_to_where_it_pays(measured, finding):
-    predicted = {"Junior": rates(b1=1.4, b2=0.9, b4=0.5, b8=0.1)}
+    predicted = {"Junior": rates(b1=1.4, b4=0.6, b8=0.1)}
     figure = mb.plots.speculation({"Junior": measured}, predicted)
     (axis,) = figure.axes
-    assert title(axis) == f"{finding} (by the formula: 1)"
+    assert title(axis) == f"{finding} (by the formula up to a batch of about 2)"
     FigureCanvasAgg(figure).draw()
     assert [label.get_text() for label in axis.get_xticklabels()] == [
         f"{size}\n100/s" for size in (1, 2, 4)

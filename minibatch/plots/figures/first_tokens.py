@@ -8,9 +8,11 @@ from statistics import fmean
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..colours import INK, PROTAGONISTS, WORK
+from ..colours import INK, PROTAGONISTS, WORK, ink_on
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
+
+FOUND = PROTAGONISTS[0]
 
 
 def first_tokens(
@@ -31,7 +33,7 @@ def first_tokens(
         label = {"label": "all of it computed"} if y == 0 else {}
         axis.barh(y - 0.2, without, height=0.4, color=WORK, edgecolor=INK, linewidth=0.6, **label)
         label = {"label": "the manual found"} if y == 0 else {}
-        axis.barh(y + 0.2, found, height=0.4, color=PROTAGONISTS[0], hatch="////", edgecolor=INK,
+        axis.barh(y + 0.2, found, height=0.4, color=FOUND, hatch="////", edgecolor=ink_on(FOUND),
                   linewidth=0.6, **label)  # fmt: skip
         axis.annotate(f"{without / found:.1f} × as soon", (found, y + 0.2), (6, 0), va="center",
                       textcoords="offset points", fontsize=TICK, color=INK)  # fmt: skip

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import INK, PROTAGONISTS, WASTE, ink_on
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
@@ -84,7 +84,7 @@ def _draw_areas(axis: Axes, trace: Trace, names: list[str], steps: int) -> None:
             high if on else low for low, high, on in zip(bottom, top, twice[name], strict=True)
         ]
         axis.stairs(covered, edges, baseline=bottom, fill=True, facecolor="none", hatch="xxx",
-                    edgecolor=INK, linewidth=0)  # fmt: skip
+                    edgecolor=ink_on(colour), linewidth=0)  # fmt: skip
         at = max(range(len(top)), key=lambda i: tops[name][i] * (i < 0.9 * steps))
         paper = {"facecolor": "white", "edgecolor": colour, "pad": 2}
         axis.text(at, (bottom[at] + top[at]) / 2, name, ha="center", va="center", weight="bold",

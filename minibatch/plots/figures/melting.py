@@ -9,7 +9,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from ...core.records import RowRecord, StepRecord
-from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, own_colours
+from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colours
 from ..picture import LABEL, Picture, describe, dress
 
 STAGES = {"1 a rectangle": 1, "2 laid end to end": 2, "3 the mask": 3}
@@ -33,7 +33,7 @@ def _look(row: RowRecord) -> dict:
     """A prompt stands out; one token of an answer is calm."""
     if row.num_tokens == 1:
         return {"facecolor": WORK, "edgecolor": INK, "linewidth": 0.8}
-    look = {"facecolor": _own(row), "edgecolor": INK, "linewidth": 0.8}
+    look = {"facecolor": _own(row), "edgecolor": ink_on(_own(row)), "linewidth": 0.8}
     return look | {"hatch": HATCHES["prefill"]}
 
 
@@ -76,7 +76,7 @@ def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
         text = row.request_id if short else f"{row.request_id}: {row.num_tokens} tokens"
         box = None if short else {"facecolor": _own(row), "edgecolor": "none", "pad": 1.5}
         axis.text(middle, 0, text, ha="center", va="center", fontsize=10 if short else 12,
-                  color=INK, bbox=box)  # fmt: skip
+                  color=INK if short else ink_on(_own(row)), bbox=box)  # fmt: skip
     useful = starts[-1]
     gone = f"{width * len(rows) - useful:,} tokens fewer to compute"
     axis.text(width / 2, len(rows) / 2, gone, ha="center", va="center", fontsize=LABEL, color=INK)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...engine.trace import Trace
-from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK
+from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK, ink_on
 from ..picture import LABEL, canvas, describe, dress
 
 if TYPE_CHECKING:  # importing transformers takes seconds
@@ -79,7 +79,7 @@ def _cell(axis: Axes, left: float, y: int, word: str, colour: str) -> None:
     width = len(word) + EDGE
     edge = FAINT if colour == EMPTY else INK
     axis.add_patch(Rectangle((left, y - 0.4), width, 0.8, facecolor=colour, edgecolor=edge))
-    look = {"color": FAINT, "style": "italic"} if colour == EMPTY else {"color": INK}
+    look = {"color": FAINT, "style": "italic"} if colour == EMPTY else {"color": ink_on(colour)}
     weight = "bold" if colour == OUT else "normal"
     look |= {"ha": "center", "va": "center", "fontsize": 10, "weight": weight}
     axis.text(left + width / 2, y, word, **look)

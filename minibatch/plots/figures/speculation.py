@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ...simulator.speculation import Prediction, break_even
+from ...simulator.speculation import Prediction
 from ..colours import FADED, INK, PROTAGONISTS, WASTE
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
@@ -51,7 +51,8 @@ def speculation(
         for size, times in points:
             axis.annotate(f"{times:.2f}×", (size, times), (0, 13), textcoords="offset points",
                           ha="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=4)  # fmt: skip
-        if crossing := _crossing(points):
+        crossing = _crossing(points)
+        if crossing and crossing <= last:
             axis.plot(crossing, 1, "o", markersize=19, markerfacecolor="none", zorder=5,
                       markeredgecolor=WASTE, markeredgewidth=3)  # fmt: skip
         foretold = [(rate.batch_size, rate.speed_up) for rate in (predicted or {}).get(name, ())
@@ -84,21 +85,27 @@ def speculation(
 
 
 def _crossing(points: Sequence[tuple[int, float]]) -> float | None:
-    """The batch size at which the line comes below 1, between two that were measured."""
-    for (size, times), (next_size, next_times) in pairwise(points):
-        if times > 1 >= next_times:
+    """The batch size at which the line comes below 1: between two of its points, or further to the
+    right, but not beyond four times the last, where its last two points lead. None: nowhere there.
+    """
+    pairs = list(pairwise(points))
+    for (size, times), (next_size, next_times) in pairs:
+        is_last = next_size == points[-1][0]
+        if times > 1 and (next_times <= 1 or is_last) and next_times < times:
             share = (times - 1) / (times - next_times)
-            return 2 ** (math.log2(size) + share * math.log2(next_size / size))
+            found = 2 ** (math.log2(size) + share * math.log2(next_size / size))
+            return found if found <= 4 * points[-1][0] else None
     return None
 
 
 def _finding(name: str, measured: Sequence[Prediction], predicted: Sequence[Prediction]) -> str:
-    until, last = break_even(measured), measured[-1].batch_size
-    words = f"pays up to a batch of {until}" if until else "never pays here"
-    if until == last:
-        words = f"pays at every size up to {until}"
-    if until and until != last:
-        beyond = next(rate for rate in measured if rate.batch_size > until)
-        words += f", and at {beyond.batch_size} costs"
-    told = [rate for rate in predicted if rate.batch_size <= last]
-    return f"{name} {words}" + (f" (by the formula: {break_even(told) or 'never'})" if told else "")
+    told = f" (by the formula {_until(predicted)})" if predicted else ""
+    return f"{name} pays {_until(measured)}{told}"
+
+
+def _until(rates: Sequence[Prediction]) -> str:
+    if rates[0].speed_up <= 1:
+        return "at no size"
+    if crossing := _crossing([(rate.batch_size, rate.speed_up) for rate in rates]):
+        return f"up to a batch of about {crossing:.0f}"
+    return f"at every size up to {rates[-1].batch_size}"

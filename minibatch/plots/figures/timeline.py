@@ -93,14 +93,15 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
         colour = WASTE if wasted else own.get(span.request_id, WORK)
         style = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.2}
         if span.kind in ("prefill", "padding"):
-            edge = FADED if wasted else INK
+            edge = FADED if wasted else ink_on(colour)
             style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": 0.8}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
         text = f"{width} padding" if wasted and width >= num_steps / 9 else ""
         text = text or (str(width) if wasted else span.request_id)
         if span.kind != "prefill" and width >= num_steps / 40:
             box = {"facecolor": EMPTY, "edgecolor": "none", "pad": 1} if wasted else None
-            look = {"ha": "center", "va": "center", "fontsize": 11, "color": ink_on(colour)}
+            ink = INK if wasted else ink_on(colour)  # waste has a plate behind its number
+            look = {"ha": "center", "va": "center", "fontsize": 11, "color": ink}
             axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ...core.completion import Completion
 from ...engine.trace import Trace
-from ..colours import EMPTY, FAINT, INK, WORK, own_colours
+from ..colours import EMPTY, FAINT, INK, WORK, ink_on, own_colours
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
@@ -39,7 +39,7 @@ def waits(
         for y, completion in enumerate(done):
             queued = completion.first_scheduled_time - completion.arrival_time
             colour = own.get(completion.request_id, WORK)
-            bar = {"height": 0.8, "edgecolor": INK, "linewidth": 0.5}
+            bar = {"height": 0.8, "edgecolor": ink_on(colour), "linewidth": 0.5}
             axis.barh(y, queued, facecolor=EMPTY, hatch="...", **bar | {"edgecolor": FAINT})
             first = completion.ttft - queued
             axis.barh(y, first, left=queued, facecolor=colour, hatch="////", **bar)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from four_lengths import four_lengths
 from matplotlib.figure import Figure
 from start_here import start_here
 
@@ -18,7 +19,6 @@ import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch import measure
 from minibatch.attention.cuda.simple import paged_attention_simple
-from minibatch.model.rectangle import left_padded
 from minibatch.schedulers import victims
 
 
@@ -45,20 +45,6 @@ def one_token_at_a_time() -> Figure:
     """Which words go into each pass of one answer."""
     model = mb.load_model("wayfarer")
     return mb.plots.passes(serve(mb.Sequential(), agents(1)), model.tokenizer)
-
-
-def static_batching() -> Figure:
-    """Four questions as one rectangle."""
-    model = mb.load_model("wayfarer")
-    questions = (
-        "Hotels in Lisbon?",
-        "Visa for Cairo?",
-        "Plan 2 days in Hanoi.",
-        "Make an itinerary of 14 days in Athens.",
-    )
-    prompts = [model.encode(model.chat(question)) for question in questions]
-    padded = left_padded(prompts, model.tokenizer.pad_token_id)
-    return mb.plots.rectangle(model.tokenizer, *padded)
 
 
 def same_answers() -> Figure:
@@ -214,7 +200,7 @@ def agents(n: int) -> list[mb.Request]:
 PICTURES: dict[str, Callable[[], Figure]] = {
     "00": start_here,
     "01": one_token_at_a_time,
-    "02": static_batching,
+    "02": four_lengths,
     "03": dynamic_batching,
     "04": continuous_batching,
     "06": paged_attention,

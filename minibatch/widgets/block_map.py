@@ -26,13 +26,15 @@ HIDDEN = {"display": "none"}
 @dataclass
 class Cell:
     """One block in the grid. fills: (top, height, width, colour) of what holds K and V, a part for
-    each of its first two holders. kept: nobody holds it, and its content is still there."""
+    each of its first two holders. outlined: letters that stand on more than one colour.
+    kept: nobody holds it, and its content is still there."""
 
     x: float
     y: float
     fills: list[tuple[float, float, float, str]]
     text: str
     ink: str
+    outlined: bool
     title: str
     kept: bool
     known: bool
@@ -189,6 +191,7 @@ class BlockMap(Filmed):
             fills=fills,
             text=text,
             ink=ink_on(fills[0][3] if one else EMPTY),
+            outlined=bool(fills) and not one,
             title=self.tell(i, frame, holders),
             kept=kept,
             known=i in frame.known,

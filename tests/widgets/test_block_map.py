@@ -98,7 +98,8 @@ def test_two_holders_are_drawn_as_two():
     engine.fork("A")
     block_map.go_to(2)
     assert facts(block_map).startswith("3 held, 1 of them by several; ")
-    assert "A+A/1" in block_map.view.value
+    (letters,) = re.findall(r"<text ([^>]*)>A\+A/1<", block_map.view.value)
+    assert 'paint-order="stroke"' in letters  # they stand on two colours
     assert "held by A (entry 0 of its table) and A/1 (entry 0" in block_map.still
     assert "A/1" in block_map.walk_menu.options
 

@@ -33,7 +33,10 @@ def savings(
             y = group * (len(names) + 0.6) + place
             colour = PROTAGONISTS[0] if place == len(names) - 1 else WORK
             axis.barh(y, 100 * number / numbers[0], height=0.84, color=colour)
-            axis.text(1, y, words.format(number), va="center", fontsize=LABEL, color=INK)
+            plate = {"facecolor": "white", "edgecolor": "none", "pad": 2}
+            axis.text(
+                1, y, words.format(number), va="center", fontsize=LABEL, color=INK, bbox=plate
+            )
             ticks.append((y, name))
     axis.set_yticks(*zip(*ticks, strict=True))
     axis.invert_yaxis()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 INK = "#222222"
 FAINT = "#777777"
-WORK = "#A9D3EE"  # a row that yields a token
+WORK = "#7DBBE8"  # a row that yields a token
 WASTE = "#C75000"  # computed, and read by nobody
 FADED = "#E58A4A"  # the hatch on waste
 EMPTY = "#FFFFFF"

@@ -10,8 +10,10 @@ tokens: the 1 is the model's own token, which comes whatever was guessed. (Levia
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
 
 
 def tokens_a_step(acceptance_rate: float, num_guesses: int) -> float:
@@ -60,11 +62,25 @@ def predict(
     return found
 
 
-def break_even(rates: list[Prediction]) -> int | None:
-    """The largest batch size up to which guessing pays at every size; None if it never does."""
-    best = None
-    for rate in sorted(rates, key=lambda rate: rate.batch_size):
-        if rate.speed_up <= 1:
-            break
-        best = rate.batch_size
-    return best
+def break_even(rates: Sequence[Prediction]) -> float | None:
+    """The batch size at which guessing stops paying: between two of these, in order of size, or
+    further on, where the last two of them lead, but not beyond four times the last. None: nowhere
+    there, or it pays at no size."""
+    points = [(log2(rate.batch_size), rate.speed_up) for rate in rates]
+    for (size, times), (next_size, next_times) in pairwise(points):
+        if times <= 1:
+            return None
+        comes_down = next_times <= 1 or next_size == points[-1][0]
+        if comes_down and next_times < times:
+            found = size + (times - 1) / (times - next_times) * (next_size - size)
+            return 2**found if found <= points[-1][0] + 2 else None
+    return None
+
+
+def pays(rates: Sequence[Prediction]) -> str:
+    """Up to which batch size guessing pays, in words."""
+    if rates[0].speed_up <= 1:
+        return "at no size"
+    if size := break_even(rates):
+        return f"up to a batch of about {size:.0f}"
+    return f"at every size up to {rates[-1].batch_size}"

@@ -161,7 +161,7 @@ FINDINGS = {
         "blocks of 16: 28 preemptions, and 3,116 tokens computed again, beside the 9,635 that",
         "told, first fit: 230 steps in which someone waits though enough is free",
         "blocks of 16: 0 steps in which someone waits though enough is free",
-        "block 4 of the table, offset 2 → block 11 of the pool, slot 46",
+        "entry 4 of the table, offset 2 → block 11 of the pool, slot 46",
         "which names block 11; offset 2: slot 46.",
         "B: Milan can have dinner at Pod Dębem in Kraków for 19 euros.",
         "0 of 3 get their own answer; no error",

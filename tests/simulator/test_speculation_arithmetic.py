@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minibatch.simulator.speculation import break_even, predict, speed_up, tokens_a_step
+from minibatch.simulator.speculation import break_even, pays, predict, speed_up, tokens_a_step
 
 
 @pytest.mark.parametrize(("rate", "number"), [(0.0, 4), (0.5, 3), (0.8, 4), (1.0, 4), (0.7, 0)])
@@ -34,6 +34,9 @@ def test_measured_steps_say_where_it_stops_paying():
     assert [rate.batch_size for rate in rates] == [1, 2, 8]  # those with five times as many rows
     assert rates[0].plain_tokens_per_s == pytest.approx(1 / 0.011)
     assert rates[0].tokens_per_s == pytest.approx(3.3616 / (0.015 + 0.004))
-    assert break_even(rates) == 8
+    assert [round(rate.speed_up, 2) for rate in rates] == [1.95, 1.68, 1.12]
+    assert break_even(rates) == pytest.approx(8 * 2 ** (2 * 0.12 / 0.56), rel=0.05)
+    assert pays(rates) == f"up to a batch of about {break_even(rates):.0f}"
     assert break_even(predict(0.0, 4, step_s, draft_step_s)) is None
+    assert pays(predict(0.0, 4, step_s, draft_step_s)) == "at no size"
     assert predict(1.0, 4, step_s, {})[0].speed_up == pytest.approx(5 * 0.011 / 0.015)

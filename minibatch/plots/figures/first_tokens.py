@@ -27,7 +27,7 @@ def first_tokens(
     seconds: (without, with), by name. unit: of the axis, as "CPU s". guess: the name of a
     prediction of the means' ratio.
     """
-    figure, (axis,) = canvas(1, ax, height=0.4 + 0.46 * len(seconds))
+    figure, (axis,) = canvas(1, ax, height=0.4 + 0.62 * len(seconds))
     findings = []
     for y, (name, (without, found)) in enumerate(seconds.items()):
         label = {"label": "all of it computed"} if y == 0 else {}

@@ -79,7 +79,7 @@ def prefix_tree(
             facecolor=EMPTY,
             edgecolor=INK,
             linewidth=2.5,
-            label="in a frame: the same blocks, and how many",
+            label="in a frame: the same blocks, how many if there is room",
         ),
     ]
     figure.legend(handles=kinds, loc="outside lower center", ncols=3, frameon=False, fontsize=TICK)

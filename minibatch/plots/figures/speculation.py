@@ -3,16 +3,14 @@ where on it costs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ...simulator.speculation import Prediction
+from ...simulator.speculation import Prediction, break_even, pays
 from ..colours import FADED, INK, PROTAGONISTS, WASTE
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
@@ -51,7 +49,7 @@ def speculation(
         for size, times in points:
             axis.annotate(f"{times:.2f}×", (size, times), (0, 13), textcoords="offset points",
                           ha="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=4)  # fmt: skip
-        crossing = _crossing(points)
+        crossing = break_even(rates)
         if crossing and crossing <= last:
             axis.plot(crossing, 1, "o", markersize=19, markerfacecolor="none", zorder=5,
                       markeredgecolor=WASTE, markeredgewidth=3)  # fmt: skip
@@ -84,28 +82,6 @@ def speculation(
     return figure
 
 
-def _crossing(points: Sequence[tuple[int, float]]) -> float | None:
-    """The batch size at which the line comes below 1: between two of its points, or further to the
-    right, but not beyond four times the last, where its last two points lead. None: nowhere there.
-    """
-    pairs = list(pairwise(points))
-    for (size, times), (next_size, next_times) in pairs:
-        is_last = next_size == points[-1][0]
-        if times > 1 and (next_times <= 1 or is_last) and next_times < times:
-            share = (times - 1) / (times - next_times)
-            found = 2 ** (math.log2(size) + share * math.log2(next_size / size))
-            return found if found <= 4 * points[-1][0] else None
-    return None
-
-
 def _finding(name: str, measured: Sequence[Prediction], predicted: Sequence[Prediction]) -> str:
-    told = f" (by the formula {_until(predicted)})" if predicted else ""
-    return f"{name} pays {_until(measured)}{told}"
-
-
-def _until(rates: Sequence[Prediction]) -> str:
-    if rates[0].speed_up <= 1:
-        return "at no size"
-    if crossing := _crossing([(rate.batch_size, rate.speed_up) for rate in rates]):
-        return f"up to a batch of about {crossing:.0f}"
-    return f"at every size up to {rates[-1].batch_size}"
+    told = f" (by the formula {pays(predicted)})" if predicted else ""
+    return f"{name} pays {pays(measured)}{told}"

@@ -60,7 +60,7 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
         _outline(words, index - first + 0.03, size - 1 - offset + 0.05, 0.94, 0.9)
         _outline(pool, table[index], 1 - (offset + 1) / size, 1, 1 / size)
         finding = (
-            f"{request_id}'s token {position}: block {index} of the table, offset {offset}"
+            f"{request_id}'s token {position}: entry {index} of the table, offset {offset}"
             f" → block {table[index]} of the pool, slot {slot}"
         )
     words.set_title(finding, loc="left", fontsize=15, color=INK)
@@ -78,7 +78,7 @@ def _words(
 ) -> None:
     """One block's tokens, its first on top; the hollow ones are not there yet."""
     size = engine.pool.block_size
-    axis.text(column + 0.5, size + 0.35, f"block {index}", ha="center", va="center",
+    axis.text(column + 0.5, size + 0.35, f"entry {index}", ha="center", va="center",
               fontsize=LABEL, color=INK)  # fmt: skip
     for offset in range(size):
         place = index * size + offset

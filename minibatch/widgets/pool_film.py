@@ -38,8 +38,16 @@ class PoolFilm:
         self.engine = engine
         num_blocks = engine.pool.num_blocks
         self.frames = [PoolFrame(last=(None,) * num_blocks, since=(0,) * num_blocks)]
+        self.taken: set[int] = set()  # ever, since the film began
+        engine.pool.allocate = self._allocate
         self.frames = [self._frame()]
         engine.on_step(self._note)
+
+    def _allocate(self, num_blocks: int) -> list[int]:
+        """As the pool does, and noted: who comes and leaves in one step is in no frame's tables."""
+        found = type(self.engine.pool).allocate(self.engine.pool, num_blocks)
+        self.taken.update(found)
+        return found
 
     def _note(self, _record: StepRecord) -> None:
         self.frames.append(self._frame())
@@ -60,6 +68,6 @@ class PoolFilm:
                     last[block_id] = held[block_id][0][0]
         index = self.engine.pool.prefixes
         known = {} if index is None else {i: index.link_of(i).hash.hex()[:8] for i in index}
-        for block_id in known:  # who came and left in one step was never seen to hold it
+        for block_id in self.taken:
             last[block_id] = last[block_id] or SOMEBODY
         return PoolFrame(tables, tokens, tuple(last), tuple(since), known)

@@ -83,11 +83,11 @@ def continuous_batching() -> Figure:
         for _ in range(75):
             engine.step()
         traces[title] = engine.trace
-    figure = mb.plots.timeline(traces, highlight=["A2", "H"])
+    figure = mb.plots.timeline(traces, highlight=["A", "A2"])
     figure.set_size_inches(11, 6)
     for axis, title in zip(figure.axes, traces, strict=True):
         axis.set_title(title, loc="left", fontsize=15)
-        axis.set_xticklabels([])
+        axis.set_xticks([])
     return figure
 
 

@@ -37,7 +37,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
 
     first = min(max(0, n - MOST_OF_THE_STRIP // 2), max(0, len(frames) - MOST_OF_THE_STRIP))
     shown = frames[first : first + MOST_OF_THE_STRIP]
-    names = list(dict.fromkeys(each.array.name for each, _ in shown))
+    names = list(dict.fromkeys(each.array.name for each, _ in frames))
     colours = [to_rgb(COLOURS[i % len(COLOURS)]) for i in range(len(names))]
     image = [[colours[names.index(each.array.name)] for each, _ in shown]]
     ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)

@@ -153,7 +153,7 @@ def test_one_among_those_who_wait_is_marked():
     waits = {c.request_id: c.ttft for c in trace.completions}
     figure = mb.plots.waits_by_arrival({"one slot": trace}, marked="r2")
     rest = max(wait for name, wait in waits.items() if name != "r2")
-    says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f}"
+    says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f} s"
     assert titles(figure) == [says]
     assert [text.get_text() for text in figure.axes[0].texts] == ["r2"]
 

@@ -54,9 +54,9 @@ def budget_curve(
         if chosen is not None:
             axis.axvline(chosen, color=INK, linewidth=1, linestyle="--")
             value = scale * summaries[chosen][key]
-            axis.annotate(f"{value:,.3g}", (chosen, value), (6, 6), textcoords="offset points",
+            axis.annotate(_figures(value), (chosen, value), (6, 6), textcoords="offset points",
                           fontsize=12, color=INK)  # fmt: skip
-        ends = f"from {values[0]:,.3g} to {values[-1]:,.3g}"
+        ends = f"from {_figures(values[0])} to {_figures(values[-1])}"
         findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}")
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
@@ -88,3 +88,8 @@ def _kept(
 
     words = f"{1e3 * limit_s:,.0f} ms kept {largest(summaries)} tokens a step, of those measured"
     return words + (f"; by the cost model {largest(predicted)}" if predicted else "")
+
+
+def _figures(value: float) -> str:
+    """With three digits that count, the zeros at the end too."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

@@ -48,7 +48,7 @@ def waits_by_arrival(
         if marked:
             (one,) = (c for c in served if c.request_id == marked)
             rest = max(c.ttft for c in served if c is not one)
-            words = f"{marked} waits {one.ttft:.2f} s, of the others nobody more than {rest:.2f}"
+            words = f"{marked} waits {one.ttft:.2f} s, of the others nobody more than {rest:.2f} s"
             axis.plot(one.arrival_time, one.ttft, "D", color=PROTAGONISTS[0], markersize=11,
                       markeredgecolor=INK, zorder=5, clip_on=False)  # fmt: skip
             latest = max(c.arrival_time for c in trace.completions)

@@ -71,7 +71,7 @@ def test_progress_says_after_how_many_steps_the_last_one_s_prompt_is_computed():
 def test_a_budget_curve_goes_from_the_smallest_to_the_largest():
     summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (128, 8, 32)}
     figure = mb.plots.budget_curve(summaries, predicted=summaries, chosen=32)
-    assert titles(figure)[0].startswith("Wait for a next token: from 80 to")
+    assert titles(figure)[0].startswith("Wait for a next token: from 80.0 to")
     assert len(figure.axes) == 3
 
 

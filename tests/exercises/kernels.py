@@ -30,11 +30,13 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
 }
 FOUR, POOL = "four KV heads", "heads of 16 elements in a pool of 83 KV blocks"
 LONG, SCALED, CHUNKS = "a row of 600 tokens", "another scale", "a hundred chunks"
+LONG_FOR_TWO = "a row of 600 tokens for two heads"
 EVEN = "a KV head to each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
     FOUR: {"lengths": [5, 9], "heads": 4, "kv_heads": 4},
     POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
-    LONG: {"lengths": [600]},
+    LONG: {"lengths": [600], "heads": 1},
+    LONG_FOR_TWO: {"lengths": [600]},
     SCALED: {"lengths": [6, 3], "scale": 0.3},
     EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
     CHUNKS: {"lengths": [97, 3]},

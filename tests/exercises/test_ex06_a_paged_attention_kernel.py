@@ -7,6 +7,7 @@ from kernels import (
     EVEN,
     FOUR,
     LONG,
+    LONG_FOR_TWO,
     POOL,
     SCALED,
     SCHEDULES,
@@ -104,7 +105,7 @@ def decoded(student, function, is_group):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    once = (SCALED, LONG) if is_group else (SCALED, EVEN, LONG)
+    once = (SCALED, LONG_FOR_TWO) if is_group else (SCALED, EVEN, LONG)
     return run_on_cases(student, function, launch, once)
 
 
@@ -181,7 +182,7 @@ def about_the_output(name, result):
         return "exp of 500 is beyond float32: subtract the running maximum first."
     if not np.isfinite(got).all():
         return "NaN comes of infinity minus infinity, of 0 / 0, or of unwritten memory."
-    if name == LONG and (seen := tokens_seen(one, got)):
+    if name in (LONG, LONG_FOR_TWO) and (seen := tokens_seen(one, got)):
         return f"Only the first {seen} tokens are seen."
     if name == MANY:
         return "Shorter rows are right: what becomes of tokens beyond the 32nd?"
@@ -337,6 +338,8 @@ def test_a_ragged_batch_is_done_in_little_more_than_the_best_time(student):
 def chunks_of(name):
     """Chunks of three tokens at most, and an empty one for each row."""
     lengths = case(name).seq_lens.tolist()
+    if name == LONG:
+        return np.array([(0, 0, 590), (0, 590, 600)], np.int32)
     if name == CHUNKS:
         return np.array([(r, t, t + 1) for r, n in enumerate(lengths) for t in range(n)], np.int32)
     cut = [(r, b, min(b + 3, n)) for r, n in enumerate(lengths) for b in range(0, n, 3)]
@@ -388,7 +391,7 @@ def decoded_chunks(student):
             "row_of": cut[:, 0].tolist(),
         }
 
-    return run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN))
+    return run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
 
 
 def merged(student):
@@ -416,6 +419,8 @@ def about_a_chunk(name, result):
         got[is_full], np.maximum(right, 0)[is_full], 1e-4, 1e-4
     ):
         return FROM_0
+    if name == LONG:
+        return "Shorter chunks are right: a chunk may be as long as it likes."
     if result["wrong"].startswith("part_highest"):
         return "`part_highest` is the maximum under which the weights of the chunk were summed up."
     if "part_total" in result["wrong"] or "nan" in result["wrong"]:

@@ -156,11 +156,12 @@ def paged_case(
     block_size: int = 16,
     shared_blocks: int = 0,
     sharpness: float = 1.0,
+    scale: float | None = None,
     seed: int = 0,
 ) -> PagedCase:
     """lengths: tokens in the cache, of each row, the new one included. shared_blocks: full KV
     blocks that all rows begin with, where they are long enough. sharpness: makes all scores so many
-    times as large."""
+    times as large. scale: 1 / sqrt(head_dim) unless you say otherwise."""
     rng = np.random.default_rng(seed)
     common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
     needs = [-(-length // block_size) for length in lengths]
@@ -188,6 +189,6 @@ def paged_case(
         np.array(lengths, np.int32),
         np.arange(len(lengths), dtype=np.int32),
         np.array(lengths, np.int64) - 1,
-        head_dim**-0.5,
+        head_dim**-0.5 if scale is None else scale,
         owners,
     )

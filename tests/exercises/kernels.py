@@ -26,14 +26,27 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
         "kv_heads": 2,
     },
     "more tokens than threads": {"lengths": [34]},
-    "scores 500 times as large": {"lengths": [5, 7], "sharpness": 500.0},
+    "scores 500 times as large": {"lengths": [1, 5, 7], "sharpness": 500.0},
+}
+FOUR, POOL = "four KV heads", "heads of 16 elements in a pool of 83 KV blocks"
+LONG, SCALED, CHUNKS = "a row of 600 tokens", "another scale", "a hundred chunks"
+LONG_FOR_TWO = "a row of 600 tokens for two heads"
+EVEN = "a KV head to each query head"
+ONCE = {  # what only some kernels must get right; run under one schedule
+    FOUR: {"lengths": [5, 9], "heads": 4, "kv_heads": 4},
+    POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
+    LONG: {"lengths": [600], "heads": 1},
+    LONG_FOR_TWO: {"lengths": [600]},
+    SCALED: {"lengths": [6, 3], "scale": 0.3},
+    EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
+    CHUNKS: {"lengths": [97, 3]},
 }
 ONE = {"lengths": [1]}
 _done = {}  # what came out, by student, function and launches: each test looks at its part
 
 
 def options(name):
-    return SMALL | CASES[name]
+    return SMALL | (CASES | ONCE)[name]
 
 
 def case(name):
@@ -85,9 +98,11 @@ def _run(student, function, launches):
             bench.close()
 
 
-def run_on_cases(student, function, launch):
-    """(name of the case, schedule, result) of each. launch: of a name, what to launch."""
+def run_on_cases(student, function, launch, once=()):
+    """(name of the case, schedule, result) of each. launch: of a name, what to launch. once: names
+    of ONCE."""
     plan = [(name, schedule) for name in CASES for schedule in SCHEDULES]
+    plan += [(name, None) for name in once]
     launches = [launch(name) | {"case": options(name), "schedule": s} for name, s in plan]
     found = results(student, function, launches)  # fewer, if one did not end
     return [(*each, one) for each, one in zip(plan, found, strict=False)]

@@ -3,6 +3,13 @@
 import numpy as np
 import pytest
 from kernels import (
+    CHUNKS,
+    EVEN,
+    FOUR,
+    LONG,
+    LONG_FOR_TWO,
+    POOL,
+    SCALED,
     SCHEDULES,
     array_of,
     case,
@@ -21,6 +28,10 @@ from minibatch.course.judging.verdict import Wrong
 MOST_SHARED = 8192  # bytes: a tile or two, and not a context
 SHARP, MANY = "scores 500 times as large", "more tokens than threads"
 SHARED = "rows of different length that share a KV block"
+FROM_0 = (
+    "A maximum that begins at 0 is higher than all scores of a row that are below 0, and their "
+    "weights come to nothing: begin at LOWEST."
+)
 
 
 # 6.1 ---------------------------------------------------------------------------------------------
@@ -45,7 +56,7 @@ def copies(student):
             "expect": {"keys": keys.ravel().tolist()},
         }
 
-    return run_on_cases(student, "copy_keys", launch)
+    return run_on_cases(student, "copy_keys", launch, once=(FOUR, POOL))
 
 
 @pytest.mark.task("6.1", points=1)
@@ -94,7 +105,8 @@ def decoded(student, function, is_group):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    return run_on_cases(student, function, launch)
+    once = (SCALED, LONG_FOR_TWO) if is_group else (SCALED, EVEN, LONG)
+    return run_on_cases(student, function, launch, once)
 
 
 def believed(one):
@@ -116,6 +128,12 @@ def believed(one):
         },
         "Query head h reads KV head h // (heads // kv_heads), and yours always 0.": {
             "kv_head": lambda h: 0
+        },
+        "Query head h reads KV head h // (heads // kv_heads), and yours h // 2.": {
+            "kv_head": lambda h: h // 2 % kv_heads
+        },
+        "Scores are multiplied by the argument `scale`, and yours always 1 / sqrt(32).": {
+            "scale": 32**-0.5
         },
         "All tokens weigh the same: the weight of a token is exp(score - maximum).": {"flat": True},
     }
@@ -159,14 +177,43 @@ def about_the_output(name, result):
         if np.allclose(got, output.ravel(), rtol=1e-4, atol=1e-4):
             return said
     if name == SHARP and not np.isfinite(got).all():
+        if is_from_0(one, got):
+            return FROM_0
         return "exp of 500 is beyond float32: subtract the running maximum first."
     if not np.isfinite(got).all():
         return "NaN comes of infinity minus infinity, of 0 / 0, or of unwritten memory."
+    if name in (LONG, LONG_FOR_TWO) and (seen := tokens_seen(one, got)):
+        return f"Only the first {seen} tokens are seen."
     if name == MANY:
         return "Shorter rows are right: what becomes of tokens beyond the 32nd?"
     if name == SHARP:
         return "Small scores are right: what was summed up under an older maximum has to shrink."
     return ""
+
+
+def highest_scores(one):
+    """[rows, heads]"""
+    group = one.query.shape[1] // one.key_cache.shape[2]
+    scores = []
+    for row, length in enumerate(one.seq_lens):
+        key = np.concatenate(one.key_cache[one.block_tables[row]])[:length].repeat(group, axis=1)
+        scores.append(np.einsum("hd,khd->hk", one.query[row], key).max(1) * one.scale)
+    return np.array(scores)
+
+
+def is_from_0(one, got):
+    """Whether what is no number lies only where all scores are below 0."""
+    is_bad = ~np.isfinite(got.reshape(one.query.shape)).all(2)
+    return is_bad.any() and (highest_scores(one)[is_bad] < 0).all()
+
+
+def tokens_seen(one, got):
+    """How many of a single row's first tokens come to this output; 0 if no number does."""
+    weights, values = one.parts(0)
+    sums = np.cumsum(weights[:, :, None] * values.transpose(1, 0, 2), axis=1)
+    output = sums / np.cumsum(weights, axis=1)[:, :, None]
+    close = np.isclose(output, got.reshape(-1, 1, 32), 1e-4, 1e-4).all((0, 2))
+    return int(np.argmax(close)) + 1 if close.any() else 0
 
 
 def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=False):
@@ -291,6 +338,10 @@ def test_a_ragged_batch_is_done_in_little_more_than_the_best_time(student):
 def chunks_of(name):
     """Chunks of three tokens at most, and an empty one for each row."""
     lengths = case(name).seq_lens.tolist()
+    if name == LONG:
+        return np.array([(0, 0, 590), (0, 590, 600)], np.int32)
+    if name == CHUNKS:
+        return np.array([(r, t, t + 1) for r, n in enumerate(lengths) for t in range(n)], np.int32)
     cut = [(r, b, min(b + 3, n)) for r, n in enumerate(lengths) for b in range(0, n, 3)]
     cut = cut if max(lengths) < 12 else [(r, b, min(b + 15, lengths[r])) for r, b, _ in cut[::5]]
     return np.array(cut + [(r, 2, 2) for r in range(len(lengths))], np.int32)
@@ -300,6 +351,7 @@ def parts_of(name):
     """The right results of those chunks: output, highest, total."""
     one = case(name)
     cut, heads = chunks_of(name), one.query.shape[1]
+    group = heads // one.key_cache.shape[2]
     output = np.zeros((len(cut), heads, 32))
     highest, total = np.full((len(cut), heads), -1e30), np.zeros((len(cut), heads))
     for i, (row, begin, end) in enumerate(cut):
@@ -307,7 +359,7 @@ def parts_of(name):
             key, value = (
                 np.concatenate(cache[one.block_tables[row]])[begin:end]
                 .astype(float)
-                .repeat(2, axis=1)
+                .repeat(group, axis=1)
                 for cache in (one.key_cache, one.value_cache)
             )
             scores = np.einsum("hd,khd->hk", one.query[row].astype(float), key) * one.scale
@@ -320,7 +372,8 @@ def parts_of(name):
 def decoded_chunks(student):
     def launch(name):
         cut = chunks_of(name)
-        output, _, total = parts_of(name)
+        output, highest, total = parts_of(name)
+        is_empty = cut[:, 1:2] == cut[:, 2:]
         sizes = {
             "part_output": output.shape,
             "part_highest": total.shape,
@@ -333,11 +386,12 @@ def decoded_chunks(student):
             "expect": {
                 "part_output": output.ravel().tolist(),
                 "part_total": total.ravel().tolist(),
+                "part_highest": np.where(is_empty, np.nan, highest).ravel().tolist(),
             },
             "row_of": cut[:, 0].tolist(),
         }
 
-    return run_on_cases(student, "decode_chunk", launch)
+    return run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
 
 
 def merged(student):
@@ -354,13 +408,33 @@ def merged(student):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    return run_on_cases(student, "merge_chunks", launch)
+    return run_on_cases(student, "merge_chunks", launch, once=(CHUNKS,))
 
 
 def about_a_chunk(name, result):
+    cut, (_, right, _) = chunks_of(name), parts_of(name)
+    got = np.array(result["outputs"]["part_highest"]).reshape(right.shape)
+    is_full = cut[:, 1] < cut[:, 2]
+    if (right[is_full] < 0).any() and np.allclose(
+        got[is_full], np.maximum(right, 0)[is_full], 1e-4, 1e-4
+    ):
+        return FROM_0
+    if name == LONG:
+        return "Shorter chunks are right: a chunk may be as long as it likes."
+    if result["wrong"].startswith("part_highest"):
+        return "`part_highest` is the maximum under which the weights of the chunk were summed up."
     if "part_total" in result["wrong"] or "nan" in result["wrong"]:
         return "An empty chunk has a total of 0; a chunk's maximum is that of its own tokens."
     return "A chunk's output is the sum of weight * v, not divided by anything yet."
+
+
+def about_the_joined(name, result):
+    got = np.array(result["outputs"]["output"])
+    if name == SHARP and is_from_0(case(name), got):
+        return FROM_0
+    if name == CHUNKS:
+        return "Shorter work lists are right. Not all chunks are seen: there are chunks.shape[0]."
+    return "Chunks with a smaller maximum weigh less, by exp."
 
 
 @pytest.mark.task("6.4", points=2)
@@ -368,13 +442,24 @@ def test_a_chunk_is_the_definition_s_share(student):
     found = decoded_chunks(student)
     check_faults(found)
     check_outputs(found, about_a_chunk)
+    for name, result in first(found).items():
+        cut, (_, highest, total) = chunks_of(name), parts_of(name)
+        got = np.array(result["outputs"]["part_highest"]).reshape(total.shape)
+        for chunk in np.flatnonzero(cut[:, 1] == cut[:, 2]):
+            if not (got[chunk] < highest[total > 0].min()).all():
+                raise Wrong(
+                    f"With {name}: chunk {chunk} is empty, and its maximum is above a score of "
+                    "another chunk.",
+                    expected="below every score, as LOWEST is",
+                    got=f"{got[chunk].max():g}",
+                )
 
 
 @pytest.mark.task("6.4", points=2)
 def test_the_chunks_join_to_the_definition_s_output(student):
     found = merged(student)
     check_faults(found)
-    check_outputs(found, lambda name, result: "Chunks with a smaller maximum weigh less, by exp.")
+    check_outputs(found, about_the_joined)
 
 
 def copied(student):

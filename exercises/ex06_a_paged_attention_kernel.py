@@ -156,7 +156,7 @@ def decode_chunk(
 
 
 def merge_chunks(part_output, part_highest, part_total, chunks, output) -> None:
-    """`merge_chunks` writes output, [rows, heads, 32]; arguments of `decode` are as they were."""
+    """`merge_chunks` reads what `decode_chunk` wrote, and writes output, [rows, heads, 32]."""
     # YOUR CODE for Exercise 6.4 begins here
     raise NotImplementedError("Exercise 6.4: A context in chunks: not written yet")
     # YOUR CODE for Exercise 6.4 ends here

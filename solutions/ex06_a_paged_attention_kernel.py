@@ -256,7 +256,7 @@ def decode_chunk(
 
 
 def merge_chunks(part_output, part_highest, part_total, chunks, output) -> None:
-    """`merge_chunks` writes output, [rows, heads, 32]; arguments of `decode` are as they were."""
+    """`merge_chunks` reads what `decode_chunk` wrote, and writes output, [rows, heads, 32]."""
     # BEGIN SOLUTION
     row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
     highest, total, result = float32(LOWEST), float32(0), float32(0)

@@ -1,6 +1,6 @@
 """Each block once, with all its holds: one that is named twice is freed at its last place.
 
-caught by: test_the_block_that_has_been_free_for_longest_is_taken_first
+caught by: test_any_walk_leaves_the_books_as_ours
 says: with the last hold
 """
 

@@ -107,7 +107,8 @@ def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -
 #
 # A higher priority goes first; but waiting counts as well, or those of low priority might wait for
 # ever: each aging_ms milliseconds of waiting are worth one point of priority, and a part of them
-# the same part of a point. Of equals, who came first is next.
+# the same part of a point. Of equals, who came first is next; equal they are if they are exactly,
+# whatever a division would round.
 # ---------------------------------------------------------------------------------------------
 def who_is_next(waiting: list[tuple[int, int]], now_ms: int, aging_ms: int) -> int:
     """The place in `waiting` of the one who is next, 0 for the first. Never called with nobody.

@@ -118,8 +118,8 @@ class MyPool(mb.BlockPool):
     #                  self.free_ids.append(block_id)
     # -----------------------------------------------------------------------------------------
     def allocate(self, num_blocks: int) -> list[int]:
-        """Take so many free blocks; returns their ids, in the order in which they were taken.
-        Raises MemoryError, and takes none, if fewer are free."""
+        """Take so many free blocks, 0 or more; returns their ids, in the order in which they were
+        taken. Raises MemoryError, and takes none, if fewer are free."""
         # BEGIN SOLUTION of allocate
         if num_blocks > len(self.free_ids):
             raise MemoryError(f"{num_blocks} blocks asked, {len(self.free_ids)} free")
@@ -141,8 +141,9 @@ class MyPool(mb.BlockPool):
         # END SOLUTION
 
     def free(self, block_ids: list[int]) -> None:
-        """Give up one hold on each of these blocks; one that nobody holds any more is free.
-        Raises ValueError if one of them is named more often than it is held, or does not exist.
+        """Give up one hold on each of these blocks, from the last to the first; one that nobody
+        holds any more is free. Raises ValueError if one of them is named more often than it is
+        held, or does not exist.
 
         Example: In a pool of 4, allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2])
         block 0 is held once; allocate(3) is then [3, 2, 1]: 3 was never taken, 2 freed before 1.
@@ -191,7 +192,8 @@ def copy_on_write(
     """The copies, (from, to) each, in the order of the table; and the table as it is then.
 
     holders: how many sequences hold block 0, block 1, …; this one included. free_ids: free blocks,
-    enough of them, the one to take first in front. All three lists are the caller's: change none.
+    enough of them, the one to take first in front. All three lists are the caller's: change none,
+    and return a table of your own, even if it says the same.
 
     Example: Blocks of 4; two sequences share the blocks 7 and 2, with 6 tokens in them. One writes
     its token at position 6, which lies in block 2; block 9 is free:
@@ -218,7 +220,8 @@ def copy_on_write(
 # ever have? That depends on what an allocator sets aside for each, in tokens:
 #
 #     "maximum"        what the model can take, max_model_len: nobody knows the answer's length
-#     "power of two"   the prompt, and for the answer the next power of two: 25 tokens get 32
+#     "power of two"   the prompt, and for the answer the next power of two: 25 tokens get 32,
+#                      even if that is more than the model can take
 #     "told"           the prompt and the answer: somebody told the length
 #     "paged"          the prompt and the answer, in blocks of block_size
 #

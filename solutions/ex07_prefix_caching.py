@@ -23,7 +23,8 @@ def sha256_of(text: str) -> str:
 # Give every full block of a prompt a name, a text, which stands for all the tokens up to its end:
 # two blocks have one name just if their prompts are equal up to there. So a name is made of the
 # ids in the block and of the name of the block before it. The first block has none before it: there
-# the salt goes, and prompts with different salts share no name at all. No salt is a salt, too.
+# the salt goes, and prompts with different salts share no name at all. Any text is a salt, ""
+# and "None", too; None says that there is none, and such prompts share no name with salted ones.
 #
 # A block that is not full has no name: its content still changes.
 #
@@ -146,8 +147,9 @@ def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
 #
 # in `_why` of `minibatch/memory/prefix.py`. It is the reason if all blocks before the last one were
 # found, and the last one is full and known, too: its ids behind this very past. In all other cases
-# the reason stays what it was, a full last block that nobody knows included. What is found stays
-# as it is, and so does `at`, the first token that was not found.
+# the reason stays what it was, a full last block that nobody knows included, or that somebody is
+# still computing. As in `find`, a hash alone is not trusted: the ids have to be the same. What is
+# found stays as it is, and so does `at`, the first token that was not found.
 #
 # Example, blocks of 4: a prompt of 8 tokens comes twice; the second finds 4, and misses for "last
 # token" at 4. Of 7 tokens it would be "partial block" at 4, as before.

@@ -144,10 +144,12 @@ def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -
 #
 # A higher priority goes first; but waiting counts as well, or those of low priority might wait for
 # ever: each aging_ms milliseconds of waiting are worth one point of priority, and a part of them
-# the same part of a point. Of equals, who came first is next.
+# the same part of a point. Of equals, who came first is next; equal they are if they are exactly,
+# whatever a division would round.
 #
 # HINT Whoever has waited long enough beats any priority. What is somebody's priority now?
-# HINT priority + (now_ms - arrival_ms) / aging_ms. The highest is next; of equals the earliest.
+# HINT priority + (now_ms - arrival_ms) / aging_ms. But / rounds, and equals may come out a little
+#      apart: times aging_ms it is a whole number. The highest is next; of equals the earliest.
 # HINT def rank(place):
 #          priority, arrival_ms = waiting[place]
 #          return ...   # a tuple: the priority now, then minus the arrival

@@ -83,9 +83,10 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 #
 # Guess, without any model, what comes next: from the tokens alone, the prompt and the answer so
 # far. Yours is tried on texts that you have not seen, whose answers quote their prompts, with four
-# guesses a step, and is scored by the tokens that a step puts out. Where the newest token has never
-# come before there is nothing to go by: then guess nothing, since a wrong guess costs a token's
-# computation and none costs nothing.
+# guesses a step, and is scored by the tokens that a step puts out. Some quote forms: in all lines
+# the same four or five tokens, and what comes behind is told by the one before. Where the newest
+# token has never come before there is nothing to go by: then guess nothing, since a wrong guess
+# costs a token's computation and none costs nothing.
 #
 # HINT Where did the newest token come before? What followed it then may follow now.
 # HINT It came before in several places. Prefer the one where the tokens before it are the same as

@@ -22,8 +22,22 @@ def quoting(seed, num_words, prompt_length, num_quotes):
     return words, answer
 
 
+def filling_in(seed, num_alike, num_lines=12):
+    """(prompt, answer): lines of a form. The same tokens, num_alike, stand in each; the name before
+    them says what comes behind. The answer has the lines in another order."""
+    chance = random.Random(seed)
+    ids = iter(chance.sample(range(100, 900), 5 * num_lines))
+    alike = list(range(num_alike))
+    lines = [[next(ids), *alike, *(next(ids) for _ in range(4))] for _ in range(num_lines)]
+    in_another_order = chance.sample(lines, num_lines)
+    return [token for line in lines for token in line], [
+        t for line in in_another_order for t in line
+    ]
+
+
 QUOTING = [quoting(f"rare {i}", 400, 60, 5) for i in range(4)]
 QUOTING_OFTEN = [quoting(f"often {i}", 16, 90, 5) for i in range(6)]
+FORMS = [filling_in(f"form {num_alike}", num_alike) for num_alike in (4, 5)]
 
 
 def tokens_a_step(propose, texts):

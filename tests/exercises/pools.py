@@ -33,6 +33,9 @@ BELIEFS = {
     "from its front": "Of the blocks that come back in one call the last one counts as freed "
     "first, so that a table's end is taken again before its beginning: walk through "
     "reversed(block_ids).",
+    "twins by the last": "A block that is named twice in one call is free with the last hold that "
+    "is given up: walking from the end, that is where it stands first in the table. Yours gives up "
+    "all its holds where it stands last.",
     "frees for all": "Freeing gives up one hold, and others may hold the block, too: yours takes "
     "it from all of them, and would hand it out while they still read it.",
     "frees while held": "A block is free when nobody holds it any more; yours goes into the free "
@@ -163,7 +166,10 @@ class Believing:
                 times = min(times, 1) if self.believes(*twins) else times
                 if times > self.holders[block] and not forgiving:
                     raise ValueError
-        for block in blocks if self.believes("from its front") else reversed(blocks):
+        order = list(blocks if self.believes("from its front") else reversed(blocks))
+        if self.believes("twins by the last"):
+            order = sorted(order, key=order.index)
+        for block in order:
             self.exists(block)
             if self.holders[block] <= 0 and not self.believes(*twice, *twins):
                 if self.believes("is silent"):

@@ -342,6 +342,7 @@ def test_misuse_is_refused_and_changes_nothing(student):
 
 @pytest.mark.task("5.2", points=0.5)
 def test_any_walk_leaves_the_books_as_ours(student, rng):
+    walk(student, 3, [("allocate", 2), ("share", [0]), ("free", [0, 1, 0]), ("allocate", 3)])
     walk(student, *fixed_walk())
     for _ in range(5):
         walk(student, *random_walk(rng))
@@ -631,6 +632,13 @@ def test_a_write_over_several_blocks_copies_each_that_is_shared(student, rng):
     said = "The lists are the caller's; the table that you return is your own."
     lent = Lent([7, 2]), Lent(holding(b7=2, b2=2)), Lent([9, 1]), 5, 2, 4
     copies(student, lent, said)
+    lent = Lent([7, 2]), Lent(holding(b7=2, b2=1)), Lent([9, 1]), 5, 2, 4
+    copies(student, lent, said)
+    if isinstance(as_asked(student.call("copy_on_write", *lent))[1], Lent):
+        raise Wrong(
+            "Nothing has to be copied here, and the table that you return is the very list that "
+            "you were given: whoever changes the one changes the other. Return list(block_table)."
+        )
     for _ in range(8):
         size, length = rng.choice([1, 2, 4, 16]), rng.randint(1, 5)
         blocks = rng.sample(range(12), 12)
@@ -697,6 +705,11 @@ TAKES = {
         ),
         "the prompt is stored, too; yours has room for the rounded answer only.": (
             lambda p, a, most, size: power_from(a)
+        ),
+        "what is set aside is the prompt and the next power of two, even beyond max_model_len; "
+        "yours takes no more than that.": (
+            lambda p, a, most, size: min(p + power_from(a), most),
+            lambda p, a, most, size: p + min(power_from(a), most - p),
         ),
         "the next power of two, 1, 2, 4, 8, …; yours takes twice the answer.": (
             lambda p, a, most, size: p + 2 * a
@@ -867,6 +880,7 @@ def test_the_next_power_of_two_is_taken_for_the_answer(student):
     fit(student, "power of two", [(10, 25), (10, 25), (10, 25)], 84)
     fit(student, "power of two", [(10, 32), (10, 1), (10, 16)], 80)
     fit(student, "power of two", [(12, 5), (12, 9), (12, 17)], 64)
+    fit(student, "power of two", [(20, 9), (20, 9)], 64, 32)
 
 
 @pytest.mark.task("5.4", points=0.75)

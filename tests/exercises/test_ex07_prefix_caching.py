@@ -110,16 +110,25 @@ def test_equal_blocks_behind_another_past_have_other_names(student, rng):
 @pytest.mark.task("7.1", points=1)
 def test_prompts_with_different_salts_share_no_name(student):
     ids = [5, 6, 7, 8]
-    salts = (None, "hers", "his", "")
+    salts = (None, "hers", "his", "", "None")
     names = {salt: names_of(student, ids, 2, salt) for salt in salts}
     for one, other in itertools.combinations(salts, 2):
         for place, (a, b) in enumerate(zip(names[one], names[other], strict=True)):
             extra = ""
             if "" in (one, other) and None in (one, other):
-                extra = " An empty text is a salt, too; None is none."
+                extra = " An empty text is a salt like any other; None says that there is none."
+            if "None" in (one, other) and None in (one, other):
+                extra = " str(None) is a text that may be somebody's salt."
             names_differ(
                 a, b, f"Block {place} has one name with salt {one!r} and with {other!r}.{extra}"
             )
+    a, b = names_of(student, [12, 3], 2, "a")[0], names_of(student, [2, 3], 2, "a1")[0]
+    names_differ(
+        a,
+        b,
+        "[12, 3] with salt 'a' and [2, 3] with salt 'a1' have one name: nothing says where the "
+        "salt ends and where the ids begin.",
+    )
 
 
 # 7.2 ---------------------------------------------------------------------------------------------
@@ -296,11 +305,13 @@ REASONS = (LAST, PARTIAL, SEEN, DIVERGED, "computed now", "evicted")
 TWO_BLOCKS = [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def looked_up(student, rounds, block_size=4, num_blocks=64):
+def looked_up(student, rounds, block_size=4, num_blocks=64, weak=False):
     """What each look-up found, and why no more, in the learner's engine: (name, tokens found,
-    reason, at) each. rounds: of prompts that come together, (name, ids, salt) each."""
+    reason, at) each. rounds: of prompts that come together, (name, ids, salt) each. weak: hashes
+    do not see the order of a block's ids."""
     rounds = [[list(prompt) for prompt in prompts] for prompts in rounds]
-    packed = student.ask("lookups", rounds=rounds, num_blocks=num_blocks, block_size=block_size)
+    sizes = {"num_blocks": num_blocks, "block_size": block_size}
+    packed = student.ask("lookups", rounds=rounds, **sizes, weak=weak)
     return student.unpacked(packed)
 
 
@@ -315,14 +326,14 @@ def is_begun(student):
         raise NotAttempted(f'a prompt that comes again still misses for "{PARTIAL}"')
 
 
-def misses(student, rounds, due, said, block_size=4, num_blocks=64):
+def misses(student, rounds, due, said, block_size=4, num_blocks=64, weak=False):
     """The last look-up of these prompts is as due: tokens found, one of these reasons, at; None for
     any."""
     is_begun(student)
     *before, last = [f"{name}: {ids}" for prompts in rounds for name, ids, _ in prompts]
     shown = f"Blocks of {block_size}; {last}{', after ' * bool(before)}{', '.join(before)}"
     try:
-        (_, *got) = looked_up(student, rounds, block_size, num_blocks)[-1]
+        (_, *got) = looked_up(student, rounds, block_size, num_blocks, weak)[-1]
     except Raised as error:
         if "row" in error.sentence and error.sentence.startswith("ValueError"):
             error.sentence += " (its last token has to be computed, whatever the cache holds)"
@@ -385,9 +396,19 @@ def test_a_last_block_that_is_not_known_is_nobody_s_last_token(student):
     said = "the same salt leads to the same block."
     rounds = [[("A", TWO_BLOCKS[:4], "hers")], [("B", TWO_BLOCKS[:4], "hers")]]
     misses(student, rounds, (0, [LAST], 0), said)
+    said = "A is computing her second block in this very step, so nobody knows it yet."
+    together = [("A", list(range(1, 13)), None), ("B", TWO_BLOCKS, None)]
+    misses(student, [[("E", [1, 2, 3, 4, 5], None)], together], (4, [PARTIAL], 4), said)
     said = "in a pool of 4 its second block was evicted, so nobody knows it now."
     rounds = [first, [("B", [20 + i for i in range(12)], None)], [("A again", TWO_BLOCKS, None)]]
     misses(student, rounds, (4, [PARTIAL], 4), said, num_blocks=4)
+    said = (
+        "were 5, 6, 7, 8 and 8, 7, 6, 5 two blocks with one hash, as they are in this trial, they "
+        "would still be two: compare the ids."
+    )
+    other_order = [("B", [1, 2, 3, 4, 8, 7, 6, 5], None)]
+    misses(student, [first, other_order], (4, [PARTIAL], 4), said, weak=True)
+    misses(student, [first, [("A again", TWO_BLOCKS, None)]], (4, [LAST], 4), said, weak=True)
 
 
 @pytest.mark.task("7.4", points=1)

@@ -208,8 +208,9 @@ def answers(student, questions, seen=None):
     return list(map(bool, got))
 
 
-def served(student, pool, told):
-    """A small pool's requests, to their ends. told: what they are, in words."""
+def served(student, pool, told, otherwise=""):
+    """A small pool's requests, to their ends. told: what they are, in words. otherwise: what to say
+    if no belief explains it."""
     seen = []
     (end,) = scarcity.serve_pools([pool], lambda questions: answers(student, questions, seen))
     if isinstance(end, scarcity.Stuck):
@@ -217,7 +218,7 @@ def served(student, pool, told):
         asked = [question for pool in pools for question in played(pool)]
         answered = list(zip(asked, answers(student, asked), strict=True))
         why = believed(CAUTIOUS if "waits for ever" in str(end) else ADMISSIONS, answered)
-        raise Wrong(f"{told}: {end}. {why}".rstrip())
+        raise Wrong(f"{told}: {end}. {why or otherwise}".rstrip())
 
 
 def played(pool):
@@ -237,6 +238,7 @@ TWO = scarcity.Pool(10, 1, ((2, 7, 7), (2, 7, 7)))
 FOUR = scarcity.Pool(4, 4, ((3, 5, 5), (3, 5, 5), (3, 5, 5), (3, 5, 5)))
 LATER = scarcity.Pool(6, 2, ((2, 7, 7), (4, 5, 5), (2, 9, 9), (2, 7, 7)))
 SMALL = [ALONE, TWO, FOUR, LATER]
+LONG = scarcity.Pool(44, 16, ((20, 500, 500), (20, 500, 500)))  # 33 blocks each
 
 
 @pytest.mark.task("9.2", points=0.5)
@@ -288,6 +290,8 @@ def check_pools(student, pools):
 @pytest.mark.task("9.2", points=1.5)
 def test_in_a_thousand_pools_nobody_waits_for_ever(student):
     steps_of_a_thousand(student)
+    told = "44 blocks of 16 tokens, two requests of 20 + 500 tokens"
+    served(student, LONG, told, NEXT_ONLY.strip())
 
 
 @pytest.mark.task("9.2", points=0.5)
@@ -575,6 +579,10 @@ NEXT = {
     "of //.": by_points(lambda p, a, now, aging: p + (now - a) // aging),
     "In yours who has waited longer counts less: the time waited is now_ms - arrival_ms, and it is "
     "added.": by_points(lambda p, a, now, aging: p * aging - (now - a)),
+    "Their points are equal, and of equals who came first is next. In yours a division rounds: "
+    "compare priority * aging_ms + waited, in whole numbers.": by_points(
+        lambda p, a, now, aging: p + (now - a) / aging
+    ),
     "Of equals, who came first is next; yours takes who came last.": (
         by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: arrival)
     ),
@@ -599,6 +607,7 @@ QUEUED = [
     ([(0, 0), (1, 150)], 150, 100),
     ([(3, 100), (0, 98)], 150, 100),
 ]
+EQUAL = ([(10, 1244), (6, 44)], 1596, 300)  # 11.17333… each, but not if a division rounds
 
 
 def some_who_wait(chance):
@@ -628,7 +637,7 @@ def is_next(student, queue, otherwise=""):
     got, due = next_place(student, *queue), AGED(*queue)
     if waiting[got] == waiting[due]:
         return  # two of a kind
-    queues = [*QUEUED, *some_who_wait(random.Random(2))]
+    queues = [*QUEUED, EQUAL, *some_who_wait(random.Random(2))]
     seen = [(one, next_place(student, *one)) for one in queues]
     why = believed(NEXT, seen) or otherwise
     raise Wrong(
@@ -676,6 +685,7 @@ def test_nobody_starves_behind_urgent_ones_without_end(student):
 
 @pytest.mark.task("9.4", points=0.5)
 def test_any_queue_has_its_next(student, rng):
+    is_next(student, EQUAL, "Of equals, who came first is next.")
     for chance in (random.Random(4), rng):
         for queue in some_who_wait(chance):
             is_next(student, queue, "The most points first.")

@@ -3,7 +3,7 @@
 import now_yours
 import pytest
 from beliefs import Counted, a_kind, why
-from guessing import QUOTING, QUOTING_OFTEN, by_newest, longest_match, tokens_a_step
+from guessing import FORMS, QUOTING, QUOTING_OFTEN, by_newest, longest_match, tokens_a_step
 
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
@@ -380,6 +380,17 @@ def test_of_several_places_the_one_that_matches_longest_is_taken(student):
         raise Wrong(
             f"Where words come again and again, your guesses give {found:.2f} tokens a step, and "
             f"the longest match {best:.2f}. {said}",
+            expected=f"{GOOD * best:.2f} or more",
+            got=f"{found:.2f}",
+        )
+    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), FORMS)
+    best = tokens_a_step(longest_match, FORMS)
+    if found < GOOD * best:
+        raise Wrong(
+            f"Where all lines of a form have the same four or five tokens in them, your guesses "
+            f"give {found:.2f} tokens a step, and the longest match {best:.2f}. What comes behind "
+            "those is told by the one before them: compare as many tokens as are the same, five or "
+            "six or more.",
             expected=f"{GOOD * best:.2f} or more",
             got=f"{found:.2f}",
         )

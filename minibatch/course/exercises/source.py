@@ -56,7 +56,8 @@ class Task:
     """One exercise, "4.1": what its card says, its hints, and its solution.
 
     points count in the grade; difficulty is 1 to 5; hints go from a nudge to almost the code.
-    signature, doc: of the function to write, its class above it; doc ends with an example.
+    signature, doc: of the function to write, its class above it; doc ends with an example. Of
+    several functions each one's doc begins with its name.
     """
 
     id: str
@@ -162,10 +163,11 @@ def tasks_of(path: Path) -> list[Task]:
 
 
 def _begin_solution(task: Task, signature: str, doc: str, part: str | None) -> None:
-    """Of several functions: each one's signature above its lines, and the last one's doc."""
+    """Of several functions: each one's signature above its lines, and its doc behind its name."""
     before = task.signature.splitlines()
     new = [line for line in signature.splitlines() if line not in before]
-    task.signature, task.doc = "\n".join([*before, *new]), doc
+    task.signature = "\n".join([*before, *new])
+    task.doc = f"{task.doc}\n\n`{part}`: {doc}".strip() if part else doc
     if part:
         task.solution += ("\n" if before else "") + new[-1] + "\n"
 

@@ -37,9 +37,18 @@ class PoolDesk:
         """Such a pool under an engine: see `tables_of_a_run`."""
         return pack(tables_of_a_run(self.find(name)(num_blocks, block_size), requests))
 
-    def lookups(self, rounds: list, num_blocks: int, block_size: int) -> object:
-        """What this minibatch's engine finds: see `lookups_of_a_run`."""
-        return pack(lookups_of_a_run(rounds, num_blocks, block_size))
+    def lookups(self, rounds: list, num_blocks: int, block_size: int, weak: bool = False) -> object:
+        """What this minibatch's engine finds: see `lookups_of_a_run`. weak: with hashes that do not
+        see the order of a block's ids."""
+        from minibatch.memory import prefix
+
+        strong = prefix.hash_of
+        try:
+            if weak:
+                prefix.hash_of = lambda parent, ids: strong(parent, sorted(ids))
+            return pack(lookups_of_a_run(rounds, num_blocks, block_size))
+        finally:
+            prefix.hash_of = strong
 
 
 def tables_of_a_run(pool: Any, requests: list) -> list[dict[str, list[int]]]:

@@ -179,6 +179,7 @@ def test_a_task_in_two_functions_has_a_named_place_in_each(course):
         "    def halve(self, n: int) -> float:",
         "    def third(self, n: int) -> float:",
     ]
+    assert task.doc == "`halve`: halve(2) is 1.\n\n`third`: third(3) is 1."
     assert "    def third(self, n: int) -> float:\n        return n / 3" in task.solution
     stub = source.stub(whole)
     assert source.marked_places(stub, "9.2") == ["9.2 (halve)", "9.2 (third)"]

@@ -1,8 +1,8 @@
-"""Three tokens, then two, then one, as the package's own does."""
+"""All tokens, then one less, and so on to one."""
 
 
 def propose(token_ids, most):
-    for n in (4, 3, 2, 1):
+    for n in range(len(token_ids) - 1, 0, -1):
         for i in range(len(token_ids) - 2, n - 2, -1):
             if token_ids[i - n + 1 : i + 1] == token_ids[-n:]:
                 return token_ids[i + 1 : i + 1 + most]

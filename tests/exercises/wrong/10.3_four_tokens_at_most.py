@@ -1,0 +1,13 @@
+"""Compares no more than four tokens.
+
+caught by: test_of_several_places_the_one_that_matches_longest_is_taken
+says: Where all lines of a form have
+"""
+
+
+def propose(token_ids, most):
+    for n in (4, 3, 2, 1):
+        for i in range(len(token_ids) - 2, n - 2, -1):
+            if token_ids[i - n + 1 : i + 1] == token_ids[-n:]:
+                return token_ids[i + 1 : i + 1 + most]
+    return []

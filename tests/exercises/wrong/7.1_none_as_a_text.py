@@ -1,0 +1,16 @@
+"""No salt is written as the text "None".
+
+caught by: test_prompts_with_different_salts_share_no_name
+says: with salt None and with 'None'
+"""
+
+import hashlib
+
+
+def block_hashes(token_ids, block_size, salt=None):
+    name, names = hashlib.sha256(str(salt).encode()).hexdigest(), []
+    for end in range(block_size, len(token_ids) + 1, block_size):
+        ids = list(token_ids[end - block_size : end])
+        name = hashlib.sha256(f"{name}{ids}".encode()).hexdigest()
+        names.append(name)
+    return names

@@ -139,4 +139,6 @@ def _wrapped(sentence: str) -> list[str]:
 def _where_to_write(verdict: Verdict) -> str:
     task = all_tasks()[verdict.task]
     place = "minibatch, as the exercise says" if task.changes_minibatch else task.file_name
-    return f"Write it in {place}, save, and check again."
+    told = _told(verdict)
+    missing = f"What is missing: {told.statement}. " if told and verdict.points else ""
+    return f"{missing}Write it in {place}, save, and check again."

@@ -277,6 +277,14 @@ def test_a_card_has_sentence_comparison_drawing_and_the_learner_s_lines():
     assert 'aria-label="The plans differ first in step 2."' in page
 
 
+def test_who_has_written_a_part_hears_what_is_missing():
+    verdict = verdict_of(NOT_ATTEMPTED)
+    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+        assert "What is missing: two. Write it in" in shown
+    verdict.results = verdict.results[1:]  # nothing is written
+    assert "What is missing" not in card.as_text(verdict, colour=False)
+
+
 def test_who_passes_hears_what_is_theirs_now_and_no_grader_s_word():
     verdict = verdict_of(PASSED)
     verdict.yours = "Your policy serves 12 agents."

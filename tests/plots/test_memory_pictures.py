@@ -85,7 +85,7 @@ def test_a_token_is_found_through_the_table():
     assert [text.get_text() for text in pool.texts] == ["B", "B", "A", "A", "", "", "", ""]
     words, pool = mb.plots.table_and_pool(engine, "A", position=6).axes
     assert title(words) == (
-        "A's token 6: block 1 of the table, offset 2 → block 3 of the pool, slot 14"
+        "A's token 6: entry 1 of the table, offset 2 → block 3 of the pool, slot 14"
     )
     assert [text.get_text() for text in pool.texts][3:7] == ["12", "13", "14", "15"]
     outlined = pool.patches[-1]

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-import tarfile
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -500,12 +500,14 @@ def test_a_problem_is_one_line_from_where_one_stands(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def committed_course(tmp_path_factory):
     """The files of the last commit: a learner may have run and changed those in the checkout."""
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True)
+    archive = subprocess.run(
+        ["git", "archive", "--format=zip", "HEAD"], cwd=ROOT, capture_output=True
+    )
     if archive.returncode:
         return ROOT
     folder = tmp_path_factory.mktemp("committed")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
+    with zipfile.ZipFile(io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder)
     return folder
 
 

@@ -54,6 +54,7 @@ class ExerciseCard(ipywidgets.VBox):
         buttons = [self.check_button, self.hint_button, self.reset_button, ipywidgets.HTML(beside)]
         row = ipywidgets.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([ipywidgets.HTML(asked), ipywidgets.Box(buttons, layout=row), self.answer])
+        self.add_class("minibatch-exercise")
 
     def _press(self, action: Callable[[], str]) -> None:
         """Run an action with the buttons off; whatever goes wrong is shown, nothing is raised."""

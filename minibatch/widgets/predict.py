@@ -17,6 +17,7 @@ from .still import WithStill
 
 STEPS = 100  # about so many from end to end of a slider, unless its numbers are whole ones
 CLASS = "minibatch-question"
+UNSAID = "minibatch-unsaid"  # its number is not shown: it would suggest an answer
 
 
 class Question(WithStill):
@@ -24,6 +25,8 @@ class Question(WithStill):
 
     sliders: what a screen reader calls each of them; Jupyter's have no names of their own.
     """
+
+    asks = "Move the slider to your guess."
 
     def __init__(
         self, name: str, question: str, controls: list[ipywidgets.Widget], sliders: Sequence[str]
@@ -33,7 +36,7 @@ class Question(WithStill):
         self.button.on_click(lambda _: self._keep())
         super().__init__([*controls, self.button])
         page = PAGES.get_template("question.html")
-        asked = page.render(question=question, sliders=sliders, classname=CLASS)
+        asked = page.render(question=question, sliders=sliders, classname=CLASS, unsaid=UNSAID)
         self.children = [ipywidgets.HTML(asked), *self.children]
         self.add_class(CLASS)
         self._tell()
@@ -56,7 +59,7 @@ class Question(WithStill):
     def _tell(self) -> None:
         kept = guesses.guess(self.name)
         words = "" if kept is None else self._words(kept)
-        self.view.value = PAGES.get_template("said.html").render(words=words)
+        self.view.value = PAGES.get_template("said.html").render(words=words, asks=self.asks)
 
     def _words(self, kept: float | guesses.Curve) -> str:
         return "Your curve is kept."
@@ -66,7 +69,7 @@ class Predict(Question):
     """A slider and a field for a number, for mouse and keyboard.
 
     It begins at its upper end, and counts once it was moved: a middle would suggest an answer, and
-    what is pressed unread would be kept.
+    what is pressed unread would be kept. Until then its number is not shown.
     """
 
     def __init__(self, name: str, question: str, low: float, high: float, unit: str = "") -> None:
@@ -80,11 +83,14 @@ class Predict(Question):
         self.unit_label = ipywidgets.Label(unit_of(start, unit))
         controls = [self.slider, self.number, self.unit_label]
         super().__init__(name, question, controls, [question])
-        self.button.disabled = not was_said
+        if not was_said:
+            self.button.disabled = True
+            self.add_class(UNSAID)
         self.slider.observe(self._moved, "value")
 
     def _moved(self, _: object) -> None:
         self.button.disabled = False
+        self.remove_class(UNSAID)
         self.unit_label.value = unit_of(self.said, self.unit)
 
     @property
@@ -98,6 +104,8 @@ class Predict(Question):
 
 class PredictCurve(Question):
     """A slider and a field for each point of a curve, and the curve as they draw it."""
+
+    asks = "Move the sliders until the curve is yours."
 
     def __init__(
         self,

@@ -54,7 +54,9 @@ def cost_stack(
         axis.plot([log2(time.batch_size) for time in shown], took, label=MEASURED, **TOOK)
         for time, ms, account in zip(shown, took, heights, strict=True):
             look = {"ha": "right", "textcoords": "offset points", "fontsize": TICK, "color": INK}
-            axis.annotate(f"{ms / account:.1f}×", (log2(time.batch_size), ms), (7, 8), **look)
+            plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            at = (log2(time.batch_size), ms)
+            axis.annotate(f"{ms / account:.1f}×", at, (7, 8), bbox=plate, **look)
         first = axis is axes[0]
         asked = guess if first and len(shown) == len(some) else None
         findings.append(_finding(some[0], shown[-1]))

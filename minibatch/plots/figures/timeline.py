@@ -94,7 +94,8 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
         style = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.2}
         if span.kind in ("prefill", "padding"):
             edge = FADED if wasted else ink_on(colour)
-            style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": 0.8}
+            frame = 0.8 if width >= num_steps / 100 else 0  # one as thin would be all frame
+            style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": frame}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
         text = f"{width} padding" if wasted and width >= num_steps / 9 else ""
         text = text or (str(width) if wasted else span.request_id)

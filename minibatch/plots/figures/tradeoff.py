@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from ...bench.measure import StepTime
 from ..colours import EMPTY, INK, PROTAGONISTS, WASTE, WORK
@@ -40,7 +41,9 @@ def tradeoff(
         look = {"markerfacecolor": WORK if within else EMPTY, "markeredgecolor": INK}
         axis.plot(x, y, "o" if within else "X", markersize=13, **look)
         words = f"{time.batch_size} slot{'s' * (time.batch_size > 1)}"
-        axis.annotate(words, (x, y), (12, -6), textcoords="offset points", fontsize=LABEL)
+        on_white = [withStroke(linewidth=4, foreground="white")]
+        axis.annotate(words, (x, y), (-11, 4), textcoords="offset points", fontsize=LABEL,
+                      ha="right", path_effects=on_white)  # fmt: skip
     if limit is not None:
         axis.axvspan(limit, right, facecolor=WASTE, alpha=0.14, hatch="xx", edgecolor="white")
         axis.axvline(limit, color=WASTE, linewidth=2.5)

@@ -84,7 +84,7 @@ def continuous_batching() -> Figure:
             engine.step()
         traces[title] = engine.trace
     figure = mb.plots.timeline(traces, highlight=["A", "A2"])
-    figure.set_size_inches(11, 6)
+    figure.set_size_inches(11, 4.6)
     for axis, title in zip(figure.axes, traces, strict=True):
         axis.set_title(title, loc="left", fontsize=15)
         axis.set_xticks([])

@@ -53,7 +53,7 @@ def departures(
             axis,
             findings[-1] + (said(guess) if last else ""),
             "seconds" if last else "",
-            "wait | in the batch",
+            "wait | run",
         )
     axes[0].set_xlim(0, end)
     mark(axes[-1], guess, along="y" if first == "size" else "x")

@@ -54,7 +54,7 @@ def timeline(
 
 
 def _kinds(traces: Collection[Trace]) -> list[Patch]:
-    """What the legend has to name: padding only where there is some."""
+    """What the legend has to name: padding and empty slots only where there are some."""
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="decode"),
         Patch(facecolor=WORK, edgecolor=INK, hatch="////", label="prefill"),
@@ -62,7 +62,9 @@ def _kinds(traces: Collection[Trace]) -> list[Patch]:
     rows = (row for trace in traces for step in trace.steps for row in step.rows)
     if any(row.kind == "padding" for row in rows):
         kinds.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
-    return [*kinds, Patch(facecolor=EMPTY, edgecolor="#888888", label="empty slot")]
+    if any(len(step.rows) < trace.max_batch_size for trace in traces for step in trace.steps):
+        kinds.append(Patch(facecolor=EMPTY, edgecolor="#888888", label="empty slot"))
+    return kinds
 
 
 def by_name(traces: Trace | Mapping[str, Trace]) -> dict[str, Trace]:

@@ -28,11 +28,11 @@ class Access(NamedTuple):
     thread: int  # its number in the grid
     epoch: int
     clock: tuple[int, ...]
-    phase: int
     site: Site
     place: int
     how: int  # READS, WRITES or ATOMIC
     number: int
+    row: int  # among the array's accesses
 
     @property
     def places(self) -> range:
@@ -103,8 +103,8 @@ class Watched:
         indices = np.arange(len(clocks))[which].tolist()
         rows = zip(indices, self.columns[which].tolist(), strict=True)
         return [
-            Access(thread, epoch, clocks[i], phase, SITES[site], place, how, number)
-            for i, (thread, epoch, phase, site, place, how, number, _, _) in rows
+            Access(thread, epoch, clocks[i], SITES[site], place, how, number, i)
+            for i, (thread, epoch, _, site, place, how, number, _, _) in rows
         ]
 
     def at(self, place: int) -> str:

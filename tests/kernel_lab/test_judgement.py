@@ -202,7 +202,7 @@ def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
     assert fault.sentence == (
         f"tile[1]: thread 0 of thread block 0 reads it in line {read} for the first time, thread 1 "
         f"writes it in line {wrote} for the second time, and no barrier comes between: one is "
-        f"missing after line {read}"
+        f"missing after line {read}, before line {wrote} comes again"
     )
 
 

@@ -22,7 +22,7 @@ HOST_SIDE = "__init__.py gpu.py paged_attention.py tiling.py work_list.py valida
 
 IN_THE_LAB = """__init__.py launch.py substitutes.py threads.py arrays.py races.py faults.py
     time_limit.py emulation.py"""
-OF_A_LAUNCH = "instructions.py ledger.py report.py page.py judgement.py case.py waves.py"
+OF_A_LAUNCH = "instructions.py ledger.py report.py page.py judgement.py case.py why.py waves.py"
 
 
 def within(folder, names):

@@ -29,26 +29,9 @@ to something else: DIFFERENCES.md beside this file.
 """
 
 from .arrays import empty, partly_written
-from .case import PagedCase, paged_case
-from .compiled import Compiled, compiled
-from .faults import Fault
+from .case import paged_case
+from .compiled import compiled
 from .launch import run
-from .ledger import Entry
-from .report import Report, Traffic
-from .waves import Waves, waves
+from .waves import waves
 
-__all__ = [
-    "Compiled",
-    "Entry",
-    "Fault",
-    "PagedCase",
-    "Report",
-    "Traffic",
-    "Waves",
-    "compiled",
-    "empty",
-    "paged_case",
-    "partly_written",
-    "run",
-    "waves",
-]
+__all__ = ["compiled", "empty", "paged_case", "partly_written", "run", "waves"]

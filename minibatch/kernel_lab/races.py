@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import ATOMIC, READS, WRITES, Access, Watched, elements_of
-from .faults import Notes, Site
+from .faults import SITES, Notes, Site
 from .threads import WARP, thread_of
 
 RIVALS = {  # what two threads must not do to one element, unless something orders them
@@ -33,13 +33,10 @@ class Race(NamedTuple):
     across: bool  # by threads of two blocks
 
     @property
-    def write(self) -> Access:
-        """The more telling of the two; of two writes, the later."""
-        return self.first if self.second.how == READS else self.second
-
-    @property
-    def other(self) -> Access:
-        return self.second if self.second.how == READS else self.first
+    def sides(self) -> list[Access]:
+        """The one that reads, and the one that writes, which tells more; of two writes the later
+        comes last."""
+        return sorted(self[1:3], key=lambda access: access.how != READS)
 
 
 def find_races(array: Watched, notes: Notes) -> None:
@@ -47,7 +44,7 @@ def find_races(array: Watched, notes: Notes) -> None:
 
     Barriers order the threads of a block, `syncwarp` those of a warp; a shuffle orders nothing.
     Nothing orders two blocks of one launch, so what one writes is no other's to read or to write.
-    Races with reads that one barrier would end, right before a write or right after it, are one.
+    Races that one barrier would end, right before a write or right after it, are told as one.
     """
     columns, size = array.columns, prod(notes.threads)
     if not columns.how.any():
@@ -56,10 +53,11 @@ def find_races(array: Watched, notes: Notes) -> None:
         found = races(array.accesses(_suspects(columns, size, across)), size, across)
         causes: dict[tuple, list[Race]] = defaultdict(list)
         for race, where in zip(found, _where_a_barrier_helps(columns, found), strict=True):
-            is_helped = race.other.how == READS and not across
-            cause = where if is_helped else f"line {race.other.site.line}"
-            causes[race.write.site.file, race.write.site.line, cause].append(race)
-        for (*_, cause), same in causes.items():
+            other, write = race.sides
+            is_helped = other.how == READS and not across
+            cause = where if is_helped else f"line {SITES[other.site].line}"
+            causes[SITES[write.site][:2], cause].append(race)
+        for (_, cause), same in causes.items():
             _report(array, notes, same, cause)
 
 
@@ -129,8 +127,8 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
     line as often as the writer. A reader that comes there more seldom, or never, does not tell;
     then it is if the writer had not been to the reader's line as often as the reader.
     """
-    write = np.array([race.write.row for race in found], np.int64)
-    read = np.array([race.other.row for race in found], np.int64)
+    rows = [[access.row for access in race.sides] for race in found]
+    read, write = np.array(rows, np.int64).reshape(-1, 2).T
     deed = columns.site * len(RIVALS) + columns.how
     deeds, end = deed.max() + 1, columns.moment.max() + 1
     done = np.sort((columns.thread * deeds + deed) * (end + 1) + columns.moment)
@@ -153,24 +151,24 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     race, columns = same[0], array.columns
     visits = [_visit(columns, access) for access in race[1:3]]
     did = [
-        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(access.site)}"
+        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(SITES[access.site])}"
         + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
         for access, visit in zip(race[1:3], visits, strict=True)
     ]
-    write, others = race.write, list(dict.fromkeys(each.other.site for each in same))
+    write, site = race.sides[1], SITES[race.sides[1].site]
+    others = list(dict.fromkeys(SITES[each.sides[0].site] for each in same))
     first, second = (thread_of(access.thread, notes).name for access in race[1:3])
     if race.across:
         why = "nothing orders thread blocks"
     else:
         second, why = second.partition(" of ")[0], "no barrier comes between"
         if cause in ("after", "before"):
-            why += f": one is missing {_between(write.site, others, cause, notes)}"
+            why += f": one is missing {_between(site, others, cause, notes)}"
     if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
         why += "; all of them write the same value, so it comes to the same: let one do it"
     said = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
-    what = f"{array.name} {cause} {race.across}"
-    notes.fault("race", said, write.site, *others, what=what, **own)
+    notes.fault("race", said, site, *others, what=f"{array.name} {cause} {race.across}", **own)
 
 
 def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:

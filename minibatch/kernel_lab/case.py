@@ -4,7 +4,7 @@ out."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -78,12 +78,10 @@ class PagedCase:
 
     def given(self) -> dict[str, object]:
         """What a kernel may be called with, by name; what nobody owns is not to be read."""
-        owned = self.owners.any(0).reshape(self.key_cache.shape[:2])[:, :, None, None]
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        for name in ("key_cache", "value_cache"):
-            given[name] = partly_written(given[name], np.broadcast_to(owned, given[name].shape))
-        given["output"] = empty(self.query.shape)
-        return given
+        owned = self.owners.any(0).reshape(*self.key_cache.shape[:2], 1, 1)
+        caches = {"key_cache": self.key_cache, "value_cache": self.value_cache}
+        guarded = {name: partly_written(cache, owned) for name, cache in caches.items()}
+        return vars(self) | guarded | {"output": empty(self.query.shape)}
 
     def run(
         self,

@@ -47,7 +47,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
     new_array: makes a block's arrays and a thread's own, of ("shared" or "local", shape, dtype).
     """
     known: dict[FunctionType, FunctionType] = {}
-    modules = {"math": _Math(), "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **TYPES)}
+    modules = {"math": _MATH, "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **TYPES)}
 
     def copy(original: FunctionType) -> FunctionType:
         if original not in known:
@@ -80,24 +80,21 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*(_names(each) for each in inner))
 
 
-class _Math:
-    """`math`, rounded to float32 where a float32 goes in."""
+def _rounded(original: Any) -> Any:
+    """A function of `math`, rounded to float32 where a float32 goes in."""
 
-    def __getattr__(self, name: str) -> object:
-        original = getattr(math, name)
+    def compute(*numbers: object) -> object:
+        try:
+            result = original(*numbers)
+        except (OverflowError, ValueError) as error:  # exp(1000); the root of -1
+            result = math.inf if isinstance(error, OverflowError) else math.nan
+        single = isinstance(result, float) and isinstance(numbers[0], np.floating)
+        return numbers[0].dtype.type(result) if single else result
 
-        def rounded(*numbers: object) -> object:
-            try:
-                result = original(*numbers)
-            except (OverflowError, ValueError) as error:  # exp(1000); the root of -1
-                result = math.inf if isinstance(error, OverflowError) else math.nan
-            single = isinstance(result, float) and isinstance(numbers[0], np.floating)
-            return numbers[0].dtype.type(result) if single else result
-
-        setattr(self, name, rounded if callable(original) else original)
-        return getattr(self, name)
+    return compute if callable(original) else original
 
 
+_MATH = SimpleNamespace(**{name: _rounded(thing) for name, thing in vars(math).items()})
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 TYPES = {  # what a cast to each of them does
     **{name: partial(wrapped, dtype=np.dtype(name)) for name in _INTEGERS},

@@ -95,25 +95,17 @@ def _shuffles_left_out(
 
 
 def _weight_that_differs(output: np.ndarray, weights: np.ndarray, values: np.ndarray) -> str:
-    used = _weights_behind(output, weights, values)
-    if used is None:
+    """Of few tokens any weights may have been used, of many such as are right but for one token and
+    a common factor."""
+    few = [np.eye(len(values))] if len(values) < len(output) else []
+    for mix in (*few, *(np.stack([weights, each], 1) for each in np.eye(len(values)))):
+        used = mix @ np.linalg.lstsq(values.T @ mix, output, rcond=None)[0]
+        if np.allclose(used @ values, output, 1e-3, 1e-4):
+            break
+    else:
         return ""
     token, often = int(np.argmax(abs(used - weights))), used.sum()
     if len(weights) > 1 and np.allclose(used, often * weights, 1e-3, 1e-4):
         return f"every token weighed {often:.3g} times what it weighs"
     instead, right = (f"{round(each[token], 4) + 0.0:g}" for each in (used, weights))
     return f"token {token} weighed {instead}, and it weighs {right}"
-
-
-def _weights_behind(
-    output: np.ndarray, weights: np.ndarray, values: np.ndarray
-) -> np.ndarray | None:
-    """Weights of the values [tokens, head_dim] that come to an output [head_dim]: of few tokens any
-    weights, of many such as are right but for one token and a common factor. None if there are
-    none."""
-    few = [np.eye(len(values))] if len(values) < len(output) else []
-    for mix in (*few, *(np.stack([weights, each], 1) for each in np.eye(len(values)))):
-        found = mix @ np.linalg.lstsq(values.T @ mix, output, rcond=None)[0]
-        if np.allclose(found @ values, output, 1e-3, 1e-4):
-            return found
-    return None

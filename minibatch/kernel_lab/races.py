@@ -51,8 +51,9 @@ def find_races(array: Watched, notes: Notes) -> None:
         return
     for across in (False, True)[: 1 + (array.space == "global")]:
         found = races(array.accesses(_suspects(columns, size, across)), size, across)
+        helps = _where_a_barrier_helps(columns, found) if found else []
         causes: dict[tuple, list[Race]] = defaultdict(list)
-        for race, where in zip(found, _where_a_barrier_helps(columns, found), strict=True):
+        for race, where in zip(found, helps, strict=True):
             other, write = race.sides
             is_helped = other.how == READS and not across
             cause = where if is_helped else f"line {SITES[other.site].line}"
@@ -127,8 +128,7 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
     line as often as the writer. A reader that comes there more seldom, or never, does not tell;
     then it is if the writer had not been to the reader's line as often as the reader.
     """
-    rows = [[access.row for access in race.sides] for race in found]
-    read, write = np.array(rows, np.int64).reshape(-1, 2).T
+    read, write = np.array([[access.row for access in race.sides] for race in found]).T
     deed = columns.site * len(RIVALS) + columns.how
     deeds, end = deed.max() + 1, columns.moment.max() + 1
     done = np.sort((columns.thread * deeds + deed) * (end + 1) + columns.moment)

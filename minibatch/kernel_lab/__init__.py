@@ -22,32 +22,16 @@ to something else: DIFFERENCES.md beside this file.
     report.py       all of it, to print, to look at (page.py), to ask
     compiled.py     what a compiler makes of a kernel, for GPUs that need not be here
     case.py         a small paged batch to try a kernel on, and what should come out
+    why.py          what a kernel may have done, if something else comes out
     waves.py        thread blocks on the multiprocessors of a model GPU
     time_limit.py   ends what would not end
     emulation.py    the same without watching: in a GPU's place, under the engine
 """
 
 from .arrays import empty, partly_written
-from .case import PagedCase, paged_case
-from .compiled import Compiled, compiled
-from .faults import Fault
+from .case import paged_case
+from .compiled import compiled
 from .launch import run
-from .ledger import Entry
-from .report import Report, Traffic
-from .waves import Waves, waves
+from .waves import waves
 
-__all__ = [
-    "Compiled",
-    "Entry",
-    "Fault",
-    "PagedCase",
-    "Report",
-    "Traffic",
-    "Waves",
-    "compiled",
-    "empty",
-    "paged_case",
-    "partly_written",
-    "run",
-    "waves",
-]
+__all__ = ["compiled", "empty", "paged_case", "partly_written", "run", "waves"]

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from array import array as compact
+from collections import namedtuple
 from collections.abc import Callable
 from copy import copy
 from functools import cache
 from math import prod
 from operator import index as as_index
 from sys import _getframe
-from typing import NamedTuple
 
 import numpy as np
 
-from .faults import SITES, Notes, Site, kernel_frame, site_number
+from .faults import Notes, kernel_frame, site_number
 
 READS, WRITES, ATOMIC = 0, 1, 2
-COLUMNS = [  # what is kept of an access, besides its thread's clock; site: its place in SITES
-    (name, np.int64)
-    for name in ("thread", "epoch", "phase", "site", "place", "how", "number", "moment", "value")
-]
+COLUMNS = "thread", "epoch", "phase", "site", "place", "how", "number", "moment", "value"
 
 
-class Access(NamedTuple):
-    """One thread at one place: `number` elements from `place` on, in the array's flat order."""
+class Access(namedtuple("Access", [*COLUMNS, "clock", "row"])):
+    """One thread at one place: `number` elements from `place` on, in the array's flat order.
 
-    thread: int  # its number in the grid
-    epoch: int
-    clock: tuple[int, ...]
-    phase: int
-    site: Site
-    place: int
-    how: int  # READS, WRITES or ATOMIC
-    number: int
+    thread: its number in the grid; its epoch, phase and clock: threads.py. site: in SITES. how:
+    READS, WRITES or ATOMIC. value: of a write, hashed. row: among the array's accesses.
+    """
 
     @property
     def places(self) -> range:
@@ -94,18 +86,15 @@ class Watched:
     @property
     def columns(self) -> np.recarray:
         """What was noted, a row for each access, in the order in which they came."""
-        rows = np.frombuffer(self._raw.tobytes(), COLUMNS).view(np.recarray)
+        kept = [(name, np.int64) for name in COLUMNS]
+        rows = np.frombuffer(self._raw.tobytes(), kept).view(np.recarray)
         return rows[: self.num_accesses]  # time may be over amid one: it has a row and no clock
 
     def accesses(self, which: np.ndarray | slice = slice(None)) -> list[Access]:
         """All, or some of them, as objects."""
-        clocks = self._clocks
-        indices = np.arange(len(clocks))[which].tolist()
-        rows = zip(indices, self.columns[which].tolist(), strict=True)
-        return [
-            Access(thread, epoch, clocks[i], phase, SITES[site], place, how, number)
-            for i, (thread, epoch, phase, site, place, how, number, _, _) in rows
-        ]
+        rows = np.arange(self.num_accesses)[which].tolist()
+        kept = zip(self.columns[which].tolist(), rows, strict=True)
+        return [Access(*columns, self._clocks[row], row) for columns, row in kept]
 
     def at(self, place: int) -> str:
         """An element as the source would name it: keys[2, 0, 5]."""

@@ -4,7 +4,7 @@ out."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .arrays import empty, partly_written
 from .compiled import Compiled, compiled
 from .launch import Size, run
 from .report import Report
+from .why import softmax, why
 
 
 @dataclass
@@ -51,43 +52,36 @@ class PagedCase:
     def parts(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """What the definition makes a row's output of, in float64: weights [heads, tokens], and
         values [tokens, heads, head_dim]."""
+        query, key, value = self._of(row)
+        return softmax(np.einsum("hd,khd->hk", query, key) * self.scale, 1), value
+
+    def _of(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """In float64: q [heads, head_dim], and for each query head k and v [tokens, heads,
+        head_dim]."""
         group = self.query.shape[1] // self.key_cache.shape[2]
         key, value = (
             np.concatenate(cache[self.block_tables[row]].astype(np.float64))[: self.seq_lens[row]]
             for cache in (self.key_cache, self.value_cache)
         )
         key, value = (np.repeat(each, group, axis=1) for each in (key, value))
-        scores = np.einsum("hd,khd->hk", self.query[row].astype(np.float64), key) * self.scale
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        return weights / weights.sum(1, keepdims=True), value
+        return self.query[row].astype(np.float64), key, value
 
     def why(self, output: np.ndarray, tolerance: float = 2e-5) -> str:
-        """The token whose weight differs, in the first row and head of an output [rows, heads,
-        head_dim] that are wrong: a sentence, "" if no weights come to such an output."""
+        """A sentence on the first row and head of an output [rows, heads, head_dim] that are wrong,
+        what they come out as if: why.py. "" if nothing fits."""
         off = ~np.isclose(output, self.exact, tolerance, tolerance).all(2)
-        if not off.any() or not np.isfinite(output[off]).all():
-            return ""
         row, head = np.argwhere(off)[0].tolist()
-        weights, values = self.parts(row)
-        weights = weights[head]
-        used = _weights_behind(output[row, head], weights, values[:, head])
-        if used is None:
-            return ""
-        token, often = int(np.argmax(abs(used - weights))), used.sum()
-        instead, right = (f"{round(each[token], 4) + 0.0:g}" for each in (used, weights))
-        what = f"token {token} weighed {instead}, and it weighs {right}"
-        if len(weights) > 1 and np.allclose(used, often * weights, 1e-3, 1e-4):
-            what = f"every token weighed {often:.3g} times what it weighs"
-        return f"row {row}, head {head} comes out as if {what}"
+        query, key, value = self._of(row)
+        products = query[head] * key[:, head] * self.scale
+        found = why(output[row, head], products, value[:, head], tolerance)
+        return found and f"row {row}, head {head} comes out as if {found}"
 
     def given(self) -> dict[str, object]:
         """What a kernel may be called with, by name; what nobody owns is not to be read."""
-        owned = self.owners.any(0).reshape(self.key_cache.shape[:2])[:, :, None, None]
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        for name in ("key_cache", "value_cache"):
-            given[name] = partly_written(given[name], np.broadcast_to(owned, given[name].shape))
-        given["output"] = empty(self.query.shape)
-        return given
+        owned = self.owners.any(0).reshape(*self.key_cache.shape[:2], 1, 1)
+        caches = {"key_cache": self.key_cache, "value_cache": self.value_cache}
+        guarded = {name: partly_written(cache, owned) for name, cache in caches.items()}
+        return vars(self) | guarded | {"output": empty(self.query.shape)}
 
     def run(
         self,
@@ -117,20 +111,6 @@ class PagedCase:
             output = report.arrays("output")[0].data.reshape(self.query.shape)
             report.wrong = "; ".join(filter(None, [report.wrong, self.why(output, tolerance)]))
         return report
-
-
-def _weights_behind(
-    output: np.ndarray, weights: np.ndarray, values: np.ndarray
-) -> np.ndarray | None:
-    """Weights of the values [tokens, head_dim] that come to an output [head_dim]: of few tokens any
-    weights, of many such as are right but for one token and a common factor. None if there are
-    none."""
-    few = [np.eye(len(values))] if len(values) < len(output) else []
-    for mix in (*few, *(np.stack([weights, each], 1) for each in np.eye(len(values)))):
-        found = mix @ np.linalg.lstsq(values.T @ mix, output, rcond=None)[0]
-        if np.allclose(found @ values, output, 1e-3, 1e-4):
-            return found
-    return None
 
 
 def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) -> list[object]:

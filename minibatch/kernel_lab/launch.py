@@ -26,7 +26,7 @@ from .threads import Block, Thread, thread_of
 from .time_limit import TooLong, time_limit
 
 MOST_THREADS = 1024  # of a block, as on a GPU
-MOST_SHARED = 48 * 1024  # bytes of a block, unless a launch asks for more
+MOST_SHARED = 48 * 1024  # bytes of a block
 Size = int | tuple[int, ...]
 
 
@@ -36,7 +36,6 @@ def run(
     threads: Size,
     *arguments: object,
     watch: tuple[int, int, int] = (0, 0, 0),
-    shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
     seconds: float = 20.0,
     schedule: int | None = None,
@@ -51,9 +50,9 @@ def run(
     arguments: numpy arrays or CPU tensors, contiguous, changed in place as on a GPU, and numbers.
         Give outputs as `lab.empty`, and reading what nobody has written is a fault; a bfloat16
         tensor arrives as int16, as for the GPU.
-    watch: the thread block whose barriers the report can step through. shared_bytes: of an array of
-        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends,
-        seconds of the processor; the search for races may take as many again.
+    watch: the thread block whose barriers the report can step through. most_accesses, seconds:
+        where a loop without an end ends, seconds of the processor; the search for races may take as
+        many again.
     schedule: a seed, which draws in what order threads take turns; a right kernel comes to the same
         under every one. Without it each goes as far as it gets, in the order of their numbers.
     expect: what should be in an array in the end, to the tolerance, NaN where anything goes; the
@@ -62,7 +61,7 @@ def run(
         of a thread block -> the row that it works for. Reading another row's is a fault.
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
-    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
+    launch = Launch(kernel, grid, threads, most_accesses, watch, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
         launch.search_for_races(seconds)
@@ -92,12 +91,12 @@ class Launch:
         threads: Size,
         most_accesses: int,
         watch: tuple[int, int, int] | None = None,
-        shared_bytes: int = 0,
         schedule: int | None = None,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
-        file = self.kernel.__code__.co_filename
-        self.notes = Notes(_three(grid), _three(threads), most_accesses, file)
+        code = self.kernel.__code__
+        self._begin = Site(code.co_filename, code.co_firstlineno, code.co_name)
+        self.notes = Notes(_three(grid), _three(threads), most_accesses, self._begin.file)
         if not 0 < prod(self.notes.threads) <= MOST_THREADS or min(self.notes.grid) < 1:
             raise ValueError(
                 f"a grid of {grid} and {threads} threads: a thread block has 1 to {MOST_THREADS} "
@@ -106,7 +105,7 @@ class Launch:
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
-        self._watch, self._shared_bytes = watch, shared_bytes
+        self._watch = watch
         self._schedule = None if schedule is None else Random(schedule)
 
     def run(self, arguments: tuple, seconds: float) -> Notes:
@@ -140,15 +139,8 @@ class Launch:
                     for array in (*self.globals, *self.shared):
                         find_races(array, self.notes)
             except TooLong:
-                said = (
-                    f"the search for races is still on after {seconds:g} s; `seconds` allows more"
-                )
-                self.notes.fault("no end", said, self._begin)
-
-    @property
-    def _begin(self) -> Site:
-        code = self.kernel.__code__
-        return Site(code.co_filename, code.co_firstlineno, code.co_name)
+                after = f"after {seconds:g} s; `seconds` allows more"
+                self.notes.fault("no end", f"the search for races is still on {after}", self._begin)
 
     def _under_way(self, error: TooLong) -> Site:
         """Where the kernel, or a function it calls, stood: above whatever the lab did for it."""
@@ -174,24 +166,13 @@ class Launch:
         place, shared = site_here(), self._block.shared
         if space == "shared" and place in shared:
             return shared[place]
-        if shape == (0,):
-            shape = (self._shared_bytes // dtype.itemsize,)
-            if not shape[0] or self._block.has_dynamic:
-                raise ValueError(
-                    "a shared array of length 0 takes its size from `shared_bytes`, and there can "
-                    "be one: a second would be the same memory"
-                )
-            self._block.has_dynamic = True
-        array: object = empty(shape, dtype)
-        if not self._watch:
-            array = array.view(np.ndarray)
-        else:
-            frame = kernel_frame()
-            name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
-            array = Watched(self.notes, name, space, array)
+        if 0 in shape:
+            raise ValueError(f"a {space} array of no elements: its size has to stand in the kernel")
+        frame = kernel_frame()
+        name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
+        array = self._watched(name, space, empty(shape, dtype))
         if space == "shared":
             shared[place] = array
-            self.shared += [array] if self._watch else []
             if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
                 raise MemoryError(f"a thread block takes more than {MOST_SHARED:,} bytes, shared")
         return array
@@ -205,10 +186,14 @@ class Launch:
             return np.float32(value) if isinstance(value, float) else value
         if not value.flags.c_contiguous:
             raise ValueError(f"{name} is not contiguous; numpy.ascontiguousarray makes it so")
+        return self._watched(name, "global", value)
+
+    def _watched(self, name: str, space: str, array: np.ndarray) -> Watched | np.ndarray:
         if not self._watch:
-            return value.view(np.ndarray)
-        self.globals.append(Watched(self.notes, name, "global", value))
-        return self.globals[-1]
+            return array.view(np.ndarray)
+        array = Watched(self.notes, name, space, array)
+        {"global": self.globals, "shared": self.shared}.get(space, []).append(array)
+        return array
 
     def _pause(self, waiting: list[Thread]) -> None:
         """Where the watched block stands, for the report."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import ATOMIC, READS, WRITES, Access, Watched, elements_of
-from .faults import SITES, Notes
+from .faults import SITES, Notes, Site
 from .threads import WARP, thread_of
 
 RIVALS = {  # what two threads must not do to one element, unless something orders them
@@ -32,19 +32,34 @@ class Race(NamedTuple):
     second: Access
     across: bool  # by threads of two blocks
 
+    @property
+    def sides(self) -> list[Access]:
+        """The one that reads, and the one that writes, which tells more; of two writes the later
+        comes last."""
+        return sorted(self[1:3], key=lambda access: access.how != READS)
+
 
 def find_races(array: Watched, notes: Notes) -> None:
     """Adds to the notes: races within a block, and elements that blocks do not share well.
 
     Barriers order the threads of a block, `syncwarp` those of a warp; a shuffle orders nothing.
     Nothing orders two blocks of one launch, so what one writes is no other's to read or to write.
+    Races that one barrier would end, right before a write or right after it, are told as one.
     """
     columns, size = array.columns, prod(notes.threads)
     if not columns.how.any():
         return
     for across in (False, True)[: 1 + (array.space == "global")]:
-        for race in races(array.accesses(_suspects(columns, size, across)), size, across):
-            _report(array, notes, race)
+        found = races(array.accesses(_suspects(columns, size, across)), size, across)
+        helps = _where_a_barrier_helps(columns, found) if found else []
+        causes: dict[tuple, list[Race]] = defaultdict(list)
+        for race, where in zip(found, helps, strict=True):
+            other, write = race.sides
+            is_helped = other.how == READS and not across
+            cause = where if is_helped else f"line {SITES[other.site].line}"
+            causes[SITES[write.site][:2], cause].append(race)
+        for (_, cause), same in causes.items():
+            _report(array, notes, same, cause)
 
 
 def _suspects(columns: np.recarray, size: int, across: bool) -> np.ndarray:
@@ -105,32 +120,66 @@ def _is_after(later: Access, earlier: Access, size: int) -> bool:
     return rank // WARP == other_rank // WARP and later.clock[lane] >= earlier.clock[lane]
 
 
-def _report(array: Watched, notes: Notes, race: Race) -> None:
-    visits = [_visit(array, access) for access in race[1:3]]
+def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]:
+    """Of a write and a read, which of them the program does first: whose turn was first does not
+    tell. "after" the write, or "before" it.
+
+    All threads go through the same rounds. So the write is the first if the reader had been to its
+    line as often as the writer. A reader that comes there more seldom, or never, does not tell;
+    then it is if the writer had not been to the reader's line as often as the reader.
+    """
+    read, write = np.array([[access.row for access in race.sides] for race in found]).T
+    deed = columns.site * len(RIVALS) + columns.how
+    deeds, end = deed.max() + 1, columns.moment.max() + 1
+    done = np.sort((columns.thread * deeds + deed) * (end + 1) + columns.moment)
+
+    def times(thread_of: np.ndarray, deed_of: np.ndarray, until: np.ndarray | int) -> np.ndarray:
+        begin = (columns.thread[thread_of] * deeds + deed[deed_of]) * (end + 1)
+        return np.searchsorted(done, begin + until) - np.searchsorted(done, begin)
+
+    to_write, to_read = columns.moment[write] + 1, columns.moment[read] + 1
+    is_first = np.where(
+        times(read, write, end) >= times(write, write, end),
+        times(read, write, to_read) >= times(write, write, to_write),
+        times(write, read, to_write) < times(read, read, to_read),
+    )
+    return np.where(is_first, "after", "before").tolist()
+
+
+def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
+    """Tells the first of some races that have one cause."""
+    race, columns = same[0], array.columns
+    visits = [_visit(columns, access) for access in race[1:3]]
     did = [
-        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(access.site)}"
+        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(SITES[access.site])}"
         + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
         for access, visit in zip(race[1:3], visits, strict=True)
     ]
-    # the write is the more telling line; of two writes, the later
-    other, telling = race.first, race.second
-    if race.second.how == READS:
-        other, telling = telling, other
-        visits.reverse()
+    write, site = race.sides[1], SITES[race.sides[1].site]
+    others = list(dict.fromkeys(SITES[each.sides[0].site] for each in same))
     first, second = (thread_of(access.thread, notes).name for access in race[1:3])
     if race.across:
         why = "nothing orders thread blocks"
     else:
         second, why = second.partition(" of ")[0], "no barrier comes between"
-        if other.how == READS:  # a write that comes in a later round must wait for the reads
-            after = other if visits[1] > visits[0] else telling
-            why += f": one is missing after {notes.where(after.site)}"
+        if cause in ("after", "before"):
+            why += f": one is missing {_between(site, others, cause, notes)}"
     if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
         why += "; all of them write the same value, so it comes to the same: let one do it"
     said = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
-    what = f"{array.name} {other.site.line} {race.across}"
-    own = thread_of(telling.thread, notes)
-    notes.fault("race", said, telling.site, other.site, what=what, thread=own)
+    own = {"thread": thread_of(write.thread, notes), "count": len(same)}
+    notes.fault("race", said, site, *others, what=f"{array.name} {cause} {race.across}", **own)
+
+
+def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
+    """Where a barrier would order a write and those reads."""
+    if cause == "after":
+        return f"after {notes.where(write)}"
+    last = max(reads, key=lambda read: (read.line < write.line, read.line))  # or of the last round
+    if last.line == write.line:
+        return f"in {notes.where(write)}, between reading and writing"
+    again = " comes again" * (last.line > write.line and last.function == write.function)
+    return f"after {notes.where(last)}, before {notes.where(write)}{again}"
 
 
 def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
@@ -143,13 +192,11 @@ def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
     return len(np.unique(c.value[here])) == 1
 
 
-def _visit(array: Watched, access: Access) -> int:
-    """How often its thread had touched that element there by then."""
-    columns = array.columns
-    same = columns[(columns.thread == access.thread) & (columns.place == access.place)]
-    same = same[[SITES[site] == access.site for site in same.site]]
-    own = ("epoch", access.epoch), ("phase", access.phase), ("how", access.how)
-    return int(np.argmax(np.all([same[name] == value for name, value in own], axis=0))) + 1
+def _visit(columns: np.recarray, access: Access) -> int:
+    """How often its thread had done the same to that element there by then."""
+    by_then = columns[: access.row + 1]
+    own = (by_then[name] == by_then[name][-1] for name in ("thread", "place", "site", "how"))
+    return int(np.all([*own], axis=0).sum())
 
 
 def _nth(number: int) -> str:

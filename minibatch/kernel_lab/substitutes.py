@@ -27,14 +27,6 @@ SHUFFLES = {  # which lane's value a lane gets
     "shfl_down_sync": lambda lane, delta: lane + int(delta),
     "shfl_xor_sync": lambda lane, other: lane ^ int(other),
 }
-BLOCK_VOTES = {"syncthreads_count": sum, "syncthreads_and": all, "syncthreads_or": any}
-PLAIN = {
-    "selp": lambda condition, yes, no: yes if condition else no,
-    "fma": lambda a, b, c: a * b + c,
-    "popc": lambda number: (int(number) & ALL).bit_count(),
-    "ffs": lambda number: (int(number) & -int(number)).bit_length(),
-    "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
-}
 VOTES = {  # what {lane: yes or no} comes to
     "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
     "all_sync": lambda lanes: all(lanes.values()),
@@ -45,11 +37,7 @@ ATOMICS = {
     "sub": lambda old, value: old - value,
     "max": max,
     "min": min,
-    "and_": lambda old, value: old & value,
-    "or_": lambda old, value: old | value,
-    "xor": lambda old, value: old ^ value,
     "exch": lambda old, value: value,
-    "cas": lambda old, expected, value: value if old == expected else old,
 }
 
 
@@ -59,7 +47,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
     new_array: makes a block's arrays and a thread's own, of ("shared" or "local", shape, dtype).
     """
     known: dict[FunctionType, FunctionType] = {}
-    modules = {"math": _Math(), "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **TYPES)}
+    modules = {"math": _MATH, "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **TYPES)}
 
     def copy(original: FunctionType) -> FunctionType:
         if original not in known:
@@ -92,24 +80,21 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*(_names(each) for each in inner))
 
 
-class _Math:
-    """`math`, rounded to float32 where a float32 goes in."""
+def _rounded(original: Any) -> Any:
+    """A function of `math`, rounded to float32 where a float32 goes in."""
 
-    def __getattr__(self, name: str) -> object:
-        original = getattr(math, name)
+    def compute(*numbers: object) -> object:
+        try:
+            result = original(*numbers)
+        except (OverflowError, ValueError) as error:  # exp(1000); the root of -1
+            result = math.inf if isinstance(error, OverflowError) else math.nan
+        single = isinstance(result, float) and isinstance(numbers[0], np.floating)
+        return numbers[0].dtype.type(result) if single else result
 
-        def rounded(*numbers: object) -> object:
-            try:
-                result = original(*numbers)
-            except (OverflowError, ValueError) as error:  # exp(1000); the root of -1
-                result = math.inf if isinstance(error, OverflowError) else math.nan
-            single = isinstance(result, float) and isinstance(numbers[0], np.floating)
-            return numbers[0].dtype.type(result) if single else result
-
-        setattr(self, name, rounded if callable(original) else original)
-        return getattr(self, name)
+    return compute if callable(original) else original
 
 
+_MATH = SimpleNamespace(**{name: _rounded(thing) for name, thing in vars(math).items()})
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 TYPES = {  # what a cast to each of them does
     **{name: partial(wrapped, dtype=np.dtype(name)) for name in _INTEGERS},
@@ -160,9 +145,6 @@ class Cuda:
             setattr(self, name, partial(self._shuffle, name, source_of))
         for name, count in VOTES.items():
             setattr(self, name, partial(self._vote, name, count))
-        for name, count in BLOCK_VOTES.items():
-            setattr(self, name, partial(self._block_vote, count))
-        vars(self).update(PLAIN)
         self.threadfence = self.threadfence_block = self.threadfence_system = lambda: None
 
     def __getattr__(self, name: str) -> object:
@@ -182,10 +164,7 @@ class Cuda:
         return sizes[0] if ndim == 1 else tuple(sizes[:ndim])
 
     def syncthreads(self) -> None:
-        wait(self._notes, BARRIER, resolve=len)
-
-    def _block_vote(self, count: Any, predicate: object) -> int:
-        return int(wait(self._notes, BARRIER, brings=bool(predicate), resolve=count))
+        wait(self._notes, BARRIER)
 
     def syncwarp(self, mask: int = ALL) -> None:
         self._meet(SYNC_WARP, mask, None, dict)
@@ -232,9 +211,9 @@ def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
     return new_array(space, shape, np.dtype(dtype))
 
 
-def _update(change: Any, array: Watched | np.ndarray, index: object, *values: object) -> object:
+def _update(change: Any, array: Watched | np.ndarray, index: object, value: object) -> object:
     if isinstance(array, Watched):
-        return array.update(index, lambda old: change(old, *values))
+        return array.update(index, lambda old: change(old, value))
     old = array[index]
-    array[index] = change(old, *values)
+    array[index] = change(old, value)
     return old

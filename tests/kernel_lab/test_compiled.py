@@ -7,6 +7,7 @@ import pytest
 from numba import cuda, float32
 
 from minibatch import kernel_lab as lab
+from minibatch.kernel_lab.compiled import Compiled
 
 NUMBERS = np.zeros(4, np.float32)
 
@@ -71,7 +72,7 @@ def test_a_case_compiles_a_kernel_for_its_own_arrays():
     ],
 )
 def test_registers_and_room_limit_the_thread_blocks(registers, threads, fit, limit):
-    kernel = lab.Compiled((9, 0), registers, 0, 0, 0, {})
+    kernel = Compiled((9, 0), registers, 0, 0, 0, {})
     assert (kernel.thread_blocks(threads), kernel.limit(threads)) == (fit, limit)
 
 

@@ -202,7 +202,7 @@ def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
     assert fault.sentence == (
         f"tile[1]: thread 0 of thread block 0 reads it in line {read} for the first time, thread 1 "
         f"writes it in line {wrote} for the second time, and no barrier comes between: one is "
-        f"missing after line {read}"
+        f"missing after line {read}, before line {wrote} comes again"
     )
 
 
@@ -341,6 +341,88 @@ def test_a_wrong_output_is_told_by_the_token_whose_weight_differs(length):
     )
     assert case.why(np.full((1, 1, 32), np.nan)) == ""
     assert case.why(np.arange(32.0).reshape(1, 1, 32)) == ""
+
+
+def a_token_to_a_lane(
+    query, key_cache, value_cache, block_tables, seq_lens, steps, of_totals, scale, output
+):
+    """Right, if the shuffles take all steps; they are joined in lane 0."""
+    row, head, lane = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    total, result = float32(0), cuda.local.array(32, float32)
+    for d in range(32):
+        result[d] = float32(0)
+    for t in range(lane, seq_lens[row], 32):
+        block, score = block_tables[row, t // 16], float32(0)
+        for d in range(32):
+            score += query[row, head, d] * key_cache[block, t % 16, head, d] * scale
+        weight = math.exp(score)
+        total += weight
+        for d in range(32):
+            result[d] += weight * value_cache[block, t % 16, head, d]
+    for step in of_totals:
+        total += cuda.shfl_xor_sync(0xFFFFFFFF, total, step)
+    for step in steps:
+        for d in range(32):
+            result[d] += cuda.shfl_xor_sync(0xFFFFFFFF, result[d], step)
+    if lane == 0:
+        for d in range(32):
+            output[row, head, d] = result[d] / total
+
+
+def a_lane_to_an_element(
+    query, key_cache, value_cache, block_tables, seq_lens, steps, begin, short, scale, output
+):
+    """Right, if the shuffles take all steps, from token 0 on and none short."""
+    row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    total, result = float32(0), float32(0)
+    for t in range(begin, seq_lens[row] - short):
+        block = block_tables[row, t // 16]
+        score = query[row, head, d] * key_cache[block, t % 16, head, d] * scale
+        for step in steps:
+            score += cuda.shfl_xor_sync(0xFFFFFFFF, score, step)
+        weight = math.exp(score)
+        total += weight
+        result += weight * value_cache[block, t % 16, head, d]
+    output[row, head, d] = result / total
+
+
+STEPS = (16, 8, 4, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "more", "said"),
+    [
+        (a_token_to_a_lane, (STEPS, STEPS), None),
+        (a_token_to_a_lane, ((), ()), "only tokens 0, 32, 64 had counted"),
+        (a_token_to_a_lane, (STEPS[:-1],) * 2, "only tokens 0, 2, 4, … had counted"),
+        (a_token_to_a_lane, (STEPS[1:],) * 2, "only tokens 0-15, 32-47, 64-69 had counted"),
+        (
+            a_token_to_a_lane,
+            ((16, 8), STEPS),
+            "only tokens 0, 8, 16, … had counted, and been divided by the weights of all",
+        ),
+        (a_lane_to_an_element, (STEPS, 0, 0), None),
+        (a_lane_to_an_element, (STEPS, 0, 1), "token 69, the newest, had not counted"),
+        (a_lane_to_an_element, (STEPS, 0, 38), "only tokens 0-31 had counted"),
+        (a_lane_to_an_element, (STEPS, 69, 0), "only token 69 had counted"),
+        (a_lane_to_an_element, (STEPS[:-1], 0, 0), "the shuffle by 1 had been left out of"),
+        (a_lane_to_an_element, ((4,), 0, 0), "the shuffles by 16, 8, 2 and 1 had been left out of"),
+    ],
+)
+def test_a_forgotten_shuffle_is_told_by_what_is_missing(kernel, more, said):
+    case = lab.paged_case([70], heads=1, kv_heads=1)
+    found = case.run(kernel, more=more, tolerance=1e-4).wrong
+    assert f"row 0, head 0 comes out as if {said}" in found if said else found == ""
+
+
+def test_what_fits_no_guess_is_not_guessed():
+    case = lab.paged_case([70], heads=1, kv_heads=1)
+    (weights,), values = case.parts(0)
+    every_third = weights[::3] @ values[::3, 0] / weights[::3].sum()
+    every_second = weights[::2] @ values[::2, 0] / weights[::2].sum()
+    off = np.linspace(0, 1e-3, 32)
+    assert "only tokens 0, 2, 4, … had counted" in case.why(every_second[None, None])
+    assert case.why((every_second + off)[None, None]) == case.why(every_third[None, None]) == ""
 
 
 def test_waves_hand_the_next_thread_block_to_whoever_is_free():

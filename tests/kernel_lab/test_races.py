@@ -6,8 +6,8 @@ import random
 import faulty_kernels
 import numpy as np
 import pytest
-from lab_scene import scene
-from numba import cuda
+from lab_scene import line_of, scene
+from numba import cuda, float32
 from quadratic_races import can_swap, races_by_definition
 from work_done import lines
 
@@ -164,3 +164,75 @@ def test_the_limit_of_time_holds_for_the_search_for_races(monkeypatch):
     (fault,) = (fault for fault in report.faults if fault.kind == "no end")
     assert "the search for races" in fault.sentence
     assert (fault.site.file, fault.line) == (__file__, in_turn.__code__.co_firstlineno)
+
+
+def tiles(numbers, out, first, second):
+    """With barriers after a tile is written, and after it is read, or without."""
+    thread, total, largest = cuda.threadIdx.x, float32(0), float32(0)
+    tile = cuda.shared.array(8, float32)
+    for start in range(0, 32, 8):
+        tile[thread] = numbers[start + thread]  # written
+        if first:
+            cuda.syncthreads()
+        for i in range(16):
+            total += tile[i % 8]
+            largest = max(largest, tile[i % 8])  # last read
+        if second:
+            cuda.syncthreads()
+    out[thread] = total + largest
+
+
+def tree(numbers, out):
+    thread, step = cuda.threadIdx.x, 4
+    sums = cuda.shared.array(8, float32)
+    sums[thread] = numbers[thread]
+    cuda.syncthreads()
+    while step:
+        if thread < step:
+            sums[thread] += sums[thread + step]  # written
+        step //= 2
+    out[thread] = sums[0]
+
+
+def told_by_one(numbers, out):
+    thread, told = cuda.threadIdx.x, cuda.shared.array(1, float32)
+    if thread == 0:
+        told[0] = numbers[0]  # written
+    out[thread] = told[0]
+
+
+def swap(numbers, out):
+    thread = cuda.threadIdx.x
+    numbers[thread] = numbers[thread ^ 1]  # written
+
+
+MISSING = {"first": "after {written}", "second": "after {read}, before {written} comes again"}
+
+
+@pytest.mark.parametrize("schedule", [None, 1])
+@pytest.mark.parametrize(
+    ("kernel", "more", "places"),
+    [
+        (tiles, (True, True), []),
+        (tiles, (True, False), [MISSING["second"]]),
+        (tiles, (False, True), [MISSING["first"]]),
+        (tree, (), [MISSING["first"]]),
+        (told_by_one, (), [MISSING["first"]]),
+        (swap, (), ["in {written}, between reading and writing"]),
+    ],
+)
+def test_a_missing_barrier_is_told_once_with_its_place(kernel, more, places, schedule):
+    numbers = np.arange(32, dtype=np.float32)
+    report = lab.run(kernel, 1, 8, numbers, lab.empty(8), *more, schedule=schedule)
+    lines = {"written": f"line {line_of(kernel, '# written')}"}
+    lines["read"] = f"line {line_of(tiles, '# last read')}"
+    ends = [f.sentence.partition("one is missing ")[2] for f in report.faults if f.kind == "race"]
+    assert ends == [place.format(**lines) for place in places]
+
+
+def test_two_missing_barriers_are_two_faults():
+    report = lab.run(tiles, 1, 8, np.arange(32, dtype=np.float32), lab.empty(8), False, False)
+    ends = [f.sentence.partition("one is missing ")[2] for f in report.faults if f.kind == "race"]
+    written = f"line {line_of(tiles, '# written')}"
+    assert sorted(end.endswith(f"before {written} comes again") for end in ends) == [False, True]
+    assert f"after {written}" in ends

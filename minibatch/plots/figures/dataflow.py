@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from ...kernel_lab.arrays import READS, Access
+from ...kernel_lab.faults import SITES
 from ...kernel_lab.races import Race, races
 from ...kernel_lab.report import Report
 from ..colours import COLOURS, INK, WASTE
@@ -73,7 +74,10 @@ def dataflow(
 
 def _finding(here: list[Access], pair: Race | None, size: int) -> str:
     if pair:
-        did = [f"thread {a.thread % size} {DID[a.how]} it in line {a.site.line}" for a in pair[1:3]]
+        did = [
+            f"thread {a.thread % size} {DID[a.how]} it in line {SITES[a.site].line}"
+            for a in pair[1:3]
+        ]
         return f"element {pair.place}: {', '.join(did)}, in no order"
     writes = sum(access.how != READS for access in here)
     counts = {"written": writes, "read": len(here) - writes}

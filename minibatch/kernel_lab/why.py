@@ -1,0 +1,111 @@
+"""What a kernel may have done to come to a wrong output: a guess, told only where it fits.
+
+All of it is about one row and head. Tokens that were dealt to lanes, warps or thread blocks and
+never joined leave a regular part of them; a shuffle left out of a score, a sum over some lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+from .threads import spans
+
+POWERS = [2**n for n in range(11)]  # up to the threads of a thread block
+MOST_SPANS = 3  # of tokens, told
+
+
+def softmax(scores: np.ndarray, axis: int) -> np.ndarray:
+    """Weights along an axis; there they add up to 1."""
+    weights = np.exp(scores - scores.max(axis, keepdims=True))
+    return weights / weights.sum(axis, keepdims=True)
+
+
+def why(output: np.ndarray, products: np.ndarray, values: np.ndarray, tolerance: float) -> str:
+    """What an output [head_dim] comes out as if; "" if nothing fits.
+
+    products: [tokens, head_dim], each token's add up to its score; values: the same shape.
+    """
+    weights = softmax(products.sum(1), 0)
+    return (
+        _part_that_counted(output, weights, values, tolerance)
+        or _shuffles_left_out(output, products, values, tolerance)
+        or _weight_that_differs(output, weights, values)
+    )
+
+
+def _part_that_counted(
+    output: np.ndarray, weights: np.ndarray, values: np.ndarray, tolerance: float
+) -> str:
+    for sums, is_in, numbers in _parts(np.column_stack([weights[:, None] * values, weights])):
+        total = sums[:, -1:]
+        for divisor, ending in ((total, ""), (1, ", and been divided by the weights of all")):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                fits = np.isclose(output, sums[:, :-1] / divisor, tolerance, tolerance).all(1)
+            if (found := np.flatnonzero(fits & (total[:, 0] > 0))).size:
+                return _had_counted(is_in(numbers, found[0])) + ending
+    return ""
+
+
+def _parts(shares: np.ndarray) -> Iterator[tuple[np.ndarray, Callable, np.ndarray]]:
+    """Sums of the shares [tokens, …] over regular parts of the tokens: the first n, those after
+    them, and stripes, dealt out in turns to 2, 4, 8 … Token t is in the n-th of these parts if
+    is_in(numbers[t], n): (sums [parts, …], is_in, numbers)."""
+    tokens, first = np.arange(len(shares)), np.cumsum(shares, 0)
+    yield first[:-1], np.less_equal, tokens
+    yield first[-1] - first[:-1], np.greater, tokens
+    for stripe, ways in product(POWERS, POWERS[1:]):
+        if stripe * ways < 2 * len(tokens):
+            rounds = -(-len(tokens) // (stripe * ways))
+            dealt = np.zeros((rounds * ways * stripe, shares.shape[1]))
+            dealt[: len(tokens)] = shares
+            sums = dealt.reshape(rounds, ways, stripe, -1).sum((0, 2))
+            yield sums, np.equal, tokens // stripe % ways
+
+
+def _had_counted(is_counted: np.ndarray) -> str:
+    missing, counted = np.flatnonzero(~is_counted), np.flatnonzero(is_counted)
+    if len(missing) == 1:
+        newest = ", the newest," if missing[0] == len(is_counted) - 1 else ""
+        return f"token {missing[0]}{newest} had not counted"
+    told = spans(counted.tolist())
+    more = ", …" * (len(told) > MOST_SPANS)
+    return f"only token{'s' * (len(counted) > 1)} {', '.join(told[:MOST_SPANS])}{more} had counted"
+
+
+def _shuffles_left_out(
+    output: np.ndarray, products: np.ndarray, values: np.ndarray, tolerance: float
+) -> str:
+    """With a lane for each element, each lane adds up what the other shuffles bring it."""
+    steps = [step for step in reversed(POWERS) if step < len(output)]
+    if 2 ** len(steps) != len(output):
+        return ""
+    lanes = products.reshape(-1, *[2] * len(steps))  # an axis for each step
+    for is_done in product([True, False], repeat=len(steps)):
+        axes = tuple(1 + np.flatnonzero(is_done))
+        scores = np.broadcast_to(lanes.sum(axes, keepdims=True), lanes.shape)
+        found = (softmax(scores.reshape(products.shape), 0) * values).sum(0)
+        if np.allclose(output, found, tolerance, tolerance) and not all(is_done):
+            *most, last = (str(s) for s, done in zip(steps, is_done, strict=True) if not done)
+            which = f"shuffles by {', '.join(most)} and {last}" if most else f"shuffle by {last}"
+            return f"the {which} had been left out of each score"
+    return ""
+
+
+def _weight_that_differs(output: np.ndarray, weights: np.ndarray, values: np.ndarray) -> str:
+    """Of few tokens any weights may have been used, of many such as are right but for one token and
+    a common factor."""
+    few = [np.eye(len(values))] if len(values) < len(output) else []
+    for mix in (*few, *(np.stack([weights, each], 1) for each in np.eye(len(values)))):
+        used = mix @ np.linalg.lstsq(values.T @ mix, output, rcond=None)[0]
+        if np.allclose(used @ values, output, 1e-3, 1e-4):
+            break
+    else:
+        return ""
+    token, often = int(np.argmax(abs(used - weights))), used.sum()
+    if len(weights) > 1 and np.allclose(used, often * weights, 1e-3, 1e-4):
+        return f"every token weighed {often:.3g} times what it weighs"
+    instead, right = (f"{round(each[token], 4) + 0.0:g}" for each in (used, weights))
+    return f"token {token} weighed {instead}, and it weighs {right}"

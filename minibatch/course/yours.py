@@ -28,6 +28,8 @@ def with_yours(name: str, instead: Callable) -> Callable[[Callable], View]:
         def player(MyContinuous):
             return mb.widgets.EnginePlayer(mb.Engine(model, MyContinuous(4)), requests)
 
+    It may make several things, a tuple, as many of yours as of `instead`; None is nothing.
+
     It is called at once with the learner's `name`, or with `instead` as long as that cannot be
     used, and shown where the cell is, under a sentence that says whose it is, and whether it has
     passed. Whenever a check of the learner's passes, it is called again, and what is shown becomes
@@ -81,7 +83,9 @@ class View:
 
     def _show(self, said: str, printed: str, seen: object) -> None:
         page = _PAGES.get_template("yours.html").render(said=said, printed=printed)
-        shown = [Shown(f"{said}\n{printed}", page), HTML("") if seen is None else seen]
+        several = seen if isinstance(seen, tuple) else (seen,)
+        shown = [Shown(f"{said}\n{printed}", page)]
+        shown += [HTML("") if each is None else each for each in several]
         for place, what in zip(self._places, shown, strict=False):
             place.update(what)
         if not self._places:

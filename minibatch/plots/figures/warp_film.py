@@ -15,6 +15,7 @@ from .warp_access import draw_instruction
 
 MOST_OF_THE_STRIP = 120  # instructions
 MOST_NAMES = 6  # of arrays in a line of the legend
+OF_ARRAYS = (*COLOURS[:3], *COLOURS[4:], COLOURS[3])  # yellow last: a dark theme makes it dim
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
@@ -40,7 +41,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
 
     first = min(max(0, n - MOST_OF_THE_STRIP // 2), max(0, len(frames) - MOST_OF_THE_STRIP))
     shown = frames[first : first + MOST_OF_THE_STRIP]
-    colours = [to_rgb(COLOURS[i % len(COLOURS)]) for i in range(len(names))]
+    colours = [to_rgb(OF_ARRAYS[i % len(OF_ARRAYS)]) for i in range(len(names))]
     image = [[colours[names.index(each.array.name)] for each, _ in shown]]
     ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)
     strip.imshow(image, extent=ends, aspect="auto", interpolation="nearest")

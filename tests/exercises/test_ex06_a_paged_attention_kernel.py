@@ -1,5 +1,7 @@
 """Judges exercises 6.1 to 6.4: kernels, run and watched on the judge's bench (kernels.py)."""
 
+import re
+
 import numpy as np
 import pytest
 from kernels import (
@@ -60,7 +62,7 @@ def copies(student):
 
 
 @pytest.mark.task("6.1", points=1)
-def test_it_reads_and_writes_what_is_its_own(student):
+def test_it_reads_and_writes_only_what_is_its_own(student):
     check_faults(copies(student))
 
 
@@ -402,7 +404,15 @@ def decoded_chunks(student):
             "row_of": cut[:, 0].tolist(),
         }
 
-    return run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
+    found = run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
+    return [(*which, one | {"wrong": in_chunks(one["wrong"])}) for *which, one in found]
+
+
+def in_chunks(wrong):
+    """The lab's sentence of an array [chunks, heads, …], which it takes for [rows, heads, …]."""
+    if not wrong.startswith("part_output"):
+        wrong = re.sub(r"element (?=\d)", "head ", wrong)
+    return re.sub(r"\brow(?=s? \d)", "chunk", wrong)
 
 
 def merged(student):
@@ -488,16 +498,13 @@ def decoding(student):
     needed, by_others, within = result["ledger"]["key_cache"]
     return (
         f"Your kernel answers a row of 34 tokens right under {len(SCHEDULES)} schedules, and reads "
-        f"{needed:,} bytes of K {by_others * within:.1f} times: once for each of two query heads."
+        f"{needed:,} bytes of K {by_others * within:.2g} times: once for each of two query heads."
     )
 
 
 def grouped(student):
-    needed, by_others, within = first(decoded(student, "decode_group", True))[MANY]["ledger"][
-        "key_cache"
-    ]
-    often = f"{by_others * within:.1f} times"
-    return f"Your kernel reads {needed:,} bytes of K {often} for two query heads."
+    needed, *_ = first(decoded(student, "decode_group", True))[MANY]["ledger"]["key_cache"]
+    return f"Your kernel reads {needed:,} bytes of K once for two query heads."
 
 
 def chunked(student):

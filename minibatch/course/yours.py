@@ -66,7 +66,7 @@ class View:
         if found is self.instead:
             return said, *self._made_of(found)
         if {Progress()[task].outcome for task in self.tasks} - {"", PASSED}:
-            said += " It has not passed yet: its card says what is amiss."
+            said += " It has not passed yet: press Check to hear what is amiss."
         try:
             return said, *self._made_of(found)
         except Exception as error:

@@ -65,6 +65,7 @@ class KernelStepper(WithStill):
         barriers = len(report.pauses) - 1
         return PAGES.get_template("block.html").render(
             where=f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end",
+            position=self.position,
             moved=list(_moved(pause, before)),
             lines=list(self._lines(pause)),
             thread=self.thread.value,

@@ -18,7 +18,7 @@ from minibatch.course.judging.verdict import Wrong
 SCHEDULES = (None, 1, 2)
 SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
 CASES = {  # what a kernel must get right, each by the sentence for its place
-    "one token, a full KV block, one token more": {"lengths": [1, 4, 5]},
+    "rows of one token, of a full KV block, of one more": {"lengths": [1, 4, 5]},
     "rows of different length that share a KV block": {
         "lengths": [4, 9, 5],
         "shared_blocks": 1,
@@ -133,7 +133,7 @@ def check_compiled(student, function):
     if found["float64"]:
         raise Wrong(
             f"{function}: compiled for a GPU, it has {found['float64']} instructions on float64. A "
-            "number as 0.0 or -1e30 is one; float32(0) is not."
+            "number such as 0.0 or -1e30 is one; float32(0) is not."
         )
     if found["stack"]:
         raise Wrong(

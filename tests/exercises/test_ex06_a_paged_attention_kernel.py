@@ -1,5 +1,7 @@
 """Judges exercises 6.1 to 6.4: kernels, run and watched on the judge's bench (kernels.py)."""
 
+import re
+
 import numpy as np
 import pytest
 from kernels import (
@@ -60,7 +62,7 @@ def copies(student):
 
 
 @pytest.mark.task("6.1", points=1)
-def test_it_reads_and_writes_what_is_its_own(student):
+def test_it_reads_and_writes_only_what_is_its_own(student):
     check_faults(copies(student))
 
 
@@ -257,12 +259,12 @@ def test_no_schedule_finds_a_fault(student):
 
 
 @pytest.mark.task("6.2", points=3)
-def test_the_output_is_the_definition_s(student):
+def test_the_output_is_what_the_definition_gives(student):
     check_outputs(decoded(student, "decode", False), about_the_output)
 
 
 @pytest.mark.task("6.2", points=2)
-def test_a_thread_block_reads_k_and_v_once(student):
+def test_a_thread_block_reads_each_key_and_value_once(student):
     check_reads(decoded(student, "decode", False))
 
 
@@ -277,14 +279,19 @@ def test_no_schedule_finds_a_fault_in_the_group(student):
 
 
 @pytest.mark.task("6.3", points=2)
-def test_both_heads_are_the_definition_s(student):
+def test_both_heads_come_to_what_the_definition_gives(student):
     check_outputs(decoded(student, "decode_group", True), about_the_output)
 
 
-@pytest.mark.task("6.3", points=3)
-def test_k_and_v_are_read_once_for_both_heads(student):
+@pytest.mark.task("6.3", points=2)
+def test_each_key_and_value_is_read_once_for_both_heads(student):
+    check_reads(decoded(student, "decode_group", True), most=1.05, among=True)
+
+
+@pytest.mark.task("6.3", points=1)
+def test_no_float64_no_stack_and_a_tile_of_shared_memory_at_most(student):
     found = decoded(student, "decode_group", True)
-    check_reads(found, most=1.05, among=True)
+    check_outputs(found, about_the_output)  # of a kernel that does nothing there is little to say
     check_shared(found)
     check_compiled(student, "decode_group")
 
@@ -310,11 +317,15 @@ def test_the_work_list_covers_every_token_once(student):
                 seen = [t for r, begin, end in got if r == row for t in range(begin, end)]
                 if sorted(seen) != list(range(length)):
                     late = sorted(set(range(length)) - set(seen))
-                    what = (
-                        f"token {late[0]} of row {row} is in no chunk"
-                        if late
-                        else (f"row {row} has {length} tokens, and its chunks {len(seen)}")
-                    )
+                    what = f"row {row} has {length} tokens, and its chunks {len(seen)}"
+                    if late:
+                        what = f"token {late[0]} of row {row} is in no chunk"
+                    begins = [begin for r, begin, _ in got if r == row]
+                    if begins == [0] * len(begins) and len(begins) > 1:
+                        what = (
+                            f"every chunk of row {row} begins at token 0; begin and end count "
+                            "from the beginning of the row"
+                        )
                     raise Wrong(f"{shown}: {what}.", got=got[:6])
             longest = max(end - begin for _, begin, end in got)
             if longest > most:
@@ -344,11 +355,13 @@ def chunks_of(name):
         return np.array([(r, t, t + 1) for r, n in enumerate(lengths) for t in range(n)], np.int32)
     cut = [(r, b, min(b + 3, n)) for r, n in enumerate(lengths) for b in range(0, n, 3)]
     cut = cut if max(lengths) < 12 else [(r, b, min(b + 15, lengths[r])) for r, b, _ in cut[::5]]
-    return np.array(cut + [(r, 2, 2) for r in range(len(lengths))], np.int32)
+    empty = [(row, min(2, length), min(2, length)) for row, length in enumerate(lengths)]
+    return np.array(cut + empty, np.int32)
 
 
-def parts_of(name):
-    """The right results of those chunks: output, highest, total."""
+def parts_of(name, tokens=slice):
+    """The right results of those chunks: output, highest, total. tokens: a chunk's, by its begin
+    and end, for a wrong belief."""
     one = case(name)
     cut, heads = chunks_of(name), one.query.shape[1]
     group = heads // one.key_cache.shape[2]
@@ -357,7 +370,7 @@ def parts_of(name):
     for i, (row, begin, end) in enumerate(cut):
         if begin < end:
             key, value = (
-                np.concatenate(cache[one.block_tables[row]])[begin:end]
+                np.concatenate(cache[one.block_tables[row]])[tokens(begin, end)]
                 .astype(float)
                 .repeat(group, axis=1)
                 for cache in (one.key_cache, one.value_cache)
@@ -391,7 +404,15 @@ def decoded_chunks(student):
             "row_of": cut[:, 0].tolist(),
         }
 
-    return run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
+    found = run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
+    return [(*which, one | {"wrong": in_chunks(one["wrong"])}) for *which, one in found]
+
+
+def in_chunks(wrong):
+    """The lab's sentence of an array [chunks, heads, …], which it takes for [rows, heads, …]."""
+    if not wrong.startswith("part_output"):
+        wrong = re.sub(r"element (?=\d)", "head ", wrong)
+    return re.sub(r"\brow(?=s? \d)", "chunk", wrong)
 
 
 def merged(student):
@@ -412,9 +433,13 @@ def merged(student):
 
 
 def about_a_chunk(name, result):
-    cut, (_, right, _) = chunks_of(name), parts_of(name)
-    got = np.array(result["outputs"]["part_highest"]).reshape(right.shape)
+    cut, (output, right, _) = chunks_of(name), parts_of(name)
     is_full = cut[:, 1] < cut[:, 2]
+    sums = np.array(result["outputs"]["part_output"]).reshape(output.shape)[is_full]
+    for belief in (lambda begin, end: slice(end - begin), lambda begin, end: slice(end)):
+        if np.allclose(sums, parts_of(name, belief)[0][is_full], 1e-4, 1e-4):
+            return "A chunk begins at token `begin` of its row, and yours at token 0."
+    got = np.array(result["outputs"]["part_highest"]).reshape(right.shape)
     if (right[is_full] < 0).any() and np.allclose(
         got[is_full], np.maximum(right, 0)[is_full], 1e-4, 1e-4
     ):
@@ -438,7 +463,7 @@ def about_the_joined(name, result):
 
 
 @pytest.mark.task("6.4", points=2)
-def test_a_chunk_is_the_definition_s_share(student):
+def test_the_sums_of_a_chunk_are_those_of_its_tokens(student):
     found = decoded_chunks(student)
     check_faults(found)
     check_outputs(found, about_a_chunk)
@@ -456,7 +481,7 @@ def test_a_chunk_is_the_definition_s_share(student):
 
 
 @pytest.mark.task("6.4", points=2)
-def test_the_chunks_join_to_the_definition_s_output(student):
+def test_the_chunks_join_to_what_the_definition_gives(student):
     found = merged(student)
     check_faults(found)
     check_outputs(found, about_the_joined)
@@ -473,16 +498,13 @@ def decoding(student):
     needed, by_others, within = result["ledger"]["key_cache"]
     return (
         f"Your kernel answers a row of 34 tokens right under {len(SCHEDULES)} schedules, and reads "
-        f"{needed:,} bytes of K {by_others * within:.1f} times: once for each of two query heads."
+        f"{needed:,} bytes of K {by_others * within:.2g} times: once for each of two query heads."
     )
 
 
 def grouped(student):
-    needed, by_others, within = first(decoded(student, "decode_group", True))[MANY]["ledger"][
-        "key_cache"
-    ]
-    often = f"{by_others * within:.1f} times"
-    return f"Your kernel reads {needed:,} bytes of K {often} for two query heads."
+    needed, *_ = first(decoded(student, "decode_group", True))[MANY]["ledger"]["key_cache"]
+    return f"Your kernel reads {needed:,} bytes of K once for two query heads."
 
 
 def chunked(student):

@@ -439,6 +439,16 @@ def test_a_report_is_a_picture_in_a_notebook():
     assert "bytes, 100% used" in page
 
 
+def test_a_report_has_the_letters_and_the_ground_of_the_theme_and_two_colours_for_bars():
+    page = lab.run(faulty_kernels.off_by_one_tail, 2, 8, *scene())._repr_html_()
+    grounds = re.findall(r"(?<!-)background:\s*([^;\"]+)", page)
+    letters = re.findall(r"(?<!-)color:\s*([^;\"]+)", page)
+    bars = {"#7DBBE8", "#C75000"}
+    assert set(grounds) == {"var(--jp-layout-color0, #fff)"} | bars
+    assert set(letters) == {"var(--jp-content-font-color1, #222)"}
+    assert not re.search(r"background:#\w+[^>]*>[^<]", page)  # no letters on a bar
+
+
 def test_a_stepper_s_variables_are_the_threads_own():
     constant = 7
 

@@ -9,6 +9,7 @@ from numba import cuda
 
 from minibatch import kernel_lab as lab
 from minibatch import plots
+from minibatch.attention.cuda.simple import paged_attention_simple
 from minibatch.widgets import KernelStepper
 
 
@@ -105,6 +106,22 @@ def test_a_film_of_a_warp_goes_through_its_instructions(report):
     assert "output[row, thread]" in last.alt
     with pytest.raises(ValueError, match="warp 5 of thread block 0 touches no memory"):
         plots.warp_film(report, 1, warp=5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_film_keeps_its_width_however_many_arrays_it_names():
+    report = lab.paged_case([70], heads=1, kv_heads=1).run(paged_attention_simple, threads=32)
+    figure = plots.warp_film(report, 1)
+    figure.to_svg()
+    picture, strip = figure.axes
+    assert len(strip.get_legend().get_texts()) > 8
+    for axis in (picture, strip):
+        assert axis.get_position().width > 0.9
+
+
+def test_a_stepper_of_a_kernel_without_a_barrier_says_so():
+    report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
+    assert "no barrier on the way" in KernelStepper(report).view.value
 
 
 def test_banks_are_drawn_for_shared_memory(report):

@@ -14,6 +14,8 @@ from ..picture import TICK, Picture, describe
 from .warp_access import draw_instruction
 
 MOST_OF_THE_STRIP = 120  # instructions
+MOST_NAMES = 6  # of arrays in a line of the legend
+OF_ARRAYS = (*COLOURS[:3], *COLOURS[4:], COLOURS[3])  # yellow last: a dark theme makes it dim
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
@@ -27,7 +29,9 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
         raise ValueError(f"warp {warp} of thread block {thread_block} touches no memory")
     n = min(max(1, n), len(frames))
     one, chosen = frames[n - 1]
-    figure = Picture(figsize=(11, 5.4), layout="constrained", facecolor="white")
+    names = list(dict.fromkeys(each.array.name for each, _ in frames))
+    lines = -(-len(names) // MOST_NAMES)
+    figure = Picture(figsize=(11, 5.1 + 0.3 * lines), layout="constrained", facecolor="white")
     axis, strip = figure.subplots(2, 1, height_ratios=[8, 1])
     finding = draw_instruction(axis, one, chosen)
     source = SITES[one.site[chosen]].text
@@ -37,8 +41,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
 
     first = min(max(0, n - MOST_OF_THE_STRIP // 2), max(0, len(frames) - MOST_OF_THE_STRIP))
     shown = frames[first : first + MOST_OF_THE_STRIP]
-    names = list(dict.fromkeys(each.array.name for each, _ in frames))
-    colours = [to_rgb(COLOURS[i % len(COLOURS)]) for i in range(len(names))]
+    colours = [to_rgb(OF_ARRAYS[i % len(OF_ARRAYS)]) for i in range(len(names))]
     image = [[colours[names.index(each.array.name)] for each, _ in shown]]
     ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)
     strip.imshow(image, extent=ends, aspect="auto", interpolation="nearest")
@@ -46,7 +49,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     marks = [
         Patch(facecolor=colour, label=name) for colour, name in zip(colours, names, strict=True)
     ]
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": len(marks)}
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": min(len(marks), MOST_NAMES)}
     strip.legend(handles=marks, fontsize=TICK, frameon=False, borderpad=0, **place)
     strip.set(yticks=[])
     strip.set_xlabel(f"instruction {n} of {len(frames):,}", fontsize=TICK, color=INK)

@@ -20,6 +20,7 @@ from minibatch.course import (
     yours,
 )
 from minibatch.course.exercises import learner_file, source
+from minibatch.course.exercises.progress import Progress
 from minibatch.course.judging import card, graders
 from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.drawing import Drawing
@@ -180,29 +181,61 @@ def test_a_file_that_the_server_shows_opens_beside_the_page(tmp_path, monkeypatc
     assert beside.open_beside(tmp_path.parent / "elsewhere.py") == {}
 
 
-def test_what_is_shown_with_a_stand_in_becomes_the_learner_s_when_it_passes(exercises, monkeypatch):
-    shown, made = [], []
+@pytest.fixture
+def shown(monkeypatch):
+    """What a cell shows with `with_yours`: a sentence, then what was made."""
+    places = []
 
     def place(what, display_id):
-        shown.append(what)
-        number = len(shown) - 1
-        return SimpleNamespace(update=lambda what: shown.__setitem__(number, what))
+        places.append(what)
+        number = len(places) - 1
+        return SimpleNamespace(update=lambda what: places.__setitem__(number, what))
 
     monkeypatch.setattr(yours, "display", place)
+    return places
+
+
+def test_what_is_shown_with_a_stand_in_becomes_the_learner_s_when_it_passes(exercises, shown):
+    made = []
 
     @with_yours("MyContinuous", instead=mb.Continuous)
     def player(policy):
         made.append(policy.__name__)
         print("printed for", policy.__name__)
-        return policy.__name__
+        return policy.__name__, "its map" if made[1:] else None
 
-    assert made == shown[1:] == ["Continuous"]
+    assert made == [shown[1]] == ["Continuous"]
+    assert shown[2].data == ""
     assert "not written yet; this is Continuous instead" in shown[0].html
     solve(exercises, "ex04_continuous_batching")
     assert learner_file.passed("4.1") == 1
-    assert shown[1:] == ["MyContinuous"]
+    assert shown[1:] == ["MyContinuous", "its map"]
     assert "This is yours" in shown[0].html
     assert "printed for MyContinuous" in shown[0].html
+
+
+def test_what_is_written_and_has_not_passed_is_shown_with_a_sentence_that_says_so(exercises, shown):
+    solve(exercises, "ex04_continuous_batching")
+    progress, task = Progress(), source.all_tasks()["4.1"]
+
+    @with_yours("MyContinuous", instead=mb.Continuous)
+    def name_of(policy):
+        return policy.__name__
+
+    assert "yet" not in shown[0].text
+    progress.note_verdict(task, WRONG, 0, 6)
+    with_yours("MyContinuous", instead=mb.Continuous)(lambda policy: policy.__name__)
+    assert "This is yours" in shown[2].text
+    assert "It has not passed yet" in shown[2].text
+    assert shown[3] == "MyContinuous"
+
+    broken = "class MyContinuous(object):\n    def __init__(self, size):\n        size // 0\n"
+    (exercises / "ex04_continuous_batching.py").write_text(broken)
+    with_yours("MyContinuous", instead=mb.Continuous)(lambda policy: policy(4).max_batch_size)
+    said = "Yours (MyContinuous, line 3) does not work here yet: ZeroDivisionError: "
+    assert said in shown[4].text
+    assert "this is Continuous instead" in shown[4].text
+    assert shown[5] == 4
 
 
 def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):

@@ -1,6 +1,6 @@
 """Copies the last KV block to its end.
 
-caught by: test_it_reads_and_writes_what_is_its_own
+caught by: test_it_reads_and_writes_only_what_is_its_own
 says: which nobody has written
 """
 

@@ -1,6 +1,6 @@
 """Neighbouring lanes read keys of neighbouring tokens.
 
-caught by: test_a_thread_block_reads_k_and_v_once
+caught by: test_a_thread_block_reads_each_key_and_value_once
 says: Neighbouring lanes should read neighbouring numbers
 """
 

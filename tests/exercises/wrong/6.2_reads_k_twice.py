@@ -1,6 +1,6 @@
 """Once for the maximum, once for the weights.
 
-caught by: test_a_thread_block_reads_k_and_v_once
+caught by: test_a_thread_block_reads_each_key_and_value_once
 says: needed twice belongs in a variable
 """
 

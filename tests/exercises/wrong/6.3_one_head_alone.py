@@ -1,6 +1,6 @@
 """Forgets the second head.
 
-caught by: test_both_heads_are_the_definition_s
+caught by: test_both_heads_come_to_what_the_definition_gives
 says: it should be
 """
 

@@ -140,10 +140,14 @@ def test_what_is_in_time_and_what_a_cross_means_is_said():
     limits = mb.QueueLimits(max_waiting=1)
     trace = served(mb.Budget(2, 64, limits=limits), many)
     figure = mb.plots.waits_by_arrival(trace, limit_s=2.5)
-    assert [text.get_text() for text in figure.axes[0].texts] == ["in time: up to 2.5 s"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "turned away, or given up"
+        "in time: up to 2.5 s",
+        "late; above the dashed line each tick is twice the last",
+        "turned away, or given up",
     ]
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    waits = [c.ttft for c in trace.completions if c.was_served]
+    assert sorted(heights) == pytest.approx(sorted(waits))
     assert not mb.plots.waits_by_arrival(served(mb.Budget(2, 64), many)).legends
 
 
@@ -155,7 +159,20 @@ def test_one_among_those_who_wait_is_marked():
     rest = max(wait for name, wait in waits.items() if name != "r2")
     says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f} s"
     assert titles(figure) == [says]
-    assert [text.get_text() for text in figure.axes[0].texts] == ["r2"]
+    assert [text.get_text() for text in figure.axes[0].texts] == [f"r2, {waits['r2']:.2f} s"]
+    bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
+    assert bars == [(c.arrival_time, c.ttft) for c in trace.completions]
+
+
+def test_a_guess_of_a_wait_counts_from_when_the_slowest_came():
+    many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(5)]
+    keep("long", 2)
+    axis = mb.plots.waits_by_arrival(
+        served(mb.Budget(1, 64), many), marked="r2", guess="long"
+    ).axes[0]
+    forget()
+    (line,) = (line for line in axis.lines if line.get_linestyle() == "--")
+    assert list(line.get_xdata()) == pytest.approx([0.4 + 2] * 2)  # r4 is the last in the queue
 
 
 def test_the_name_of_one_who_came_early_is_clear_of_the_axis():

@@ -25,7 +25,7 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     phases            what a token read costs, and what a token written
     dumbbells         several runs' figures as multiples of the first run's
     heartbeat         the time from each token of an answer to the next
-    seismograph       a line for each answer that swings when somebody's prompt makes it wait
+    seismograph       a line for each answer, thick where somebody's prompt makes it wait
     prompt_progress   how far each prompt has come, chunk by chunk
     budget_curve      what a token budget does to ITL, TTFT and throughput
     thrown_away       tokens in memory, request by request, and those computed a second time

@@ -123,6 +123,17 @@ def test_waste_is_compared_by_its_mean():
     assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is computed twice"]
 
 
+def test_a_scorecard_says_which_is_best_and_writes_every_number():
+    runs = {"a": {"steps": 2_000, "fairness": 0.5}, "b": {"steps": 900, "fairness": 1}}
+    keep("steps", 1_000)
+    figure = mb.plots.scorecard(runs, highest={"fairness"}, guess="steps")
+    forget()
+    assert figure.get_suptitle() == "Best in steps: b; fairness: b; you said 1,000"
+    written = [[text.get_text() for text in axis.texts] for axis in figure.axes]
+    assert written == [["2,000", "900"], ["0.50", "1.00"]]
+    assert "a: steps 2,000, fairness 0.50." in figure.alt
+
+
 def test_waits_by_arrival_count_who_was_turned_away():
     many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(30)]
     runs = {

@@ -123,6 +123,11 @@ def test_waste_is_compared_by_its_mean():
     assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is computed twice"]
 
 
+def test_numbers_on_an_axis_have_commas():
+    (axis,) = mb.plots.waste_bars({"a": [9_000, 12_500], "b": [14_000, 15_000]}).axes
+    assert "10,000" in [label.get_text() for label in axis.get_xticklabels()]
+
+
 def test_a_scorecard_says_which_is_best_and_writes_every_number():
     runs = {"a": {"steps": 2_000, "fairness": 0.5}, "b": {"steps": 900, "fairness": 1}}
     keep("steps", 1_000)

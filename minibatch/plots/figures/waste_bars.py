@@ -38,7 +38,6 @@ def waste_bars(
                   markersize=7, alpha=0.9)  # fmt: skip
     axis.invert_yaxis()
     axis.set_xlim(0, 1.04 * longest)
-    axis.xaxis.set_major_formatter("{x:,.0f}")
     order = [name for _, name in sorted(zip(means, names, strict=True))]
     finding = "Nothing is computed twice"
     if max(means):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
@@ -71,11 +72,14 @@ def _token_times(trace: Trace, joining: Collection[str]) -> dict[str, list[float
 def _draw_line(axis: Axes, place: int, times: list[float], longest: float) -> None:
     """A tick for each token; between two of them a stretch, as thick as the wait was long."""
     for loud, colour in ((False, CALM), (True, WASTE)):
-        some = [(a, b - a) for a, b in pairwise(times) if (b - a > LOUD) == loud]
-        thick = [0.94 * gap / longest for _, gap in some]
-        axis.bar([begin for begin, _ in some], thick, [gap for _, gap in some],
-                 [place - each / 2 for each in thick], align="edge", color=colour,
-                 edgecolor="white", linewidth=0.3, zorder=2)  # fmt: skip
+        stretches = []
+        for begin, end in pairwise(times):
+            half = 0.47 * (end - begin) / longest
+            if (end - begin > LOUD) == loud:
+                low, high = place - half, place + half
+                stretches.append([(begin, low), (begin, high), (end, high), (end, low)])
+        axis.add_collection(PolyCollection(stretches, facecolor=colour, edgecolor="white",
+                                           linewidth=0.3, zorder=2))  # fmt: skip
     axis.plot(times, [place] * len(times), "|-", color=CALM, linewidth=1, markersize=7, zorder=1.5)
 
 

@@ -43,7 +43,7 @@ def scorecard(
             axis.annotate(texts[name, what], (value, place), (5, 0), va="center", color=INK,
                           textcoords="offset points", fontsize=LABEL, **look[1])  # fmt: skip
         dress(axis, "")
-        axis.set_title(fill(what, 80 // len(whats)), loc="left", fontsize=LABEL, color=INK)
+        axis.set_title(fill(what, 75 // len(whats)), loc="left", fontsize=LABEL, color=INK)
         axis.set_xlim(0, 1.5 * (longest or 1))
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xticks([])

@@ -12,12 +12,12 @@ from matplotlib.patches import Patch
 
 from ...core.completion import Completion
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import INK, PROTAGONISTS, WASTE, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
 
-WAITS = "#0072B2"
+WAITS = WORK
 
 
 def waits_by_arrival(

@@ -24,8 +24,9 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     passes            which tokens go into every pass of one answer, word by word
     phases            what a token read costs, and what a token written
     dumbbells         several runs' figures as multiples of the first run's
+    scorecard         a few figures of several runs, a panel for each figure
     heartbeat         the time from each token of an answer to the next
-    seismograph       a line for each answer that swings when somebody's prompt makes it wait
+    seismograph       a line for each answer, thick where somebody's prompt makes it wait
     prompt_progress   how far each prompt has come, chunk by chunk
     budget_curve      what a token budget does to ITL, TTFT and throughput
     thrown_away       tokens in memory, request by request, and those computed a second time
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from .figures.rules import rules
     from .figures.same_answers import same_answers
     from .figures.savings import savings
+    from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
     from .figures.source_heat import source_heat
     from .figures.speculation import speculation
@@ -161,6 +163,7 @@ __all__ = [
     "rules",
     "same_answers",
     "savings",
+    "scorecard",
     "seismograph",
     "source_heat",
     "speculation",

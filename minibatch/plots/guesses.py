@@ -66,22 +66,23 @@ def said(name: str | None, words: str = "") -> str:
     return f"; you said {words.format(value) if words else written(value)}"
 
 
-def mark(axis: Axes, name: str | None, along: str = "x") -> None:
+def mark(axis: Axes, name: str | None, along: str = "x", start: float = 0) -> None:
     """Draw into `axis` what was said to the question `name`; nothing if it was skipped.
 
     A number is a dashed line at its place `along` "x" or "y", labelled "you said 250"; a curve is a
     dashed curve. What the room said is a row of faint ticks. Call it last: an axis too short for
-    the guess is made longer; the room's ticks beyond its ends are left out.
+    the guess is made longer; the room's ticks beyond its ends are left out. start: where on the
+    axis the number counts from.
     """
     value = guess(name) if name else None
     if isinstance(value, list):
         _draw_curve(axis, value)
     elif value is not None:
-        _reach(axis, along, [value])
-        label(axis, value, f"you said {written(value)}", along)
-        (axis.axvline if along == "x" else axis.axhline)(value, **LOOK)
+        _reach(axis, along, [start + value])
+        label(axis, start + value, f"you said {written(value)}", along)
+        (axis.axvline if along == "x" else axis.axhline)(start + value, **LOOK)
     if name and heard(name):
-        _draw_ticks(axis, heard(name), along)
+        _draw_ticks(axis, [start + number for number in heard(name)], along)
 
 
 def label(axis: Axes, value: float, words: str, along: str = "x") -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from .colours import INK
 
@@ -63,12 +64,22 @@ def canvas(
     return figure, list(figure.subplots(num_axes, sharex=True, squeeze=False)[:, 0])
 
 
+class Thousands(ScalarFormatter):
+    """Numbers on an axis as everywhere in the course: 12,500."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:,.0f}" if abs(x) >= 1000 else super().__call__(x, pos)
+
+
 def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
     """The look that all pictures share. x, y: what is on the axes, with units."""
     axis.set_title(finding, loc="left", fontsize=TITLE, color=INK)
     axis.set_xlabel(x, fontsize=LABEL, color=INK)
     axis.set_ylabel(y, fontsize=LABEL, color=INK)
     axis.tick_params(labelsize=TICK, colors=INK)
+    for scale in (axis.xaxis, axis.yaxis):
+        if type(scale.get_major_formatter()) is ScalarFormatter:
+            scale.set_major_formatter(Thousands())
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
 

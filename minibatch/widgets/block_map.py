@@ -10,7 +10,7 @@ import ipywidgets
 from ..core.collector import collector_held_back
 from ..core.request import Request
 from ..engine.engine import Engine
-from ..plots.colours import EMPTY, colour_of, ink_on
+from ..plots.colours import colour_of, ink_on
 from .film import Film
 from .filmed import Filmed
 from .frame import event, event_html, slots_html, waiting_at
@@ -18,36 +18,69 @@ from .pages import PAGES, count
 from .pool_film import PoolFilm, PoolFrame
 
 NOBODY = "nobody"
-WIDTH, LETTER = 640, 9  # of the grid in pixels; of a letter, at most
 SHOWN = 24  # entries of a table that are written out
 HIDDEN = {"display": "none"}
+SMALLEST = 13  # of a letter, in pixels
+
+
+@dataclass
+class Part:
+    """What one holder has of a block: a stretch of its cell, in colour as far as it holds K and V.
+    ink: of its letter; "" is that of the page, where the letter stands on more than its colour."""
+
+    left: float
+    width: float
+    filled: float
+    colour: str
+    letter: str
+    size: float
+    ink: str
 
 
 @dataclass
 class Cell:
-    """One block in the grid. fills: (top, height, width, colour) of what holds K and V, a part for
-    each of its first two holders. outlined: letters that stand on more than one colour.
+    """One block in the grid. text: stands in its middle, for want of letters in the parts.
     kept: nobody holds it, and its content is still there."""
 
     x: float
     y: float
-    fills: list[tuple[float, float, float, str]]
+    parts: list[Part]
     text: str
-    ink: str
-    outlined: bool
     title: str
     kept: bool
     known: bool
     dim: bool
 
 
+class Grid:
+    """How large the cells are: in pixels, of a picture that is WIDTH wide."""
+
+    WIDTH, HIGHEST, CELL = 720, 360, 44
+
+    def __init__(self, num_blocks: int) -> None:
+        fits = (n for n in (8, 16, 24, 32, 48) if num_blocks <= 0.75 * n * n)
+        self.columns = min(next(fits, 64), num_blocks)
+        self.rows = -(-num_blocks // self.columns)
+        self.width = self.WIDTH / self.columns
+        self.height = round(min(self.width, self.CELL, self.HIGHEST / self.rows), 2)
+        self.letter = max(16, min(20, self.height / 2))
+
+    def corner(self, i: int) -> tuple[float, float]:
+        return round(i % self.columns * self.width, 1), round(i // self.columns * self.height, 1)
+
+    def letter_in(self, text: str, width: float) -> float:
+        """How large a text is in so much room; 0 if too small to be read."""
+        size = min(self.letter, width / (0.15 + 0.6 * len(text)))
+        return round(size, 1) if size >= SMALLEST and self.height > SMALLEST else 0
+
+
 class BlockMap(Filmed):
     """The pool of `engine`, as it serves `requests`, which are added at once.
 
     A block has the colour and the letter of whoever holds it; hollow is what is taken and still
-    empty; of two holders each has a half. A dashed block is held by nobody, and what was written
-    last still stands in it. `request`: whose table to draw, as a walk through the grid. `block`: of
-    which block to tell everything, for those without a mouse to rest on it.
+    empty; several holders stand side by side in it. A dashed block is held by nobody, and what was
+    written last still stands in it. `request`: whose table to draw, as a walk through the grid.
+    `block`: of which block to tell everything, for those without a mouse to rest on it.
     """
 
     def __init__(self, engine: Engine, requests: Iterable[Request] = (), walk: str = "") -> None:
@@ -114,18 +147,10 @@ class BlockMap(Filmed):
         if table:
             told += f" The walk is {walk}'s table, {count(len(table), 'block')}."
         self.line.value = event_html(event(self.film, self.position), ("", told))
-        num_columns = next((n for n in (16, 32) if pool.num_blocks <= 16 * n), 64)
-        num_columns = min(num_columns, pool.num_blocks)
-        width = WIDTH / num_columns
-        height = min(width, 30) if num_columns > 8 else 44
-        cells = [
-            self._cell(i, frame, holders, width, height, num_columns)
-            for i in range(pool.num_blocks)
-        ]
-        path = [
-            (round((i % num_columns + 0.5) * width, 1), round((i // num_columns + 0.5) * height, 1))
-            for i in table
-        ]
+        grid = Grid(pool.num_blocks)
+        cells = [self._cell(i, frame, holders, grid) for i in range(pool.num_blocks)]
+        corners = map(grid.corner, table)
+        path = [(round(x + grid.width / 2, 1), round(y + grid.height / 2, 1)) for x, y in corners]
         kept = sum(cell.kept for cell in cells)
         several = sum(len(who) > 1 for who in holders.values())
         facts = [
@@ -140,17 +165,14 @@ class BlockMap(Filmed):
         self.view.value = PAGES.get_template("block_map.html").render(
             error=self.film.error,
             cells=cells,
-            size=(WIDTH, -(-pool.num_blocks // num_columns) * height),
-            cell=(width, height),
-            num_columns=num_columns,
-            letters=width >= 16,
+            grid=grid,
             path=path,
             chosen=self.block_box.value,
             facts=facts,
             pool=pool,
             waiting=waiting_at(self.film, self.position),
             own=own,
-            slots=slots_html(self.film, self.position, own, 40, brief=True),
+            slots=slots_html(self.film, self.position, own, 36, brief=True),
         )
 
     def tell(self, block_id: int, frame: PoolFrame, holders: dict) -> str:
@@ -170,28 +192,26 @@ class BlockMap(Filmed):
             )
         return f"Block {block_id}: free, never used."
 
-    def _cell(
-        self, i: int, frame: PoolFrame, holders: dict, width: float, height: float, columns: int
-    ) -> Cell:
+    def _cell(self, i: int, frame: PoolFrame, holders: dict, grid: Grid) -> Cell:
         who, size, walk = holders.get(i, []), self.engine.pool.block_size, self.walk_menu.value
-        fills = []
-        for part, (name, index) in enumerate(who[:2]):
-            share = _tokens_in(frame, name, index, size) / size
-            high = height / min(len(who), 2)
-            fills.append((part * high, high, round(share * width, 1), colour_of(name)))
         last = frame.last[i]
         kept = not who and last is not None
-        text = "+".join(name for name, _ in who) if who else last or ""
-        if len(text) * LETTER > width:
-            text = f"×{len(who)}" if len(who) > 1 else ""
-        one = len(who) == 1 and fills[0][2] > 0.6 * width
+        width = (grid.width - 3.2) / max(len(who), 1)
+        sizes = [grid.letter_in(name, width) for name, _ in who]
+        parts = []
+        for place, (name, index) in enumerate(who):
+            share, colour = _tokens_in(frame, name, index, size) / size, colour_of(name)
+            letter = name if all(sizes) else ""
+            left, ink = round(1.6 + place * width, 1), ink_on(colour) if share > 0.8 else ""
+            wide, filled = round(width, 1), round(share * width, 1)
+            parts.append(Part(left, wide, filled, colour, letter, sizes[place], ink))
+        text = last if kept else f"×{len(who)}" if len(who) > 1 and not all(sizes) else ""
+        x, y = grid.corner(i)
         return Cell(
-            x=round(i % columns * width, 1),
-            y=round(i // columns * height, 1),
-            fills=fills,
-            text=text,
-            ink=ink_on(fills[0][3] if one else EMPTY),
-            outlined=bool(fills) and not one,
+            x=x,
+            y=y,
+            parts=parts,
+            text=text if grid.letter_in(text, grid.width) else "",
             title=self.tell(i, frame, holders),
             kept=kept,
             known=i in frame.known,

@@ -14,7 +14,7 @@ from .frame import event_html
 from .pages import PAGES
 from .stepping import Stepping
 
-WIDTH, LETTER = 1000, 9  # of a strip and of a letter, in pixels
+WIDTH, LETTER = 1000, 10  # of a strip and of a letter, in pixels
 _numbers = itertools.count()  # an id must be one of its kind in the whole page
 
 

@@ -1,6 +1,6 @@
 """The templates of all controls, and what they may use."""
 
-from ..plots.colours import EMPTY, FAINT, INK, WAITS, WASTE, WORK, ink_on
+from ..plots.colours import EMPTY, FAINT, INK, WAITS, WASTE, WORK, colour_of, ink_on
 from ..plots.pages import pages
 
 MOST_CHIPS = 24  # requests named in a line; the rest are counted
@@ -17,4 +17,12 @@ def ms(seconds: float) -> str:
 
 
 COLOURS = {"WORK": WORK, "WASTE": WASTE, "EMPTY": EMPTY, "INK": INK, "FAINT": FAINT, "WAITS": WAITS}
-PAGES = pages(__file__, **COLOURS, ink_on=ink_on, count=count, ms=ms, most_chips=MOST_CHIPS)
+PAGES = pages(
+    __file__,
+    **COLOURS,
+    colour_of=colour_of,
+    ink_on=ink_on,
+    count=count,
+    ms=ms,
+    most_chips=MOST_CHIPS,
+)

@@ -231,7 +231,7 @@ def test_a_block_is_picked_by_a_click_and_by_enter(page, lab):
     box = grid.bounding_box()
     columns, wide = (float(grid.get_attribute(f"data-{name}")) for name in ("columns", "wide"))
     cell = box["width"] / columns
-    assert (columns, wide) == (16, 40)
+    assert (columns, wide) == (8, 90)
     grid.click(position={"x": 4.5 * cell, "y": 0.3 * cell})  # block 4, of B
     scroll_until_seen(page, "The walk is B's table, 2 blocks.")
     field = page.get_by_label("block", exact=True)

@@ -123,6 +123,22 @@ def test_waste_is_compared_by_its_mean():
     assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is computed twice"]
 
 
+def test_numbers_on_an_axis_have_commas():
+    (axis,) = mb.plots.waste_bars({"a": [9_000, 12_500], "b": [14_000, 15_000]}).axes
+    assert "10,000" in [label.get_text() for label in axis.get_xticklabels()]
+
+
+def test_a_scorecard_says_which_is_best_and_writes_every_number():
+    runs = {"a": {"steps": 2_000, "fairness": 0.5}, "b": {"steps": 900, "fairness": 1}}
+    keep("steps", 1_000)
+    figure = mb.plots.scorecard(runs, highest={"fairness"}, guess="steps")
+    forget()
+    assert figure.get_suptitle() == "Best in steps: b; fairness: b; you said 1,000"
+    written = [[text.get_text() for text in axis.texts] for axis in figure.axes]
+    assert written == [["2,000", "900"], ["0.50", "1.00"]]
+    assert "a: steps 2,000, fairness 0.50." in figure.alt
+
+
 def test_waits_by_arrival_count_who_was_turned_away():
     many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(30)]
     runs = {
@@ -140,10 +156,14 @@ def test_what_is_in_time_and_what_a_cross_means_is_said():
     limits = mb.QueueLimits(max_waiting=1)
     trace = served(mb.Budget(2, 64, limits=limits), many)
     figure = mb.plots.waits_by_arrival(trace, limit_s=2.5)
-    assert [text.get_text() for text in figure.axes[0].texts] == ["in time: up to 2.5 s"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "turned away, or given up"
+        "in time: up to 2.5 s",
+        "late; above the dashed line each tick is twice the last",
+        "turned away, or given up",
     ]
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    waits = [c.ttft for c in trace.completions if c.was_served]
+    assert sorted(heights) == pytest.approx(sorted(waits))
     assert not mb.plots.waits_by_arrival(served(mb.Budget(2, 64), many)).legends
 
 
@@ -155,7 +175,20 @@ def test_one_among_those_who_wait_is_marked():
     rest = max(wait for name, wait in waits.items() if name != "r2")
     says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f} s"
     assert titles(figure) == [says]
-    assert [text.get_text() for text in figure.axes[0].texts] == ["r2"]
+    assert [text.get_text() for text in figure.axes[0].texts] == [f"r2, {waits['r2']:.2f} s"]
+    bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
+    assert bars == [(c.arrival_time, c.ttft) for c in trace.completions]
+
+
+def test_a_guess_of_a_wait_counts_from_when_the_slowest_came():
+    many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(5)]
+    keep("long", 2)
+    axis = mb.plots.waits_by_arrival(
+        served(mb.Budget(1, 64), many), marked="r2", guess="long"
+    ).axes[0]
+    forget()
+    (line,) = (line for line in axis.lines if line.get_linestyle() == "--")
+    assert list(line.get_xdata()) == pytest.approx([0.4 + 2] * 2)  # r4 is the last in the queue
 
 
 def test_the_name_of_one_who_came_early_is_clear_of_the_axis():

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import minibatch as mb
+from minibatch.plots.colours import colour_of
 
 
 def engine_of(num_blocks=8, block_size=4, **options):
@@ -98,10 +99,36 @@ def test_two_holders_are_drawn_as_two():
     engine.fork("A")
     block_map.go_to(2)
     assert facts(block_map).startswith("3 held, 1 of them by several; ")
-    (letters,) = re.findall(r"<text ([^>]*)>A\+A/1<", block_map.view.value)
-    assert 'paint-order="stroke"' in letters  # they stand on two colours
+    first = re.search(r"<g transform=.*?</g>", block_map.view.value)[0]
+    halves = re.findall(r'<rect x="([\d.]+)"[^>]* fill="(#\w+)"', first)
+    letters = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]+)<', first)
+    assert [colour for _, colour in halves] == [colour_of("A"), colour_of("A/1")]
+    assert [name for _, name in letters] == ["A", "A/1"]
+    assert float(letters[0][0]) < float(halves[1][0]) < float(letters[1][0])  # each in its own
     assert "held by A (entry 0 of its table) and A/1 (entry 0" in block_map.still
     assert "A/1" in block_map.walk_menu.options
+
+
+def test_more_holders_than_there_is_room_for_are_counted():
+    engine = engine_of(256)
+    block_map = mb.widgets.BlockMap(engine, [request("A", 6, 6)])
+    block_map.go_to(1)
+    engine.fork("A", 3)
+    block_map.go_to(2)
+    first = re.search(r"<g transform=.*?</g>", block_map.view.value)[0]
+    assert re.findall(r"<text [^>]*>([^<]+)<", first) == ["×4"]
+
+
+@pytest.mark.parametrize("num_blocks", [24, 32, 64, 128, 256, 400])
+def test_letters_can_be_read_and_the_grid_fits_a_projector(num_blocks):
+    block_map = mb.widgets.BlockMap(engine_of(num_blocks), [request("A", 6, 6)])
+    block_map.go_to(1)
+    svg = re.search(r'<svg role="img" aria-label="The pool[^>]*>', block_map.view.value)[0]
+    _, _, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())
+    on_1024 = 0.64 * 980 / width  # its share of a page of 1024 pixels
+    assert float(re.search(r'font-size="([\d.]+)"', svg)[1]) * on_1024 >= 13
+    assert height <= 370  # of 720, beside controls, and JupyterLab's own
+    assert ">A</text>" in block_map.view.value
 
 
 def test_what_the_cache_can_find_again_has_its_hash():

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
@@ -26,11 +27,11 @@ def seismograph(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """A line for each answer; at each token it swings as far as the wait for it was long.
+    """A line for each answer; while it waits for its next token it is as thick as that is long.
 
     traces: a trace, or several by name, whose clock tells seconds. joining: the ids of those whose
-    prompts disturb the others; when these are computed is marked. full_s: the wait that swings as
-    far as there is room, to compare several figures; None is the longest here. guess: the name of a
+    prompts disturb the others; when these are computed is marked. full_s: the wait that fills the
+    room of a line, to compare several figures; None is the longest here. guess: the name of a
     prediction of the longest wait in the first trace, in ms. ax: where to draw, one Axes a trace.
     Raises ValueError if nobody but them has finished.
     """
@@ -58,7 +59,7 @@ def seismograph(
         axis.spines["left"].set_visible(False)
         axis.set_ylim(len(times[name]) - 0.4, -1.4)
         axis.margins(x=0.01)
-    what = "A line for each answer, which swings at each token by the wait for it"
+    what = "A line for each answer, as thick as each wait for its next token is long"
     describe(figure, f"{what}; {', '.join(joining)} join{'s' * (len(joining) == 1)}.", findings)
     return figure
 
@@ -69,16 +70,17 @@ def _token_times(trace: Trace, joining: Collection[str]) -> dict[str, list[float
 
 
 def _draw_line(axis: Axes, place: int, times: list[float], longest: float) -> None:
-    axis.plot([times[0], times[-1]], [place, place], color=CALM, linewidth=0.8)
-    for loud, colour, width in ((False, CALM, 1.4), (True, WASTE, 2.6)):
-        some = [(b, b - a) for a, b in pairwise(times) if (b - a > LOUD) == loud]
-        at = [t for t, _ in some]
-        swing = [0.47 * gap / longest for _, gap in some]
-        ends = [place - s for s in swing], [place + s for s in swing]
-        axis.vlines(at, *ends, color=colour, linewidth=width)
-        if loud:  # nothing came
-            for t, gap in some:
-                axis.plot([t - gap, t], [place, place], color=WASTE, linewidth=2.6)
+    """A tick for each token; between two of them a stretch, as thick as the wait was long."""
+    for loud, colour in ((False, CALM), (True, WASTE)):
+        stretches = []
+        for begin, end in pairwise(times):
+            half = 0.47 * (end - begin) / longest
+            if (end - begin > LOUD) == loud:
+                low, high = place - half, place + half
+                stretches.append([(begin, low), (begin, high), (end, high), (end, low)])
+        axis.add_collection(PolyCollection(stretches, facecolor=colour, edgecolor="white",
+                                           linewidth=0.3, zorder=2))  # fmt: skip
+    axis.plot(times, [place] * len(times), "|-", color=CALM, linewidth=1, markersize=7, zorder=1.5)
 
 
 def _mark_prompts(
@@ -106,7 +108,7 @@ def _mark_prompts(
 
 
 def _draw_scale(axis: Axes, seconds: float, longest: float, last: int) -> None:
-    """How far a line swings for a wait of so long."""
+    """How thick a line is for a wait of so long."""
     swing, x = 0.47 * seconds / longest, 1.012
     look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
     axis.plot([x, x], [last - swing, last + swing], linewidth=2, **look)

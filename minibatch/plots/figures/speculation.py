@@ -34,7 +34,7 @@ def speculation(
     `simulator.speculation.predict`; at most three. guess: the name of a prediction of the last
     batch size at which the last of them gains.
     """
-    figure, (axis,) = canvas(1, ax, height=4.6)
+    figure, (axis,) = canvas(1, ax, height=4.6 if predicted else 3)
     plain = {rate.batch_size: rate.plain_tokens_per_s for rates in measured.values()
              for rate in rates}  # fmt: skip
     sizes = sorted(plain)

@@ -100,4 +100,6 @@ def _draw_lane(axis: Axes, place: int, points: Points, highest: int) -> None:
         heights = [floor - 0.9 * n / highest for n in tops]
         axis.fill_between(xs, heights, floor, color=WASTE if twice else WORK, linewidth=0)
         if run:
-            axis.text(xs[-1] + 0.4, floor - 0.08, f"{run:,}", fontsize=11, weight="bold", color=INK)
+            axis.text(
+                xs[-1] + 0.4, floor - 0.08, f"{run:,}", fontsize=TICK, weight="bold", color=INK
+            )

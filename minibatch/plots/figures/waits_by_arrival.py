@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import median
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
+from ...core.completion import Completion
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import INK, PROTAGONISTS, WASTE, WORK
 from ..guesses import mark, said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
 
-PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
+WAITS = WORK
 
 
 def waits_by_arrival(
@@ -26,55 +28,107 @@ def waits_by_arrival(
     limit_s: float | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """A dot for each request: across, when it came; upwards, its TTFT; a cross on the floor for who
-    was refused or given up.
+    """A bar for each request, as long as its TTFT; a cross for who was refused or given up.
 
     traces: a trace, or several by name, on a clock of seconds. guess: the name of a prediction of
-    the longest TTFT in the first. marked: the id of one who was served, a diamond. limit_s: up to
-    where a wait is in time, a line. ax: where to draw, one Axes a trace.
+    the longest TTFT in the first. marked: the id of one who was served, among few: then each has a
+    lane, and its bar runs from when it came to its first token. Without, bars stand where they
+    came. limit_s: up to where a wait is in time; what is late has a colour of its own, and above
+    that line the scale is logarithmic. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=1.75)
+    figure, axes = canvas(len(named), ax, height=1.85)
     findings, longest = [], 0.0
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        served = [c for c in trace.completions if c.was_served]
-        others = [c for c in trace.completions if not c.was_served]
-        waits = np.array([c.ttft for c in served])
-        longest = max(longest, waits.max())
-        axis.plot([c.arrival_time for c in served], waits, "o", color="#0072B2", markersize=3)
-        axis.plot([c.arrival_time for c in others], [0] * len(others), "x", color=WASTE,
-                  markersize=6, markeredgewidth=1.5, zorder=4)  # fmt: skip
-        words = f"median TTFT {np.median(waits):.1f} s, the longest {waits.max():.1f} s"
+        everyone = sorted(trace.completions, key=lambda c: c.arrival_time)
+        waits = {c.request_id: c.ttft for c in everyone if c.was_served}
+        longest, turned_away = max(longest, *waits.values()), len(everyone) - len(waits)
         if marked:
-            (one,) = (c for c in served if c.request_id == marked)
-            rest = max(c.ttft for c in served if c is not one)
-            words = f"{marked} waits {one.ttft:.2f} s, of the others nobody more than {rest:.2f} s"
-            axis.plot(one.arrival_time, one.ttft, "D", color=PROTAGONISTS[0], markersize=11,
-                      markeredgecolor=INK, zorder=5, clip_on=False)  # fmt: skip
-            latest = max(c.arrival_time for c in trace.completions)
-            aside = -14 if one.arrival_time > 0.1 * latest else 14  # clear of the axis
-            look = {"ha": "right" if aside < 0 else "left", "va": "center", "weight": "bold"}
-            axis.annotate(marked, (one.arrival_time, one.ttft), (aside, -1), fontsize=TICK,
-                          color=INK, textcoords="offset points", **look)  # fmt: skip
-        if others:
-            words += f"; {len(others)} of {len(trace.completions)} turned away"
+            _draw_lanes(axis, everyone, marked)
+            own, rest = waits.pop(marked), max(waits.values())
+            words = f"{marked} waits {own:.2f} s, of the others nobody more than {rest:.2f} s"
+        else:
+            _draw_bars(axis, everyone, limit_s)
+            most = max(waits.values())
+            words = f"median TTFT {median(waits.values()):.1f} s, the longest {most:.1f} s"
+        if turned_away:
+            words += f"; {turned_away} of {len(everyone)} turned away"
         words = f"{name}: {words}" if name else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
-        x = "when they came, seconds" if axis is axes[-1] else ""
-        dress(axis, findings[-1], x, "TTFT, s")
-        axis.margins(x=0.01)
-    for axis in axes:
-        axis.set_ylim(-0.09 * longest, 1.08 * longest)
-        axis.axhline(0, color=INK, linewidth=0.6)
-        if limit_s is not None:
-            axis.axhline(limit_s, color=INK, linewidth=1.2, linestyle=(0, (6, 3)))
-            axis.annotate(f"in time: up to {limit_s:g} s", (1, limit_s), (-2, 3), ha="right",
-                          xycoords=axis.get_yaxis_transform(), textcoords="offset points",
-                          fontsize=TICK, color=INK, bbox=PAPER)  # fmt: skip
-    mark(axes[0], guess, along="y")
-    if not all(c.was_served for trace in named.values() for c in trace.completions):
-        cross = Line2D([], [], linestyle="", marker="x", color=WASTE, markeredgewidth=1.5)
-        figure.legend([cross], ["turned away, or given up"], loc="outside lower center",
-                      frameon=False, fontsize=TICK)  # fmt: skip
-    describe(figure, "Dots: each request's wait for its first token, by when it came.", findings)
+        dress(axis, findings[-1], "", "who came, in order" if marked else "TTFT, s")
+    across = "seconds; a bar runs from when somebody came to the first token"
+    across = across if marked else "when they came, seconds"
+    axes[-1].set_xlabel(across, fontsize=LABEL, color=INK)
+    if marked:
+        first = next(iter(named.values())).completions
+        slowest = max((c for c in first if c.was_served), key=lambda c: c.ttft)
+        mark(axes[0], guess, start=slowest.arrival_time)
+    else:
+        _scale(axes, longest, limit_s)
+        mark(axes[0], guess, along="y")
+    _legend(figure, named, limit_s)
+    what = "from when it came" if marked else "by when it came"
+    describe(figure, f"Bars: each request's wait for its first token, {what}.", findings)
     return figure
+
+
+def _draw_lanes(axis: Axes, everyone: Sequence[Completion], marked: str) -> None:
+    top = 0.0
+    for c in everyone:
+        own = c.request_id == marked
+        high = len(everyone) / 10 if own else 1
+        lane, top = top + high / 2, top + high
+        begin, end = c.arrival_time, c.arrival_time + (c.ttft if c.was_served else 0)
+        axis.plot(begin, lane, "|", color=INK, markersize=3)
+        axis.barh(lane, end - begin, left=begin, height=0.9 * high,
+                  color=PROTAGONISTS[0] if own else WAITS)  # fmt: skip
+        if own:
+            aside = begin > 0.1 * everyone[-1].arrival_time  # there is room on the left of it
+            axis.annotate(f"{marked}, {end - begin:.2f} s", (begin if aside else end, lane),
+                          (-6 if aside else 6, 0), textcoords="offset points", va="center",
+                          ha="right" if aside else "left", weight="bold", fontsize=TICK, color=INK,
+                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+    axis.set_ylim(top, -0.04 * top)
+    axis.set_yticks([])
+    axis.margins(x=0.01)
+
+
+def _draw_bars(axis: Axes, everyone: Sequence[Completion], limit_s: float | None) -> None:
+    first, last = everyone[0].arrival_time, everyone[-1].arrival_time
+    width = 0.9 * (last - first) / len(everyone)
+    served = [c for c in everyone if c.was_served]
+    for is_late, colour in ((False, WAITS), (True, WASTE)):
+        some = [c for c in served if (limit_s is not None and c.ttft > limit_s) == is_late]
+        axis.bar([c.arrival_time for c in some], [c.ttft for c in some], width, color=colour)
+    away = [c.arrival_time for c in everyone if not c.was_served]
+    axis.plot(away, [0] * len(away), "x", color=WASTE, markersize=7, markeredgewidth=2, zorder=4)
+    axis.margins(x=0.01)
+
+
+def _scale(axes: Sequence[Axes], longest: float, limit_s: float | None) -> None:
+    """One scale for all; above the limit it is logarithmic, so that what is below can be seen."""
+    for axis in axes:
+        if limit_s:
+            axis.set_yscale("symlog", linthresh=limit_s)
+            doubled = [limit_s * 2**i for i in range(9) if limit_s * 2**i <= longest]
+            ticks = [0, limit_s / 2, limit_s, *doubled[1:]]
+            axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            axis.minorticks_off()
+            axis.axhline(limit_s, color=INK, linewidth=1.2, linestyle=(0, (6, 3)))
+        axis.set_ylim(-0.1 * (limit_s or longest), 1.1 * longest)
+        axis.axhline(0, color=INK, linewidth=0.6)
+
+
+def _legend(figure: Figure, named: Mapping[str, Trace], limit_s: float | None) -> None:
+    keys = []
+    if limit_s:
+        keys = [
+            Patch(color=WAITS, label=f"in time: up to {limit_s:g} s"),
+            Patch(color=WASTE, label="late; above the dashed line each tick is twice the last"),
+        ]
+    if not all(c.was_served for trace in named.values() for c in trace.completions):
+        look = {"linestyle": "", "marker": "x", "markersize": 7, "markeredgewidth": 2}
+        keys.append(Line2D([], [], color=WASTE, label="turned away, or given up", **look))
+    if keys:
+        figure.legend(handles=keys, loc="outside lower center", ncols=3, frameon=False,
+                      fontsize=TICK)  # fmt: skip

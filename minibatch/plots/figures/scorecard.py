@@ -1,0 +1,58 @@
+"""A few figures of several runs: a panel for each figure, a bar for each run, with its number."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from textwrap import fill
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..colours import INK, PROTAGONISTS, WORK
+from ..guesses import said
+from ..picture import LABEL, TITLE, canvas, describe, dress
+
+
+def scorecard(
+    runs: Mapping[str, Mapping[str, float]],
+    *,
+    highest: Collection[str] = (),
+    guess: str | None = None,
+    ax: list[Axes] | None = None,
+) -> Figure:
+    """A panel for each figure, a bar for each run; the best one is green, its number bold.
+
+    runs: by name, the figures of each by what they are, the same ones for all. highest: of which of
+    them more is better. guess: the name of a prediction of the first figure of the first run. ax:
+    where to draw, one Axes a figure.
+    """
+    names, whats = list(runs), list(next(iter(runs.values())))
+    figure, axes = canvas(len(whats), ax, height=0.7 + 0.42 * len(runs), beside=True)
+    best, texts = {}, {}
+    for axis, what in zip(axes, whats, strict=True):
+        values = {name: runs[name][what] for name in names}
+        best[what] = (max if what in highest else min)(values, key=values.get)
+        longest = max(values.values())
+        digits = 0 if longest >= 100 else 1 if longest >= 3 else 2
+        for place, (name, value) in enumerate(values.items()):
+            texts[name, what] = f"{value:,.{digits}f}"
+            look = {"color": WORK}, {"weight": "normal"}
+            if name == best[what]:
+                look = {"color": PROTAGONISTS[0]}, {"weight": "bold"}
+            axis.barh(place, value, 0.7, **look[0])
+            axis.annotate(texts[name, what], (value, place), (5, 0), va="center", color=INK,
+                          textcoords="offset points", fontsize=LABEL, **look[1])  # fmt: skip
+        dress(axis, "")
+        axis.set_title(fill(what, 75 // len(whats)), loc="left", fontsize=LABEL, color=INK)
+        axis.set_xlim(0, 1.5 * (longest or 1))
+        axis.set_ylim(len(names) - 0.5, -0.5)
+        axis.set_xticks([])
+        axis.set_yticks(range(len(names)), names)
+        axis.tick_params(axis="y", length=0, labelsize=LABEL)
+        axis.spines["bottom"].set_visible(False)
+    finding = f"Best in {'; '.join(f'{what}: {best[what]}' for what in whats[:2])}{said(guess)}"
+    if ax is None:
+        figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
+    lines = [f"{n}: {', '.join(f'{what} {texts[n, what]}' for what in whats)}" for n in names]
+    describe(figure, "Bars, a panel for each figure.", [finding, *lines])
+    return figure

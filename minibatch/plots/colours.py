@@ -17,6 +17,7 @@ EMPTY = "#FFFFFF"
 WAITS = "#EEEEEE"  # has come, and computes nothing
 GUESS = "#7A2E63"  # what you said before you looked
 PROTAGONISTS = ("#007F5C", "#E69F00", "#B04A86")
+DARK = "filter: invert(0.93) hue-rotate(180deg)"  # a dark theme turns the lightness round
 HATCHES = {"decode": "", "prefill": "////", "padding": "xx"}
 # Okabe & Ito (2008), without black; green, vermillion and purple darker, for white letters
 COLOURS = (
@@ -59,6 +60,6 @@ def own_colours(highlight: Sequence[str]) -> dict[str, str]:
 
 def ink_on(colour: str) -> str:
     """Black or white, whichever can be read on one of these: with a contrast of 4.5 to 1 or more
-    (WCAG 2), and almost as much where a dark theme turns the lightness round (`picture.DARK`)."""
+    (WCAG 2), and almost as much where a dark theme turns the lightness round (`DARK`)."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 128 else "#FFFFFF"

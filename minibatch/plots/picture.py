@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
-from .colours import INK
+from .colours import DARK, INK
 
 CLASS = "minibatch-figure"
-DARK = "filter: invert(0.93) hue-rotate(180deg)"
 STYLE = (
     f'<style>[data-jp-theme-light="false"] :is(.{CLASS}, .jp-MarkdownOutput img[src*="/images/"])'
     f" {{{DARK}}}</style>"

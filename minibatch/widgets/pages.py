@@ -1,6 +1,6 @@
 """The templates of all controls, and what they may use."""
 
-from ..plots.colours import EMPTY, FAINT, INK, WAITS, WASTE, WORK, colour_of, ink_on
+from ..plots.colours import DARK, EMPTY, FAINT, INK, WAITS, WASTE, WORK, colour_of, ink_on
 from ..plots.pages import pages
 
 MOST_CHIPS = 24  # requests named in a line; the rest are counted
@@ -20,6 +20,7 @@ COLOURS = {"WORK": WORK, "WASTE": WASTE, "EMPTY": EMPTY, "INK": INK, "FAINT": FA
 PAGES = pages(
     __file__,
     **COLOURS,
+    DARK=DARK,
     colour_of=colour_of,
     ink_on=ink_on,
     count=count,

@@ -11,6 +11,7 @@ import minibatch as mb
 from minibatch.plots import guesses
 from minibatch.plots.colours import (
     COLOURS,
+    DARK,
     GUESS,
     PROTAGONISTS,
     WAITS,
@@ -19,7 +20,6 @@ from minibatch.plots.colours import (
     colour_of,
     ink_on,
 )
-from minibatch.plots.picture import DARK
 
 
 @pytest.fixture(scope="module")

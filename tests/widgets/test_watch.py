@@ -16,7 +16,8 @@ def pages(monkeypatch):
 
     class Shown:
         def update(self, html):
-            drawn.append(" ".join(re.sub(r"<[^>]*>", " ", html.data).split()))
+            words = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", html.data)
+            drawn.append(" ".join(words.split()))
 
     shown = Shown()
     show = lambda html, display_id: (shown.update(html), shown)[1]  # noqa: E731

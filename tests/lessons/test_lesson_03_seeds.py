@@ -198,14 +198,16 @@ def test_the_newest_s_clock_with_an_end_is_good_in_both_kinds_of_traffic(seeds, 
     assert in_streams(first_tokens(seeds, "bursts", 0.3, 0.5), rule["bursts"]) >= NEARLY_ALL
 
 
-def test_where_a_step_grows_with_the_batch_two_seconds_are_still_later(seeds, says):
-    says("It stays: with 2 s first tokens come later in every stream.")
-    streams = traffic("independent", 0.3)[seeds]
+@pytest.mark.parametrize("load", [0.3, 0.7])
+def test_where_a_step_grows_with_the_batch_two_seconds_are_later(seeds, says, load):
+    says("With 2 s first tokens come later in every stream, at load 0.3 and now at 0.7, too")
+    says("at load 0.7, too, a window of 2 s brings first tokens later in every stream")
+    streams = traffic("independent", load)[seeds]
     none, two = (
         mb.streams.outcomes(
             lambda window=window: mb.Dynamic(8, window),
             streams,
-            step_time=lambda rows: 0.020 + 0.010 * rows / 32,
+            step_time=lambda rows: 0.010 + 0.015 * rows / 8,
         )
         for window in (0, 2)
     )

@@ -93,7 +93,7 @@ def padding(student):
     )
 
 
-def minibuses(student):
+def coaches(student):
     """A minute, looked at every eighth of a second; somebody comes every 1 to 3 seconds."""
     arrivals, leaves, waiting = [n * 13 // 8 for n in range(36)], [], []
     for eighths in range(8 * 60):
@@ -104,7 +104,7 @@ def minibuses(student):
             waiting = []
     return (
         f"Asked every eighth of a second for a minute in which {len(arrivals)} came, with a window "
-        f"of 3 s, your rule sent off {len(leaves)} minibuses with {sum(leaves)} people."
+        f"of 3 s, your rule sent off {len(leaves)} coaches with {sum(leaves)} people."
     )
 
 

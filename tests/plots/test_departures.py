@@ -51,7 +51,7 @@ def test_departures_show_padding_queue_and_windows_in_seconds(trace):
     assert min(area.values.min() for area in areas) == -2  # A and B, until they leave
     labels = [text.get_text() for text in axis.figure.legends[0].get_texts()]
     assert labels[1] == "padding: waste"
-    assert labels[-1] == "open, machine idle: the window"
+    assert labels[-1] == "window: machine idle"
 
 
 def test_departures_name_no_window_where_nobody_is_held_back():

@@ -24,7 +24,6 @@ CODE = "from minibatch.course.site.film import film_last; film_last()"
 FIRST, MORE = 25, 11  # so many values one by one, and of all that follow so many
 MOST, AT_FIRST = 500, 100  # steps: a longer run has so many at first, and then those that matter
 FAR = 100_000  # steps
-BEGIN = 8  # a step at which all slots have something to show
 _ID = re.compile(r'(\bid="|url\(#|href="#)([a-z-]+)(\d+)(?=["\)])')
 
 
@@ -91,8 +90,8 @@ def _stepped(control: object) -> tuple[list[tuple[str, str]], int]:
         control.go_to(place)
         shown.append((f"step {place:,}", _still(control)))
     control.go_to(start)
-    begin = start or BEGIN
-    return shown, places.index(begin) if begin in places else len(places) // 2
+    middle = len(places) // 2  # where there is most to see
+    return shown, places.index(start) if start and start in places else middle
 
 
 def _places(last: int, turns: Sequence[int]) -> list[int]:

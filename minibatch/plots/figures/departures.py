@@ -60,10 +60,10 @@ def departures(
     figure.legend(
         handles=_legend(named.values(), end),
         loc="outside lower center",
-        ncols=5,
+        ncols=6,
         frameon=False,
         fontsize=TICK,
-        columnspacing=1.2,
+        columnspacing=1.0,
     )
     describe(figure, "Rows of the batch, the queue and the windows by time.", findings)
     return figure
@@ -128,10 +128,11 @@ def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
         handles.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
     handles += [
         Patch(facecolor="#DDDDDD", edgecolor=FAINT, hatch="...", label="waits"),
+        Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", label="comes"),
         Line2D([], [], color=FAINT, linewidth=1.5, label="open, machine busy"),
     ]
     if any(batch.departed - batch.held_from > end / 200 for batch in found):
-        label = "open, machine idle: the window"
+        label = "window: machine idle"
         handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label=label))
     return handles
 

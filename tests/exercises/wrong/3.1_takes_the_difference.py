@@ -1,6 +1,6 @@
 """Compares a difference of floats, which may be rounded down.
 
-caught by: test_otherwise_it_waits
+caught by: test_the_oldest_has_waited_long_enough
 says: a rounding error below max_wait
 """
 

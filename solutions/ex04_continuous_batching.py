@@ -38,7 +38,7 @@ class MyContinuous(mb.Scheduler):
     #      room. What three things have to hold before the next one may join?
     # HINT A free slot: len(self.running) < self.max_batch_size. Somebody waits: self.waiting.
     #      The pool can hold all of it: self.can_grow(self.waiting[0], ...max_num_tokens).
-    #      Whoever joins needs a row for its whole prompt.
+    #      Whoever joins needs a row, too, for all that it has not computed yet.
     # HINT rows = [mb.Row(s, s.num_uncomputed_tokens) for s in self.running]
     #      while (the three things hold):
     #          s = self.admit(now, self.waiting[0].max_num_tokens)

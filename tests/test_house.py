@@ -33,7 +33,7 @@ MOST_CODE = {
     "the reading path": (900, within("", READING_PATH)),
     "what runs on the device": (650, within("attention/cuda", ON_THE_DEVICE)),
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
-    "the kernel lab, as it runs a kernel": (960, within("kernel_lab", IN_THE_LAB)),
+    "the kernel lab, as it runs a kernel": (1000, within("kernel_lab", IN_THE_LAB)),
     "what it tells of a launch": (530, within("kernel_lab", OF_A_LAUNCH)),
     "what it tells of a compiler's work": (80, within("kernel_lab", "compiled.py")),
 }

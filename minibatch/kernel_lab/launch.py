@@ -36,6 +36,7 @@ def run(
     threads: Size,
     *arguments: object,
     watch: tuple[int, int, int] = (0, 0, 0),
+    shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
     seconds: float = 20.0,
     schedule: int | None = None,
@@ -50,9 +51,9 @@ def run(
     arguments: numpy arrays or CPU tensors, contiguous, changed in place as on a GPU, and numbers.
         Give outputs as `lab.empty`, and reading what nobody has written is a fault; a bfloat16
         tensor arrives as int16, as for the GPU.
-    watch: the thread block whose barriers the report can step through. most_accesses, seconds:
-        where a loop without an end ends, seconds of the processor; the search for races may take as
-        many again.
+    watch: the thread block whose barriers the report can step through. shared_bytes: of an array of
+        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends,
+        seconds of the processor; the search for races may take as many again.
     schedule: a seed, which draws in what order threads take turns; a right kernel comes to the same
         under every one. Without it each goes as far as it gets, in the order of their numbers.
     expect: what should be in an array in the end, to the tolerance, NaN where anything goes; the
@@ -61,7 +62,7 @@ def run(
         of a thread block -> the row that it works for. Reading another row's is a fault.
     Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
     """
-    launch = Launch(kernel, grid, threads, most_accesses, watch, schedule)
+    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
         launch.search_for_races(seconds)
@@ -91,6 +92,7 @@ class Launch:
         threads: Size,
         most_accesses: int,
         watch: tuple[int, int, int] | None = None,
+        shared_bytes: int = 0,
         schedule: int | None = None,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
@@ -105,7 +107,7 @@ class Launch:
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
-        self._watch = watch
+        self._watch, self._shared_bytes = watch, shared_bytes
         self._schedule = None if schedule is None else Random(schedule)
 
     def run(self, arguments: tuple, seconds: float) -> Notes:
@@ -166,8 +168,13 @@ class Launch:
         place, shared = site_here(), self._block.shared
         if space == "shared" and place in shared:
             return shared[place]
+        if space == "shared" and shape == (0,):
+            shape = (self._take_dynamic() // dtype.itemsize,)
         if 0 in shape:
-            raise ValueError(f"a {space} array of no elements: its size has to stand in the kernel")
+            raise ValueError(
+                f"a {space} array of no elements: its size has to stand in the kernel, or, for one "
+                "shared array of length 0, in the launch's `shared_bytes`"
+            )
         frame = kernel_frame()
         name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
         array = self._watched(name, space, empty(shape, dtype))
@@ -176,6 +183,13 @@ class Launch:
             if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
                 raise MemoryError(f"a thread block takes more than {MOST_SHARED:,} bytes, shared")
         return array
+
+    def _take_dynamic(self) -> int:
+        """The bytes that the launch gives a block, for the one array of the block that asks."""
+        if self._block.has_dynamic:
+            raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
+        self._block.has_dynamic = True
+        return self._shared_bytes
 
     def _argument(self, name: str, value: object) -> object:
         torch = sys.modules.get("torch")  # who has a tensor has imported it

@@ -27,6 +27,14 @@ SHUFFLES = {  # which lane's value a lane gets
     "shfl_down_sync": lambda lane, delta: lane + int(delta),
     "shfl_xor_sync": lambda lane, other: lane ^ int(other),
 }
+BLOCK_VOTES = {"syncthreads_count": sum, "syncthreads_and": all, "syncthreads_or": any}
+PLAIN = {
+    "selp": lambda condition, yes, no: yes if condition else no,
+    "fma": lambda a, b, c: a * b + c,
+    "popc": lambda number: (int(number) & ALL).bit_count(),
+    "ffs": lambda number: (int(number) & -int(number)).bit_length(),
+    "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
+}
 VOTES = {  # what {lane: yes or no} comes to
     "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
     "all_sync": lambda lanes: all(lanes.values()),
@@ -37,6 +45,10 @@ ATOMICS = {
     "sub": lambda old, value: old - value,
     "max": max,
     "min": min,
+    "and_": lambda old, value: old & value,
+    "or_": lambda old, value: old | value,
+    "xor": lambda old, value: old ^ value,
+    "cas": lambda old, expected, value: value if old == expected else old,
     "exch": lambda old, value: value,
 }
 
@@ -145,6 +157,9 @@ class Cuda:
             setattr(self, name, partial(self._shuffle, name, source_of))
         for name, count in VOTES.items():
             setattr(self, name, partial(self._vote, name, count))
+        for name, count in BLOCK_VOTES.items():
+            setattr(self, name, partial(self._block_vote, count))
+        vars(self).update(PLAIN)
         self.threadfence = self.threadfence_block = self.threadfence_system = lambda: None
 
     def __getattr__(self, name: str) -> object:
@@ -164,7 +179,10 @@ class Cuda:
         return sizes[0] if ndim == 1 else tuple(sizes[:ndim])
 
     def syncthreads(self) -> None:
-        wait(self._notes, BARRIER)
+        wait(self._notes, BARRIER, resolve=len)
+
+    def _block_vote(self, count: Any, predicate: object) -> int:
+        return int(wait(self._notes, BARRIER, brings=bool(predicate), resolve=count))
 
     def syncwarp(self, mask: int = ALL) -> None:
         self._meet(SYNC_WARP, mask, None, dict)
@@ -211,9 +229,9 @@ def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
     return new_array(space, shape, np.dtype(dtype))
 
 
-def _update(change: Any, array: Watched | np.ndarray, index: object, value: object) -> object:
+def _update(change: Any, array: Watched | np.ndarray, index: object, *values: object) -> object:
     if isinstance(array, Watched):
-        return array.update(index, lambda old: change(old, value))
+        return array.update(index, lambda old: change(old, *values))
     old = array[index]
-    array[index] = change(old, value)
+    array[index] = change(old, *values)
     return old

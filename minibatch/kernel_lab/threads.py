@@ -104,7 +104,7 @@ class Block:
         pause: Callable,
         schedule: Random | None = None,
     ) -> None:
-        self.threads, self.shared = threads, {}
+        self.threads, self.shared, self.has_dynamic = threads, {}, False
         self._notes, self._pause, self._schedule = notes, pause, schedule
         self._slow: dict[int, set[int]] = {}  # by epoch: who lags behind the others
         if schedule:
@@ -181,9 +181,10 @@ class Block:
             said = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
             self._notes.fault("divergence", said, site, other, thread=first)
         self._pause(waiting)
+        answer = first.waits.resolve([thread.waits.brings for thread in waiting])
         for thread in waiting:
             thread.epoch += 1
-        return [_released(thread) for thread in waiting]
+        return [_released(thread, answer) for thread in waiting]
 
     def _deadlock(self, stuck: Thread) -> None:
         """Lanes of a mask that never meet: nothing after this would mean anything."""
@@ -210,7 +211,7 @@ def wait(notes: Notes, what: str, **more: object) -> object:
     return getcurrent().parent.switch()
 
 
-def _released(thread: Thread, answer: object = None, is_whole: bool = True) -> tuple:
+def _released(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
     """is_whole: the meeting was the whole warp's."""
     thread.waits = None
     thread.phase += is_whole

@@ -2,7 +2,9 @@
 
 A queue without a limit never says no: beyond what the machine can serve it grows as long as people
 come, and everybody waits longer than the one before. What is refused at once can be asked again
-elsewhere. (vLLM: max_num_queued_reqs, max_num_queued_tokens; TGI: max_concurrent_requests)
+elsewhere. (SGLang: max_queued_requests. vLLM's max_num_queued_reqs, pull request 49445, 2026, and
+TGI's max_concurrent_requests count those who run, too; vLLM's max_num_queued_tokens the prompts of
+those who still prefill.)
 """
 
 from collections.abc import Sequence as Several

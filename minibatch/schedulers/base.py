@@ -121,6 +121,16 @@ class Scheduler(ABC):
 
     # What policies are made of ------------------------------------------------------------------
 
+    def limit_tokens(self, max_batch_tokens: int) -> None:
+        """Set max_batch_tokens. Raises ValueError if it is so low that a decode could stall."""
+        size = self.max_batch_size
+        if max_batch_tokens < size:
+            raise ValueError(
+                f"max_batch_tokens is {max_batch_tokens}; with max_batch_size {size} it must be "
+                f"{size} or more, one token for each running sequence"
+            )
+        self.max_batch_tokens = max_batch_tokens
+
     def admit(self, now: float, num_tokens: int, sequence: Sequence | None = None) -> Sequence:
         """Move a sequence from the queue, as a rule its head, into the running set.
 
@@ -190,9 +200,8 @@ class Scheduler(ABC):
         """Take back the blocks of one that waits, if it holds any; it will compute them itself."""
         if sequence in self.holders:
             self.holders.remove(sequence)
-            sequence.num_computed_tokens = (
-                0  # first: interrupted, it has too many blocks, not too few
-            )
+            # The counter first: interrupted, it has too many blocks, not too few.
+            sequence.num_computed_tokens = 0
             give_up(self.pool, sequence)
 
     def release(self, sequence: Sequence) -> None:

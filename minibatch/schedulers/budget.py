@@ -36,14 +36,9 @@ class Budget(Scheduler):
         limits: QueueLimits | None = None,
     ) -> None:
         super().__init__(max_batch_size)
-        if max_batch_tokens < max_batch_size:
-            raise ValueError(
-                f"max_batch_tokens is {max_batch_tokens}; with max_batch_size {max_batch_size} it "
-                f"must be {max_batch_size} or more, one token for each running sequence"
-            )
-        self.max_batch_tokens, self.chunks, self.victim = max_batch_tokens, chunks, victim
+        self.limit_tokens(max_batch_tokens)
+        self.chunks, self.victim, self.limits = chunks, victim, limits
         self.order, self.admission = order or orders.FirstCome(), admission or PromptOnly()
-        self.limits = limits
 
     def plan(self, now: float) -> StepPlan:
         rows: dict[Sequence, int] = {}

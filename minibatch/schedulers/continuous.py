@@ -23,12 +23,8 @@ class Continuous(Scheduler):
     @translates(POLICY)
     def __init__(self, max_batch_size: int = 8, max_batch_tokens: int | None = None) -> None:
         super().__init__(max_batch_size)
-        if max_batch_tokens is not None and max_batch_tokens < max_batch_size:
-            raise ValueError(
-                f"max_batch_tokens is {max_batch_tokens}; with max_batch_size {max_batch_size} it "
-                f"must be {max_batch_size} or more, one token for each running sequence"
-            )
-        self.max_batch_tokens = max_batch_tokens
+        if max_batch_tokens is not None:
+            self.limit_tokens(max_batch_tokens)
 
     def plan(self, now: float) -> StepPlan:
         rows: list[Row] = []
@@ -53,7 +49,8 @@ class Continuous(Scheduler):
 
     def make_room(self, sequence: Sequence, num_tokens: int, others: deque[Sequence]) -> bool:
         """Preempt among `others`, not yet planned, until `sequence` can grow; False if it had to
-        give way itself."""
+        give way itself. The guard in `give_way` can be done without: whoever is admitted takes
+        blocks for all its tokens so far, so one that lacks a block has got a token since."""
         while not self.can_grow(sequence, num_tokens):
             victim = self.choose_victim([sequence, *others])
             self.preempt(victim)

@@ -7,6 +7,7 @@ from serving import (
     asks,
     asks_the_pool,
     drawn,
+    go_on,
     plans_alike_twice,
     same_plan,
     serve,
@@ -48,9 +49,12 @@ class Reserving(mb.Continuous):
         return super().admit(now, self.waiting[0].max_num_tokens)
 
 
+BORROWED = {"update": "Scheduler"}  # minibatch's own, so that 4.2 need not be written
+
+
 def planning(student, max_batch_size=3):
-    """The learner's plan; update is minibatch's own, so that 4.2 need not be written."""
-    return RemoteScheduler(student, "MyContinuous", max_batch_size, {"update": "Scheduler"})
+    """The learner's plan."""
+    return RemoteScheduler(student, "MyContinuous", max_batch_size, BORROWED)
 
 
 def updating(student, max_batch_size=3, **options):
@@ -119,10 +123,23 @@ def test_no_more_run_than_there_are_slots(student):
 def test_several_may_join_in_the_same_step(student):
     """At the start, and in step 3, when two have left and the third goes on."""
     requests = asks(("A", 4, 2), ("B", 4, 2), ("C", 4, 6), ("D", 4, 3), ("E", 4, 5))
-    engine, expected = serve(planning(student), requests), serve(Reserving(3), requests)
-    running, waiting = 0, 5
+    engine, left_out = served(student, requests)
+    expected = serve(Reserving(3), requests)
+    running, waiting, seen = 0, 5, set()
     for number, step in enumerate(engine.trace.steps, 1):
         room, joined = min(3 - running, waiting), len(step.admitted)
+        seen |= set(step.admitted)
+        without = left_out[number - 1] - seen
+        if without:
+            have = f"only {joined}" if joined else "none"
+            raise Wrong(
+                f"{joined + len(without)} were admitted in step {number}, and {have} of them "
+                f"{'have' if joined > 1 else 'has'} a row: each who joins gets a row in that very "
+                "step, inside the loop that admits.",
+                expected=", ".join(sorted({*step.admitted} | without)),
+                got=", ".join(sorted(step.admitted)),
+                drawing=drawn(expected, engine),
+            )
         if joined < room:
             free = f"{3 - running} slots were free" if running < 2 else "a slot was free"
             raise Wrong(
@@ -154,6 +171,19 @@ def test_several_may_join_in_the_same_step(student):
         )
 
 
+def served(student, requests):
+    """Served to the end; and of each step, who ran on without a row in it."""
+    engine, left_out = serve(planning(student), requests, steps=0), []
+
+    @engine.on_step
+    def note(step):
+        running = {sequence.request_id for sequence in engine.scheduler.running}
+        left_out.append(running - {row.request_id for row in step.rows})
+
+    go_on(engine)
+    return engine, left_out
+
+
 def idle(engine):
     """What to say of slots that stay empty: whether people join only where nobody runs any more."""
     running = set()
@@ -169,25 +199,22 @@ def idle(engine):
 
 @pytest.mark.task("4.1", points=0.25)
 def test_whoever_runs_gets_a_row_in_every_step(student):
-    engine = serve(planning(student), FIVE)
-    running: set[str] = set()
+    engine, left_out = served(student, FIVE)
     for number, step in enumerate(engine.trace.steps, 1):
         no_padding(step)
-        running |= set(step.admitted)
-        planned = {row.request_id for row in step.rows}
-        if running - planned:
-            still = ", ".join(sorted(running - planned))
+        if left_out[number - 1]:
+            planned = {row.request_id for row in step.rows}
+            still = ", ".join(sorted(left_out[number - 1]))
             raise Wrong(
                 f"In step {number} {still} stood still. Everyone who runs takes part in every "
                 "step, also in one that computes somebody else's prompt.",
-                expected=sorted(running),
+                expected=sorted(left_out[number - 1] | planned),
                 got=sorted(planned),
                 drawing=drawn(serve(Reserving(3), FIVE), engine),
             )
-        running -= set(step.finished)
 
 
-@pytest.mark.task("4.1", points=1.5)
+@pytest.mark.task("4.1", points=1.25)
 def test_a_free_slot_never_waits_for_the_others(student):
     """B leaves after step 2, which the next step shows; or after step 1; or one of eight."""
     ten = asks(*((name, 4, 2 if name == "B" else 6) for name in "ABCDEFGHIJ"))
@@ -322,6 +349,33 @@ def test_any_requests_take_exactly_the_steps_they_need(student, rng):
     for requests in (some_requests(rng) for _ in range(3)):
         same_plan(serve(Reserving(3), requests), serve(planning(student), requests), said)
     in_a_small_pool(student, 3, some_requests(rng), 10)
+
+
+@pytest.mark.task("4.1", points=0.25)
+def test_who_joins_computes_what_is_not_computed_yet(student):
+    """B begins as A did, who has left, and with prefix caching finds 16 of its tokens computed."""
+    told = {
+        "policy": "MyContinuous",
+        "borrowed": BORROWED,
+        "arguments": {"max_batch_size": 3},
+        "num_blocks": 64,
+        "block_size": 4,
+        "prefix_caching": True,
+    }
+    two = [["A", 20, 2, 0.0], ["B", 20, 2, 5.0]]
+    try:
+        student.ask("records", attribute="finished", requests=two, options=told)
+    except Raised as error:
+        if "tokens planned, only 4 are left" not in error.sentence:
+            error.sentence = f"With prefix caching your policy fails: {error.sentence}"
+            raise
+        raise Wrong(
+            "B's prompt has 20 tokens, and 16 of them are computed already: with prefix caching "
+            "(lesson 07) B finds those that A's prompt began with. Its row has to compute what is "
+            "left, num_uncomputed_tokens; your row computes them again.",
+            expected="B: 4",
+            got=error.sentence,
+        ) from None
 
 
 # 4.2 ---------------------------------------------------------------------------------------------

@@ -370,6 +370,37 @@ def test_shuffles_and_votes():
     assert set(out[6].tolist()) == {0}
 
 
+def test_a_block_votes_at_its_barrier():
+    def vote(out):
+        thread = cuda.threadIdx.x
+        out[0, thread] = cuda.syncthreads_count(thread < 3)
+        out[1, thread] = cuda.syncthreads_and(thread < 3)
+        out[2, thread] = cuda.syncthreads_or(thread < 3)
+
+    out = lab.empty((3, 8), np.int64)
+    assert lab.run(vote, 1, 8, out).faults == []
+    assert [set(row) for row in out.tolist()] == [{3}, {0}, {1}]
+
+
+def test_bits_are_counted_chosen_and_changed():
+    def bits(out, cells):
+        out[0] = cuda.popc(0b10110)
+        out[1] = cuda.ffs(0b10110)
+        out[2] = cuda.clz(int32(0b10110))
+        out[3] = cuda.selp(out[0] > 2, 7, 8)
+        out[4] = cuda.fma(2, 3, 4)
+        cuda.atomic.and_(cells, 0, 0b0110)
+        cuda.atomic.or_(cells, 1, 0b0110)
+        cuda.atomic.xor(cells, 2, 0b0110)
+        cuda.atomic.cas(cells, 3, 0b1100, 1)
+        out[5] = cuda.atomic.cas(cells, 4, 5, 1)
+
+    out, cells = lab.empty(6, np.int64), np.full(5, 0b1100)
+    assert lab.run(bits, 1, 1, out, cells).faults == []
+    assert out.tolist() == [3, 2, 27, 7, 10, 0b1100]
+    assert cells.tolist() == [0b0100, 0b1110, 0b1010, 1, 0b1100]
+
+
 def test_whole_numbers_wrap_where_they_are_stored():
     def store(x, out):
         out[0] = x[0] * x[0] + 200
@@ -381,14 +412,15 @@ def test_whole_numbers_wrap_where_they_are_stored():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "error", "says"),
+    ("sizes", "shared_bytes", "error", "says"),
     [
-        ((0, 5), ValueError, "a shared array of no elements"),
-        ((8_000, 5_000), MemoryError, "49,152 bytes"),
+        ((0, 5), 0, ValueError, "a shared array of no elements"),
+        ((0, 0), 64, ValueError, "would be the same memory"),
+        ((8_000, 5_000), 0, MemoryError, "49,152 bytes"),
     ],
-    ids=["without a size", "more than there is"],
+    ids=["without a size", "two that share the rest", "more than there is"],
 )
-def test_shared_memory_that_cannot_be_had(sizes, error, says):
+def test_shared_memory_that_cannot_be_had(sizes, shared_bytes, error, says):
     first, second = sizes
 
     def two(out):
@@ -397,7 +429,7 @@ def test_shared_memory_that_cannot_be_had(sizes, error, says):
         one[0] = other[0] = out[0] = 1.0
 
     with pytest.raises(error, match=says):
-        lab.run(two, 1, 1, lab.empty(1))
+        lab.run(two, 1, 1, lab.empty(1), shared_bytes=shared_bytes)
 
 
 def test_float32_is_rounded_at_every_operation():
@@ -444,15 +476,18 @@ def test_functions_and_constants_of_the_kernel_come_along():
     assert out.tolist() == [3.0, 9.0, 15.0]
 
 
-def test_too_few_indices_are_a_sub_array():
+def test_the_launch_sizes_a_shared_array_and_too_few_indices_are_a_sub_array():
     def row_sums(x, out):
         row = x[cuda.threadIdx.x]
-        out[cuda.threadIdx.x] = row[0] + row[1] + len(row)
+        tile = cuda.shared.array(0, float32)
+        tile[cuda.threadIdx.x] = row[0] + row[1] + len(row)
+        cuda.syncthreads()
+        out[cuda.threadIdx.x] = tile[0] + len(tile)
 
     out = lab.empty(2)
     x = np.arange(4, dtype=np.float32).reshape(2, 2)
-    assert lab.run(row_sums, 1, 2, x, out).faults == []
-    assert out.tolist() == [3.0, 7.0]
+    assert lab.run(row_sums, 1, 2, x, out, shared_bytes=8).faults == []
+    assert out.tolist() == [5.0, 5.0]
 
 
 def test_tensors_are_changed_in_place_bfloat16_as_int16():

@@ -137,8 +137,9 @@ class PolicyDesk:
     def records(self, attribute: str, requests: list, options: dict) -> object:
         """Run this minibatch's engine; one attribute of every step's record.
 
-        options: the policy's name, its arguments, the pool's size; for a policy of the learner's
-        the methods `borrowed`, for one of minibatch's the pretend model's shape.
+        options: the policy's name, its arguments, the pool's size, whether prefixes are cached; for
+        a policy of the learner's the methods `borrowed`, for one of minibatch's the pretend model's
+        shape.
         """
         import minibatch as mb
 
@@ -156,6 +157,7 @@ class PolicyDesk:
             policy,
             num_blocks=options["num_blocks"],
             block_size=options["block_size"],
+            prefix_caching=options.get("prefix_caching", False),
             attention="reference",  # the others want to store what numba compiles
             clock=mb.VirtualClock(step_time=1),
         )

@@ -206,8 +206,9 @@ FINDINGS = {
         "In chunks of 8, row 0 is off by 0.",
         "This is yours: plan_chunks from",
         "This is yours: decode from",
-        "decode answers 3 of 3 agents with the engine's own tokens",
-        "window 24: as the mask in torch, 0.8 from no window; 1 of 3 agents get other tokens",
+        "decode answers 8 of 8 agents with the engine's own tokens",
+        "window 12: as the mask in torch, 1.3 from no window; 0 of 8 agents get other tokens",
+        "window 8: as the mask in torch, 1.5 from no window; 3 of 8 agents get other tokens",
     ],
     "07_prefix_caching": [
         "A and H share 670 tokens; all eight share 670.",

@@ -37,7 +37,7 @@ def colour_of(request_id: str) -> str:
     its number; a second of its letter (A2 after A, A/1 beside A) is paler, a third paler still."""
     digits = re.findall(r"\d+", request_id)
     if request_id[0] in "ABCDEFGH":
-        colour = COLOURS["ABCDEFGH".index(request_id[0])]
+        colour = COLOURS["CBADEFHG".index(request_id[0])]  # A and H as in PROTAGONISTS
         again = int(digits[-1]) + ("/" in request_id) if digits else 1
         return _paler(colour, 1 - 1 / min(max(again, 1), 3))
     return COLOURS[int(digits[-1]) % len(COLOURS) if digits else sum(map(ord, request_id)) % 8]

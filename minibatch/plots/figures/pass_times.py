@@ -1,8 +1,7 @@
-"""What every pass of one run took, and for whom it was."""
+"""What a pass takes with some people in it, and with more."""
 
 from __future__ import annotations
 
-from itertools import groupby
 from statistics import median
 
 from matplotlib.axes import Axes
@@ -14,73 +13,69 @@ from ..colours import HATCHES, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
-MOST_NAMES = 3  # written out over a stretch of passes; more are counted
+WIDTH = 0.44  # of a bar; two make a pass
 
 
-def pass_times(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) -> Figure:
-    """A bar for every pass (a step of the engine), in percent of a pass with the fewest rows, and a
-    line at the median of each kind.
+def pass_times(
+    few: Trace, many: Trace, *, guess: str | None = None, ax: Axes | None = None
+) -> Figure:
+    """Two bars for every pass (a step of an engine), one of each run, in percent of a pass of the
+    run with fewer rows, and a line at the median of each.
 
-    The medians are compared, prefills aside. guess: the name of a prediction: what a pass with the
-    most rows takes, in percent of one with the fewest. Raises ValueError if all passes have equally
-    many rows.
+    The medians are compared, prefills aside, of as many passes as both runs have with all their
+    rows. guess: the name of a prediction: what a pass with more rows takes, in percent of one with
+    fewer. Raises ValueError if both have equally many rows.
     """
-    decodes = [step for step in trace.steps if not _reads(step)]
-    few, many = (end(len(step.rows) for step in decodes) for end in (min, max))
-    if few == many:
-        raise ValueError(f"all passes have {few} rows; there is nothing to compare")
-    middle = {n: median(_ms(s) for s in decodes if len(s.rows) == n) for n in (few, many)}
-    share = middle[many] / middle[few]
+    runs = {len(trace.steps[0].rows): trace.steps for trace in (few, many)}
+    if len(runs) == 1:
+        raise ValueError(f"all passes have {min(runs)} rows; there is nothing to compare")
+    shown = min(sum(len(s.rows) == n for s in steps) for n, steps in runs.items())
+    runs = {n: steps[:shown] for n, steps in sorted(runs.items())}
+    middle = [median(_ms(s) for s in steps if not _reads(s)) for steps in runs.values()]
+    share = middle[1] / middle[0]
 
     figure, (axis,) = canvas(1, ax, height=2.9)
-    start = 0
-    for names, stretch in groupby(trace.steps, _names):
-        stretch = list(stretch)
-        colour = PROTAGONISTS[0] if len(names) == many else WORK
-        _draw(axis, start, stretch, middle[few], colour)
-        _label(axis, start, stretch, middle[few])
-        start += len(stretch)
-    axis.set_xlim(0, start)
-    axis.set_ylim(0, max(170, 140 * share))
-    _say_what_is_cut_off(axis, trace.steps, middle[few])
-    finding = f"A pass for {_rows(many)} takes {share:.0%} of the time of a pass for {_rows(few)}"
-    dress(axis, finding + said(guess), "pass through the model", f"% of a pass for {_rows(few)}")
+    top = max(170, 140 * share)
+    looks = zip(runs.values(), middle, (-WIDTH, 0), (WORK, PROTAGONISTS[0]), strict=True)
+    for steps, usual, left, colour in looks:
+        _draw(axis, steps, middle[0], left, colour, top)
+        height = 100 * usual / middle[0]
+        axis.axhline(height, color=INK, linewidth=2.5)
+        words = f"{' and '.join(row.request_id for row in steps[0].rows)}: {height:.0f} %"
+        above = steps is runs[max(runs)]
+        axis.text(shown + 0.8, height + (5 if above else -5), words, fontsize=LABEL, color=INK,
+                  va="bottom" if above else "top",
+                  bbox={"facecolor": "white", "edgecolor": colour, "linewidth": 2})  # fmt: skip
+    axis.set_xlim(0.4, 1.24 * shown + 0.6)
+    axis.set_xticks([1, *range(5, shown + 1, 5)])
+    axis.set_ylim(0, top)
+    finding = f"A pass for {_people(max(runs))} takes {share:.0%} of the time of a pass for "
+    finding += _people(min(runs))
+    dress(
+        axis,
+        finding + said(guess),
+        "pass through the model",
+        f"% of a pass for {_people(min(runs))}",
+    )
     mark(axis, guess, along="y")
-    describe(figure, "A bar for every pass: how long it took.", [finding])
+    describe(figure, "Two bars for every pass: how long it took in each run.", [finding])
     return figure
 
 
-def _draw(axis: Axes, start: int, stretch: list[StepRecord], whole: float, colour: str) -> None:
-    heights = [100 * _ms(step) / whole for step in stretch]
-    look = {"width": 1.0, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
-    bars = axis.bar(range(start, start + len(stretch)), heights, color=colour, **look)
-    for bar, step in zip(bars, stretch, strict=True):
+def _draw(
+    axis: Axes, steps: list[StepRecord], whole: float, left: float, colour: str, top: float
+) -> None:
+    """A bar for each pass; of one that reads and is higher than the picture, how high."""
+    heights = [100 * _ms(step) / whole for step in steps]
+    places = [number + left for number in range(1, len(steps) + 1)]
+    look = {"width": WIDTH, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
+    bars = axis.bar(places, heights, color=colour, **look)
+    for bar, step, height in zip(bars, steps, heights, strict=True):
         if _reads(step):
             bar.set(hatch=HATCHES["prefill"], edgecolor=INK)
-
-
-def _label(axis: Axes, start: int, stretch: list[StepRecord], whole: float) -> None:
-    """A line at the median of the stretch, and whose passes these are under it."""
-    names = _names(stretch[0])
-    who = " and ".join(names) if len(names) <= MOST_NAMES else f"{len(names)} rows"
-    height = 100 * median(_ms(s) for s in stretch if not _reads(s) or len(stretch) == 1) / whole
-    axis.plot([start, start + len(stretch)], [height] * 2, color=INK, linewidth=2.5)
-    words = f"{who}: {height:.0f} %"
-    axis.text(start + 1.8, 50, words, fontsize=LABEL, color=INK, va="center",
-              bbox={"facecolor": "white", "edgecolor": "none", "pad": 4})  # fmt: skip
-
-
-def _say_what_is_cut_off(axis: Axes, steps: list[StepRecord], whole: float) -> None:
-    """Beside a pass that reads and is higher than the picture: how high."""
-    top = axis.get_ylim()[1]
-    for index, step in enumerate(steps):
-        if _reads(step) and (height := 100 * _ms(step) / whole) > top:
-            axis.text(index + 1.8, 0.96 * top, f"↑ {height:,.0f} %", fontsize=LABEL, color=INK,
-                      va="top")  # fmt: skip
-
-
-def _names(step: StepRecord) -> tuple[str, ...]:
-    return tuple(sorted(row.request_id for row in step.rows))
+            if height > top:
+                axis.text(1.6, (0.96 if left else 0.84) * top, f"↑ {height:,.0f} %",
+                          fontsize=LABEL, color=colour if left == 0 else INK, va="top")  # fmt: skip
 
 
 def _reads(step: StepRecord) -> bool:
@@ -91,5 +86,5 @@ def _ms(step: StepRecord) -> float:
     return (step.end_time - step.start_time) * 1e3
 
 
-def _rows(number: int) -> str:
+def _people(number: int) -> str:
     return {1: "one", 2: "two"}.get(number, str(number))

@@ -161,7 +161,7 @@ class BlockMap(Filmed):
         steps = [*map(str, table[:SHOWN]), *["…"][: len(table) - SHOWN]]
         if table:
             facts.append(f"{walk}'s table: {' → '.join(steps)}")
-        own = {name: colour_of(name) for name in {*frame.tables, *self.film.frames[0].texts}}
+        own = {name: colour_of(name) for name in {*frame.tables, *self.film.frames[-1].texts}}
         self.view.value = PAGES.get_template("block_map.html").render(
             error=self.film.error,
             cells=cells,

@@ -47,6 +47,13 @@ def test_it_counts_as_the_pool_does_forward_and_back(block_map):
     assert len(block_map.engine.trace.steps) == 9
 
 
+def test_who_came_later_keeps_her_colour_when_she_leaves(block_map):
+    block_map.go_to(1)
+    block_map.engine.add(request("D", 3, 2))
+    block_map.go_to(3)  # she writes her last token, and her table is empty already
+    assert f"background: {colour_of('D')}" in block_map.view.value
+
+
 def test_a_block_tells_who_holds_it_what_is_in_it_and_since_when(block_map):
     block_map.go_to(1)
     block_map.block_box.value = 1

@@ -49,14 +49,9 @@ def pass_times(
     axis.set_xlim(0.4, 1.24 * shown + 0.6)
     axis.set_xticks([1, *range(5, shown + 1, 5)])
     axis.set_ylim(0, top)
-    finding = f"A pass for {_people(max(runs))} takes {share:.0%} of the time of a pass for "
-    finding += _people(min(runs))
-    dress(
-        axis,
-        finding + said(guess),
-        "pass through the model",
-        f"% of a pass for {_people(min(runs))}",
-    )
+    one, other = (f"a pass for {_people(number)}" for number in runs)
+    finding = f"{other[0].upper()}{other[1:]} takes {share:.0%} of the time of {one}"
+    dress(axis, finding + said(guess), "pass through the model", f"% of {one}")
     mark(axis, guess, along="y")
     describe(figure, "Two bars for every pass: how long it took in each run.", [finding])
     return figure

@@ -162,13 +162,25 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
         why = "nothing orders thread blocks"
     else:
         second, why = second.partition(" of ")[0], "no barrier comes between"
-        if cause in ("after", "before"):
+        if cause in ("after", "before") and not _is_update(columns, race):
             why += f": one is missing {_between(site, others, cause, notes)}"
+    if _is_update(columns, race):
+        why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
+        why += " both at once"
     if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
         why += "; all of them write the same value, so it comes to the same: let one do it"
     said = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
     notes.fault("race", said, site, *others, what=f"{array.name} {cause} {race.across}", **own)
+
+
+def _is_update(columns: np.recarray, race: Race) -> bool:
+    """Whether several threads read the element and write it in one line, as `+=` does: a barrier
+    would not help them."""
+    lines = np.array([site.line for site in SITES])[columns.site]
+    here = (columns.place == race.place) & (lines == SITES[race.sides[1].site].line)
+    who = [set(columns.thread[here & (columns.how == how)].tolist()) for how in (READS, WRITES)]
+    return len(who[0] & who[1]) > 1
 
 
 def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:

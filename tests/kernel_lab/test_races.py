@@ -230,6 +230,18 @@ def test_a_missing_barrier_is_told_once_with_its_place(kernel, more, places, sch
     assert ends == [place.format(**lines) for place in places]
 
 
+def add_up(numbers, out):
+    out[0] += numbers[cuda.threadIdx.x]
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_who_adds_to_one_element_is_told_of_atomics_and_of_no_barrier(threads):
+    report = lab.run(add_up, 8 // threads, threads, np.ones(8, np.float32), np.zeros(1, np.float32))
+    (fault,) = report.faults
+    assert "cuda.atomic.add" in fault.sentence
+    assert "is missing" not in fault.sentence
+
+
 def test_two_missing_barriers_are_two_faults():
     report = lab.run(tiles, 1, 8, np.arange(32, dtype=np.float32), lab.empty(8), False, False)
     ends = [f.sentence.partition("one is missing ")[2] for f in report.faults if f.kind == "race"]

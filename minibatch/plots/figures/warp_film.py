@@ -15,7 +15,7 @@ from .warp_access import draw_instruction
 
 MOST_OF_THE_STRIP = 120  # instructions
 MOST_NAMES = 6  # of arrays in a line of the legend
-OF_ARRAYS = (*COLOURS[:3], *COLOURS[4:], COLOURS[3])  # yellow last: a dark theme makes it dim
+OF_ARRAYS = [COLOURS[i] for i in (0, 1, 2, 6, 7, 3, 4, 5)]  # last what is used, and in vain
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:

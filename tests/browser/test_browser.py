@@ -319,7 +319,8 @@ def test_a_guess_is_made_without_a_mouse(page, lab):
     field.fill("250")
     field.press("Enter")
     page.get_by_role("slider", name="How many steps?").press("ArrowRight")
-    page.get_by_role("button", name="That is my guess").first.press("Enter")
+    first = page.locator(".minibatch-question").first
+    first.get_by_role("button", name="That is my guess", disabled=False).press("Enter")
     scroll_until_seen(page, "You said 251 steps.")
     page.get_by_role("slider", name="ms at 256 tokens").press("PageUp")
     page.get_by_role("img", name="Your curve: 0 at 16, 5 at 256, 0 at 1,536.").wait_for()

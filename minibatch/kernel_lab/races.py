@@ -162,11 +162,11 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
         why = "nothing orders thread blocks"
     else:
         second, why = second.partition(" of ")[0], "no barrier comes between"
-        if cause in ("after", "before") and not _is_update(columns, race):
-            why += f": one is missing {_between(site, others, cause, notes)}"
     if _is_update(columns, race):
         why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
         why += " both at once"
+    elif not race.across and cause in ("after", "before"):
+        why += f": one is missing {_between(site, others, cause, notes)}"
     if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
         why += "; all of them write the same value, so it comes to the same: let one do it"
     said = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+FRAMED = "border: 1px solid var(--jp-border-color1, #bbb); border-radius: 4px"
+
 
 def pages(file: str, **names: object) -> Environment:
     """The templates beside that file, each compiled when first asked for. names: what all of them
-    may use. A misspelt name is an error, not an empty place."""
+    may use, beside `framed`, a card's edge. A misspelt name is an error, not an empty place."""
     folder = Path(file).with_name("templates")
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -19,5 +21,5 @@ def pages(file: str, **names: object) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= names
+    environment.globals |= {"framed": FRAMED} | names
     return environment

@@ -5,23 +5,16 @@ import html
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import nbformat
 import pytest
 import torch
+from committed import committed
 from nbclient import NotebookClient
 from transformers import LlamaConfig, LlamaForCausalLM
 
 LESSONS = Path(__file__).parents[2] / "lessons"
-
-
-def committed(path):
-    """The lesson as committed: a learner may have run and changed the file itself."""
-    command = ["git", "show", f"HEAD:./{path.name}"]
-    shown = subprocess.run(command, cwd=path.parent, capture_output=True, encoding="utf-8")
-    return path.read_text(encoding="utf-8") if shown.returncode else shown.stdout
 
 
 @pytest.fixture(scope="module")

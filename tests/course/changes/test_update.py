@@ -7,6 +7,7 @@ import subprocess
 import zipfile
 
 import pytest
+from committed import committed
 
 from minibatch.course.changes import edits, update
 from minibatch.course.changes.lesson_file import METADATA, bare, read, written
@@ -134,7 +135,7 @@ def test_with_the_filter_a_cell_of_ones_own_is_committed_without_outputs(clone):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "lessons").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_the_filter_leaves_the_courses_lessons_as_they_are(path):
-    text = path.read_text(encoding="utf-8")
+    text = committed(path)
     assert written(bare(read(text))) == text
 
 

@@ -4,6 +4,7 @@ import re
 
 import nbformat
 import pytest
+from committed import committed
 from IPython.core.interactiveshell import InteractiveShell
 
 import minibatch as mb
@@ -282,7 +283,7 @@ def test_a_page_that_is_passed_on_shows_the_cover():
 
 
 def test_with_an_address_a_page_opens_its_lesson_elsewhere():
-    lesson = nbformat.read(PATHS[0], as_version=4)
+    lesson = nbformat.reads(committed(PATHS[0]), as_version=4)
     page = build.lesson_page(lesson, PATHS[0], PATHS, "https://github.com/me/course")
     assert "https://codespaces.new/me/course" in page
     assert (

@@ -161,7 +161,7 @@ def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     back = page.get_by_role("button", name="◀ Back")
     step = page.get_by_role("button", name="Step ▶")
     scroll_until_seen(page, "before the first step")
-    assert back.is_disabled()
+    page.get_by_role("button", name="◀ Back", disabled=True).wait_for()
 
     step.click()
     scroll_until_seen(page, "step 1")
@@ -184,7 +184,7 @@ def test_a_player_steps_forward_and_back_by_mouse_and_by_keyboard(page, lab):
     page.keyboard.press("Space")  # Play
     scroll_until_seen(page, "step 8")
     assert "finished (3) A 4 B 4 C 4" in " ".join(shown.inner_text().split())
-    assert step.is_disabled()
+    page.get_by_role("button", name="Step ▶", disabled=True).wait_for()
 
     box = page.get_by_label("go to step")
     box.fill("5")
@@ -318,9 +318,12 @@ def test_a_guess_is_made_without_a_mouse(page, lab):
     field = page.get_by_label("your guess")
     field.fill("250")
     field.press("Enter")
-    page.get_by_role("slider", name="How many steps?").press("ArrowRight")
     first = page.locator(".minibatch-question").first
-    first.get_by_role("button", name="That is my guess", disabled=False).press("Enter")
+    button = first.get_by_role("button", name="That is my guess", disabled=False)
+    button.press("Enter")
+    scroll_until_seen(page, "You said 250 steps.")  # also: no move of the slider is under way
+    page.get_by_role("slider", name="How many steps?").press("ArrowRight")
+    button.press("Enter")
     scroll_until_seen(page, "You said 251 steps.")
     page.get_by_role("slider", name="ms at 256 tokens").press("PageUp")
     page.get_by_role("img", name="Your curve: 0 at 16, 5 at 256, 0 at 1,536.").wait_for()
@@ -344,8 +347,7 @@ def test_a_saved_notebook_shows_its_widgets_without_their_kernel(page, lab):
     run_all(page)
     scroll_until_seen(page, "How many slots?")
     page.get_by_role("slider").press("ArrowRight")
-    with page.expect_response(lambda response: response.request.method == "PUT"):
-        page.keyboard.press("ControlOrMeta+s")
+    save(page)
     page.get_by_role("menuitem", name="Kernel", exact=True).click()
     page.get_by_role("menuitem", name="Shut Down Kernel", exact=True).click()
     page.locator("#jp-main-statusbar").get_by_text("No Kernel").wait_for()
@@ -439,11 +441,21 @@ def replace_in_editor(page, old, new):
         if line.count():
             break
         page.keyboard.press("PageDown")
+        page.evaluate("() => new Promise(requestAnimationFrame)")  # until its lines are drawn
     line.click()
     page.keyboard.press("Alt+l")  # the whole line, however often it is wrapped
     page.keyboard.insert_text(f"{new}\n")
-    page.keyboard.press("Control+s")
-    page.wait_for_timeout(1000)
+    save(page)
+
+
+def save(page):
+    """The file that has the focus, by keyboard; returns when the server has it."""
+
+    def is_kept(response):
+        return response.request.method == "PUT" and "/api/contents/" in response.url
+
+    with page.expect_response(is_kept):
+        page.keyboard.press("ControlOrMeta+s")
 
 
 def press_check(page):

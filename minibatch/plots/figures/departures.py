@@ -80,10 +80,14 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
     axis.stairs(rows, edges, color=INK, linewidth=1)
     wasted = int((rows - useful).sum())
     if wasted and batch.ended - batch.departed > end / 8 and rows.max() >= slots / 4:
-        at = batch.departed + 0.66 * (batch.ended - batch.departed)
-        box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
-        axis.text(at, rows.max() * 0.72, f"{wasted:,} padding", bbox=box, ha="center", va="center",
-                  fontsize=11, color=INK)  # fmt: skip
+        words, look = f"{wasted:,} padding", {"ha": "center", "fontsize": 11, "color": INK}
+        if rows.max() > 0.6 * slots:
+            box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
+            at = batch.departed + 0.66 * (batch.ended - batch.departed)
+            axis.text(at, rows.max() * 0.72, words, bbox=box, va="center", **look)
+        else:  # a plate would hide what it counts
+            at = (batch.departed + batch.ended) / 2
+            axis.text(at, rows.max() + 0.04 * slots, words, va="bottom", **look)
 
 
 def _draw_queue(axis: Axes, trace: Trace) -> int:

@@ -146,6 +146,8 @@ def _number(
     if max(values) < 0.12 * pool:
         return
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
+    if edges[places[-1] + 1] - edges[places[0]] < 0.06 * axis.get_xlim()[1]:
+        return  # it would hide what it counts
     at = places[len(places) // 2]
     x, y = max(edges[at], 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
     axis.text(x, y, f"{values[at]:,}{what}", ha="center", va="center", fontsize=LABEL - 1,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch, Rectangle
 
-from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK
+from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, colour_of, ink_on
 from ..picture import LABEL, Picture, describe, dress
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
 
 
 def _outline(axis: Axes, x: float, y: float, width: float, height: float) -> None:
-    axis.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=PROTAGONISTS[1],
+    axis.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=INK,
                              linewidth=3.5, zorder=5, clip_on=False))  # fmt: skip
 
 
@@ -102,16 +102,17 @@ def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> No
             holders.setdefault(block_id, []).append(sequence.request_id)
     for block_id in range(pool.num_blocks):
         who = holders.get(block_id, [])
-        colour = LIGHT if request_id in who else WORK if who else EMPTY
+        colour = LIGHT if request_id in who else colour_of(who[0]) if who else EMPTY
         axis.add_patch(
             Rectangle((block_id, 0), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8)
         )
         lines = ["+".join(who)]
         if block_id == marked:
             lines = [str(block_id * size + offset) for offset in range(size)]
+        look = {"ha": "center", "va": "center", "fontsize": 12}
         for i, line in enumerate(lines):
             y = 1 - (i + 0.5) / len(lines)
-            axis.text(block_id + 0.5, y, line, ha="center", va="center", fontsize=12)
+            axis.text(block_id + 0.5, y, line, color=ink_on(colour), **look)
     dress(axis, "", "block of the pool; empty: free", "")
     step = max(1, pool.num_blocks // 24)
     axis.set_xticks([i + 0.5 for i in range(0, pool.num_blocks, step)],

@@ -71,7 +71,7 @@ def window_curve(
         between = "\n" if len(runs) > 1 else ": "
         title = name + (said(guess) if first else "") + between + broken
         dress(axis, title, "window, max_wait (s)", label if first else "")
-        axis.set_xlim(0, None)
+        axis.set_xlim(-0.03 * max(windows), None)  # so that what stands at 0 is whole
     axes[0].set_ylim(0, highest * 1.08)
     mark(axes[0], guess)
     handles, labels = axes[-1].get_legend_handles_labels()

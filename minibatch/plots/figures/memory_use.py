@@ -18,6 +18,7 @@ from ..picture import LABEL, TICK, canvas, describe, dress
 if TYPE_CHECKING:
     from ...simulator.replay import Moment
 
+PALE = "#FBE9DC"  # not lost yet
 LOST = "#8A3C00"  # waste that not even its holder could use
 PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "tokens": ("holds K and V", WORK, INK, ""),
@@ -26,7 +27,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "external": ("external: rounding, holes", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
-PROMISED = ("promised: kept for those who run", EMPTY, WASTE, "//")  # of what is free
+PROMISED = ("promised: kept for those who run", PALE, FADED, "//")  # of what is free
 MOST = 600  # stairs of a panel: more are finer than a screen, and make a page heavy
 SEEN = 0.03  # of the pool: a part that is less is too thin to be named beside what is promised
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
@@ -63,7 +64,8 @@ def memory_use(
             if part == "free" and kept:
                 _, colour, edge, hatch = PROMISED
                 look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
-                _stacked(axis, edges, bottom, kept[::every], look)
+                ends = _stacked(axis, edges, bottom, kept[::every], look)
+                axis.stairs(ends, edges, color=INK, linewidth=0.8)
                 _number(axis, edges, bottom, kept[::every], sum_of(uses[0]), " promised")
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)

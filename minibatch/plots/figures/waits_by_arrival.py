@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MultipleLocator
 
 from ...core.completion import Completion
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WASTE, WORK
+from ..colours import INK, WASTE, WORK, own_colours
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
@@ -33,8 +34,8 @@ def waits_by_arrival(
     traces: a trace, or several by name, on a clock of seconds. guess: the name of a prediction of
     the longest TTFT in the first. marked: the id of one who was served, among few: then each has a
     lane, and its bar runs from when it came to its first token. Without, bars stand where they
-    came. limit_s: up to where a wait is in time; what is late has a colour of its own, and above
-    that line the scale is logarithmic. ax: where to draw, one Axes a trace.
+    came. limit_s: up to where a wait is in time; what is late has a colour of its own. ax: where to
+    draw, one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=1.85)
@@ -81,7 +82,7 @@ def _draw_lanes(axis: Axes, everyone: Sequence[Completion], marked: str) -> None
         begin, end = c.arrival_time, c.arrival_time + (c.ttft if c.was_served else 0)
         axis.plot(begin, lane, "|", color=INK, markersize=3)
         axis.barh(lane, end - begin, left=begin, height=0.9 * high,
-                  color=PROTAGONISTS[0] if own else WAITS)  # fmt: skip
+                  color=own_colours([marked])[marked] if own else WAITS)  # fmt: skip
         if own:
             aside = begin > 0.1 * everyone[-1].arrival_time  # there is room on the left of it
             axis.annotate(f"{marked}, {end - begin:.2f} s", (begin if aside else end, lane),
@@ -101,21 +102,20 @@ def _draw_bars(axis: Axes, everyone: Sequence[Completion], limit_s: float | None
         some = [c for c in served if (limit_s is not None and c.ttft > limit_s) == is_late]
         axis.bar([c.arrival_time for c in some], [c.ttft for c in some], width, color=colour)
     away = [c.arrival_time for c in everyone if not c.was_served]
-    axis.plot(away, [0] * len(away), "x", color=WASTE, markersize=7, markeredgewidth=2, zorder=4)
+    axis.plot(away, [0.06] * len(away), "x", color=WASTE, markersize=7, markeredgewidth=2,
+              transform=axis.get_xaxis_transform())  # fmt: skip
     axis.margins(x=0.01)
 
 
 def _scale(axes: Sequence[Axes], longest: float, limit_s: float | None) -> None:
-    """One scale for all; above the limit it is logarithmic, so that what is below can be seen."""
+    """One scale for all."""
     for axis in axes:
         if limit_s:
-            axis.set_yscale("symlog", linthresh=limit_s)
-            doubled = [limit_s * 2**i for i in range(9) if limit_s * 2**i <= longest]
-            ticks = [0, limit_s / 2, limit_s, *doubled[1:]]
-            axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-            axis.minorticks_off()
             axis.axhline(limit_s, color=INK, linewidth=1.2, linestyle=(0, (6, 3)))
-        axis.set_ylim(-0.1 * (limit_s or longest), 1.1 * longest)
+            axis.yaxis.set_major_locator(
+                MultipleLocator(limit_s * max(1, round(longest / limit_s / 4)))
+            )
+        axis.set_ylim(-0.15 * longest, 1.1 * longest)  # crosses stand below
         axis.axhline(0, color=INK, linewidth=0.6)
 
 
@@ -124,7 +124,7 @@ def _legend(figure: Figure, named: Mapping[str, Trace], limit_s: float | None) -
     if limit_s:
         keys = [
             Patch(color=WAITS, label=f"in time: up to {limit_s:g} s"),
-            Patch(color=WASTE, label="late; above the dashed line each tick is twice the last"),
+            Patch(color=WASTE, label="late"),
         ]
     if not all(c.was_served for trace in named.values() for c in trace.completions):
         look = {"linestyle": "", "marker": "x", "markersize": 7, "markeredgewidth": 2}

@@ -29,17 +29,7 @@ if TYPE_CHECKING:
     from .model.load import Model, load_model
     from .plots.figures.room import room
     from .plots.guesses import guess
-    from .schedulers import (
-        Budget,
-        Continuous,
-        Dynamic,
-        PrefillFirst,
-        QueueFull,
-        QueueLimits,
-        Scheduler,
-        Sequential,
-        Static,
-    )
+    from .schedulers import *  # noqa: F403
     from .simulator import conversations, cost, streams, workload
     from .simulator.pretend import PretendModel
     from .speculation import DraftModel, PromptLookup, Proposer
@@ -67,15 +57,6 @@ _HOMES = {
     "Request": "core.request",
     "Sequence": "core.request",
     "TokenEvent": "core.request",
-    "Budget": "schedulers",
-    "Continuous": "schedulers",
-    "Dynamic": "schedulers",
-    "PrefillFirst": "schedulers",
-    "QueueFull": "schedulers",
-    "QueueLimits": "schedulers",
-    "Scheduler": "schedulers",
-    "Sequential": "schedulers",
-    "Static": "schedulers",
     "Trace": "engine.trace",
     "guess": "plots.guesses",
     "predict": "widgets.predict",
@@ -89,7 +70,6 @@ _MODULES = {
     "measure": "bench.measure",
     "metrics": "engine.metrics",
     "plots": "plots",
-    "schedulers": "schedulers",
     "simulator": "simulator",
     "speculation": "speculation",
     "streams": "simulator.streams",
@@ -97,16 +77,22 @@ _MODULES = {
     "workload": "simulator.workload",
 }
 
-__all__ = [*_HOMES, *sorted(_MODULES)]
-
 
 def __getattr__(name):
     if name in _MODULES:
         return importlib.import_module("." + _MODULES[name], __name__)
     if name in _HOMES:
         return getattr(importlib.import_module("." + _HOMES[name], __name__), name)
+    if not name.startswith("_") and name in _policies().__all__:
+        return getattr(_policies(), name)
+    if name == "__all__":
+        return [*_HOMES, *sorted(_MODULES), *_policies().__all__]
     raise AttributeError("module {!r} has no attribute {!r}".format(__name__, name))
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})
+
+
+def _policies():
+    return importlib.import_module(".schedulers", __name__)

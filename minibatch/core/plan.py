@@ -1,5 +1,6 @@
-"""Who runs in the next forward pass, and how many tokens each: what a policy answers."""
+"""Which sequences take part in the next forward pass, and with how many tokens each."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,12 +13,13 @@ Kind = Literal["prefill", "decode", "padding"]
 class Row:
     """One sequence's share of one forward pass.
 
-    num_tokens: tokens to catch up, from `sequence.num_computed_tokens` on; start keeps where that
-        was, since the sequence itself moves on.
-    num_padding_tokens: tokens computed for nothing, because the policy wants equal rows. Each
-    repeats the row's last token over the row's own context; its K and V go to a scratch block.
-    draft: guesses at what comes after the sequence's end, computed in the same pass; a row that
-        reaches the end may have some (minibatch/speculation/ fills them in, no policy does).
+    num_tokens: tokens to compute, from `sequence.num_computed_tokens` on. start: that counter when
+        the row was made; the counter itself moves on in `update`.
+    num_padding_tokens: tokens computed only to make rows equal. Each repeats the row's last token
+        over the row's own context; its K and V go to a scratch block.
+    draft: draft tokens after the sequence's end, verified in the same pass. Only a row that reaches
+        the end may have them; `minibatch/speculation/` adds them, policies do not.
+    num_draft_blocks: blocks added to the table for the draft alone.
 
         token_ids   [ . . . . . . . . . . . ] draft
                       computed ^ num_tokens ^  or the last one again, num_padding_tokens times
@@ -27,6 +29,7 @@ class Row:
     num_tokens: int
     num_padding_tokens: int = 0
     draft: list[int] | tuple[()] = ()
+    num_draft_blocks: int = 0
     start: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -34,18 +37,18 @@ class Row:
 
     @property
     def seq_len(self) -> int:
-        """Tokens in the cache once this row has run: what its last token attends to. Guesses do
-        not count."""
+        """Tokens in the cache after this pass: what the row's last token attends to. Draft tokens
+        do not count."""
         return self.start + self.num_tokens
 
     @property
     def num_written(self) -> int:
-        """Tokens whose K and V this row stores, guessed ones included."""
+        """Tokens whose K and V this row stores, draft tokens included."""
         return self.num_tokens + len(self.draft)
 
     @property
     def kind(self) -> Kind:
-        """What the row does. Recomputing after a preemption is prefill again."""
+        """What the row computes. Recomputing after a preemption is prefill again."""
         if self.num_tokens == 0:
             return "padding"
         decoding = self.num_tokens == 1 and self.start >= self.sequence.num_prompt_tokens
@@ -53,13 +56,16 @@ class Row:
 
     @property
     def reaches_end(self) -> bool:
-        """Whether this row computes the newest token, so that the model answers with the next."""
+        """Whether this row computes the newest token, so that the model generates the next one."""
         return self.num_tokens > 0 and self.seq_len == self.sequence.num_tokens
 
     def verified(self, own: list[int]) -> list[int]:
-        """The new tokens of a row that reaches the end: as many guesses as agree with the model's
-        own choices, and the choice after them. own: its choice after the newest token, and after
-        each guess; one that follows a wrong guess answers a question that nobody asked."""
+        """The new tokens of a row that reaches the end: the accepted draft tokens, and one more.
+
+        own: the model's choice after the newest token, and after each draft token. A draft token is
+        accepted if it equals the model's choice and so do all before it. The model's choice after
+        the last accepted one is new, too; later ones follow a rejected token and are dropped.
+        """
         if not self.draft:
             return own
         agreed = 0
@@ -71,15 +77,27 @@ class Row:
 @dataclass
 class StepPlan:
     """The rows of one step. A plan without rows means "not yet": `wake_at` says when to ask again
-    (engine clock, seconds), None means when the next request arrives.
+    (engine clock, seconds); None means when the next request arrives.
 
-    copies: (from, to) of the KV blocks to be copied before the forward pass; the engine's to fill
-    in, with all that are owed.
+    num_left: tokens of the policy's budget that no row has yet; infinite without a budget.
+    preempted: sequences that were preempted while this plan was made.
     """
 
     rows: list[Row] = field(default_factory=list)
     wake_at: float | None = None
-    copies: list[tuple[int, int]] = field(default_factory=list)
+    num_left: float = math.inf
+    preempted: list[Sequence] = field(default_factory=list)
+
+    def add(self, sequence: Sequence, num_tokens: int) -> None:
+        """Give a sequence a row, and take its tokens from the budget."""
+        self.rows.append(Row(sequence, num_tokens))
+        self.num_left -= num_tokens
+
+    def remove(self, sequence: Sequence) -> None:
+        """A sequence was preempted. Its row, if it has one, goes back to the budget."""
+        self.preempted.append(sequence)
+        self.num_left += sum(row.num_tokens for row in self.rows if row.sequence is sequence)
+        self.rows = [row for row in self.rows if row.sequence is not sequence]
 
     def check(self, block_size: int) -> None:
         """Refuse a plan that would be computed wrongly. Raises ValueError naming the request.
@@ -111,7 +129,7 @@ class StepPlan:
                 )
             if row.draft and not row.reaches_end:
                 raise ValueError(
-                    f"request {name!r}: guesses follow a sequence's end, which this row of "
+                    f"request {name!r}: draft tokens follow a sequence's end, which this row of "
                     f"{row.num_tokens} tokens does not reach"
                 )
             missing = sequence.num_new_blocks(row.num_written, block_size)

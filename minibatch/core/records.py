@@ -9,10 +9,10 @@ from .plan import Kind
 class RowRecord(NamedTuple):
     """One row of one step, of the request `request_id`.
 
-    slot: its place in the batch, from 0. kind: "prefill", "decode", or "padding" when nothing in it
-    was for its request any more. num_tokens, num_padding_tokens: computed for it, and for nothing.
-    token_ids: what it produced; nothing, unless it reached the end of its sequence. draft: what was
-    guessed of it.
+    slot: its place in the batch, from 0. kind: "prefill", "decode", or "padding" for a row without
+    a token of its request. num_tokens, num_padding_tokens: computed for the request, and as
+    padding. token_ids: the new tokens; none unless the row reached its sequence's end. draft: the
+    draft tokens that it verified.
     """
 
     request_id: str
@@ -25,28 +25,28 @@ class RowRecord(NamedTuple):
 
     @property
     def num_accepted(self) -> int:
-        """Guesses that were right, up to the first wrong one."""
+        """Draft tokens that were accepted: those before the first wrong one."""
         return num_accepted(self.draft, self.token_ids)
 
     @property
-    def num_refused(self) -> int:
-        """1 if a guess was wrong: those after it were never judged, nor those after an answer's
-        end."""
-        return num_refused(self.draft, self.token_ids)
+    def num_rejected(self) -> int:
+        """1 if a draft token was rejected. Those after it, or after an answer's end, were never
+        verified."""
+        return num_rejected(self.draft, self.token_ids)
 
 
 def num_accepted(draft: tuple[int, ...], token_ids: tuple[int, ...]) -> int:
-    """How many guesses are the tokens that came, from the first on."""
+    """How many draft tokens, from the first on, are the tokens that came."""
     count = 0
-    for guess, token_id in zip(draft, token_ids, strict=False):
-        if guess != token_id:
+    for drafted, token_id in zip(draft, token_ids, strict=False):
+        if drafted != token_id:
             break
         count += 1
     return count
 
 
-def num_refused(draft: tuple[int, ...], token_ids: tuple[int, ...]) -> int:
-    """Whether one of the tokens that came was guessed otherwise, 1 or 0."""
+def num_rejected(draft: tuple[int, ...], token_ids: tuple[int, ...]) -> int:
+    """1 if the draft had another token in place of one that came, else 0."""
     return int(num_accepted(draft, token_ids) < min(len(draft), len(token_ids)))
 
 
@@ -54,9 +54,9 @@ def num_refused(draft: tuple[int, ...], token_ids: tuple[int, ...]) -> int:
 class Miss:
     """Why the cached part of a prompt ended at its token `at`.
 
-    reason: "partial block" (the rest fills none, or is the last token, which is always computed);
-    "computed now" (by `other`, at work on the same block); "diverged" (`other` went on with another
-    token there); "evicted" (num_blocks_since blocks were, since); "never seen".
+    reason: "partial block" (the rest does not fill a block, or is the last token, which is always
+    computed); "computed now" (by `other`, which fills the same block at the moment); "diverged"
+    (`other` has another token there); "evicted" (num_blocks_since evictions ago); "never seen".
     """
 
     reason: str
@@ -68,7 +68,7 @@ class Miss:
 @dataclass(frozen=True)
 class Lookup:
     """What a request found in the prefix cache when it was admitted: num_hits of its num_tokens
-    tokens, and why no more."""
+    tokens. miss: why no more."""
 
     request_id: str
     num_tokens: int
@@ -78,13 +78,12 @@ class Lookup:
 
 @dataclass(frozen=True)
 class SharingRecord:
-    """What a step shared. lookups: of those admitted; num_evicted: known blocks that were given
-    away; num_copies: blocks copied on write; num_shared: blocks that two or more hold as it ends;
-    num_cached: free blocks whose content is known then."""
+    """What a step shared. lookups: of the requests admitted. num_evicted: cached blocks that were
+    evicted. As the step ends: num_shared: blocks with two or more holders; num_cached: free blocks
+    in the prefix cache."""
 
     lookups: tuple[Lookup, ...]
     num_evicted: int
-    num_copies: int
     num_shared: int
     num_cached: int
 
@@ -94,12 +93,12 @@ class StepRecord:
     """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
     clock; admitted, finished and preempted hold request ids.
 
-    row_values: what `rows` makes its RowRecords of. They are kept as plain tuples because Python's
-    garbage collector leaves those alone; a long run's RowRecords would cost it half of the time.
-    admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting as it was
-    left. waiting_names: who waited, where the trace keeps names. sharing: None without forks and
-    prefix caching. recomputed: who computed tokens again that a preemption had thrown away, and how
-    many.
+    row_values: what `rows` makes its RowRecords of. They are plain tuples, since Python's garbage
+    collector skips those; RowRecords would take half of a long run's time.
+    admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting is at its end.
+    waiting_names: the waiting requests, where the trace keeps names. sharing: None without shared
+    blocks and prefix caching. recomputed: requests that computed tokens again which they had lost,
+    and how many. requeued: requests that an exception had put back into the queue before this step.
     """
 
     index: int
@@ -114,6 +113,7 @@ class StepRecord:
     finished: tuple[str, ...]
     preempted: tuple[str, ...]
     num_free_blocks: int
+    requeued: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[RowRecord, ...]:
@@ -122,11 +122,12 @@ class StepRecord:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Who waited, in the queue's order. Raises ValueError if the trace keeps no names."""
+        """The waiting requests, in the queue's order. Raises ValueError if the trace keeps no
+        names."""
         if self.waiting_names is None:
             raise ValueError(
-                "who waited was not kept, since a long queue's names at every step take long and "
-                "much memory (num_waiting counts them); ask for it with "
+                "this trace keeps no names of waiting requests: those of a long queue take time and "
+                "memory at every step (num_waiting counts them); ask for them with "
                 "Engine(…, trace=Trace(names=True))"
             )
         return self.waiting_names
@@ -139,11 +140,11 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """What the places of a pool are good for at one moment, in tokens; together they are the pool.
+    """How the places of a pool are used at one moment, in tokens; together they are the pool.
 
     tokens: hold K and V. reserved: their request will fill them later. internal: their request
     never will, which is known at its end. external: lost to the allocator: rounding up, and holes
-    too short for whoever is next. free: the rest. (After Kwon et al., 2023, section 3.1)
+    too short for the next request. free: the rest. (After Kwon et al., 2023, section 3.1)
     """
 
     tokens: int

@@ -1,9 +1,9 @@
-"""What a user asks (`Request`), where the engine stands with it (`Sequence`), and what comes back
-token by token (`TokenEvent`); at the end, completion.py.
+"""What a user asks (`Request`), how far the engine has come (`Sequence`), and what comes back token
+by token (`TokenEvent`); the whole answer is in completion.py.
 
 One counter drives everything: `Sequence.num_computed_tokens`, the tokens whose K and V are stored.
-Each step lets a sequence catch up from there towards `num_tokens`; prefill, decode, and resuming
-after preemption are the same act over different distances. There is no phase flag to keep in step.
+Each step moves it towards `num_tokens`. Prefill, decode, and resuming after a preemption are the
+same operation over different distances, so there is no phase flag.
 
     token_ids      [ p p p p p p p p | o o o ]        p prompt, o output
     in the cache   [ x x x x x x x x   x x   ]        the newest token is never there yet
@@ -20,8 +20,7 @@ from .other_names import REQUEST, translates
 
 @dataclass(frozen=True)
 class Request:
-    """One prompt and how to continue it. Nothing of it changes any more: an engine that has found
-    room for it may rely on that (`dataclasses.replace` makes another).
+    """One prompt and how to continue it. It never changes (`dataclasses.replace` makes another).
 
     prompt: a string (encoded by the model's tokenizer) or a list of token ids.
     max_tokens: most tokens to generate, a stop token included.
@@ -31,11 +30,11 @@ class Request:
     ignore_eos: do not end at the model's end token (benchmarks fix lengths this way).
     arrival_time: seconds after `run` or `stream` begins, or after the first `add` to an engine
         without work; None is now.
-    request_id: what it is called in answers and records; None is named when it is added.
+    request_id: its name in answers and records; None gets a name when it is added.
     priority: a higher one is served first by a policy that ranks (`schedulers.orders`); the four of
-        Part I serve in order of arrival. client: who asks, for policies that share among clients.
-    deadline: seconds after arrival; one that has not begun to run by then is given up.
-    cache_salt: with prefix caching, whose K and V it may find: those computed under the same text.
+        Part I serve in order of arrival. client: the user's name, for policies that share fairly.
+    deadline: seconds after arrival; a request that was not admitted by then ends as "deadline".
+    cache_salt: with prefix caching, it finds only K and V computed under the same text.
     Raises TypeError or ValueError, naming the value, for anything out of range.
     """
 
@@ -56,19 +55,19 @@ class Request:
     deadline: float | None = None
 
     def __post_init__(self) -> None:
-        def settle(name: str, value: object) -> None:
-            object.__setattr__(self, name, value)
+        def set_field(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)  # the dataclass is frozen
 
         if not isinstance(self.prompt, str):
-            settle("prompt", token_ids("prompt", self.prompt))
+            set_field("prompt", token_ids("prompt", self.prompt))
         if len(self.prompt) == 0:
             raise ValueError("prompt is empty; give at least one token")
-        settle("stop_token_ids", tuple(token_ids("stop_token_ids", self.stop_token_ids)))
-        settle("max_tokens", integer("max_tokens", self.max_tokens, at_least=1))
-        settle("top_k", max(0, integer("top_k", self.top_k, at_least=-1)))
-        settle("priority", integer("priority", self.priority))
+        set_field("stop_token_ids", tuple(token_ids("stop_token_ids", self.stop_token_ids)))
+        set_field("max_tokens", integer("max_tokens", self.max_tokens, at_least=1))
+        set_field("top_k", max(0, integer("top_k", self.top_k, at_least=-1)))
+        set_field("priority", integer("priority", self.priority))
         if self.seed is not None:
-            settle("seed", integer("seed", self.seed, at_least=0))
+            set_field("seed", integer("seed", self.seed, at_least=0))
             if self.seed >= 2**64:
                 raise ValueError(f"seed is {self.seed}; it must be below 2**64")
         check_number("temperature", self.temperature, "be 0 (greedy) or more", lambda x: x >= 0)
@@ -87,18 +86,17 @@ Request.__init__ = translates(REQUEST)(Request.__init__)
 
 @dataclass(eq=False)
 class Sequence:
-    """A request on its way through the engine. Only `advance` adds tokens; only preempting takes
-    computed ones back.
+    """A request on its way through the engine. Only `advance` adds tokens.
 
-    request: what was asked, under the name request_id. token_ids: prompt (num_prompt_tokens), then
-    output; whether it has finished is read off them, so that no moment exists at which the two
-    disagree. stop_token_ids: what ends it. seed: of its sampling. num_computed_tokens: those whose
-    K and V are stored. block_table: ids of the KV blocks that have them, in order.
-    num_preemptions: how often it had to give way; num_once_computed: the most tokens whose K and V
-    it had when it did. num_tokens_admitted: how many tokens it had when it was last admitted.
-    arrival_time, first_scheduled_time: when it came, and was first admitted. token_times: when each
-    output token came. abort_time: when it was given up, if it was, and given_up says why. Times are
-    the engine clock's, in seconds.
+    request: what the user asked, under the name request_id. token_ids: prompt (num_prompt_tokens),
+    then output. stop_token_ids: any of them ends it. seed: of its sampling. num_computed_tokens:
+    tokens whose K and V are stored. block_table: ids of the KV blocks that hold them, in order.
+    parent: the sequence that it was forked from, whose prompt it shares.
+    num_preemptions: how often it was preempted. num_once_computed: the most computed tokens that it
+    has lost at once. num_tokens_admitted: how many tokens it had when it was last admitted.
+    arrival_time, first_scheduled_time: when it came, and when it was first admitted. token_times:
+    when each output token came. abort_time, abort_reason: when and why it ended early, if it did.
+    Times are seconds on the engine's clock.
     """
 
     request: Request
@@ -113,10 +111,11 @@ class Sequence:
     first_scheduled_time: float | None = None
     token_times: list[float] = field(default_factory=list)
     abort_time: float | None = None
-    given_up: FinishReason = "abort"
+    abort_reason: FinishReason = "abort"
     num_preemptions: int = 0
     num_once_computed: int = 0
     num_tokens_admitted: int = 0
+    parent: "Sequence | None" = None
 
     @property
     def num_tokens(self) -> int:
@@ -125,57 +124,55 @@ class Sequence:
 
     @property
     def num_output_tokens(self) -> int:
-        """How far its answer has come."""
+        """Tokens generated so far."""
         return len(self.token_ids) - self.num_prompt_tokens
 
     @property
     def num_uncomputed_tokens(self) -> int:
-        """The distance left to catch up: a whole prompt at first, 1 while decoding."""
+        """Tokens still to compute: a whole prompt at first, 1 while decoding."""
         return len(self.token_ids) - self.num_computed_tokens
 
     @property
     def max_num_tokens(self) -> int:
-        """Most tokens whose K and V it may have to keep: its prompt and its longest answer, but for
-        the last token, which nothing comes after."""
+        """Most tokens whose K and V it may need: its prompt and its longest answer, without the
+        last token. No token comes after that one, so its K and V are never read."""
         return self.num_prompt_tokens + self.request.max_tokens - 1
 
     @property
     def finish_reason(self) -> FinishReason | None:
-        """Why it has ended; None as long as it goes on."""
+        """Why it has ended; None until then."""
         num_output_tokens = len(self.token_ids) - self.num_prompt_tokens
         if num_output_tokens and self.token_ids[-1] in self.stop_token_ids:
             return "stop"
         if num_output_tokens >= self.request.max_tokens:
             return "length"
-        return None if self.abort_time is None else self.given_up
+        return None if self.abort_time is None else self.abort_reason
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has ended, or was given up."""
+        """Whether it has ended, early or not."""
         return self.finish_reason is not None
 
     @property
     def finish_time(self) -> float | None:
-        """When its last token came, or it was given up; None as long as it goes on."""
+        """When its last token came, or when it was ended early; None until then."""
         if not self.is_finished:
             return None
         return self.token_times[-1] if self.abort_time is None else self.abort_time
 
     def num_new_blocks(self, num_tokens: int, block_size: int) -> int:
-        """Blocks still missing before `num_tokens` more tokens can be computed."""
+        """Blocks that its table lacks to compute `num_tokens` more tokens."""
         tokens = self.num_computed_tokens + num_tokens
         return max(0, -(-tokens // block_size) - len(self.block_table))  # rounded up
 
     def advance(self, num_tokens: int, tokens: list[int], now: float) -> None:
-        """Take in one forward pass: how many of the tokens it had were computed, and the new ones.
+        """Append what one forward pass computed.
 
-        tokens: none if the row did not reach the end; one, as a rule; several where guesses were
-        verified. Those after a stop token, or past `max_tokens`, are dropped. The counter ends up
-        at what K and V hold: everything but the newest token.
-
-        Interrupted anywhere, this leaves a sequence that can go on: times are written before their
-        tokens, over what an interrupted call left; tokens come in one stroke; the counter is last,
-        so that they are merely computed once more.
+        num_tokens: how many of the tokens it had were computed. tokens: the new ones: none if the
+        row did not reach the end; one as a rule; several where draft tokens were accepted. Those
+        after a stop token, or past `max_tokens`, are dropped. Afterwards the counter covers all
+        tokens but the newest. An exception anywhere in here leaves a sequence that can go on: times
+        come before their tokens, the counter last.
         """
         if tokens:
             new = self._until_the_end(tokens)
@@ -185,7 +182,7 @@ class Sequence:
         self.num_computed_tokens += num_tokens
 
     def completion(self, text: str) -> Completion:
-        """What comes back to whoever asked, once it has finished."""
+        """What the user gets once it has finished."""
         return Completion(
             request_id=self.request_id,
             prompt_token_ids=self.token_ids[: self.num_prompt_tokens],

@@ -1,91 +1,112 @@
-"""Those who are still to arrive: taken in by the engine, not yet known to its scheduler; and what
-becomes of them at the door.
+"""Requests that are still to arrive, and what happens when they do: the queue takes them in,
+refuses them, or ends them at their deadline.
 
-Who comes and finds the queue full is refused; who has waited past its deadline, and was never
-admitted, is given up. Both end at once, and have cost nothing.
+The scheduler does not know of a request before it has arrived.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from ..core.completion import FinishReason
 from ..core.request import Sequence
 from ..schedulers import QueueFull, Scheduler
 
+Event = tuple[float, int, Sequence]  # seconds, a number that breaks ties, and whose it is
+
 
 class Arrivals:
-    """Soonest first; of those who come at the same time, in the order they were added."""
+    """Soonest first; of requests that come at the same time, in the order they were added."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Sequence]] = []
-        self._deadlines: list[tuple[float, int, Sequence]] = []  # of those who have arrived
+        self._future: list[Event] = []  # a heap, by arrival time
+        self._arrived: deque[Sequence] = deque()  # not yet in the scheduler's queue
+        self._deadlines: list[Event] = []  # a heap, of those in the queue
         self._numbers = itertools.count()
 
     def add(self, sequence: Sequence) -> None:
         """Expect a sequence at its arrival time."""
-        heapq.heappush(self._heap, (sequence.arrival_time, next(self._numbers), sequence))
+        heapq.heappush(self._future, (sequence.arrival_time, next(self._numbers), sequence))
 
-    @property
-    def next_time(self) -> float | None:
-        """When the next one comes, in seconds on the engine's clock; None if nobody will."""
-        while self._heap and self._heap[0][-1].is_finished:  # given up before it came
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
+    def next_time(self, now: float) -> float | None:
+        """When the next request arrives, in seconds on the engine's clock; None if none will."""
+        if any(not sequence.is_finished for sequence in self._arrived):
+            return now
+        while self._future and self._future[0][-1].is_finished:  # aborted before it came
+            heapq.heappop(self._future)
+        return self._future[0][0] if self._future else None
 
-    def or_sooner(self, time: float | None) -> float | None:
-        """This time, or when the next one comes, whichever is sooner; None if there is neither."""
-        return min((t for t in (time, self.next_time) if t is not None), default=None)
-
-    def take(self, now: float) -> Sequence | None:
-        """The next one, if it has arrived by now; it is expected no more."""
-        if self.next_time is None or self.next_time > now:
-            return None
-        return heapq.heappop(self._heap)[-1]
+    def next_deadline(self) -> float | None:
+        """When the next request in the queue ends if it is not admitted; None without one."""
+        while self._deadlines and not _waits(self._deadlines[0][-1]):
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
 
     def let_in(self, scheduler: Scheduler, now: float) -> Iterator[Sequence]:
-        """Give those who have arrived to the scheduler; yields those who end here instead."""
-        while (sequence := self.take(now)) is not None:
+        """Add what has arrived to the scheduler's queue. Yields the sequences that end here:
+        refused, or past their deadline."""
+        self._collect(now)
+        while self._arrived:
+            sequence = self._arrived.popleft()
+            if sequence.is_finished:  # aborted before it came
+                continue
             try:
-                self.check(scheduler, sequence, ())
+                self._check_limits(scheduler, sequence, ())
             except QueueFull:
-                yield _ended(sequence, "refused", now)
+                yield _end(sequence, "refused", now)
                 continue
             if sequence.request.deadline is not None:
                 time = sequence.arrival_time + sequence.request.deadline
                 heapq.heappush(self._deadlines, (time, next(self._numbers), sequence))
             scheduler.add(sequence)
-        while self._deadlines and self._deadlines[0][0] <= now:
+        while (time := self.next_deadline()) is not None and time <= now:
             sequence = heapq.heappop(self._deadlines)[-1]
-            if sequence.first_scheduled_time is None and not sequence.is_finished:
-                yield _ended(sequence, "deadline", now)
-                scheduler.abort(sequence)
+            _end(sequence, "deadline", now)
+            scheduler.abort(sequence)
+            yield sequence
 
-    def check_door(self, scheduler: Scheduler, new: Iterable[Sequence], now: float) -> None:
-        """Raises QueueFull, with the numbers, if one of these comes now, and there is no room in
-        the queue behind those who have arrived before."""
-        for sequence in new:
-            if sequence.arrival_time <= now:
-                here = [s for time, _, s in self._heap if time <= now and not s.is_finished]
-                self.check(scheduler, sequence, here)
-
-    def check(self, scheduler: Scheduler, sequence: Sequence, others: Iterable[Sequence]) -> None:
-        """The same for a queue to which some others are still to be added."""
+    def check_limits(self, scheduler: Scheduler, new: Iterable[Sequence], now: float) -> None:
+        """Raises QueueFull, with the numbers, if one of these arrives now and the queue, with those
+        that have arrived before, has no room for it."""
         if scheduler.limits is not None:
-            waiting = [*scheduler.waiting, *others]
-            scheduler.limits.check(sequence.request_id, sequence.num_tokens, waiting)
+            self._collect(now)
+            others = list(self._arrived)
+            for sequence in new:
+                if sequence.arrival_time <= now:
+                    self._check_limits(scheduler, sequence, others)
+                    others.append(sequence)
 
     def __iter__(self) -> Iterator[Sequence]:
-        return (sequence for *_, sequence in self._heap)
+        yield from self._arrived
+        yield from (sequence for *_, sequence in self._future)
 
     def clear(self) -> None:
-        """Expect nobody."""
-        self._heap.clear()
+        """Expect no request."""
+        self._future.clear()
+        self._arrived.clear()
         self._deadlines.clear()
 
+    def _collect(self, now: float) -> None:
+        """Move what has arrived out of the future."""
+        while self._future and self._future[0][0] <= now:
+            self._arrived.append(heapq.heappop(self._future)[-1])
 
-def _ended(sequence: Sequence, why: FinishReason, now: float) -> Sequence:
-    sequence.given_up, sequence.abort_time = why, now
+    def _check_limits(
+        self, scheduler: Scheduler, sequence: Sequence, others: Iterable[Sequence]
+    ) -> None:
+        if scheduler.limits is not None:
+            waiting = [*scheduler.waiting, *(s for s in others if not s.is_finished)]
+            scheduler.limits.check(sequence.request_id, sequence.num_tokens, waiting)
+
+
+def _waits(sequence: Sequence) -> bool:
+    """Whether it was never admitted and has not ended."""
+    return sequence.first_scheduled_time is None and not sequence.is_finished
+
+
+def _end(sequence: Sequence, reason: FinishReason, now: float) -> Sequence:
+    sequence.abort_reason, sequence.abort_time = reason, now
     return sequence

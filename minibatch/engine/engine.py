@@ -1,8 +1,8 @@
 """The loop: plan, run, update, record; around it, requests in and answers out.
 
-Before changing this file: after an exception or a stop anywhere in `step`, the next one must go on.
-`plan` may have admitted, preempted and taken blocks, and can be called again; tokens advance only
-in `update`; what was torn apart further on (`Turn.whole`) is put right by recovery.py.
+Before changing this file: an exception may come anywhere in `step`, and the next step must go on.
+Tokens advance only in `update`. Whatever else was interrupted, recovery.py puts all running
+requests back into the queue.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from ..core.other_names import ENGINE, translates
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
 from ..core.request import Completion, Request, Sequence, TokenEvent
+from ..memory.block_manager import BlockManager
 from ..memory.blocks import BlockPool
 from ..memory.prefix import PrefixIndex
-from ..memory.sharing import confirm, make_known, take_fork
 from ..model.text import decode
 from ..schedulers import Scheduler
-from ..speculation.guesswork import Guesser, Guesswork
+from ..schedulers.base import reset_policy
+from ..speculation.drafting import Drafting
+from ..speculation.proposer import Guesser
+from .argument_checks import check_finished, check_parts, check_plan, no_rows
 from .arrivals import Arrivals
+from .guard import Guard
 from .intake import fork_requests, live_one, make_pool, make_runner, take_in
 from .invariants import check_invariants
-from .kinds import check_parts, check_plan, no_rows
-from .recovery import settle
+from .recovery import recover
 from .streaming import token_events
 from .trace import Trace
-from .turn import Turn
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend model needs neither
     from ..attention import AttentionFunction
@@ -45,11 +47,11 @@ class Engine:
         half of free memory holds. block_size: tokens in each. pool: your own, in place of these.
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
-    prefix_caching: whether requests that begin alike find each other's K and V.
-    speculation: who guesses tokens ahead, such as `mb.PromptLookup()`; None is nobody.
-    trace: what is remembered of the steps; None is all but the names of those who wait.
+    prefix_caching: whether requests that begin alike share K and V.
+    speculation: what proposes draft tokens, such as `mb.PromptLookup()`; None is no speculation.
+    trace: what is kept of the steps; None keeps all but the names of waiting requests.
     cuda_graphs: whether decode steps on a GPU are recorded once and replayed (model/graphs.py).
-    Its parts are its attributes: model, scheduler, pool, guesswork, clock, trace, and runner:
+    Its parts are its attributes: model, scheduler, pool, drafting, clock, trace, and runner:
     `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
     """
 
@@ -73,15 +75,16 @@ class Engine:
         self.model, self.scheduler, self.clock = model, scheduler, clock or WallClock()
         self.pool = pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size, pool)
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
-        self.guesswork = Guesswork(speculation, scheduler, model.vocab_size, model.max_model_len)
+        self.drafting = Drafting(speculation, scheduler, model.vocab_size, model.max_model_len)
         self.runner = make_runner(model, pool, attention, scheduler.max_batch_size * cuda_graphs)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
-        self._arrivals, self._names, self._turn = Arrivals(), count(), Turn(self._settle)
+        self._arrivals, self._names, self._guard = Arrivals(), count(), Guard(self._recover)
+        self._blocks = BlockManager(self.pool)
         self._start = self.clock.now()  # arrival times count from here
-        self._wake_time: float | None = None  # until when the policy, without rows, waits
+        self._wake_time: float | None = None  # when to ask a policy again that planned no rows
 
     # One step ------------------------------------------------------------------------------------
 
@@ -91,97 +94,108 @@ class Engine:
         return bool(self._live)
 
     def step(self, wait: bool = True) -> StepRecord | None:
-        """One forward pass. Sleeps first if everyone is still to arrive, or the policy waits; with
-        `wait=False` it answers None instead, and `next_event_time` says when to ask again. None,
-        too, if all who were left have been refused or given up. Raises RuntimeError without work,
-        or if the policy leaves requests waiting without saying until when."""
-        with self._turn.whole():
-            plan, scheduler = self._next_plan(wait), self.scheduler
+        """One forward pass. Sleeps first if all requests are still to arrive, or the policy waits;
+        with `wait=False` it returns None instead, and `next_event_time` says when to call again.
+        Returns None, too, if the last requests ended without a pass (refused, or too late). Raises
+        RuntimeError without work, or if the policy plans no rows and no time to ask again."""
+        if not self.has_work:
+            raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
+        with self._guard.transaction():
+            plan = self._next_plan(wait)
             if plan is None:
                 return None
-            start_time = self.clock.now()
-            self.guesswork.guess(plan)
-            tokens, num_free_blocks = self.runner.run(plan), self.pool.num_free
-            self.guesswork.take_back(tokens, plan)
+            tokens = self.runner.run(plan)
             self.clock.tick(plan)
-            confirm(self.pool, plan.copies)  # made, whatever becomes of the tokens
-            times = start_time, self.clock.now()
-            finished = scheduler.update(plan, tokens, times[1])
-            make_known(self.pool, plan)
-            record = self.trace.record(plan, tokens, finished, scheduler, times, num_free_blocks)
-            for sequence in finished:
-                self._complete(sequence)
+            now = self.clock.now()
+            finished = self.scheduler.update(plan, tokens, now)
+            record = self._record(plan, tokens, finished, now)
         for callback in list(self._callbacks):
             callback(record)
         return record
 
     @property
     def next_event_time(self) -> float | None:
-        """When `step` has something to compute: now, as a rule; later, when everyone is still to
-        arrive or the policy waits; None without work."""
+        """When `step` has something to do, in seconds on the engine's clock: now, as a rule; later
+        if all requests are still to arrive or the policy waits; None without work."""
         if not self.has_work:
             return None
-        time = self._wake_time
+        now, time = self.clock.now(), self._wake_time
         if time is None and (self.scheduler.waiting or self.scheduler.running):
-            time = self.clock.now()
-        return self._arrivals.or_sooner(time)
+            return now
+        return _soonest(time, self._arrivals.next_time(now), self._arrivals.next_deadline())
 
     def _next_plan(self, wait: bool) -> StepPlan | None:
-        if not self.has_work:
-            raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
-        while True:
+        """A plan with rows; None if there is none yet, or no request is left."""
+        while self.has_work:
             now, self._wake_time = self.clock.now(), None
             for sequence in self._arrivals.let_in(self.scheduler, now):
                 self._complete(sequence)
             if not self.has_work:
-                return None
+                break
             plan = self.scheduler.plan(now)
             check_plan(self.scheduler, plan)
             if plan.rows:
-                self.scheduler.own_what_is_written(plan)
+                self.drafting.add_to(plan)
                 self.scheduler.check(plan)
+                self.trace.begin(now, self.pool.num_free)
                 return plan
-            wake_time = self._arrivals.or_sooner(plan.wake_at)
-            if wake_time is None or wake_time <= now:
+            self._wake_time = _soonest(plan.wake_at, self._arrivals.next_time(now))
+            if self._wake_time is None or self._wake_time <= now:
                 raise no_rows(self.scheduler, now)
-            self._wake_time = wake_time
             if not wait:
-                return None
-            self.clock.sleep(max(wake_time - now, SAME_TIME))
+                break
+            until = _soonest(self._wake_time, self._arrivals.next_deadline())
+            self.clock.sleep(max(until - now, SAME_TIME))
+        return None
 
-    def _settle(self) -> None:
-        for sequence in settle(self.scheduler, self.pool, self._live, self._arrivals):
+    def _record(
+        self, plan: StepPlan, tokens: list[list[int]], finished: list[Sequence], now: float
+    ) -> StepRecord:
+        """What is known after a step goes into the prefix cache, the trace and the completions."""
+        check_finished(self.scheduler, finished)
+        self._blocks.after_pass(plan)
+        record = self.trace.record(plan, tokens, finished, self.scheduler, now)
+        for sequence in finished:
             self._complete(sequence)
+        return record
+
+    def _recover(self) -> None:
+        live = dict(self._live)
+        requeued, finished = recover(self.scheduler, self.pool, live, self._arrivals)
+        self.trace.requeue(requeued)
+        for sequence in finished:
+            self._complete(sequence)
+        self.drafting.reset()
 
     # Requests in, answers out --------------------------------------------------------------------
 
     def add(self, request: Request) -> str:
         """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never
-        be served here, or if its id is live; QueueFull if the queue is full (`QueueLimits`), where
-        one that comes later, or by `run`, ends as "refused"."""
+        be served here, or if its id is in use; QueueFull if the queue is full (`QueueLimits`). A
+        request that arrives later, or comes by `run`, ends as "refused" instead."""
         if not self.has_work:
             self._start = self.clock.now()
-        return self._enqueue([request], knocks=True)[0].request_id
+        return self._enqueue([request], enforce_limits=True)[0].request_id
 
     def fork(self, request_id: str, n: int = 1) -> list[str]:
-        """Ask for `n` more answers to the prompt of a live request; returns their ids. They queue
-        like requests, each with a seed of its own, and hold what is computed of the prompt."""
+        """Ask for `n` more answers to the prompt of a live request; returns their ids. Each is a
+        request with its own seed. If the other still runs when a fork is admitted, the fork shares
+        the full blocks of the prompt, and computes the rest. Raises what `add` raises."""
         parent = live_one(request_id, self._live)
-        new = self._enqueue(fork_requests(parent, n, self._live), parent)
-        self._wake_time = None
-        return [sequence.request_id for sequence in new]
+        requests = fork_requests(parent, n, self._live)
+        return [s.request_id for s in self._enqueue(requests, parent, enforce_limits=True)]
 
     def abort(self, request_id: str) -> None:
-        """End a request now; its blocks come back. Raises ValueError if no such request is live."""
+        """End a request now, and release its blocks. Raises ValueError if it is not live."""
         sequence = live_one(request_id, self._live)
-        with self._turn.whole():
+        with self._guard.transaction():
             self._wake_time, sequence.abort_time = None, self.clock.now()
             self.scheduler.abort(sequence)
             self._complete(sequence)
 
     def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
-        """Serve these to their ends; returns their completions in the order given. Interrupted or
-        failed, it leaves its requests live: `step` goes on with them."""
+        """Serve these to their ends; returns their completions in the order given. After an
+        interruption or an error its requests are still live: `step` goes on with them."""
         self._start = self.clock.now()
         sequences = self._enqueue(requests)
         unfinished = sequences[::-1]
@@ -195,66 +209,73 @@ class Engine:
         return [self._completion(sequence) for sequence in sequences]
 
     def stream(self, requests: Iterable[Request]) -> Iterator[TokenEvent]:
-        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest;
-        interrupted or failed, it leaves them live, as `run` does."""
+        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest; after
+        an interruption or an error they are still live, as with `run`."""
         self._start = self.clock.now()
-        yield from token_events(self, self._enqueue(requests))
+        return token_events(self, self._enqueue(requests))
 
     def on_step(self, callback: Callable[[StepRecord], object]) -> Callable[[StepRecord], object]:
-        """Call this with the record of every step to come. Also serves as a decorator."""
+        """Call this with the record of every later step. Also works as a decorator."""
         self._callbacks.append(callback)
         return callback
 
     def off_step(self, callback: Callable[[StepRecord], object]) -> None:
-        """Call this no more. Raises ValueError if `on_step` does not know it."""
+        """Do not call this any more. Raises ValueError if it was not given to `on_step`."""
         if callback not in self._callbacks:
             raise ValueError(f"{callback!r} was never given to on_step, or is off already")
         self._callbacks.remove(callback)
 
     def reset(self) -> None:
-        """Abort every request, forget every record, set the clock back, and make queues and pool
-        anew, whatever state a fault has left them in. Callbacks stay."""
+        """Abort every request, empty trace, queue, pool and prefix cache, set the clock back, and
+        call `reset` of the policy and its parts, if they have one. Callbacks stay."""
         scheduler = self.scheduler
-        with self._turn:
+        with self._guard:
             try:
                 for request_id in list(self._live):
                     self.abort(request_id)
             finally:
-                for everyone in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
-                    everyone.clear()
+                for each in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
+                    each.clear()
                 self.pool.reset()
-                self.guesswork.reset()
-                self._turn.forget()
+                self.drafting.reset()
+                self._guard.clear()
                 self.clock.reset()
                 self._start, self._names, self._wake_time = self.clock.now(), count(), None
                 self.trace = self.trace.fresh(scheduler, self.pool.num_blocks)
+                reset_policy(scheduler)
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
         check_invariants(self.pool, self.scheduler, self._live.values())
 
     def _enqueue(
-        self, requests: Iterable[Request], parent: Sequence | None = None, knocks: bool = False
+        self,
+        requests: Iterable[Request],
+        parent: Sequence | None = None,
+        enforce_limits: bool = False,
     ) -> list[Sequence]:
-        """All or none. parent: whose prompt they share, and are here. knocks: at a full queue?"""
+        """Add all requests or none. parent: the sequence that they fork. enforce_limits: raise
+        QueueFull when the queue is full."""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
-        self._arrivals.check_door(self.scheduler, new if knocks else (), times[0])
-        with self._turn.whole():
+        if enforce_limits:
+            self._arrivals.check_limits(self.scheduler, new, times[0])
+        with self._guard.transaction():
             self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:
-                if parent is None:
-                    self._arrivals.add(sequence)
-                    continue
-                take_fork(self.pool, sequence, parent)
-                self.scheduler.add(sequence)
+                sequence.parent = parent
+                self._arrivals.add(sequence)
         return new
 
     def _complete(self, sequence: Sequence) -> None:
         self.trace.complete(self._completion(sequence))
-        self.guesswork.leave(sequence)
+        self.drafting.leave(sequence)
         self._live.pop(sequence.request_id, None)
 
     def _completion(self, sequence: Sequence) -> Completion:
         output = sequence.token_ids[sequence.num_prompt_tokens :]
         return sequence.completion(decode(self.model.tokenizer, output, sequence.stop_token_ids))
+
+
+def _soonest(*times: float | None) -> float | None:
+    return min((time for time in times if time is not None), default=None)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..core.checks import integer
 from ..core.request import Request, Sequence
 from ..memory.blocks import BlockPool, enough_blocks
-from .kinds import as_requests, check_request
+from .argument_checks import as_requests, check_request
 
 if TYPE_CHECKING:
     from ..attention import AttentionFunction

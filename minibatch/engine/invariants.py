@@ -9,11 +9,12 @@ from ..schedulers import Scheduler
 
 
 class InvariantError(AssertionError):
-    """The engine's books do not add up."""
+    """Blocks or counters of the engine do not add up."""
 
 
 def check_invariants(pool: BlockPool, scheduler: Scheduler, live: Iterable[Sequence]) -> None:
-    """Every block is free or held, never both, as often as tables say; counters stay in bounds."""
+    """Raise InvariantError unless every block is either free or held, as often as tables name it,
+    and every counter is within its bounds."""
 
     def require(condition: bool, message: str) -> None:
         if not condition:
@@ -21,12 +22,11 @@ def check_invariants(pool: BlockPool, scheduler: Scheduler, live: Iterable[Seque
 
     running, waiting = list(scheduler.running), list(scheduler.waiting)
     held = Counter(block for sequence in running + waiting for block in sequence.block_table)
-    held.update(source for source, _ in pool.copies_owed)
     for block in range(pool.num_blocks):
         count = pool.ref_count(block)
         require(
             count == held[block],
-            f"block {block} is counted {count} times but stands in {held[block]} block tables",
+            f"block {block} is counted {count} times but is in {held[block]} block tables",
         )
     require(
         pool.num_free + len(held) == pool.num_blocks,
@@ -39,7 +39,7 @@ def check_invariants(pool: BlockPool, scheduler: Scheduler, live: Iterable[Seque
     names = Counter(id(sequence) for sequence in running + waiting)
     for sequence in running + waiting:
         name = sequence.request_id
-        require(names[id(sequence)] == 1, f"request {name!r} stands in the queue or batch twice")
+        require(names[id(sequence)] == 1, f"request {name!r} is in the queue or batch twice")
         require(
             0 <= sequence.num_computed_tokens <= sequence.num_tokens,
             f"request {name!r} has {sequence.num_tokens} tokens, and "
@@ -57,8 +57,7 @@ def check_invariants(pool: BlockPool, scheduler: Scheduler, live: Iterable[Seque
     for sequence in waiting:
         num_blocks, num_computed = len(sequence.block_table), sequence.num_computed_tokens
         require(
-            num_blocks == -(-num_computed // pool.block_size)
-            and (not num_blocks or sequence in scheduler.holders),
+            num_blocks == num_computed == 0,
             f"request {sequence.request_id!r} waits, yet holds {num_blocks} blocks for "
             f"{num_computed} computed tokens",
         )

@@ -1,7 +1,7 @@
-"""What a run amounts to: throughput, latencies, utilisation. Names follow vLLM's.
+"""The figures of a run: throughput, latencies, utilisation. Names follow vLLM's.
 
-Latencies leave out requests that were aborted, refused, or given up late. Percentiles interpolate
-linearly between the two nearest.
+Latencies leave out requests that were aborted, refused, or ended at their deadline. Percentiles
+interpolate linearly between the two nearest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.completion import Completion
-from ..core.records import StepRecord, num_accepted, num_refused
+from ..core.records import StepRecord, num_accepted, num_rejected
 
 Summary = dict[str, float | int | None]
 LATENCIES = ("ttft", "tpot", "e2e", "queue")
@@ -22,7 +22,7 @@ ENDINGS = ("served", "abort", "deadline", "refused")
 
 
 class Totals(NamedTuple):
-    """What steps add up to, so that none need be kept for it. Never half changed: `plus` makes
+    """Sums over steps, so that the steps need not be kept. It never changes: `plus` makes
     another."""
 
     num_steps: int = 0
@@ -34,21 +34,21 @@ class Totals(NamedTuple):
     lookup_tokens: int = 0
     hit_tokens: int = 0
     num_evictions: int = 0
-    num_copies: int = 0
-    num_drafts: int = 0  # rows that had guesses
-    draft_tokens: int = 0  # put out by them
-    num_drafted: int = 0  # guesses
+    num_requeued: int = 0
+    num_drafts: int = 0  # rows with a draft
+    draft_tokens: int = 0  # new tokens of these rows
+    num_drafted: int = 0  # draft tokens
     num_accepted: int = 0
-    num_refused: int = 0  # not counting those after the first wrong one, which nobody judged
+    num_rejected: int = 0  # without those after the first wrong one, which were never verified
     begin: float = math.inf  # seconds, of the first step
     end: float = 0.0  # of the last
 
     def plus(self, step: StepRecord) -> Totals:
-        """With one step more."""
+        """These sums and one more step."""
         free, least = step.num_free_blocks, self.least_free_blocks
         shared = step.sharing
         lookups = shared.lookups if shared is not None else ()
-        drafts = [(row[-1], row[-2]) for row in step.row_values if row[-1]]  # guessed, and come
+        drafts = [(row[-1], row[-2]) for row in step.row_values if row[-1]]  # draft, new tokens
         return Totals(
             num_steps=self.num_steps + 1,
             num_rows=self.num_rows + len(step.row_values),
@@ -59,27 +59,27 @@ class Totals(NamedTuple):
             lookup_tokens=self.lookup_tokens + sum([lookup.num_tokens for lookup in lookups]),
             hit_tokens=self.hit_tokens + sum([lookup.num_hits for lookup in lookups]),
             num_evictions=self.num_evictions + (shared.num_evicted if shared else 0),
-            num_copies=self.num_copies + (shared.num_copies if shared else 0),
+            num_requeued=self.num_requeued + len(step.requeued),
             num_drafts=self.num_drafts + len(drafts),
             draft_tokens=self.draft_tokens + sum([len(new) for _, new in drafts]),
             num_drafted=self.num_drafted + sum([len(draft) for draft, _ in drafts]),
             num_accepted=self.num_accepted + sum([num_accepted(*pair) for pair in drafts]),
-            num_refused=self.num_refused + sum([num_refused(*pair) for pair in drafts]),
+            num_rejected=self.num_rejected + sum([num_rejected(*pair) for pair in drafts]),
             begin=min(self.begin, step.start_time),
             end=step.end_time,
         )
 
 
 class Latencies:
-    """Arrival and latencies of every request that has ended, a few numbers each, NaN where it has
-    none; and the time between any two tokens of an answer (ITL)."""
+    """Arrival and latencies of every request that has ended, in seconds, NaN where it has none; and
+    the time from each token of an answer to the next (ITL)."""
 
     def __init__(self) -> None:
         self._seconds = array("d")
         self._gaps = array("d")
 
     def put(self, number: int, completion: Completion) -> None:
-        """As request `number`, counted from 0; what an interrupted call left there is replaced."""
+        """Store request `number`, counted from 0, over what an interrupted call left there."""
         c, nothing, width = completion, math.nan, len(LATENCIES) + 3
         del self._seconds[number * width :]
         del self._gaps[int(self._seconds[-1]) if number else 0 :]
@@ -117,11 +117,13 @@ def summary_of(
     slot_utilization: output tokens per row computed, padding rows included.
     batch_fill: rows computed per slot and step.
     itl: the time from each token of an answer to the next, of all answers together.
-    recomputed_tokens: computed again, after their sequence had given way. num_refused: came to a
-    full queue; num_deadline: waited past their deadline. Latencies are of those served.
-    prefix_hit_rate: tokens found in the prefix cache per token asked for, preempted ones' again.
-    num_drafted, num_accepted: guesses made, and kept. acceptance_rate: kept ones per guess that was
-    judged, since those after a wrong one are not. tokens_per_draft: put out by a row with guesses.
+    recomputed_tokens: computed again after a preemption. num_requeued: requests put back into the
+    queue by an exception. num_refused: came to a full queue; num_deadline: waited past their
+    deadline. Latencies are of those served.
+    prefix_hit_rate: tokens found in the prefix cache per token looked up, those of preempted
+    requests again. num_drafted, num_accepted: draft tokens. acceptance_rate: accepted per verified
+    draft token; those after a rejected one are not verified. tokens_per_draft: new tokens of a row
+    with a draft.
     """
     seconds = latencies.columns()
     begin = min(totals.begin, seconds["arrival"].min(initial=math.inf))
@@ -149,10 +151,10 @@ def summary_of(
     summary["peak_blocks"] = 0 if least is None else num_blocks - least
     asked = totals.lookup_tokens
     summary["prefix_hit_rate"] = totals.hit_tokens / asked if asked else None
-    summary["num_evictions"], summary["num_copies"] = totals.num_evictions, totals.num_copies
-    judged, drafts = totals.num_accepted + totals.num_refused, totals.num_drafts
+    summary["num_evictions"], summary["num_requeued"] = totals.num_evictions, totals.num_requeued
+    verified, drafts = totals.num_accepted + totals.num_rejected, totals.num_drafts
     summary["num_drafted"], summary["num_accepted"] = totals.num_drafted, totals.num_accepted
-    summary["acceptance_rate"] = totals.num_accepted / judged if judged else None
+    summary["acceptance_rate"] = totals.num_accepted / verified if verified else None
     summary["tokens_per_draft"] = totals.draft_tokens / drafts if drafts else None
     return summary
 

@@ -1,12 +1,9 @@
-"""After an exception in the midst of a step: everyone where they belong, every block accounted for.
+"""After an exception inside the engine: one rule, whatever was interrupted.
 
-What an interrupted call has left behind is found by looking at the sequences, which are right at
-every moment: a sequence stands in the queue, in the running set, among those who arrive, or, if it
-has just fallen between two of these, nowhere. So nothing has to be undone, and nothing logged.
-
-Before changing this file: a fork that waits keeps the blocks that its counter speaks of; whatever
-else stands in the table of one that waits, an interrupted `admit` has begun. Blocks that an
-interrupted `admit` took from the cache, and counted, are kept so, too: their content is right.
+Every unfinished request that ran goes back to the head of the queue, in order of admission. It
+keeps its tokens and loses its blocks. Every block is free, and the prefix cache is empty. So no
+counter, table or block that an interrupted call has left half changed is ever used. The price: the
+K and V of all running requests are computed again.
 """
 
 from __future__ import annotations
@@ -19,35 +16,31 @@ from ..schedulers import Scheduler
 from .arrivals import Arrivals
 
 
-def settle(
+def recover(
     scheduler: Scheduler, pool: BlockPool, live: Mapping[str, Sequence], arrivals: Arrivals
-) -> list[Sequence]:
-    """Put queue, running set, arrivals and pool right. Returns who has finished.
+) -> tuple[list[Sequence], list[Sequence]]:
+    """Put queue, running list, arrivals and pool into a state to go on from. Returns the sequences
+    that were put back into the queue, and those that have finished.
 
-    live: all that have not been handed out as completed. Whoever waits gives up the blocks that an
-    interrupted `admit` took for it; whoever fell out while it ran waits again, first in line; who
-    was lost on the way to the scheduler arrives again.
+    live: all sequences without a completion. An interrupted call may have removed a sequence from
+    one list and not yet put it into the next. If it was admitted before, it counts as running; if
+    not, it arrives again.
     """
-    running, waiting, arriving = set(scheduler.running), set(scheduler.waiting), set(arrivals)
-    for sequence in live.values():
-        if sequence in running:
-            continue
-        if sequence in waiting and not sequence.is_finished:
-            del sequence.block_table[-(-sequence.num_computed_tokens // pool.block_size) :]
-            continue
+    unfinished = [sequence for sequence in live.values() if not sequence.is_finished]
+    listed = {*scheduler.running, *scheduler.waiting, *arrivals}
+    lost = [sequence for sequence in unfinished if sequence not in listed]
+    admitted = [sequence for sequence in lost if sequence.first_scheduled_time is not None]
+    ran = [s for s in (*scheduler.running, *admitted) if not s.is_finished]
+    queue = dict.fromkeys((*ran, *scheduler.waiting))  # each once
+    for sequence in (*scheduler.running, *queue):
+        computed = sequence.num_computed_tokens
+        sequence.num_once_computed = max(sequence.num_once_computed, computed)
         sequence.block_table, sequence.num_computed_tokens = [], 0
-        if sequence in arriving or sequence.is_finished:
-            continue
+    scheduler.running.clear()
+    scheduler.waiting.clear()
+    scheduler.waiting.extend(sequence for sequence in queue if not sequence.is_finished)
+    pool.reset()
+    for sequence in lost:
         if sequence.first_scheduled_time is None:
             arrivals.add(sequence)
-        else:
-            scheduler.waiting.appendleft(sequence)
-    scheduler.holders[:] = [s for s in scheduler.waiting if s.block_table]
-    pool.rebuild(s.block_table for s in (*scheduler.running, *scheduler.waiting))
-    finished = [sequence for sequence in live.values() if sequence.is_finished]
-    for sequence in finished:
-        if sequence in running:
-            scheduler.retire([sequence])
-        elif sequence in waiting:
-            scheduler.waiting.remove(sequence)
-    return finished
+    return ran, [sequence for sequence in live.values() if sequence.is_finished]

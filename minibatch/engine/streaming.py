@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 def token_events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEvent]:
     """Step the engine until these have ended. Closing the iterator aborts those that have not."""
+    events = _events(engine, sequences)
+    next(events)  # into its `try`: it may be closed before the first token is asked for
+    return events
+
+
+def _events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEvent]:
     listeners = [Listener(sequence, engine.model.tokenizer) for sequence in sequences]
     try:
+        yield
         while listeners:
             if not all(listener.sequence.is_finished for listener in listeners):
                 engine.step()

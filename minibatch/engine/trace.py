@@ -1,7 +1,7 @@
-"""What happened: one record a step, kept by the engine, read by plots, metrics and learners.
+"""What happened: one record for each step, read by plots, metrics and learners.
 
-Slots are the trace's own bookkeeping: a request gets the lowest free slot when it starts running
-and gives it up when it stops. A policy need not know of them.
+Slots are assigned here: a request gets the lowest free slot when it is admitted, and the slot is
+free again when it stops running. Policies do not know of slots.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from pathlib import Path
 
 from ..core.completion import Completion
 from ..core.plan import StepPlan
-from ..core.records import StepRecord
+from ..core.records import SharingRecord, StepRecord
 from ..core.request import Sequence
-from ..memory.sharing import sharing_record
+from ..memory.blocks import BlockPool
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
-from .kinds import check_finished
 from .metrics import Latencies, Summary, Totals, summary_of
 
 
 class Trace:
     """Steps and completions since the engine was made or reset.
 
-    keep: how many of the newest steps, and of the newest completions; None is all. The summary is
-    that of the whole run either way. names: whether records say who waited (`StepRecord.waiting`).
-    policy, max_batch_size, num_blocks: those of the engine it is of; its scheduler's class by name,
-    rows, and KV blocks.
+    keep: how many of the newest steps and completions are kept; None is all. The summary covers the
+    whole run either way. names: whether records name the waiting requests (`StepRecord.waiting`).
+    policy, max_batch_size, num_blocks: the engine's: its scheduler's class name, most rows of a
+    step, and KV blocks.
     """
 
     def __init__(self, keep: int | None = None, names: bool = False) -> None:
@@ -41,13 +40,15 @@ class Trace:
         self.policy, self.max_batch_size, self.num_blocks = "", 0, 0  # until an engine has it
         self._steps: deque[StepRecord] | list[StepRecord] = self._shelf()
         self._completions: deque[Completion] | list[Completion] = self._shelf()
-        self._slots: dict[Sequence, int] = {}  # of whoever runs; two may have had the same id
-        self._free_slots: list[int] = []  # a heap, of those that were in use once
+        self._slots: dict[Sequence, int] = {}  # of running sequences; an id may be used again
+        self._free_slots: list[int] = []  # a heap, of slots that were in use before
+        self._begun = 0.0, 0  # the start of the step that runs, and free blocks while it runs
+        self._requeued: tuple[str, ...] = ()
         self._totals, self._latencies = Totals(), Latencies()
         self._ended: tuple[int, object] = 0, None  # how many requests, and the newest one's times
 
     def fresh(self, scheduler: Scheduler, num_blocks: int) -> Trace:
-        """An empty one that keeps what this one keeps, for an engine of this policy and size."""
+        """An empty trace with the same options, for an engine of this policy and size."""
         trace = Trace(self.keep, self.names)
         trace.policy, trace.num_blocks = type(scheduler).__name__, num_blocks
         trace.max_batch_size = scheduler.max_batch_size
@@ -58,19 +59,27 @@ class Trace:
 
     @property
     def steps(self) -> list[StepRecord]:
-        """A record of each step that is kept, oldest first. Times in them are seconds on the
-        engine's clock."""
+        """The records that are kept, oldest first. Times are seconds on the engine's clock."""
         return self._steps if self.keep is None else list(self._steps)
 
     @property
     def completions(self) -> list[Completion]:
-        """Each request that has ended, given up or not, in the order in which they ended."""
+        """The requests that have ended, in that order."""
         return self._completions if self.keep is None else list(self._completions)
 
     @property
     def num_steps(self) -> int:
-        """All that were taken, kept or not."""
+        """How many steps there were, kept or not."""
         return self._totals.num_steps
+
+    def begin(self, start_time: float, num_free_blocks: int) -> None:
+        """A step begins. num_free_blocks: while it runs. If it fails, another begins."""
+        self._begun = start_time, num_free_blocks
+
+    def requeue(self, sequences: Iterable[Sequence]) -> None:
+        """An exception put these back into the queue: their slots are free."""
+        self._requeued += _names(sequences)
+        self._free_slots_except(set())
 
     def record(
         self,
@@ -78,18 +87,14 @@ class Trace:
         tokens: list[list[int]],
         finished: list[Sequence],
         scheduler: Scheduler,
-        times: tuple[float, float],
-        num_free_blocks: int,
+        end_time: float,
     ) -> StepRecord:
-        """Note a step that has been taken; times: its start and end, as the engine's clock had it.
-
-        num_free_blocks: while it ran.
-        """
-        check_finished(scheduler, finished)
+        """Record the step that began last. end_time: seconds on the engine's clock."""
+        start_time, num_free_blocks = self._begun
         running = set(scheduler.running)
         here = running.union([row.sequence for row in plan.rows])
         preempted = [s for s in self._slots if s not in here and not s.is_finished]
-        self._give_up_slots(here)
+        self._free_slots_except(here)
         admitted = [row.sequence for row in plan.rows if row.sequence not in self._slots]
         for sequence in admitted:
             self._slots[sequence] = (
@@ -97,8 +102,8 @@ class Trace:
             )
         step = StepRecord(
             index=self.num_steps,
-            start_time=times[0],
-            end_time=times[1],
+            start_time=start_time,
+            end_time=end_time,
             row_values=tuple(
                 [
                     (
@@ -115,22 +120,23 @@ class Trace:
             ),
             num_waiting=len(scheduler.waiting),
             waiting_names=_names(scheduler.waiting) if self.names else None,
-            sharing=sharing_record(scheduler.pool, plan),
+            sharing=_sharing(scheduler.pool),
             recomputed=_recomputed(plan),
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),
             num_free_blocks=num_free_blocks,
+            requeued=self._requeued,
         )
         if self.keep is None:
             del self._steps[self.num_steps :]  # what an interrupted call has left
         self._steps.append(step)
-        self._totals = self._totals.plus(step)
-        self._give_up_slots(running)
+        self._totals, self._requeued = self._totals.plus(step), ()
+        self._free_slots_except(running)
         return step
 
     def complete(self, completion: Completion) -> None:
-        """Note a request's end; noted twice, which an interruption may cause, it counts once."""
+        """Record a request's end. A second call for it, after an interruption, changes nothing."""
         number, newest = self._ended
         if completion.token_times is newest:
             return
@@ -140,7 +146,7 @@ class Trace:
         self._latencies.put(number, completion)
         self._ended = number + 1, completion.token_times
 
-    def _give_up_slots(self, still_here: set[Sequence]) -> None:
+    def _free_slots_except(self, still_here: set[Sequence]) -> None:
         for sequence in [s for s in self._slots if s not in still_here]:
             heapq.heappush(self._free_slots, self._slots.pop(sequence))
 
@@ -150,7 +156,7 @@ class Trace:
         return summary_of(self._totals, self._latencies, self.max_batch_size, self.num_blocks)
 
     def to_jsonl(self, path: str | os.PathLike) -> None:
-        """One JSON object a line: every step that is kept, in order."""
+        """Write one line of JSON for every step that is kept, in order."""
         with Path(path).open("w", encoding="utf-8") as file:
             for step in self.steps:
                 line = asdict(step) | {"rows": [row._asdict() for row in step.rows]}
@@ -158,9 +164,17 @@ class Trace:
                 file.write(json.dumps(line) + "\n")
 
     def to_chrome_trace(self, path: str | os.PathLike) -> None:
-        """Slots as threads, for https://ui.perfetto.dev or chrome://tracing, in microseconds."""
+        """Write slots as threads, for https://ui.perfetto.dev or chrome://tracing, in µs."""
         events = list(chrome_events(self.steps, self.num_blocks))
         Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
+
+
+def _sharing(pool: BlockPool) -> SharingRecord | None:
+    """What this step shared; None without a prefix cache and shared blocks."""
+    if pool.prefixes is None and not pool.num_shared:
+        return None
+    lookups, num_evicted = pool.prefixes.take_news() if pool.prefixes is not None else ((), 0)
+    return SharingRecord(lookups, num_evicted, pool.num_shared, pool.num_cached)
 
 
 def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:
@@ -168,7 +182,7 @@ def _names(sequences: Iterable[Sequence]) -> tuple[str, ...]:
 
 
 def _recomputed(plan: StepPlan) -> tuple[tuple[str, int], ...]:
-    """Whose K and V were there once, before it gave way, and for how many tokens again now."""
+    """Requests that compute tokens again which they lost to a preemption, and how many."""
     again = [
         (row.sequence.request_id, min(row.seq_len, row.sequence.num_once_computed) - row.start)
         for row in plan.rows

@@ -1,8 +1,9 @@
-"""KV memory: which blocks are free and who holds the others, and the tensors behind their ids.
+"""KV memory: which blocks are free, which sequences hold the others, and the tensors behind them.
 
-blocks.py     ids: free, held, shared
-prefix.py     what a block holds: hashes of full blocks, for requests that begin alike
-sharing.py    one block, several holders: the cache's, forks', and copies on write
-kv_cache.py   the K and V tensors of every layer
-contiguous.py how it was before blocks: one unbroken stretch for each request
+blocks.py         the pool: which block ids are free, and how many tables hold each of the others
+block_manager.py  the only writer of block tables: share, append, release
+prefix.py         the prefix cache: what full blocks hold, found by a chain of hashes
+kv_cache.py       the K and V tensors of every layer
+contiguous.py     allocators from before blocks: one unbroken stretch of memory for each request
+available.py      how much memory the machine has left
 """

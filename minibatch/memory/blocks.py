@@ -1,16 +1,15 @@
 """KV memory as a pool of equal blocks. Knows which blocks are free and how many hold each.
 
 A block stores K and V of `block_size` consecutive tokens, in every layer. The pool deals in ids;
-the tensors live in `kv_cache`. Before changing this file: every id is either free (count 0, in
-`_free` exactly once) or held (count >= 1); nothing else remembers a block but the `block_table` of
-the sequences that hold it, so the books can always be written anew from the tables (`rebuild`).
+the tensors live in `kv_cache`, and `block_manager` writes the tables. Before changing this file:
+every id is either free (count 0, in `_free` exactly once) or held (count >= 1).
 
     allocate ──> held by 1 ── share ──> held by 2, 3, …     only a sole holder may write
        ^             │ free                  │ free
        └── _free  <──┴───────────────────────┘ of the last     least recently freed first
 
-A free block keeps its content until it is taken again. Where `prefixes` (prefix.py) knows what it
-is, the block is *cached*: `share` takes it out of `_free` as it is, `allocate` has it forgotten.
+A free block keeps its content until it is allocated again. Where `prefixes` (prefix.py) knows the
+content, the block is *cached*: `share` takes it out of `_free` as it is, `allocate` evicts it.
 """
 
 import math
@@ -28,11 +27,12 @@ class BlockPool:
     """Hands out block ids 0 .. num_blocks - 1.
 
     num_blocks, block_size: both at least 1; block_size in tokens. (Kwon et al., 2023, section 4)
-    num_cached: free blocks that still hold a prefix somebody may ask for; num_shared: blocks that
-    two or more hold. copies_owed: (from, to), each a hold on its source (sharing.py).
-    prefixes: the index of what blocks hold (prefix.py), None if nobody asks.
-    What it hands out and takes back are lists of block ids, integers.
+    num_cached: free blocks whose content is in the prefix cache; num_shared: blocks that two or
+    more tables hold. prefixes: the index of the prefix cache (prefix.py), None without one.
+    Block ids are integers.
     """
+
+    copies_owed = ()  # solutions of exercise 5.2 from an earlier edition read it
 
     def __init__(self, num_blocks: int, block_size: int) -> None:
         self.num_blocks = num_blocks = integer("num_blocks", num_blocks, at_least=1)
@@ -40,7 +40,6 @@ class BlockPool:
         self._is_bound = False
         self._free: OrderedDict[int, None] = OrderedDict()
         self.prefixes: PrefixIndex | None = None
-        self.copies_owed: list[tuple[int, int]] = []
         self.rebuild([])
 
     def bind(self) -> None:
@@ -51,7 +50,7 @@ class BlockPool:
 
     @property
     def num_free(self) -> int:
-        """How many blocks nobody holds."""
+        """How many blocks no table holds."""
         return len(self._free)
 
     def ref_count(self, block_id: int) -> int:
@@ -59,11 +58,12 @@ class BlockPool:
         return self._ref_counts[block_id]
 
     def is_sole_holder(self, block_id: int) -> bool:
-        """Whether whoever holds this block holds it alone, and so may write into it."""
+        """Whether one table alone holds this block, so that its sequence may write into it."""
         return self._ref_counts[block_id] == 1
 
     def allocate(self, num_blocks: int) -> list[int]:
-        """Take that many free blocks, or none. Raises MemoryError if fewer are free."""
+        """Take that many free blocks, least recently freed first. Raises MemoryError, and takes
+        none, if fewer are free."""
         if num_blocks > self.num_free:
             raise MemoryError(
                 f"{num_blocks} blocks asked, {self.num_free} of {self.num_blocks} free"
@@ -77,14 +77,14 @@ class BlockPool:
         return taken
 
     def share(self, block_ids: Iterable[int]) -> None:
-        """Add one hold on each block; whoever asks puts them into its own block table.
+        """Add one hold on each block; the caller puts them into another block table.
 
         Raises ValueError, and changes nothing, if one of them is neither held nor cached.
         """
         block_ids = list(block_ids)
         for block_id in block_ids:
             if not self._times_held(block_id) and not self._is_cached(block_id):
-                raise ValueError(f"block {block_id} is held by nobody, so there is none to share")
+                raise ValueError(f"block {block_id} is free, so there is no content to share")
         for block_id in block_ids:
             self._ref_counts[block_id] += 1
             if self._ref_counts[block_id] == 1:
@@ -94,7 +94,7 @@ class BlockPool:
                 self.num_shared += 1
 
     def free(self, block_ids: Iterable[int]) -> None:
-        """Give up one hold on each block; a block nobody holds is free again.
+        """Remove one hold from each block; a block without holders is free again.
 
         Raises ValueError, and changes nothing, if one of them is not held.
         """
@@ -114,20 +114,16 @@ class BlockPool:
                 self.num_shared -= 1
 
     def reset(self) -> None:
-        """As new: all free, and nothing known of what they hold."""
+        """Make every block free, and the prefix cache empty."""
         if self.prefixes is not None:
             self.prefixes.clear()
         self.rebuild([])
 
     def rebuild(self, block_tables: Iterable[list[int]]) -> None:
-        """Write the books anew: these tables hold their blocks, a copy that is owed to one of them
-        holds its source, and every other block is free."""
+        """Count the holders again: these tables hold their blocks; every other block is free."""
         counts = Counter(block_id for table in block_tables for block_id in table)
-        self.copies_owed = [copy for copy in self.copies_owed if counts[copy[1]]]
-        counts.update(source for source, _ in self.copies_owed)
         self._ref_counts = [counts[block_id] for block_id in range(self.num_blocks)]
-        free = (i for i in (*self._free, *range(self.num_blocks)) if not counts[i])
-        self._free = OrderedDict.fromkeys(free)  # each once, the order kept
+        self._free = OrderedDict.fromkeys(i for i in range(self.num_blocks) if not counts[i])
         self.num_cached = sum(map(self._is_cached, self._free))
         self.num_shared = sum(times > 1 for times in counts.values())
 
@@ -135,11 +131,10 @@ class BlockPool:
         return self._ref_counts[block_id] if 0 <= block_id < self.num_blocks else 0
 
     def _is_cached(self, block_id: int) -> bool:
-        """Whether what this block holds, or held last, is known."""
+        """Whether the prefix cache knows the content of this block."""
         return self.prefixes is not None and block_id in self.prefixes
 
 
 def enough_blocks(num_sequences: int, num_tokens: int, block_size: int, affordable: float) -> int:
-    """KV blocks for so many sequences of so many tokens each, or those that are affordable; at
-    least 1."""
+    """KV blocks for `num_sequences` of `num_tokens` each, at most `affordable`, and at least 1."""
     return int(max(1, min(num_sequences * math.ceil(num_tokens / block_size), affordable)))

@@ -12,7 +12,7 @@ class KVCache:
 
         [num_blocks + 1, block_size, kv_heads, head_dim]
 
-    The last block belongs to nobody: padding tokens write their K and V there (`scratch_slot`).
+    The last block is in no table: padding tokens write their K and V there (`scratch_slot`).
     A token's *slot* is its place in the flat pool: block id * block_size + offset in the block.
     kv_shapes: (kv_heads, head_dim) of each layer, as the model's own tensors showed them.
     Raises MemoryError, and has taken nothing, if they would not fit.
@@ -53,16 +53,9 @@ class KVCache:
         self.keys[layer].flatten(0, 1).index_copy_(0, slot_mapping, key)
         self.values[layer].flatten(0, 1).index_copy_(0, slot_mapping, value)
 
-    def copy(self, copies: list[tuple[int, int]]) -> None:
-        """Copy whole blocks, (from, to), in every layer. All are read before any is written."""
-        pairs = torch.tensor(copies).to(self.keys[0].device, non_blocking=True)
-        sources, targets = pairs.unbind(1)
-        for blocks in (*self.keys, *self.values):
-            blocks.index_copy_(0, targets, blocks[sources])
-
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that new tensors can have; 2 GB where the system does not tell."""
+    """Bytes of memory for new tensors; 2 GB where the system does not say."""
     if device.type != "cuda":
         available = available_bytes()
         return UNKNOWN_BYTES if available is None else available
@@ -71,5 +64,5 @@ def free_bytes(device: torch.device) -> int:
 
 
 def bytes_per_token(kv_shapes: list[tuple[int, int]], dtype: torch.dtype) -> int:
-    """What one token holds in all layers: 2 (K and V) * sum of kv_heads * head_dim * itemsize."""
+    """Bytes of one token in all layers: 2 (K and V) * sum of kv_heads * head_dim * itemsize."""
     return 2 * sum(heads * dim for heads, dim in kv_shapes) * dtype.itemsize

@@ -1,12 +1,13 @@
-"""What a block holds: full blocks of tokens, found again by the chain of hashes that leads to them.
+"""The prefix cache: what full blocks hold, found again by the chain of hashes that leads to them.
 
     block 0              block 1                       block 2
     h0 = H(salt, ids)    h1 = H(h0, the next ids)      not full yet: has no hash
 
 K and V of a token depend on every token before it, so a block is known by its own ids *and* its
-parent's hash: equal words in another place are another block. Before changing this file: a block
-stands in the index from the forward pass that filled it (`register`) until the pool hands it to
-somebody else (`forget`). Token ids are compared on every hit; a hash alone is never trusted.
+parent's hash: the same words in another place are another block. Two sequences that compute the
+same block at the same time fill two blocks with one hash; both stay known, and a hit takes either.
+Before changing this file: a block is in the index from the forward pass that filled it (`register`)
+until the pool allocates it again (`forget`). Every hit compares the token ids, not the hash alone.
 (vLLM's automatic prefix caching; SGLang keeps a tree instead: Zheng et al., 2024, section 3)
 """
 
@@ -24,8 +25,8 @@ from weakref import WeakKeyDictionary
 from ..core.records import Lookup, Miss
 from ..core.request import Sequence
 
-REMEMBERED = 8  # evicted hashes that are remembered, for each block of the pool
-LOOKED_AT = 64  # siblings that are compared to say where a prompt diverged
+REMEMBERED = 8  # evicted hashes kept for each block of the pool, to name the reason of a miss
+LOOKED_AT = 64  # siblings compared to find where a prompt diverged
 
 
 class Link(NamedTuple):
@@ -38,8 +39,8 @@ class Link(NamedTuple):
 
 @dataclass
 class Chain:
-    """What the index knows of a sequence: the links of its full blocks, each hashed once; how many
-    of the blocks in its table are known; the hash of the block it has set out to compute."""
+    """One sequence in the index: the links of its full blocks, each hashed once; how many blocks of
+    its table are registered; the hash of the first block that it computes itself."""
 
     links: list[Link] = field(default_factory=list)
     num_known: int = 0
@@ -47,7 +48,7 @@ class Chain:
 
 
 def root(salt: str | None) -> bytes:
-    """The parent of first blocks. Who has another salt finds nothing of yours."""
+    """The parent of first blocks. Requests with different salts share no block."""
     return hashlib.sha256(b"" if salt is None else b"salt:" + salt.encode()).digest()
 
 
@@ -57,23 +58,23 @@ def hash_of(parent: bytes, ids: Ids[int]) -> bytes:
 
 
 class PrefixIndex:
-    """The blocks of one pool whose content is known. block_size: tokens in a block; num_blocks: of
-    the pool."""
+    """The blocks of one pool whose content is known. num_blocks: of the pool. block_size: tokens in
+    a block. lookups: kept since the last call of `take_news`. num_evicted: prefixes lost so far."""
 
     def __init__(self, num_blocks: int, block_size: int) -> None:
         self.num_blocks, self.block_size = num_blocks, block_size
-        self.lookups: list[Lookup] = []  # since somebody took them out (`SharingRecord`)
-        self.num_evicted = self._num_told = 0  # ever
-        self._chains: WeakKeyDictionary[Sequence, Chain] = WeakKeyDictionary()
+        self.lookups: list[Lookup] = []
+        self.num_evicted = self._num_reported = 0
         self.clear()
 
     def clear(self) -> None:
-        """Forget all of it."""
+        """Forget every block."""
         self.lookups.clear()
-        self._block_of: dict[bytes, int] = {}
-        self._known: dict[int, tuple[Link, str]] = {}  # what block holds, and who computed it
+        self._chains: WeakKeyDictionary[Sequence, Chain] = WeakKeyDictionary()
+        self._blocks_of: dict[bytes, dict[int, None]] = {}  # by hash, the first registered first
+        self._known: dict[int, tuple[Link, str]] = {}  # a block's content; the request behind it
         self._children: dict[bytes, OrderedDict[int, None]] = {}  # blocks, by their parent's hash
-        self._begun: dict[bytes, str] = {}  # first blocks that someone has set out to compute
+        self._begun: dict[bytes, str] = {}  # first blocks that a request computes at the moment
         self._evicted: OrderedDict[bytes, int] = OrderedDict()  # when, in evictions
 
     def __contains__(self, block_id: int) -> bool:
@@ -86,69 +87,72 @@ class PrefixIndex:
         return iter(self._known)
 
     def link_of(self, block_id: int) -> Link | None:
-        """What a block holds; None if that is not known."""
+        """The content of a block; None if it is not known."""
         return self._known[block_id][0] if block_id in self._known else None
 
     def find(self, sequence: Sequence) -> list[int]:
-        """The blocks that hold the longest cached beginning of its tokens, but for the last token:
-        somebody has to compute that one, since its logits say what comes next."""
+        """The blocks that hold the longest cached beginning of its tokens, without the last token:
+        that one must be computed, since its logits give the next token."""
         num_blocks = (sequence.num_tokens - 1) // self.block_size
         found = []
         for link in self._chain(sequence, num_blocks).links[:num_blocks]:
-            block_id = self._block_of.get(link.hash)
-            if block_id is None or self._known[block_id][0].ids != link.ids:
+            blocks = self._blocks_of.get(link.hash, ())
+            block_id = next((i for i in blocks if self._known[i][0].ids == link.ids), None)
+            if block_id is None:
                 break
             found.append(block_id)
         return found
 
     def note(self, sequence: Sequence, num_found: int) -> None:
-        """Keep a question that was asked in earnest, and why no more was found."""
-        chain, num_hits = self._chain(sequence, 0), num_found * self.block_size
-        miss = self._why(sequence, chain, num_found)
+        """Record a lookup at admission, and why no more blocks were found."""
+        chain = self._chain(sequence, (sequence.num_tokens - 1) // self.block_size)
+        miss, num_hits = self._why(sequence, chain, num_found), num_found * self.block_size
         self.lookups.append(Lookup(sequence.request_id, sequence.num_tokens, num_hits, miss))
         if num_found < len(chain.links):
             chain.begun = chain.links[num_found].hash
             self._begun.setdefault(chain.begun, sequence.request_id)
 
-    def news(self) -> tuple[tuple[Lookup, ...], int]:
-        """The questions asked, and how many known blocks were given away, since the last call."""
-        lookups, num_evicted = tuple(self.lookups), self.num_evicted - self._num_told
+    def take_news(self) -> tuple[tuple[Lookup, ...], int]:
+        """The lookups, and the number of evictions, since the last call."""
+        lookups, num_evicted = tuple(self.lookups), self.num_evicted - self._num_reported
         self.lookups.clear()
-        self._num_told = self.num_evicted
+        self._num_reported = self.num_evicted
         return lookups, num_evicted
 
     def register(self, sequence: Sequence) -> None:
-        """Make known what its computed, full blocks hold. Of two with the same content the first
-        stays known."""
+        """Add its computed, full blocks to the index."""
         num_full = min(sequence.num_computed_tokens // self.block_size, len(sequence.block_table))
         chain = self._chain(sequence, num_full)
         for i in range(chain.num_known, num_full):
             link, block_id = chain.links[i], sequence.block_table[i]
             if link.hash == chain.begun:
                 self._end(sequence, chain)
-            if link.hash not in self._block_of:
-                self._block_of[link.hash] = block_id
+            if block_id not in self._known:
+                self._blocks_of.setdefault(link.hash, {})[block_id] = None
                 self._known[block_id] = link, sequence.request_id
                 self._children.setdefault(link.parent, OrderedDict())[block_id] = None
         chain.num_known = num_full
 
     def leave(self, sequence: Sequence) -> None:
-        """It gives its blocks up: what they hold is made known, and it computes nothing now."""
+        """Its blocks are about to be released: register them first."""
         self.register(sequence)
         chain = self._chain(sequence, 0)
         self._end(sequence, chain)
         chain.num_known = 0
 
     def forget(self, block_id: int) -> None:
-        """Somebody else writes into this block now."""
+        """The pool has allocated this block again, so its content is lost. If no other block holds
+        the same, that prefix is evicted."""
         if block_id not in self._known:
             return
         link, _ = self._known.pop(block_id)
-        del self._block_of[link.hash]
-        siblings = self._children[link.parent]
-        del siblings[block_id]
+        siblings, copies = self._children[link.parent], self._blocks_of[link.hash]
+        del siblings[block_id], copies[block_id]
         if not siblings:
             del self._children[link.parent]
+        if copies:
+            return
+        del self._blocks_of[link.hash]
         self._evicted[link.hash] = self.num_evicted
         self._evicted.move_to_end(link.hash)
         self.num_evicted += 1
@@ -156,7 +160,7 @@ class PrefixIndex:
             self._evicted.popitem(last=False)
 
     def _chain(self, sequence: Sequence, num_blocks: int) -> Chain:
-        """Its chain, with the links of at least so many full blocks."""
+        """Its chain, with the links of at least `num_blocks` full blocks."""
         chain = self._chains.get(sequence)
         if chain is None:
             chain = self._chains[sequence] = Chain()
@@ -183,7 +187,7 @@ class PrefixIndex:
         if link.hash in self._evicted:
             since = self.num_evicted - self._evicted[link.hash]
             return Miss("evicted", at, num_blocks_since=since)
-        best, other = -1 if num_found else 0, None  # a block's border is a place to diverge, too
+        best, other = -1 if num_found else 0, None  # a prompt may diverge at a block's border, too
         siblings = self._children.get(link.parent, ())
         for block_id in [b for b, _ in zip(reversed(siblings), range(LOOKED_AT), strict=False)]:
             theirs, who = self._known[block_id]

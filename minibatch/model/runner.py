@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -48,16 +49,14 @@ class ModelRunner:
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
     def run(self, plan: StepPlan) -> list[list[int]]:
-        """A list of tokens for each row of the plan: none if the row did not reach its sequence's
-        end, one if it did, and one more for each guess that was right."""
-        if plan.copies:
-            self.kv_cache.copy(plan.copies)
+        """A list of new tokens for each row of the plan: none if the row did not reach its
+        sequence's end, one if it did, and one more for each accepted draft token."""
         ending = [row for row in plan.rows if row.reaches_end]
-        sequences = [row.sequence for row in ending for _ in ("newest", *row.draft)]
-        ahead = [i for row in ending for i in range(1 + len(row.draft))]
-        own = iter(sample(self.forward(plan), sequences, ahead))
+        ahead = [range(1 + len(row.draft)) for row in ending]  # the newest token, and the draft
+        sequences = [row.sequence for row, each in zip(ending, ahead, strict=True) for _ in each]
+        own = iter(sample(self.forward(plan), sequences, [i for each in ahead for i in each]))
         return [
-            row.verified([next(own) for _ in ("newest", *row.draft)]) if row.reaches_end else []
+            row.verified(list(islice(own, 1 + len(row.draft)))) if row.reaches_end else []
             for row in plan.rows
         ]
 

@@ -1,10 +1,10 @@
-"""How long the queue may get, and what is said to whoever finds it full.
+"""How long the queue may get, and the error for a request that finds it full.
 
-A queue without a limit never says no: beyond what the machine can serve it grows as long as people
-come, and everybody waits longer than the one before. What is refused at once can be asked again
-elsewhere. (SGLang: max_queued_requests. vLLM's max_num_queued_reqs, pull request 49445, 2026, and
-TGI's max_concurrent_requests count those who run, too; vLLM's max_num_queued_tokens the prompts of
-those who still prefill.)
+A queue without a limit refuses nothing. Above the machine's capacity it grows as long as requests
+come, and each waits longer than the one before. A refused request can be sent elsewhere at once.
+(SGLang: max_queued_requests. vLLM's max_num_queued_reqs, pull request 49445, 2026, and TGI's
+max_concurrent_requests count running requests, too; vLLM's max_num_queued_tokens counts prompts
+that are still in prefill.)
 """
 
 from collections.abc import Sequence as Several
@@ -20,8 +20,8 @@ class QueueFull(RuntimeError):
 
 @dataclass(frozen=True)
 class QueueLimits:
-    """max_waiting: most requests in the queue. max_waiting_tokens: most tokens to be computed, of
-    all who wait. None sets no limit. Who waits again after giving way counts, but is never refused.
+    """max_waiting: most requests in the queue. max_waiting_tokens: most uncomputed tokens of all
+    waiting requests. None sets no limit. A preempted request counts, but is never refused.
     """
 
     max_waiting: int | None = None
@@ -33,7 +33,7 @@ class QueueLimits:
                 integer(name, getattr(self, name), at_least=0)
 
     def check(self, name: str, num_tokens: int, waiting: Several[Sequence]) -> None:
-        """Raises QueueFull, with the numbers, if a request of so many tokens is one too many."""
+        """Raises QueueFull, with the numbers, if there is no room for a request of `num_tokens`."""
         said = f"request {name!r} is refused:"
         if self.max_waiting is not None and len(waiting) >= self.max_waiting:
             raise QueueFull(

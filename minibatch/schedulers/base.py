@@ -1,17 +1,18 @@
-"""What every policy shares: the queue, the running set, and what happens to tokens that come back.
+"""What every policy shares: the queue, the running list, and what happens to new tokens.
 
-A policy is one method, `plan(now)`. The rest, here, it may use or replace:
+A policy is one method, `plan(now)`. It may use or replace the rest:
 
     add ──> waiting ── admit ──> running ── update ──> finished
                ^                    │
                └───── preempt ──────┘
 
-`plan` may admit, preempt and take blocks, and may be called again if the forward pass failed; so it
-asks what a sequence still *needs*, never what it got last time. Tokens advance only in `update`,
-after the forward pass; counters too, but for `admit` (forward, over K and V that are there already)
-and `preempt` (back to 0).
+A waiting sequence holds no blocks. Tokens advance only in `update`, after the forward pass;
+counters too, but for `admit` (forward, over K and V that are stored already) and `preempt` (to 0).
+After an exception the engine puts every running sequence back into the queue (engine/recovery.py),
+so `plan` must not rely on what it planned last.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
@@ -21,19 +22,19 @@ from ..core.clock import Clock
 from ..core.other_names import POLICY, translates
 from ..core.plan import StepPlan
 from ..core.request import Sequence
+from ..memory.block_manager import BlockManager
 from ..memory.blocks import BlockPool
-from ..memory.sharing import copy_on_write, give_up, num_given_up, num_lacking, take_prefix
 from .backpressure import QueueLimits
 
 
 class Scheduler(ABC):
-    """Decides who runs. A policy of your own derives from this and writes `plan`.
+    """Decides which sequences run. A policy of your own derives from this and writes `plan`.
 
     max_batch_size: most sequences in one forward pass, at least 1. waiting: the queue, a deque of
     Sequence, its head next. running: a list of Sequence, in the order of admission. pool, clock:
-    the engine's KV blocks and its time in seconds, there once it has called `bind`. holders: of
-    those who wait, the forks that hold blocks. limits: of the queue; max_batch_tokens: most tokens
-    in one forward pass; None is without end.
+    the engine's KV blocks and its time in seconds; blocks: the block tables over that pool; all
+    three are there once the engine has called `bind`. limits: of the queue. max_batch_tokens: most
+    tokens in one forward pass; None sets no limit.
     """
 
     limits: QueueLimits | None = None
@@ -44,7 +45,6 @@ class Scheduler(ABC):
         self.max_batch_size = integer("max_batch_size", max_batch_size, at_least=1)
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
-        self.holders: list[Sequence] = []
         self.pool: BlockPool | None = None
         self.clock: Clock | None = None
 
@@ -55,13 +55,12 @@ class Scheduler(ABC):
                 f"this {type(self).__name__} scheduler already serves an engine; make a new one"
             )
         pool.bind()
-        self.pool, self.clock = pool, clock
+        self.pool, self.clock, self.blocks = pool, clock, BlockManager(pool)
 
     @abstractmethod
     def plan(self, now: float) -> StepPlan:
         """The rows of the next forward pass, one for each sequence that takes part; or no rows, and
-        when to ask again. now: seconds on the engine's clock. May be called again before `update`.
-        """
+        when to ask again. now: seconds on the engine's clock."""
 
     def update(self, plan: StepPlan, tokens: list[list[int]], now: float) -> list[Sequence]:
         """Take in what the forward pass computed; returns the sequences that finished.
@@ -97,25 +96,14 @@ class Scheduler(ABC):
                         f"{pool.ref_count(block_id)} hold; only a sole holder may write"
                     )
 
-    def own_what_is_written(self, plan: StepPlan) -> None:
-        """See to it that rows write into blocks of their own, and name the copies that this takes.
-        Policies that reserve blocks once, and never call `grow` again, need not know of forks."""
-        if self.pool.num_shared:
-            for row in plan.rows:
-                self.grow(row.sequence, row.num_written)
-        plan.copies = list(self.pool.copies_owed)
-
     def add(self, sequence: Sequence) -> None:
-        """Take in a sequence that has arrived, at the end of the queue."""
-        if sequence.block_table:
-            self.holders.append(sequence)
+        """Put a sequence that has arrived at the end of the queue."""
         self.waiting.append(sequence)
 
     def abort(self, sequence: Sequence) -> None:
-        """Forget a sequence, wherever it stands, and take its blocks back."""
+        """Remove a sequence from the queue or from the batch, and release its blocks."""
         if sequence in self.waiting:
             self.waiting.remove(sequence)
-            self.drop(sequence)
         elif sequence in self.running:
             self.release(sequence)
 
@@ -132,26 +120,38 @@ class Scheduler(ABC):
         self.max_batch_tokens = max_batch_tokens
 
     def admit(self, now: float, num_tokens: int, sequence: Sequence | None = None) -> Sequence:
-        """Move a sequence from the queue, as a rule its head, into the running set.
+        """Move a sequence from the queue, as a rule its head, into the running list.
 
-        num_tokens: the tokens it shall have room for, those whose K and V it holds already
-        included. Ask for `num_uncomputed_tokens` afterwards, since K and V that are found in the
-        pool need not be computed.
+        num_tokens: the tokens that its blocks shall hold, shared ones included. Ask for its
+        `num_uncomputed_tokens` afterwards: tokens in shared blocks need not be computed.
         """
         sequence = self.waiting[0] if sequence is None else sequence
-        take_prefix(self.pool, sequence)
+        self.blocks.share(sequence)
         self.grow(sequence, num_tokens - sequence.num_computed_tokens)
         if sequence.first_scheduled_time is None:
             sequence.first_scheduled_time = now
         self.waiting.remove(sequence)  # at the head this is quick
-        if sequence in self.holders:
-            self.holders.remove(sequence)
         sequence.num_tokens_admitted = sequence.num_tokens
         self.running.append(sequence)
         return sequence
 
+    def add_row(self, plan: StepPlan, sequence: Sequence, most: float = math.inf) -> None:
+        """Plan as many tokens of a running sequence as are left to compute: at most `most`, and at
+        most what the budget has left. While the pool lacks blocks for them, preempt."""
+        num_tokens = min(sequence.num_uncomputed_tokens, plan.num_left, most)
+        if num_tokens == 0 or sequence in plan.preempted:
+            return
+        while not self.can_grow(sequence, num_tokens):
+            victim = self.preempt_one(self.running)
+            plan.remove(victim)
+            if victim is sequence:
+                return
+        self.grow(sequence, num_tokens)
+        plan.add(sequence, num_tokens)
+
     def preempt(self, sequence: Sequence) -> None:
-        """Give up a sequence's blocks; its tokens stay, their K and V will be recomputed."""
+        """Release a sequence's blocks and put it at the queue's head. It keeps its tokens; their K
+        and V are computed again later."""
         self.release(sequence)
         sequence.num_once_computed = max(sequence.num_once_computed, sequence.num_computed_tokens)
         sequence.num_computed_tokens = 0
@@ -159,57 +159,46 @@ class Scheduler(ABC):
         self.waiting.appendleft(sequence)
 
     def choose_victim(self, candidates: Iterable[Sequence]) -> Sequence:
-        """Who gives way when the pool runs dry: of these, the one admitted last."""
+        """Which of these to preempt when the pool has no free block: the one admitted last."""
         return max(candidates, key=self.running.index)
 
-    def give_way(self, candidates: list[Sequence]) -> Sequence:
-        """Preempt one of these, by `choose_victim`; but who has not got a token since it was last
-        admitted is spared while another has, and of such alone the newest goes. So two can never
-        preempt one another for ever."""
+    def preempt_one(self, candidates: list[Sequence]) -> Sequence:
+        """Preempt one of these, in order of admission, by `choose_victim`. A sequence without a new
+        token since its last admission is spared while another has one; if none has, the newest is
+        preempted. So two sequences cannot preempt each other without end."""
         moved = [s for s in candidates if s.num_tokens > s.num_tokens_admitted]
         victim = self.choose_victim(moved) if moved else candidates[-1]
         self.preempt(victim)
         return victim
 
     def grow(self, sequence: Sequence, num_tokens: int) -> None:
-        """Give a sequence the blocks it lacks to compute `num_tokens` more tokens, and its own of
-        those that it would write while others hold them."""
-        if self.holders:
-            self.make_way(sequence, num_tokens)
-        if self.pool.num_shared:
-            copy_on_write(self.pool, sequence, num_tokens)
-        missing = sequence.num_new_blocks(num_tokens, self.pool.block_size)
-        if missing:
-            sequence.block_table += self.pool.allocate(missing)
+        """Append the blocks that a sequence needs to compute `num_tokens` more tokens."""
+        self.blocks.append(sequence, num_tokens)
+
+    def num_missing(self, sequence: Sequence, num_tokens: int) -> int:
+        """Free blocks that it takes to compute `num_tokens` more tokens of a sequence."""
+        waits = not sequence.block_table and sequence not in self.running
+        return self.blocks.num_missing(sequence, num_tokens, waits)
 
     def can_grow(self, sequence: Sequence, num_tokens: int) -> bool:
-        """Whether the pool has those blocks, or gets them from forks that wait."""
-        lacking = num_lacking(self.pool, sequence, num_tokens)
-        if lacking <= self.pool.num_free or not self.holders:
-            return lacking <= self.pool.num_free
-        others = [s for s in self.holders if s is not sequence]
-        return lacking <= self.pool.num_free + num_given_up(self.pool, others, sequence)
-
-    def make_way(self, sequence: Sequence, num_tokens: int) -> None:
-        """Have forks that wait give up blocks, the newest first, until `sequence` can grow."""
-        others = [s for s in self.holders if s is not sequence]
-        while others and num_lacking(self.pool, sequence, num_tokens) > self.pool.num_free:
-            self.drop(others.pop())
-
-    def drop(self, sequence: Sequence) -> None:
-        """Take back the blocks of one that waits, if it holds any; it will compute them itself."""
-        if sequence in self.holders:
-            self.holders.remove(sequence)
-            # The counter first: interrupted, it has too many blocks, not too few.
-            sequence.num_computed_tokens = 0
-            give_up(self.pool, sequence)
+        """Whether the pool has those blocks."""
+        return self.num_missing(sequence, num_tokens) <= self.pool.num_free
 
     def release(self, sequence: Sequence) -> None:
-        """Take a sequence out of the running set and give its blocks back."""
+        """Remove a sequence from the running list and release its blocks."""
         self.running.remove(sequence)
-        give_up(self.pool, sequence)
+        self.blocks.release(sequence)
 
     def retire(self, finished: list[Sequence]) -> None:
-        """What becomes of finished sequences: they leave at once."""
+        """Remove finished sequences: here, at once."""
         for sequence in finished:
             self.release(sequence)
+
+
+def reset_policy(scheduler: Scheduler) -> None:
+    """Call `reset`, where there is one, of a policy and of the parts it has (`Budget`): what they
+    learned in one run must not change the next."""
+    parts = (getattr(scheduler, name, None) for name in ("order", "admission", "victim", "chunks"))
+    for part in (scheduler, *parts):
+        if callable(reset := getattr(part, "reset", None)):
+            reset()

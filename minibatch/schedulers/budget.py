@@ -1,11 +1,11 @@
-"""A token budget: a step computes at most so many tokens, and no decode ever waits for a prompt.
+"""A token budget: a step computes a limited number of tokens, and no decode waits for a prompt.
 
-a step of at most 256 tokens    [ d d d d d d d | prompt, next 200 | newcomer, first 49 ]
-                                  decodes first   then who has begun   then who is admitted
+a step of at most 256 tokens    [ d d d d d d d | prompt, next 200 | new prompt, first 49 ]
+                                  decodes first   started prompts    admitted now
 """
 
 from ..core.other_names import POLICY, translates
-from ..core.plan import Row, StepPlan
+from ..core.plan import StepPlan
 from ..core.request import Sequence
 from . import chunks, orders, victims
 from .admission import Admission, PromptOnly
@@ -14,13 +14,14 @@ from .base import Scheduler
 
 
 class Budget(Scheduler):
-    """Iteration-level scheduling with chunked prefill, and every other decision a part of its own.
+    """Iteration-level scheduling with chunked prefill; each other decision is a part of its own.
 
-    max_batch_tokens: most tokens in one forward pass, at least max_batch_size. What is left of it
-    after one for each decode goes to prompts, in chunks. (Sarathi-Serve, Agrawal et al., 2024)
-    chunks: how several prompts share it (chunks.py). order: who is admitted next (orders.py).
-    admission: who may be (admission/). victim: who gives way when the pool runs dry (victims.py).
-    limits: when the queue is full (backpressure.py).
+    max_batch_tokens: most tokens in one forward pass, at least max_batch_size. Each decode takes
+    one; prompts share the rest, in chunks. (Sarathi-Serve, Agrawal et al., 2024)
+    chunks: how several prompts share it (chunks.py). order: which request is admitted next
+    (orders.py). admission: whether it may be admitted now (admission/). victim: which request is
+    preempted when the pool has no free block (victims.py). limits: when the queue is full
+    (backpressure.py).
     """
 
     @translates(POLICY)
@@ -41,40 +42,29 @@ class Budget(Scheduler):
         self.order, self.admission = order or orders.FirstCome(), admission or PromptOnly()
 
     def plan(self, now: float) -> StepPlan:
-        rows: dict[Sequence, int] = {}
-        num_waiting = len(self.waiting)
+        plan = StepPlan(num_left=self.max_batch_tokens)
         for sequence in [s for s in self.running if s.num_uncomputed_tokens == 1]:
-            self.give(rows, sequence, 1)
-        gave_way = len(self.waiting) > num_waiting
-        self.admission.learn(self, gave_way)
-        left = self.max_batch_tokens - len(rows)
-        prompts = [s for s in self.running if s not in rows]
-        if not gave_way:  # else the room is for those who made somebody leave
-            while (newcomer := self.newcomer(prompts, left, now)) is not None:
-                prompts.append(self.admit(now, newcomer.num_computed_tokens, newcomer))
-        for sequence, num_tokens in zip(prompts, self.shares(prompts, left), strict=True):
-            self.give(rows, sequence, num_tokens)
-        return StepPlan([Row(sequence, n) for sequence, n in rows.items()])
+            self.add_row(plan, sequence)
+        self.admission.learn(self, bool(plan.preempted))
+        prompts = [s for s in self.running if s.num_uncomputed_tokens > 1]
+        while not plan.preempted and (sequence := self.next_admitted(prompts, plan, now)):
+            prompts.append(self.admit(now, sequence.num_computed_tokens, sequence))
+        for sequence, share in zip(prompts, self.shares(prompts, plan.num_left), strict=True):
+            self.add_row(plan, sequence, share)
+        return plan
 
-    def shares(self, prompts: list[Sequence], budget: int) -> list[int]:
-        """How many tokens of each are computed now."""
+    def shares(self, prompts: list[Sequence], budget: float) -> list[int]:
+        """How many tokens of each prompt are computed in this step."""
         return self.chunks([s.num_uncomputed_tokens for s in prompts], budget)
 
-    def newcomer(self, prompts: list[Sequence], budget: int, now: float) -> Sequence | None:
-        """Who may join them: there is a slot, the pool has room, and the budget a share."""
+    def next_admitted(self, prompts: list[Sequence], plan: StepPlan, now: float) -> Sequence | None:
+        """The next sequence to admit beside these prompts: if a slot is free, the pool has room,
+        and the budget has a share for it. None otherwise."""
         if not self.waiting or len(self.running) == self.max_batch_size:
             return None
         sequence = self.order.next(self, now)
-        gets_some = self.shares([*prompts, sequence], budget)[-1] > 0
+        gets_some = self.shares([*prompts, sequence], plan.num_left)[-1] > 0
         return sequence if gets_some and self.admission.admits(self, sequence) else None
-
-    def give(self, rows: dict[Sequence, int], sequence: Sequence, num_tokens: int) -> None:
-        """Plan so many tokens of it, after others have given way if they must; it may be one."""
-        while sequence in self.running and not self.can_grow(sequence, num_tokens):
-            rows.pop(self.give_way(self.running), None)
-        if num_tokens and sequence in self.running:
-            self.grow(sequence, num_tokens)
-            rows[sequence] = num_tokens
 
     def choose_victim(self, candidates: list[Sequence]) -> Sequence:
         return self.victim(candidates)

@@ -1,6 +1,6 @@
-"""Request-level batching with a window: wait a little for company, then run as a static batch.
+"""Request-level batching with a window: wait for more requests, then run them as a static batch.
 
-How a batch is *formed* is flexible; how it runs is not: `Static` does the rest.
+How a batch is *formed* is flexible. How it runs is not: `Static` does the rest.
 """
 
 import math
@@ -28,5 +28,6 @@ class Dynamic(Static):
         return super().plan(now)
 
     def deadline(self) -> float:
-        """When those who wait leave, though they are not `max_batch_size`: seconds on the clock."""
+        """When the waiting requests start even if they are fewer than `max_batch_size`: seconds on
+        the engine's clock."""
         return self.waiting[0].arrival_time + self.max_wait

@@ -1,7 +1,8 @@
-"""Who is admitted next. An order ranks those who wait; the lowest rank is next, ties go by queue.
+"""Which request is admitted next. An order ranks the waiting requests; the lowest rank is next, and
+of equal ranks the first in the queue.
 
-Nobody is passed over because there is no room for them yet: whoever is next waits at the head until
-there is. A long request would otherwise see short ones slip by for ever.
+The next request is never passed over because there is no room for it yet: it waits until there is.
+Otherwise short requests could overtake a long one without end.
 """
 
 from __future__ import annotations
@@ -17,25 +18,28 @@ if TYPE_CHECKING:
 
 
 class Order:
-    """One of your own derives from this and writes `rank`."""
+    """An order of your own derives from this and writes `rank`."""
 
     def rank(self, sequence: Sequence, scheduler: Scheduler, now: float) -> float:
-        """The lower, the sooner. now: seconds on the engine's clock."""
+        """The lowest rank is next. now: seconds on the engine's clock."""
         raise NotImplementedError
 
     def next(self, scheduler: Scheduler, now: float) -> Sequence:
-        """Of those who wait, one."""
+        """The waiting sequence of the lowest rank."""
         return min(scheduler.waiting, key=lambda s: self.rank(s, scheduler, now))
 
     def arrived(self, sequence: Sequence, scheduler: Scheduler) -> None:
-        """It is about to join the queue."""
+        """Called before a sequence joins the queue."""
 
     def ran(self, plan: StepPlan) -> None:
-        """These rows were computed."""
+        """Called after these rows were computed."""
+
+    def reset(self) -> None:
+        """Forget what was learned. Called by `Engine.reset`."""
 
 
 class FirstCome(Order):
-    """As they came; who gave way stands at the head."""
+    """In order of arrival; a preempted request is at the head."""
 
     def next(self, scheduler: Scheduler, now: float) -> Sequence:
         return scheduler.waiting[0]
@@ -43,10 +47,10 @@ class FirstCome(Order):
 
 class Priority(Order):
     """The highest `Request.priority` first. aging: seconds of waiting that count as one more point,
-    so that nobody waits for ever; None counts none. (vLLM counts the other way: low is urgent)
+    so that no request waits without end; None counts none. (vLLM: the lowest number is urgent)
 
-    With aging, whoever waits is passed only by those who came less than aging · (difference in
-    priority) seconds later.
+    With aging, a request is overtaken only by requests that came less than
+    aging · (difference in priority) seconds later.
     """
 
     def __init__(self, aging: float | None = None) -> None:
@@ -60,14 +64,14 @@ class Priority(Order):
 
 
 class ShortestPrompt(Order):
-    """The fewest tokens to compute before the next word. Mean TTFT is lowest; the long ones pay."""
+    """The fewest uncomputed tokens first. Mean TTFT is lowest; long prompts wait longest."""
 
     def rank(self, sequence: Sequence, scheduler: Scheduler, now: float) -> float:
         return sequence.num_uncomputed_tokens
 
 
 class LongestCachedPrefix(Order):
-    """Who finds most of its tokens in the prefix cache. (SGLang's lpm)"""
+    """The most tokens in the prefix cache first. (SGLang's lpm)"""
 
     def rank(self, sequence: Sequence, scheduler: Scheduler, now: float) -> float:
         prefixes = scheduler.pool.prefixes
@@ -75,10 +79,10 @@ class LongestCachedPrefix(Order):
 
 
 class FairShare(Order):
-    """The client for whom fewest tokens were computed so far. (Sheng et al., 2024, "VTC")
+    """The client with the fewest computed tokens first. (Sheng et al., 2024, "VTC")
 
-    computed: tokens by client. A client who comes back after a pause starts level with the least
-    served of those who are there: a pause saves up no claim.
+    computed: tokens by client. A client that returns after a pause starts at the count of the least
+    served client that is present: a pause earns no credit.
     """
 
     def __init__(self) -> None:
@@ -97,3 +101,6 @@ class FairShare(Order):
     def ran(self, plan: StepPlan) -> None:
         for row in plan.rows:
             self.computed[row.sequence.request.client] += row.num_tokens
+
+    def reset(self) -> None:
+        self.computed.clear()

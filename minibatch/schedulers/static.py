@@ -21,24 +21,25 @@ class Static(Scheduler):
         return StepPlan(self.padded_rows())
 
     def form_batch(self, now: float) -> None:
-        """Admit from the queue's head until the batch, the pool, or the queue is at its end."""
+        """Admit from the queue's head until the batch is full, the pool is full, or none waits."""
         while self.waiting and len(self.running) < self.max_batch_size:
             longest = self.waiting[0].max_num_tokens
-            if not self.can_grow(self.waiting[0], longest - self.waiting[0].num_computed_tokens):
-                break  # the pool is full; this one opens the next batch
+            if not self.can_grow(self.waiting[0], longest):
+                break  # the pool is full; this request opens the next batch
             self.admit(now, longest)
 
     def padded_rows(self) -> list[Row]:
-        """Every member one row, all as long as the longest; a finished member's is all padding."""
+        """A row for every member, all of the longest one's length; a finished member's is all
+        padding."""
         distances = [0 if s.is_finished else s.num_uncomputed_tokens for s in self.running]
         longest = max(distances, default=0)
         return [Row(s, n, longest - n) for s, n in zip(self.running, distances, strict=True)]
 
     def retire(self, finished: list[Sequence]) -> None:
-        """Nobody leaves before everybody has finished."""
+        """No member leaves before all have finished."""
         if all(sequence.is_finished for sequence in self.running):
             super().retire(list(self.running))
 
     def abort(self, sequence: Sequence) -> None:
         super().abort(sequence)
-        self.retire([])  # it may have been the last one the batch was waiting for
+        self.retire([])  # the batch may have waited for this one only

@@ -1,7 +1,8 @@
-"""Who gives way when the pool runs dry: of these running sequences, in order of admission, one.
+"""Which running sequence is preempted when the pool has no free block.
 
-A victim's K and V are thrown away and computed again later, unless the prefix cache still has them.
-`Scheduler.give_way` sees to it that whoever is chosen, no two preempt one another for ever.
+Each function is given the candidates, in order of admission, and returns one. The victim's K and V
+are computed again later, unless the prefix cache still has them. `Scheduler.preempt_one` makes sure
+that two sequences do not preempt each other without end, whatever these return.
 """
 
 import random
@@ -13,35 +14,40 @@ Victim = Callable[[list[Sequence]], Sequence]
 
 
 def newest(candidates: list[Sequence]) -> Sequence:
-    """Who was admitted last: whoever came first is finished first. (vLLM: `running[-1]`)"""
+    """The one admitted last, so that older ones finish first. (vLLM: `running[-1]`)"""
     return candidates[-1]
 
 
 def oldest(candidates: list[Sequence]) -> Sequence:
-    """Who was admitted first, and as a rule has most to lose."""
+    """The one admitted first, which as a rule loses most."""
     return candidates[0]
 
 
 def least_computed(candidates: list[Sequence]) -> Sequence:
-    """Whose K and V are fewest: the least is thrown away now."""
+    """The one with the fewest computed tokens: this throws least away now."""
     return min(candidates, key=lambda sequence: sequence.num_computed_tokens)
 
 
 def most_computed(candidates: list[Sequence]) -> Sequence:
-    """Whose K and V are most: the most room is made at once."""
+    """The one with the most computed tokens: this frees most blocks at once."""
     return max(candidates, key=lambda sequence: sequence.num_computed_tokens)
 
 
 def lowest_priority(candidates: list[Sequence]) -> Sequence:
-    """Whom it matters least to; of several the newest. (vLLM with priorities)"""
+    """The one of lowest priority; of several the newest. (vLLM with priorities)"""
     return min(reversed(candidates), key=lambda sequence: sequence.request.priority)
 
 
 class Random:
-    """Anyone; seed: the same choices again."""
+    """Any of them; the same seed makes the same choices."""
 
     def __init__(self, seed: int = 0) -> None:
-        self.random = random.Random(seed)
+        self.seed = seed
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin the same choices again. Called by `Engine.reset`."""
+        self.random = random.Random(self.seed)
 
     def __call__(self, candidates: list[Sequence]) -> Sequence:
         return self.random.choice(candidates)

@@ -1,12 +1,12 @@
-"""Tokens guessed ahead, and checked in the forward pass that would have computed one.
+"""Speculative decoding: draft tokens are proposed cheaply and verified in an ordinary forward pass.
 
-    proposer.py        what every guesser has; one made of a function of yours
-    prompt_lookup.py   guesses what followed the same words before
-    draft_model.py     guesses what a smaller model would say
-    guesswork.py       where a step's guesses come in, and what they have taken goes back
+    proposer.py        what every proposer has; one made of a function of yours
+    prompt_lookup.py   proposes what followed the same tokens before
+    draft_model.py     proposes what a smaller model would generate
+    drafting.py        where draft tokens are asked for, and enter a plan
 
-A guess is kept if it is what the engine would have said anyway, greedy or drawn. So guesses change
-when a token comes, and never which one.
+A draft token is accepted if the engine would have generated it anyway, greedy or sampled. So
+speculation changes when a token comes, and never which one.
 """
 
 from .draft_model import DraftModel

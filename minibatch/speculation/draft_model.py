@@ -1,14 +1,14 @@
-"""Guesses of a smaller model, which has a paged KV cache of its own and runs all sequences at once.
+"""Draft tokens from a smaller model, which has a paged KV cache of its own.
 
-For each sequence of the engine it keeps one of its own, a step behind or some wrong guesses ahead:
+For each sequence of the engine it keeps a copy, one step behind or some rejected tokens ahead:
 
-    the engine's   [ p p p p p | a b c d ]          a b were guessed rightly, c came instead of x
-    its own        [ p p p p p | a b x y ]  then    [ p p p p p | a b c d ]
-    K and V          . . . . .   . . .                . . . . .   . .       and x's are forgotten
+    the engine's   [ p p p p p | a b c d ]          a b were accepted, x was rejected: c came
+    its copy       [ p p p p p | a b x y ]  then    [ p p p p p | a b c d ]
+    K and V          . . . . .   . . .                . . . . .   . .       those of x are dropped
 
-Its guess for an output position takes the random number that the engine will take there, so two
-models that nearly agree nearly always draw the same token. (Guess and check: Leviathan et al., and
-Chen et al., 2023. They compare probabilities instead, and draw anew where they refuse.)
+A draft token for an output position uses the random number that the engine will use there. So two
+models that nearly agree nearly always draw the same token. (Leviathan et al., and Chen et al.,
+2023, compare probabilities instead, and draw again after a rejection.)
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..core.plan import Row, StepPlan
 from ..core.request import Sequence
+from ..memory.block_manager import BlockManager
 from ..memory.blocks import BlockPool, enough_blocks
 from .proposer import Proposer
 
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 
 
 class DraftModel(Proposer):
-    """Guesses what `model` would say; each guess is one forward pass of it, over all sequences.
+    """Proposes what `model` would generate; one forward pass of it proposes one token for each
+    sequence.
 
-    model: with the same vocabulary as the engine's own. num_guesses: most guesses in a step.
+    model: with the same vocabulary as the engine's own. num_guesses: most draft tokens in a step.
     num_blocks, block_size: of its KV cache; None is enough for a full batch of longest sequences,
-    or what a quarter of the free memory holds. A sequence for which there is no block gets no
-    guesses. pool: its blocks, there once an engine has it.
+    or what a quarter of the free memory holds. A sequence without a free block gets no draft.
+    pool: its blocks, there once an engine has it.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class DraftModel(Proposer):
             affordable = self.model.num_affordable_blocks(self.block_size) / 2
             num_blocks = enough_blocks(max_batch_size, longest, self.block_size, affordable)
         self.pool = BlockPool(num_blocks, self.block_size)
+        self._blocks = BlockManager(self.pool)
         self.runner = self.model.runner(self.pool, "auto")
 
     def guess_all(self, sequences: list[Sequence], most: list[int]) -> list[list[int]]:
@@ -89,8 +92,8 @@ class DraftModel(Proposer):
         self.pool.reset()
 
     def _caught_up(self, sequence: Sequence) -> Sequence:
-        """Its own of that sequence, with the same tokens; of those computed before, it keeps the
-        ones that have come true. The newest is always computed anew: its logits are wanted."""
+        """The copy of that sequence, with the same tokens. Computed tokens stay computed if they
+        were accepted. The newest is always computed again, since its logits are needed."""
         mine = self._own.get(sequence)
         if mine is None:
             mine = self._own[sequence] = Sequence(
@@ -109,18 +112,17 @@ class DraftModel(Proposer):
         return mine
 
     def _has_room(self, mine: Sequence, others: list[Sequence]) -> bool:
-        """Blocks for what is to be computed next, if need be those of sequences that do not take
-        part in this step."""
+        """Give it blocks for its next tokens, if necessary those of sequences that take no part in
+        this step. False if there are too few."""
         missing = mine.num_new_blocks(mine.num_uncomputed_tokens, self.block_size)
         if missing > self.pool.num_free:
             for idle in set(self._own.values()).difference(others):
                 self._release(idle)
         if missing > self.pool.num_free:
             return False
-        mine.block_table += self.pool.allocate(missing)
+        self._blocks.append(mine, mine.num_uncomputed_tokens)
         return True
 
     def _release(self, mine: Sequence) -> None:
         mine.num_computed_tokens = 0
-        self.pool.free(mine.block_table)
-        mine.block_table = []
+        self._blocks.release(mine)

@@ -1,7 +1,8 @@
-"""Guesses that cost nothing: what followed the same words before, in the prompt or the answer.
+"""Draft tokens that cost nothing: what followed the same tokens before, in prompt or answer.
 
-An answer that quotes its prompt (a summary, an edited file) repeats long stretches of it; one that
-does not is hardly ever guessed. (Saxena, "Prompt Lookup Decoding", 2023; "ngram" in vLLM, SGLang)
+An answer that quotes its prompt (a summary, an edited file) repeats long parts of it. For any other
+answer few draft tokens are accepted. (Saxena, "Prompt Lookup Decoding", 2023; "ngram" in vLLM and
+SGLang)
 """
 
 from ..core.checks import integer
@@ -9,10 +10,10 @@ from .proposer import Proposer
 
 
 class PromptLookup(Proposer):
-    """Looks for the last tokens, as many as match, and guesses what came after them then.
+    """Looks for an earlier place with the same last tokens, and proposes what followed there.
 
-    num_guesses: most guesses in a step. longest: tokens that are compared at most; of the places
-    where most of them agree it takes the latest. shortest: fewer than these are no reason to guess.
+    num_guesses: most draft tokens in a step. longest: most tokens compared; of the places where
+    most of them agree, the latest is taken. shortest: fewest that must agree.
     """
 
     def __init__(self, num_guesses: int = 4, *, longest: int = 3, shortest: int = 1) -> None:
@@ -30,7 +31,7 @@ class PromptLookup(Proposer):
         return token_ids[after : after + most]
 
     def _num_equal(self, token_ids: list[int], i: int) -> int:
-        """How many tokens up to place i, which is the newest one's equal, are those at the end."""
+        """How many tokens up to place i equal those at the end; that at i equals the newest."""
         n = 1
         while n < min(self.longest, i + 1) and token_ids[i - n] == token_ids[-1 - n]:
             n += 1

@@ -1,4 +1,4 @@
-"""Who guesses: given sequences, some tokens that may come next in each."""
+"""Proposers: for each sequence, some tokens that may come next."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ GuessFunction = Callable[[list[int], int], list[int]]
 
 
 class Proposer:
-    """Guesses for the sequences of one engine. A guesser of your own writes `guess`, or, if it
-    does better on all of them at once, `guess_all`.
+    """Proposes draft tokens for the sequences of one engine. A proposer of your own writes `guess`,
+    or `guess_all` if it works better on all sequences at once.
 
-    num_guesses: most guesses for a sequence in one step, at least 1.
+    num_guesses: most draft tokens for a sequence in one step, at least 1.
     """
 
     def __init__(self, num_guesses: int = 4) -> None:
         self.num_guesses = integer("num_guesses", num_guesses, at_least=1)
 
     def guess(self, token_ids: list[int], most: int) -> list[int]:
-        """At most `most` token ids that may follow these, the prompt and the answer so far; fewer,
-        or none, cost less than wrong ones."""
+        """At most `most` token ids that may follow these (the prompt and the answer so far). Fewer,
+        or none, cost less than rejected ones."""
         raise NotImplementedError(f"{type(self).__name__} has neither guess nor guess_all")
 
     def guess_all(self, sequences: list[Sequence], most: list[int]) -> list[list[int]]:
-        """The same for several sequences: a list of guesses for each."""
+        """The same for several sequences: a list of token ids for each."""
         return [
             self.guess(list(sequence.token_ids), limit)
             for sequence, limit in zip(sequences, most, strict=True)
@@ -37,10 +37,10 @@ class Proposer:
         rows."""
 
     def leave(self, sequence: Sequence) -> None:
-        """It has ended, or was given up: what is remembered of it can go."""
+        """This sequence has ended; forget it."""
 
     def reset(self) -> None:
-        """Nothing is left of any sequence."""
+        """Forget all sequences. Called by `Engine.reset`, and after an exception in a step."""
 
 
 class Function(Proposer):
@@ -58,7 +58,7 @@ Guesser = Proposer | GuessFunction
 
 
 def as_proposer(thing: Guesser | None) -> Proposer | None:
-    """What `Engine(speculation=…)` was given. Raises TypeError if it can guess nothing."""
+    """What `Engine(speculation=…)` was given, as a proposer. Raises TypeError for anything else."""
     if thing is None or hasattr(thing, "guess_all"):
         if isinstance(thing, type):
             raise TypeError(
@@ -75,12 +75,13 @@ def as_proposer(thing: Guesser | None) -> Proposer | None:
     )
 
 
-def checked(guesses: list[int], most: int, vocab_size: int, who: Proposer) -> list[int]:
-    """These, as plain ints, and no more than `most`; refused if one is no token at all."""
-    name = f"what {type(who).__name__} guessed"
-    if guesses is None:
+def checked(draft: list[int], most: int, vocab_size: int, proposer: Proposer) -> list[int]:
+    """At most `most` draft tokens as plain ints. Raises TypeError or ValueError for what is not a
+    token id."""
+    name = f"what {type(proposer).__name__} guessed"
+    if draft is None:
         raise TypeError(f"{name} is None; give a list of token ids, [] for no guess")
-    ids = token_ids(name, guesses)[:most]
+    ids = token_ids(name, draft)[:most]
     outside = [i for i in ids if i >= vocab_size]
     if outside:
         raise ValueError(

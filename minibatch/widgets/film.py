@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from ..core.records import StepRecord
 from ..core.request import Request
+from ..engine.argument_checks import as_requests, check_request
 from ..engine.engine import Engine
 from ..engine.intake import stop_token_ids
-from ..engine.kinds import as_requests, check_request
 from ..model.text import TextStream
 from ..schedulers import Scheduler
 from .plan_lines import PlanLines

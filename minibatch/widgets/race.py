@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from ..core.clock import Clock, WallClock
 from ..core.request import Request
+from ..engine.argument_checks import as_requests
 from ..engine.engine import Engine
-from ..engine.kinds import as_requests
 from ..plots import guesses
 from ..plots.colours import own_colours
 from .events import told

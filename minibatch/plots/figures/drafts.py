@@ -85,7 +85,7 @@ def _draw(axis: Axes, line: int, row: RowRecord, width: int, decode: Callable) -
         if n < row.num_accepted:
             _cell(axis, n, line, WORK)
             _write(axis, n, line, text)
-        elif n == row.num_accepted and row.num_refused:
+        elif n == row.num_accepted and row.num_rejected:
             _cell(axis, n, line, WASTE, edgecolor=FADED, hatch=HATCHES["padding"])
             _write(axis, n, line, text, bbox={"facecolor": "white", "edgecolor": WASTE, "pad": 2})
         else:

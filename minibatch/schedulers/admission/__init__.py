@@ -1,9 +1,10 @@
-"""Who may begin: each file one answer to the question how long an answer will get.
+"""Whether the next request may be admitted. Each rule assumes another length of its answer.
 
-reserve_maximum.py  as long as it may: nobody ever gives way  (GUARANTEED_NO_EVICT)
-prompt_only.py      no word of it yet: as many as fit now     (MAX_UTILIZATION)
-watermark.py        the same, but some blocks stay free       (vLLM's watermark)
-optimistic.py       a share of the longest, learnt            (SGLang's new-token ratio)
+room.py             what they share: promises are counted in blocks
+reserve_maximum.py  the longest it allows: no preemption ever       (GUARANTEED_NO_EVICT)
+prompt_only.py      none: as many requests as fit now               (MAX_UTILIZATION)
+watermark.py        none, but some blocks stay free                 (vLLM's watermark)
+optimistic.py       a share of the longest, learned from the run    (SGLang's new-token ratio)
 """
 
 from .optimistic import Optimistic

@@ -1,5 +1,5 @@
-"""Promise a share of the longest answer: one that falls while all goes well, and jumps after a
-preemption to what those who run have shown."""
+"""Promise a share of the longest answer. The share falls in every step without a preemption; after
+a preemption it is set to what the running requests have used."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Optimistic(Admission):
-    """ratio: of the tokens an answer may still get, the share that is promised; it falls by equal
-    steps to `least` over `num_steps` steps. (SGLang's new-token ratio: 0.7, to 0.14 of that, 600)
+    """ratio: the promised share of the tokens that an answer may still get. It falls by equal steps
+    to `least` within `num_steps` steps. (SGLang's new-token ratio: 0.7, to 0.14 of that, 600)
 
-    After a preemption it is what those who run have used of their longest answers so far, and
-    `ahead` steps more.
+    After a preemption the ratio is what the running requests have used of their longest answers,
+    and `ahead` tokens more for each.
     """
 
     def __init__(
@@ -26,17 +26,21 @@ class Optimistic(Admission):
     ) -> None:
         if not 0 <= least <= ratio <= 1:
             raise ValueError(f"ratio is {ratio}, least is {least}; give 0 <= least <= ratio <= 1")
-        self.ratio, self.least, self.ahead = ratio, least, ahead
+        self.ratio = self.first_ratio = ratio
+        self.least, self.ahead = least, ahead
         self.fall = (ratio - least) / num_steps
 
     def num_tokens(self, sequence: Sequence) -> int:
         left = max(0, sequence.max_num_tokens - sequence.num_tokens)
         return sequence.num_tokens + math.ceil(self.ratio * left)
 
-    def learn(self, scheduler: Scheduler, gave_way: bool) -> None:
+    def learn(self, scheduler: Scheduler, preempted: bool) -> None:
         running = scheduler.running
-        if gave_way and running:
+        if preempted and running:
             used = sum(s.num_output_tokens + self.ahead for s in running)
             self.ratio = min(1.0, used / sum(s.request.max_tokens for s in running))
         else:
             self.ratio = max(self.least, self.ratio - self.fall)
+
+    def reset(self) -> None:
+        self.ratio = self.first_ratio

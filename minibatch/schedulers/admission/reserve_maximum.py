@@ -1,11 +1,11 @@
-"""Promise everyone the longest answer they may give."""
+"""Promise room for the longest answer that a request allows."""
 
 from ...core.request import Sequence
 from .room import Admission
 
 
 class ReserveMaximum(Admission):
-    """Nobody ever gives way, and few run. (TensorRT-LLM: GUARANTEED_NO_EVICT, its default)"""
+    """No request is ever preempted, and few run. (TensorRT-LLM's default: GUARANTEED_NO_EVICT)"""
 
     def num_tokens(self, sequence: Sequence) -> int:
         return max(sequence.max_num_tokens, sequence.num_tokens)

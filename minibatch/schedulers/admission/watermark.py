@@ -1,4 +1,4 @@
-"""Promise the tokens that are there, and keep some blocks free for those who run."""
+"""Promise room for the tokens that a request has, and keep some blocks free."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Watermark(PromptOnly):
-    """share: of the pool's blocks, to be free after an admission. (vLLM's was 0.01)"""
+    """share: of the pool's blocks, free after each admission. (vLLM's was 0.01)"""
 
     def __init__(self, share: float = 0.01) -> None:
         if not 0 <= share < 1:

@@ -30,7 +30,7 @@ class Count:
         self.rows += 1
         self.tokens += len(row.token_ids)
         self.accepted += row.num_accepted
-        self.refused += row.num_refused
+        self.refused += row.num_rejected
 
     @property
     def rate(self) -> float:

@@ -1,8 +1,8 @@
-"""What the engine is handed: its parts, requests, a policy's answers. What is no such thing is a
-TypeError that says what was given, and what to give.
+"""Checks of the engine's arguments: its parts, requests, and what a policy returned. A TypeError
+says what was given, and what to give.
 
-What counts is what a thing has, not its class: after an edit that autoreload has taken in, two
-classes of one name live side by side.
+They look at attributes, not classes: after an edit that autoreload has loaded, there are two
+classes of the same name.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 
 from ..core.plan import StepPlan
 from ..core.request import Request, Sequence
-from ..schedulers import Scheduler
+from ..schedulers import POLICIES, Scheduler
 
 if TYPE_CHECKING:
     from ..model.load import Model
 
-POLICIES = ("Sequential", "Static", "Dynamic", "Continuous", "Budget")
 FORGOTTEN = "; is a `return` missing?"
 LONGEST_SHOWN = 60  # characters of what was given
 
 
 def check_parts(model: Model, scheduler: Scheduler) -> None:
-    """What an engine is made of."""
+    """Refuse what is not a model or not a policy."""
     _check_no_class(model, "model")
     _check_no_class(scheduler, "policy")
     if hasattr(model, "plan") and hasattr(scheduler, "runner"):
@@ -49,7 +48,7 @@ def check_parts(model: Model, scheduler: Scheduler) -> None:
 
 
 def as_requests(requests: Iterable[Request]) -> Iterable[Request]:
-    """Those given; one alone need not stand in a list."""
+    """The requests given; a single one need not be in a list."""
     if _is_request(requests):
         return [requests]
     if isinstance(requests, str | bytes | dict) or not isinstance(requests, Iterable):
@@ -59,7 +58,7 @@ def as_requests(requests: Iterable[Request]) -> Iterable[Request]:
 
 
 def check_request(request: Request) -> None:
-    """One of those."""
+    """Refuse what is not a request."""
     _check_no_class(request, "request", "prompt")
     if _is_request(request):
         return
@@ -69,7 +68,7 @@ def check_request(request: Request) -> None:
 
 
 def check_plan(scheduler: Scheduler, plan: StepPlan) -> None:
-    """What `plan` answered, in a time that hardly grows with its rows."""
+    """Refuse what `plan` returned if it is not a StepPlan. Its time hardly grows with the rows."""
     who = f"{type(scheduler).__name__}.plan returned"
     if not (hasattr(plan, "rows") and hasattr(plan, "wake_at")):
         hint = FORGOTTEN if plan is None else ""
@@ -90,7 +89,7 @@ def check_plan(scheduler: Scheduler, plan: StepPlan) -> None:
 
 
 def check_finished(scheduler: Scheduler, finished: Collection[Sequence]) -> None:
-    """What `update` answered. Whoever is in it has ended, and leaves the engine."""
+    """Refuse what `update` returned if it is not a list of sequences that have ended."""
     who = f"{type(scheduler).__name__}.update returned"
     wanted = "it has to return the list of the sequences that finished, [] if none did"
     if not isinstance(finished, Collection):
@@ -107,7 +106,7 @@ def check_finished(scheduler: Scheduler, finished: Collection[Sequence]) -> None
 
 
 def no_rows(scheduler: Scheduler, now: float) -> RuntimeError:
-    """The policy planned nothing, and would not be asked again."""
+    """The error for a plan without rows and without a time to ask again."""
     return RuntimeError(
         f"{type(scheduler).__name__}.plan gave no rows at {now:.3f} s, though "
         f"{len(scheduler.waiting)} requests wait and {len(scheduler.running)} run; plan a row, or "
@@ -126,7 +125,7 @@ def _check_no_class(thing: object, what: str, arguments: str = "") -> None:
 
 
 def _name(thing: object) -> str:
-    """A short plain value as it is; of anything else its class: "a Sequence"."""
+    """A short plain value itself; for anything else its class: "a Sequence"."""
     return _short(thing, str | int | float | list | None) or f"a {type(thing).__name__}"
 
 

@@ -126,8 +126,8 @@ class StepRecord:
         names."""
         if self.waiting_names is None:
             raise ValueError(
-                "this trace keeps no names of waiting requests: those of a long queue take time and "
-                "memory at every step (num_waiting counts them); ask for them with "
+                "this trace keeps no names of waiting requests: those of a long queue take time "
+                "and memory at every step (num_waiting counts them); ask for them with "
                 "Engine(…, trace=Trace(names=True))"
             )
         return self.waiting_names

@@ -488,7 +488,7 @@ def test_a_policy_that_forgets_blocks_is_found_by_the_invariants(tiny_model):
     engine = engine_of(tiny_model, Forgets(max_batch_size=3))
     engine.add(mb.Request([5], max_tokens=1))
     engine.step()
-    with pytest.raises(mb.InvariantError, match="block 0 is counted 1 times but stands in 0"):
+    with pytest.raises(mb.InvariantError, match="block 0 .* 1 times .* 0 block tables"):
         engine.check_invariants()
 
 

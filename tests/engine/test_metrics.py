@@ -28,7 +28,7 @@ KEYS = [
     "peak_blocks",
     "prefix_hit_rate",
     "num_evictions",
-    "num_copies",
+    "num_requeued",
     "num_drafted",
     "num_accepted",
     "acceptance_rate",

@@ -1,4 +1,4 @@
-"""After an exception anywhere in the loop, the next step goes on, or `reset` begins anew."""
+"""After an exception anywhere in the loop the next step goes on, or `reset` starts again."""
 
 import sys
 import threading
@@ -297,19 +297,67 @@ def test_a_request_that_ended_in_a_step_that_failed_has_ended():
     assert engine.pool.num_free == engine.pool.num_blocks
 
 
-def test_a_policy_that_cannot_retire_is_told_each_time_and_can_be_reset():
+def test_a_policy_that_cannot_retire_loses_no_answer():
     class Broken(mb.Continuous):
         def retire(self, finished):
             raise TypeError("half done")
 
     engine = engine_of(Broken(max_batch_size=2))
     engine.add(mb.Request([1], max_tokens=1, request_id="A"))
-    for _ in range(2):
-        with pytest.raises(TypeError, match="half done"):
-            engine.step()
     with pytest.raises(TypeError, match="half done"):
-        engine.reset()
+        engine.step()
+    assert [len(c.token_ids) for c in engine.trace.completions] == [1]
     assert (engine.has_work, engine.pool.num_free) == (False, engine.pool.num_blocks)
+
+
+def test_after_an_exception_what_ran_is_requeued_in_order_and_counted_apart():
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    for name in REQUESTS:
+        engine.add(request(name))
+    engine.step()
+    running = [s.request_id for s in engine.scheduler.running]
+    tokens = [list(s.token_ids) for s in engine.scheduler.running]
+    compute, engine.runner.run = engine.runner.run, None
+    with pytest.raises(TypeError):
+        engine.step()
+    engine.runner.run = compute
+    waiting = list(engine.scheduler.waiting)
+    assert [s.request_id for s in waiting[: len(running)]] == running
+    assert [s.token_ids for s in waiting[: len(running)]] == tokens
+    assert {(len(s.block_table), s.num_computed_tokens) for s in waiting} == {(0, 0)}
+    step = engine.step()
+    assert list(step.requeued) == running
+    assert step.preempted == ()
+    assert dict(step.recomputed).keys() == set(running)
+    serve(engine)
+    assert engine.trace.summary()["num_requeued"] == len(running)
+    assert_all_served(engine)
+
+
+def test_padding_rows_of_a_static_batch_are_not_requeued():
+    engine = engine_of(mb.Static(max_batch_size=2))
+    for name in ("C", "B"):  # C ends first, and its slot is padding from then on
+        engine.add(mb.Request([ord(name) - 60] * 2, max_tokens=REQUESTS[name][1], request_id=name))
+    for _ in range(4):
+        engine.step()
+    compute, engine.runner.run = engine.runner.run, None
+    with pytest.raises(TypeError):
+        engine.step()
+    engine.runner.run = compute
+    assert [s.request_id for s in engine.scheduler.waiting] == ["B"]
+    serve(engine)
+    assert sorted(c.request_id for c in engine.trace.completions) == ["B", "C"]
+    assert engine.trace.summary()["num_requeued"] == 1
+
+
+def test_a_call_that_is_refused_before_it_begins_requeues_nothing():
+    engine = engine_of(mb.Continuous(max_batch_size=2))
+    engine.add(request("A"))
+    engine.step()
+    for wrong in (lambda: engine.abort("Z"), lambda: engine.fork("Z"), lambda: engine.add(None)):
+        with pytest.raises((ValueError, TypeError)):
+            wrong()
+    assert [s.request_id for s in engine.scheduler.running] == ["A"]
 
 
 def test_a_callback_that_raises_leaves_the_step_taken():

@@ -60,17 +60,17 @@ def test_a_shared_block_is_free_when_its_last_holder_lets_go():
 def test_what_nobody_holds_cannot_be_shared(ids):
     pool = mb.BlockPool(3, 16)
     pool.allocate(2)
-    with pytest.raises(ValueError, match="is held by nobody"):
+    with pytest.raises(ValueError, match="block -?[0-9] is free"):
         pool.share(ids)
     assert [pool.ref_count(block) for block in range(3)] == [1, 1, 0]
 
 
-def test_the_books_can_be_written_anew_from_the_tables():
+def test_holders_are_counted_from_tables():
     pool = mb.BlockPool(6, 16)
     pool.allocate(5)
     pool.rebuild([[3, 1], [1]])
     assert [pool.ref_count(block) for block in range(6)] == [0, 2, 0, 1, 0, 0]
-    assert pool.allocate(4) == [5, 0, 2, 4]  # what was free stays in its order
+    assert (pool.allocate(4), pool.num_shared) == ([0, 2, 4, 5], 1)
 
 
 def test_a_pool_serves_one_engine():

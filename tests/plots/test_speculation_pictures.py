@@ -17,7 +17,7 @@ def guessing(guess, length=9):
     """One request of a pretend model, which says 0 and nothing else."""
     engine = mb.Engine(mb.PretendModel(), mb.Continuous(1), speculation=guess)
     engine.model.vocab_size = 9
-    engine.guesswork.vocab_size = 9
+    engine.drafting.vocab_size = 9
     engine.run([mb.Request([0, 0], max_tokens=length, request_id="A")])
     return engine.trace
 

@@ -155,7 +155,7 @@ def test_without_the_guard_two_preempt_one_another_for_ever(monkeypatch):
         self.preempt(victim)
         return victim
 
-    monkeypatch.setattr(Scheduler, "give_way", anyone)
+    monkeypatch.setattr(Scheduler, "preempt_one", anyone)
     engine = two_that_need_80_of_100_blocks()
     for _ in range(3_000):
         engine.step()
@@ -212,12 +212,12 @@ def test_after_a_preemption_the_ratio_is_what_those_who_run_have_shown():
         hand.add(name, num_prompt_tokens=4, max_tokens=20)
     hand.steps(3)  # three tokens each
     part = admission.Optimistic(ratio=0.5, least=0.1, num_steps=4, ahead=2)
-    part.learn(hand.scheduler, gave_way=False)
+    part.learn(hand.scheduler, preempted=False)
     assert part.ratio == pytest.approx(0.4)
-    part.learn(hand.scheduler, gave_way=True)
+    part.learn(hand.scheduler, preempted=True)
     assert part.ratio == pytest.approx((3 + 2 + 3 + 2) / 40)
     part.ahead = 99
-    part.learn(hand.scheduler, gave_way=True)
+    part.learn(hand.scheduler, preempted=True)
     assert part.ratio == 1
 
 

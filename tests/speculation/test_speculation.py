@@ -13,7 +13,7 @@ from tiny import make_tiny_model
 
 import minibatch as mb
 from minibatch.core.plan import Row
-from minibatch.speculation.guesswork import Guesswork
+from minibatch.speculation.drafting import Drafting
 
 chance = random.Random(10)
 PROMPTS = [chance.choices(range(2, 128), k=n) for n in (1, 2, 5, 9, 17, 33)] + [[7, 8] * 9]
@@ -158,8 +158,8 @@ def test_the_record_tells_what_was_guessed_kept_and_refused(tiny_model):
     assert (first.kind, first.draft) == ("prefill", ())
     a, b, c, d = plain[0][1:5]
     assert (second.draft, second.token_ids) == ((a, b, 2, d), (a, b, c))
-    assert (second.num_accepted, second.num_refused) == (2, 1)
-    assert third.num_refused == 0
+    assert (second.num_accepted, second.num_rejected) == (2, 1)
+    assert third.num_rejected == 0
     summary = engine.trace.summary()
     assert summary["num_drafted"] == sum(len(s.rows[0].draft) for s in engine.trace.steps)
     assert summary["tokens_per_draft"] == 11 / (len(engine.trace.steps) - 1)
@@ -256,9 +256,7 @@ def test_a_guess_that_is_no_token_is_told_and_the_engine_goes_on(tiny_model, ans
 
 
 def test_without_a_proposer_nothing_is_done():
-    idle = Guesswork(None, mb.Continuous(2), 128, 256)
-    idle.guess(None)  # looks at nothing
-    idle.take_back(None, None)
+    Drafting(None, mb.Continuous(2), 128, 256).add_to(None)  # looks at nothing
 
 
 # Prompt lookup.

@@ -110,18 +110,18 @@ def test_a_deadline_of_a_request_that_runs_is_no_event():
 # Adding -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limits", [None, mb.QueueLimits(max_waiting=100_000)])
-def test_adding_looks_at_no_request_that_is_still_to_arrive(limits, monkeypatch):
-    engine = engine_of(mb.Budget(8, limits=limits))
-    for i in range(50):
-        engine.add(asked(4, 2, arrival_time=100.0 + i))
+def test_adding_looks_at_no_other_request(monkeypatch):
+    """4,000 additions took 3.3 s when each looked at all that had been added before."""
+    engine = engine_of(mb.Continuous(8))
+    for _ in range(50):
+        engine.add(asked(4, 2))
     looked_at = []
     finished = mb.Sequence.is_finished.fget
     monkeypatch.setattr(
         mb.Sequence, "is_finished", property(lambda s: looked_at.append(s) or finished(s))
     )
     engine.add(asked(4, 2))
-    assert len(looked_at) < 5
+    assert looked_at == []
 
 
 def test_stream_checks_its_requests_when_it_is_called():
@@ -141,31 +141,24 @@ def test_a_stream_closed_before_its_first_token_leaves_no_request():
 # Reset ------------------------------------------------------------------------------------------
 
 
-def two_clients_and_little_room():
-    sizes = [(20, 30), (40, 30), (25, 20), (33, 26), (20, 30), (18, 9)]
-    return [
-        asked(n, m, request_id=f"r{i}", client="ab"[i % 2 == 0], arrival_time=0.2 * i)
-        for i, (n, m) in enumerate(sizes)
-    ]
-
-
 @pytest.mark.parametrize(
-    "parts",
+    ("part", "learned"),
     [
-        {"order": orders.FairShare()},
-        {"admission": admission.Optimistic(ratio=0.4, least=0.0, num_steps=30)},
-        {"victim": victims.Random(3)},
+        ({"order": orders.FairShare()}, lambda policy: dict(policy.order.computed)),
+        ({"admission": admission.Optimistic()}, lambda policy: policy.admission.ratio),
+        ({"victim": victims.Random(3)}, lambda policy: policy.victim.random.getstate()),
     ],
     ids=["order", "admission", "victim"],
 )
-def test_after_a_reset_the_same_requests_run_in_the_same_way(parts):
-    engine = engine_of(mb.Budget(3, 24, **parts), num_blocks=9)
-    runs = []
+def test_a_reset_forgets_what_a_part_of_the_policy_has_learned(part, learned):
+    policy = mb.Budget(3, 24, **part)
+    engine = engine_of(policy, num_blocks=9)
+    before = learned(policy)
     for _ in range(2):
-        engine.run(two_clients_and_little_room())
-        runs.append([step.row_values for step in engine.trace.steps])
+        engine.run([asked(20, 60, client=client) for client in "abab"])
+        assert learned(policy) != before
         engine.reset()
-    assert runs[0] == runs[1]
+        assert learned(policy) == before
 
 
 def test_a_policy_s_own_reset_is_called_after_the_queues_are_empty():

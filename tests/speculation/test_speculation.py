@@ -390,9 +390,7 @@ def test_whatever_happens_the_tokens_are_the_same_and_nothing_leaks(
         if num_steps in workload.forks and names:
             parent = names[workload.forks[num_steps] % len(names)]
             for name in engine.fork(parent, 1):
-                asked[name] = next(
-                    s.request for s in engine.scheduler.waiting if s.request_id == name
-                )
+                asked[name] = engine._live[name].request
         if num_steps in workload.aborts and names:
             engine.abort(names[workload.aborts[num_steps] % len(names)])
         if engine.has_work:

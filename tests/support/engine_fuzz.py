@@ -419,7 +419,9 @@ class Run:
         finally:
             if fault is not None:
                 self.actions[-1] += f"; {fault}"
-            self.is_torn = fault is not None and fault.cut_the_mending
+                self.is_torn = fault.cut_the_mending or (self.is_torn and bool(fault.place))
+            else:
+                self.is_torn = False
             if not self.is_torn:
                 self.engine.check_invariants()
 
@@ -446,8 +448,10 @@ class Run:
             self.books.perhaps_forked.setdefault(parent, []).append(n)
 
     def abort(self, name: str) -> None:
+        """What has all its tokens, unknown to anybody yet, is not aborted any more."""
+        was_torn = self.is_torn
         _, came = self.act(f"abort {name}", lambda: self.engine.abort(name))
-        (self.books.aborted if came else self.books.perhaps_aborted)[name] += 1
+        (self.books.aborted if came and not was_torn else self.books.perhaps_aborted)[name] += 1
 
     def step(self) -> None:
         engine, torn_before = self.engine, self.is_torn

@@ -24,6 +24,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from token_store import MAX_MODEL_LEN, VOCAB_SIZE, TokenStoreModel, expected, mostly_right
@@ -38,8 +39,8 @@ TRACED = {str(path) for room in ROOMS for path in (PACKAGE / room).rglob("*.py")
 # An exception in here interrupts the mending after another one. The engine then mends before its
 # next act, and its books need not add up sooner.
 MENDING = {str(PACKAGE / "engine" / name) for name in ("turn.py", "recovery.py")}
-# It sets two flags, on lines that call nothing. Python looks for a signal only where a call begins or
-# ends and where a loop goes back, so nothing real comes between these lines.
+# It sets two flags, on lines that call nothing. Python looks for a signal only where a call begins
+# or ends and where a loop goes back, so nothing real comes between these lines.
 NEVER_CUT = (str(PACKAGE / "engine" / "turn.py"), "whole")
 
 ORDERS = {
@@ -118,7 +119,7 @@ class Fault:
         self.engine, self.error = engine, rng.choice(RAISED)
         self.where = rng.choice(("line", *PARTS)) if in_step else "line"
         self.when = rng.choice(("before", "after"))
-        self.index = rng.randrange(3)  # which row, of "a row of run"
+        self.index = rng.choice((0, 0, 1, 2))  # which row, of "a row of run"
         self.again = self.where != "line" and rng.random() < 0.2
         self.nth = int(2 ** rng.uniform(0, 9.5 if in_step and not self.again else 6.5))
         self.place = ""
@@ -255,6 +256,7 @@ class Run:
         self.rng = rng = random.Random(seed)
         self.drawn: dict[str, object] = {}
         self.actions: list[str] = []
+        self.seen: Counter[str] = Counter()
         self.is_torn = False  # until the engine's next act; see MENDING
         self.requests = {request.request_id: request for request in self.draw_requests()}
         scheduler = self.draw_policy()
@@ -301,24 +303,25 @@ class Run:
     def draw_requests(self) -> list[mb.Request]:
         rng = self.rng
         trunks = [[rng.randrange(VOCAB_SIZE) for _ in range(50)] for _ in range(rng.choice((1, 3)))]
-        lengths = rng.choice(((1, 2, 5), (1, 4, 8, 9, 14), (3, 8, 16, 25), (50, 50, 5)))
+        lengths = rng.choice(((1, 2, 5), (1, 2, 5), (1, 4, 8, 9, 14), (3, 8, 16, 25), (50, 44, 5)))
         salts = rng.choice(((None,), (None,), (None, "his"), ("hers", "his")))
         deadlines = rng.choice(((None,), (None,), (None, None, 0.0, 0.2, 1.0)))
+        answers = rng.choice(((1, 2, 5, 8, 14), (1, 14), (8, 13, 14)))
         requests = []
-        for i in range(rng.choice((1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 12))):
+        for i in range(rng.choice((1, 2, 2, 3, 4, 5, 6, 7, 8, 10, 12))):
             length = rng.choice(lengths)
             common = rng.choice((0, length, length, length // 2))
             tail = [rng.randrange(VOCAB_SIZE) for _ in range(length - common)]
             request = mb.Request(
                 rng.choice(trunks)[:common] + tail,
-                max_tokens=rng.choice((1, 2, 5, 8, 14)),
+                max_tokens=rng.choice(answers),
                 arrival_time=rng.choice((None, None, 0.0, 0.1, 0.3, 0.6)),
                 priority=rng.randint(0, 3),
                 client=rng.choice("xyz"),
                 deadline=rng.choice(deadlines),
                 cache_salt=rng.choice(salts),
-                ignore_eos=rng.random() < 0.5,
-                stop_token_ids=rng.choice(((), (), (), (3,))),
+                ignore_eos=rng.random() < 0.7,
+                stop_token_ids=rng.choice(((), (), (), (), (), (3,))),
                 request_id=f"r{i}",
             )
             requests.append(request)
@@ -326,7 +329,7 @@ class Run:
 
     def draw_policy(self) -> mb.Scheduler:
         rng = self.rng
-        name, size = self.draw("policy", POLICIES), self.draw("slots", (1, 2, 3, 3, 5, 8))
+        name, size = self.draw("policy", POLICIES), self.draw("slots", (1, 2, 3, 4, 5, 8))
         if name in ("Continuous in chunks", "Budget"):
             tokens = size + self.draw("more tokens than slots", (0, 1, 3, 8, 30))
         if name == "Sequential":
@@ -359,7 +362,7 @@ class Run:
         block_size = self.draw("block size", BLOCK_SIZES)
         longest = max(len(r.prompt) + r.max_tokens - 1 for r in self.requests.values())
         least = -(-longest // block_size)
-        more = self.draw("more blocks than the largest request needs", (0, 0, 1, 2, 5, 20))
+        more = self.draw("more blocks than the largest request needs", (0, 0, 0, 1, 2, 5, 20))
         self.drawn["num_blocks"] = least + more
         return block_size, least + more
 
@@ -368,7 +371,7 @@ class Run:
     def begin(self) -> None:
         self.books = Books()
         self.to_add = list(self.requests.values())
-        self.most_at_once = self.draw("added before the first step", (0, 2, 12))
+        self.most_at_once = self.draw("added before the first step", (0, 4, 12, 12))
 
     def play(self) -> None:
         engine = self.engine
@@ -384,8 +387,21 @@ class Run:
                 self.one_act()
         self.check_rest()
         self.books.check(engine.trace.completions, self.requests, self.is_limited)
+        self.note()
         if self.served_again:
             self.serve_again()
+
+    def note(self) -> None:
+        """Count what has come about, for a test that nothing is drawn in vain."""
+        trace, seen = self.engine.trace, self.seen
+        seen.update(completion.finish_reason for completion in trace.completions)
+        seen["preemption"] += trace.summary()["num_preemptions"]
+        for step in trace.steps:
+            seen["accepted guess"] += sum(row.num_accepted for row in step.rows)
+            seen["refused guess"] += sum(row.num_refused for row in step.rows)
+            seen["padding"] += sum(row.num_padding_tokens for row in step.rows)
+            lookups = step.sharing.lookups if step.sharing else ()
+            seen["cached tokens"] += sum(lookup.num_hits for lookup in lookups)
 
     def one_act(self) -> None:
         live = self.books.live(self.engine.trace.completions)
@@ -407,28 +423,28 @@ class Run:
     def act(self, what: str, call: Callable, in_step: bool = False):
         """Do it, perhaps with a fault in its midst. Returns its answer, and whether it came."""
         fault = Fault(self.rng, self.engine, in_step) if self.happens("fault") else None
+        was_torn, came, as_it_should = self.is_torn, False, True
         self.actions.append(what)
+        self.seen[what.split()[0].partition("(")[0]] += 1
         try:
-            if fault is None:
+            with fault or nullcontext():
                 result = call()
-            else:
-                with fault:
-                    result = call()
+            came = True
+            self.actions[-1] += f" -> {shown(result)}"
+            return result, True
         except RAISED:
             return None, False
         except Exception as error:
             self.actions[-1] += f" -> {type(error).__name__}"
+            as_it_should = isinstance(error, mb.QueueFull)
             raise
-        else:
-            self.actions[-1] += f" -> {shown(result)}"
-            return result, True
         finally:
             if fault is not None:
                 self.actions[-1] += f"; {fault}"
-                self.is_torn = fault.cut_the_mending or (self.is_torn and bool(fault.place))
-            else:
-                self.is_torn = False
-            if not self.is_torn:
+                self.seen[f"{fault.when} {fault.where}"] += bool(fault.place)
+            was_cut = fault is not None and fault.cut_the_mending
+            self.is_torn = was_cut or (was_torn and not came)  # it may have failed before mending
+            if as_it_should and not self.is_torn:
                 self.engine.check_invariants()
 
     def add(self, request: mb.Request) -> None:
@@ -538,9 +554,9 @@ def shown(result: object) -> object:
     return result if rows is None else " ".join(f"{r.request_id}:{r.num_tokens}" for r in rows)
 
 
-def run_one(seed: int, forks: bool = True, faults: bool = True) -> int:
-    """Draw a run and play it; returns the number of its actions. Raises AssertionError, with the
-    seed and all that was drawn, if something is wrong."""
+def run_one(seed: int, forks: bool = True, faults: bool = True) -> Counter[str]:
+    """Draw a run and play it; returns how often each thing has come about in it. Raises
+    AssertionError, with the seed and all that was drawn, if something is wrong."""
     run = Run(seed, forks, faults)
     try:
         run.play()
@@ -549,7 +565,7 @@ def run_one(seed: int, forks: bool = True, faults: bool = True) -> int:
         raise AssertionError(
             f"{command}{' --no-faults' * (not faults)}\n  {type(error).__name__}: {error}\n{run}"
         ) from error
-    return len(run.actions)
+    return run.seen
 
 
 def main(arguments: list[str]) -> int:
@@ -559,16 +575,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--no-forks", action="store_true")
     parser.add_argument("--no-faults", action="store_true", help="nothing is interrupted")
     options = parser.parse_args(arguments)
-    begin, num_actions, num_failed = time.process_time(), 0, 0
+    begin, seen, num_failed = time.process_time(), Counter(), 0
     for seed in range(options.seed, options.seed + options.number):
         try:
-            num_actions += run_one(seed, not options.no_forks, not options.no_faults)
+            seen += run_one(seed, not options.no_forks, not options.no_faults)
         except AssertionError as error:
             num_failed += 1
             whole = options.number == 1
             print(error if whole else f"seed {seed}: {str(error).splitlines()[1].strip()}")
     seconds = time.process_time() - begin
-    print(f"{options.number} runs, {num_actions} actions, {seconds:.1f} s: {num_failed} failed")
+    print(", ".join(f"{name} {times}" for name, times in sorted(seen.items())))
+    print(f"{options.number} runs, {seconds:.1f} s: {num_failed} failed")
     return int(num_failed > 0)
 
 

@@ -136,7 +136,8 @@ class TokenStore:
         for mark in own:
             block_id, slot = self.place(row.sequence, mark.position)
             found = self.blocks[block_id][slot]
-            assert found is not None and found[:2] == mark[:2], (
+            is_right = found is not None and found[:2] == mark[:2]
+            assert is_right, (
                 f"request {mark.request_id!r}: position {mark.position}, in block {block_id}, "
                 f"shall hold its token {mark.token_id}; it holds {found or 'nothing'}"
             )

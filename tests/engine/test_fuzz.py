@@ -18,6 +18,7 @@ from minibatch.core.request import Sequence
 from minibatch.engine import engine as engine_module
 from minibatch.engine.arrivals import Arrivals
 from minibatch.memory import prefix
+from minibatch.memory.block_manager import BlockManager
 from minibatch.memory.blocks import BlockPool
 from minibatch.memory.prefix import PrefixIndex
 from minibatch.schedulers import Scheduler, admission, chunks, orders, victims
@@ -39,14 +40,14 @@ def new_seeds(seed_of_run, number):
 
 @pytest.mark.full
 @pytest.mark.timeout(1200)
-def test_so_it_is_on_seeds_that_nobody_has_tried(seed_of_run):
+def test_seeds_not_tried_before(seed_of_run):
     for seed in new_seeds(seed_of_run, 3_000):
         run_one(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_so_it_is_on_many_seeds_that_nobody_has_tried(seed_of_run):
+def test_many_seeds_not_tried_before(seed_of_run):
     for seed in new_seeds(f"release {seed_of_run}", 30_000):
         run_one(seed)
 
@@ -86,7 +87,7 @@ def test_what_is_drawn_comes_about():
     parts = [f"{when} {where}" for when in ("before", "after") for where in engine_fuzz.PARTS]
     acts = ["add", "fork", "abort", "step", "reset"]
     ends = ["stop", "length", "abort", "deadline", "refused"]
-    rest = ["preemption", "accepted guess", "refused guess", "cached tokens", "padding"]
+    rest = ["preemption", "accepted guess", "rejected draft", "cached tokens", "padding"]
     rare = {what: seen[what] for what in (*parts, "before line", *acts, *ends, *rest)}
     assert {what: times for what, times in rare.items() if times < 8} == {}
 
@@ -96,6 +97,7 @@ def test_what_is_drawn_comes_about():
 allocate, share, free = BlockPool.allocate, BlockPool.share, BlockPool.free
 preempt, abort, update = Scheduler.preempt, Scheduler.abort, Scheduler.update
 find, root, advance = PrefixIndex.find, prefix.root, Sequence.advance
+shareable = BlockManager.shareable
 
 
 def a_freed_block_stays_in_its_table(self, sequence):
@@ -109,12 +111,12 @@ def the_counter_is_one_too_far(self, sequence):
     sequence.num_computed_tokens = 1
 
 
-def who_gives_way_is_lost(self, sequence):
+def a_preempted_sequence_is_lost(self, sequence):
     preempt(self, sequence)
     self.waiting.remove(sequence)
 
 
-def nothing_is_held_by_who_shares(self, block_ids):
+def a_shared_block_is_not_held(self, block_ids):
     block_ids = list(block_ids)
     share(self, block_ids)
     free(self, block_ids)
@@ -156,8 +158,9 @@ def nobody_ends_before_the_longest(self, tokens):
 
 
 def no_deadline_is_looked_at(self, scheduler, now):
-    while (sequence := self.take(now)) is not None:
-        scheduler.add(sequence)
+    self._collect(now)
+    while self._arrived:
+        scheduler.add(self._arrived.popleft())
     yield from ()
 
 
@@ -168,38 +171,41 @@ def what_is_aborted_keeps_its_blocks(self, sequence):
         abort(self, sequence)
 
 
-def nothing_is_put_right(*arguments):
-    return []
+def nothing_is_recovered(*arguments):
+    return [], []
+
+
+def a_fork_shares_a_partial_block(self, sequence):
+    if sequence.parent is None:
+        return shareable(self, sequence)
+    num_tokens = min(sequence.num_prompt_tokens - 1, sequence.parent.num_computed_tokens)
+    return sequence.parent.block_table[: -(-num_tokens // self.pool.block_size)]
 
 
 BREAKS = {
     "a freed block stays in its table": (Scheduler, "preempt", a_freed_block_stays_in_its_table),
     "a counter is one too far": (Scheduler, "preempt", the_counter_is_one_too_far),
-    "who gives way is lost": (Scheduler, "preempt", who_gives_way_is_lost),
-    "who shares holds nothing": (BlockPool, "share", nothing_is_held_by_who_shares),
+    "a preempted sequence is lost": (Scheduler, "preempt", a_preempted_sequence_is_lost),
+    "a shared block is not held": (BlockPool, "share", a_shared_block_is_not_held),
     "a held block is given out": (BlockPool, "allocate", a_held_block_is_given_out_again),
     "a wrong block is found": (PrefixIndex, "find", another_block_is_found),
     "salts do not count": (prefix, "root", lambda salt: root(None)),
     "a wrong guess is accepted": (Row, "verified", a_wrong_guess_is_accepted),
-    "a refused guess is kept": (Scheduler, "update", a_refused_guess_counts_as_computed),
+    "a rejected draft is kept": (Scheduler, "update", a_refused_guess_counts_as_computed),
     "a chunk's last token is skipped": (Sequence, "advance", one_token_too_few_is_computed_again),
     "nothing stops an answer": (Sequence, "_until_the_end", nobody_ends_before_the_longest),
     "deadlines are ignored": (Arrivals, "let_in", no_deadline_is_looked_at),
     "an abort frees nothing": (Scheduler, "abort", what_is_aborted_keeps_its_blocks),
-    "nothing is put right": (engine_module, "settle", nothing_is_put_right),
+    "nothing is recovered": (engine_module, "recover", nothing_is_recovered),
+    "a fork shares a partial block": (BlockManager, "shareable", a_fork_shares_a_partial_block),
 }
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_is_found(name, monkeypatch):
-    """Without forks, so that each is found by itself."""
     where, what, broken = BREAKS[name]
     monkeypatch.setattr(where, what, broken)
     with pytest.raises(AssertionError, match=r"engine_fuzz\.py"):
-        run_all_without_forks()
-
-
-def run_all_without_forks():
-    for seed in SEEDS:
-        run_one(seed, forks=False)
+        for seed in SEEDS:
+            run_one(seed)

@@ -38,10 +38,10 @@ ROOMS = ("core", "engine", "memory", "schedulers", "speculation")
 TRACED = {str(path) for room in ROOMS for path in (PACKAGE / room).rglob("*.py")}
 # An exception in here interrupts the mending after another one. The engine then mends before its
 # next act, and its books need not add up sooner.
-MENDING = {str(PACKAGE / "engine" / name) for name in ("turn.py", "recovery.py")}
+MENDING = {str(PACKAGE / "engine" / name) for name in ("guard.py", "recovery.py")}
 # It sets two flags, on lines that call nothing. Python looks for a signal only where a call begins
 # or ends and where a loop goes back, so nothing real comes between these lines.
-NEVER_CUT = (str(PACKAGE / "engine" / "turn.py"), "whole")
+NEVER_CUT = (str(PACKAGE / "engine" / "guard.py"), "transaction")
 
 ORDERS = {
     "FirstCome()": orders.FirstCome,
@@ -87,7 +87,7 @@ SPECULATION = {
 BLOCK_SIZES = (1, 2, 3, 4, 7, 16, MAX_MODEL_LEN)
 PARTS = {  # of a step: who does it, and by which method
     "plan": ("scheduler", "plan"),
-    "draft": ("guesswork", "guess"),
+    "draft": ("drafting", "add_to"),
     "run": ("runner", "run"),
     "a row of run": ("runner", "before_row"),
     "tick": ("clock", "tick"),
@@ -398,7 +398,7 @@ class Run:
         seen["preemption"] += trace.summary()["num_preemptions"]
         for step in trace.steps:
             seen["accepted guess"] += sum(row.num_accepted for row in step.rows)
-            seen["refused guess"] += sum(row.num_refused for row in step.rows)
+            seen["rejected draft"] += sum(row.num_rejected for row in step.rows)
             seen["padding"] += sum(row.num_padding_tokens for row in step.rows)
             lookups = step.sharing.lookups if step.sharing else ()
             seen["cached tokens"] += sum(lookup.num_hits for lookup in lookups)
@@ -462,7 +462,11 @@ class Run:
         self.books.taken[name] += 1
 
     def fork(self, parent: str, n: int) -> None:
-        names, came = self.act(f"fork {parent} {n}", lambda: self.engine.fork(parent, n))
+        try:
+            names, came = self.act(f"fork {parent} {n}", lambda: self.engine.fork(parent, n))
+        except mb.QueueFull:
+            assert self.is_limited, "a queue without a limit is full"
+            return
         if came:
             assert len(names) == n, f"{n} forks asked of {parent!r}, got {names}"
             self.books.taken.update(names)

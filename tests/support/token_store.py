@@ -113,10 +113,6 @@ class TokenStore:
 
     def run(self, plan: mb.StepPlan) -> list[list[int]]:
         """Write all rows, as every layer of a model does; then read, check and answer them."""
-        copies = list(getattr(plan, "copies", ()))
-        contents = [list(self.blocks[source]) for source, _ in copies]
-        for (_, target), content in zip(copies, contents, strict=True):
-            self.blocks[target] = content
         marks = [marks_of(row) for row in plan.rows]
         for i, (row, own) in enumerate(zip(plan.rows, marks, strict=True)):
             self.before_row(i)

@@ -55,7 +55,7 @@ def seed_of_run(request):
     """What tests draw from that shall see something new: `--hypothesis-seed`, if there is one."""
     option = request.config.option
     given = option.hypothesis_seed
-    return seed_of_this_run(option.hypothesis_profile) if given is None else int(given)
+    return str(seed_of_this_run(option.hypothesis_profile)) if given is None else given
 
 
 def pytest_collection_modifyitems(items):

@@ -34,7 +34,7 @@ def test_whatever_comes_nothing_is_lost_and_every_token_is_right(first):
 
 
 def new_seeds(seed_of_run, number):
-    draw = random.Random(seed_of_run)
+    draw = random.Random(seed_of_run)  # a text
     return (draw.getrandbits(48) for _ in range(number))
 
 

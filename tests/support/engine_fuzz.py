@@ -215,7 +215,11 @@ class Books:
         ended = Counter(c.request_id for c in completions)
         for name, times in self.taken.items():
             assert ended[name] >= times, f"{name!r} was taken in {times}x, ended {ended[name]}x"
-        more = Counter(name.rpartition("/")[0] for name in (ended - self.taken).elements())
+        more = Counter()  # by parent, forks that nobody knew of
+        for name, times in (ended - self.taken).items():
+            parent, slash, _ = name.rpartition("/")
+            assert slash, f"{name!r} was taken in {self.taken[name]}x, ended {ended[name]}x"
+            more[parent] += times
         for parent, number in more.items():
             sums = {0}
             for n in self.perhaps_forked.get(parent, ()):
@@ -272,11 +276,11 @@ class Run:
             clock=mb.VirtualClock(0.025),
         )
         self.rates = {
-            "fault": self.draw("fault rate", (0, 0, 0.03, 0.1, 0.3)) if faults else 0,
-            "fork": self.draw("fork rate", (0, 0.1, 0.3)) if forks else 0,
+            "fault": self.draw("fault rate", (0, 0.03, 0.1, 0.3)) if faults else 0,
+            "fork": self.draw("fork rate", (0, 0.1, 0.3, 0.6)) if forks else 0,
             "abort": self.draw("abort rate", (0, 0, 0.05, 0.2)),
         }
-        self.left = {"fault": 8, "fork": 4, "abort": 4}
+        self.left = {"fault": 8, "fork": 5, "abort": 4}
         self.resets = self.draw("reset after actions", (None,) * 5 + (rng.randrange(1, 30),))
         self.served_again = self.draw("served again", (None,) * 3 + ("as it is", "after reset"))
         total = sum(len(r.prompt) + r.max_tokens for r in self.requests.values())
@@ -408,7 +412,8 @@ class Run:
         if self.to_add and (not self.engine.has_work or self.rng.random() < 0.3):
             self.add(self.to_add.pop(0))
         elif live and self.happens("fork"):
-            self.fork(self.rng.choice(live), self.rng.choice((1, 1, 2, 3)))
+            parent = self.rng.choice((live[-1], self.rng.choice(live)))
+            self.fork(parent, self.rng.choice((1, 1, 2, 3)))
         elif live and self.happens("abort"):
             self.abort(self.rng.choice(live))
         else:

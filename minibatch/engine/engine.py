@@ -173,6 +173,7 @@ class Engine:
         """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never
         be served here, or if its id is in use; QueueFull if the queue is full (`QueueLimits`). A
         request that arrives later, or comes by `run`, ends as "refused" instead."""
+        self._guard.recover_if_needed()
         if not self.has_work:
             self._start = self.clock.now()
         return self._enqueue([request], enforce_limits=True)[0].request_id
@@ -181,12 +182,14 @@ class Engine:
         """Ask for `n` more answers to the prompt of a live request; returns their ids. Each is a
         request with its own seed. If the other still runs when a fork is admitted, the fork shares
         the full blocks of the prompt, and computes the rest. Raises what `add` raises."""
+        self._guard.recover_if_needed()
         parent = live_one(request_id, self._live)
         requests = fork_requests(parent, n, self._live)
         return [s.request_id for s in self._enqueue(requests, parent, enforce_limits=True)]
 
     def abort(self, request_id: str) -> None:
         """End a request now, and release its blocks. Raises ValueError if it is not live."""
+        self._guard.recover_if_needed()
         sequence = live_one(request_id, self._live)
         with self._guard.transaction():
             self._wake_time, sequence.abort_time = None, self.clock.now()
@@ -231,6 +234,7 @@ class Engine:
         scheduler = self.scheduler
         with self._guard:
             try:
+                self._guard.recover_if_needed()
                 for request_id in list(self._live):
                     self.abort(request_id)
             finally:

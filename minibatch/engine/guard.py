@@ -45,9 +45,10 @@ class Guard:
 
     def recover_if_needed(self) -> None:
         """Recover, if a transaction has not completed."""
-        if self._must_recover:
-            self._recover()
-            self._must_recover = False
+        with self:
+            if self._must_recover and not self._is_active:
+                self._recover()
+                self._must_recover = False
 
     def clear(self) -> None:
         """Everything was reset: there is nothing to recover."""

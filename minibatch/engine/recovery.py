@@ -32,7 +32,7 @@ def recover(
     admitted = [sequence for sequence in lost if sequence.first_scheduled_time is not None]
     ran = [s for s in (*scheduler.running, *admitted) if not s.is_finished]
     queue = dict.fromkeys((*ran, *scheduler.waiting))  # each once
-    for sequence in (*scheduler.running, *queue):
+    for sequence in (*scheduler.running, *live.values()):
         computed = sequence.num_computed_tokens
         sequence.num_once_computed = max(sequence.num_once_computed, computed)
         sequence.block_table, sequence.num_computed_tokens = [], 0

@@ -28,11 +28,11 @@ def num_threads() -> int:
 
 
 @contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """PyTorch's own operations inside use one thread; `share` goes on with as many as before."""
+def torch_threads(number: int) -> Iterator[None]:
+    """PyTorch's own operations inside use this many threads; `share` is not affected."""
     before = torch.get_num_threads()
     token = _allowed.set(num_threads())
-    torch.set_num_threads(1)  # under a microsecond
+    torch.set_num_threads(number)  # under a microsecond
     try:
         yield
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -11,8 +10,9 @@ import torch
 from transformers import PreTrainedModel
 
 from ..attention import AttentionFunction
+from ..attention.cores import Cores
 from ..attention.metadata import build_metadata
-from ..attention.threads import one_torch_thread
+from ..attention.threads import num_threads, torch_threads
 from ..core.plan import StepPlan
 from ..memory.kv_cache import KVCache
 from .registration import ForwardContext
@@ -45,6 +45,7 @@ class ModelRunner:
         self.llama = our_llama(hf, attention)
         self.num_parameters = hf.num_parameters()
         self.graphs: DecodeGraphs | None = None
+        self.cores = Cores()
         # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
@@ -96,7 +97,7 @@ class ModelRunner:
     ) -> torch.Tensor:
         """Logits [n, vocabulary] at the tokens of `keep`, int64 [n]; input_ids: int64 [T]."""
         is_small = len(input_ids) * self.num_parameters <= SMALL_STEP
-        with one_torch_thread() if is_small else nullcontext():
+        with torch_threads(1 if is_small else self.cores.available(num_threads())):
             if self.llama is not None and not self.llama.is_watched(self.hf):
                 return self.llama.forward(self.hf, input_ids, keep, context)
             return self.hf(

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from minibatch.attention import threads
+from minibatch.attention.cores import INTERVAL, Cores
 
 
 @pytest.fixture
@@ -95,15 +96,44 @@ def test_a_fault_in_a_task_comes_out(four_threads):
 
 
 def test_torch_gets_one_thread_and_our_own_loops_keep_theirs(four_threads):
-    with threads.one_torch_thread():
+    with threads.torch_threads(1):
         assert (torch.get_num_threads(), threads.num_threads()) == (1, 4)
-        with threads.one_torch_thread():
+        with threads.torch_threads(1):
             assert (torch.get_num_threads(), threads.num_threads()) == (1, 4)
         assert (torch.get_num_threads(), threads.num_threads()) == (1, 4)
     assert (torch.get_num_threads(), threads.num_threads()) == (4, 4)
 
 
 def test_a_fault_leaves_the_number_of_threads_as_it_was(four_threads):
-    with pytest.raises(RuntimeError), threads.one_torch_thread():
+    with pytest.raises(RuntimeError), threads.torch_threads(1):
         raise RuntimeError
     assert (torch.get_num_threads(), threads.num_threads()) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("idle", "used", "available"),
+    [
+        (1.0, 1.0, 2),  # one thread of ours, one idle core
+        (0.0, 1.0, 1),  # another program has the other core
+        (0.0, 1.33, 1),  # two threads of ours and one of another program share two cores
+        (0.3, 1.4, 2),  # something small beside us
+        (0.0, 0.1, 1),  # never none
+        (9.0, 1.0, 4),  # never more than allowed
+    ],
+)
+def test_threads_are_as_many_as_find_a_core(idle, used, available):
+    clock = [0.0, 100.0, 50.0]
+    cores = Cores(*(lambda i=i: clock[i] for i in range(3)))
+    assert cores.available(4) == 4  # until it has looked
+    seconds = 2 * INTERVAL
+    clock[:] = seconds, 100 + idle * seconds, 50 + used * seconds
+    assert cores.available(4) == available
+    clock[0] += INTERVAL / 2  # not yet time to look again
+    clock[1] += 99
+    assert cores.available(4) == available
+
+
+def test_the_threads_of_pytorch_are_restored_after_an_error(four_threads):
+    with pytest.raises(RuntimeError), threads.torch_threads(1):
+        raise RuntimeError
+    assert torch.get_num_threads() == 4

@@ -141,12 +141,13 @@ class Scheduler(ABC):
         num_tokens = min(sequence.num_uncomputed_tokens, plan.num_left, most)
         if num_tokens == 0 or sequence in plan.preempted:
             return
-        while not self.can_grow(sequence, num_tokens):
-            victim = self.preempt_one(self.running)
-            plan.remove(victim)
-            if victim is sequence:
-                return
-        self.grow(sequence, num_tokens)
+        if sequence.num_new_blocks(num_tokens, self.pool.block_size):
+            while not self.can_grow(sequence, num_tokens):
+                victim = self.preempt_one(self.running)
+                plan.remove(victim)
+                if victim is sequence:
+                    return
+            self.grow(sequence, num_tokens)
         plan.add(sequence, num_tokens)
 
     def preempt(self, sequence: Sequence) -> None:

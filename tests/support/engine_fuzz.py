@@ -467,10 +467,14 @@ class Run:
         self.books.taken[name] += 1
 
     def fork(self, parent: str, n: int) -> None:
+        was_torn = self.is_torn
         try:
             names, came = self.act(f"fork {parent} {n}", lambda: self.engine.fork(parent, n))
         except mb.QueueFull:
             assert self.is_limited, "a queue without a limit is full"
+            return
+        except ValueError as error:
+            self.has_ended(parent, was_torn, error)
             return
         if came:
             assert len(names) == n, f"{n} forks asked of {parent!r}, got {names}"
@@ -479,10 +483,20 @@ class Run:
             self.books.perhaps_forked.setdefault(parent, []).append(n)
 
     def abort(self, name: str) -> None:
-        """What has all its tokens, unknown to anybody yet, is not aborted any more."""
+        """A request that has all its tokens, but no completion yet, cannot be aborted any more."""
         was_torn = self.is_torn
-        _, came = self.act(f"abort {name}", lambda: self.engine.abort(name))
+        try:
+            _, came = self.act(f"abort {name}", lambda: self.engine.abort(name))
+        except ValueError as error:
+            self.has_ended(name, was_torn, error)
+            return
         (self.books.aborted if came and not was_torn else self.books.perhaps_aborted)[name] += 1
+
+    def has_ended(self, name: str, was_torn: bool, error: ValueError) -> None:
+        """The engine recovers before the call, and finds that the request had all its tokens."""
+        ended = name in (c.request_id for c in self.engine.trace.completions)
+        if not (was_torn and ended and "no live request" in str(error)):
+            raise error
 
     def step(self) -> None:
         engine, torn_before = self.engine, self.is_torn

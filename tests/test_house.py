@@ -21,9 +21,12 @@ READING_PATH = """engine/engine.py schedulers/base.py schedulers/sequential.py s
 ON_THE_DEVICE = "simple.py tiled.py merge.py write_kv.py shim.py"
 HOST_SIDE = "__init__.py gpu.py paged_attention.py tiling.py work_list.py validation.py"
 
-IN_THE_LAB = """__init__.py launch.py substitutes.py threads.py arrays.py races.py faults.py
+IN_THE_LAB = """__init__.py run_kernel.py substitutes.py threads.py arrays.py races.py faults.py
     time_limit.py emulation.py"""
-OF_A_LAUNCH = "instructions.py ledger.py report.py page.py judgement.py case.py why.py waves.py"
+OF_A_LAUNCH = """instructions.py ledger.py report.py page.py judgement.py case.py diagnosis.py
+    waves.py"""
+    "instructions.py ledger.py report.py page.py judgement.py case.py diagnosis.py waves.py"
+)
 
 
 def within(folder, names):

@@ -9,10 +9,10 @@ import numba
 import numpy as np
 import torch
 
+from .cpu_threads import num_threads, share
 from .exponential import exp
 from .gather_sdpa import attend_row, gather_sdpa_attention
 from .metadata import AttentionMetadata
-from .threads import num_threads, share
 
 FEW_TOKENS = 6  # in a row: up to here, reading the context once for each is faster than gathering
 MANY_KEYS = 4_000  # for all tokens together: from here on, more threads may be worth waking

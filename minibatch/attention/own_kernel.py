@@ -9,8 +9,8 @@ import torch
 
 from ..kernel_lab.case import by_name
 from ..kernel_lab.emulation import Emulation
-from ..kernel_lab.launch import run
 from ..kernel_lab.report import Report
+from ..kernel_lab.run_kernel import run
 from .gather_sdpa import attend_row
 from .metadata import AttentionMetadata
 

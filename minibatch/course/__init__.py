@@ -18,7 +18,7 @@ Exercises, and what looks after the lessons' pages:
 import importlib
 
 _HOMES = dict.fromkeys(("check", "hint", "reset", "solution", "status", "your"), "learner")
-_HOMES |= {"your_turn": "exercise_card", "with_yours": "yours"}
+_HOMES |= {"your_turn": "exercise_card", "with_yours": "learner_view"}
 
 
 def __getattr__(name: str) -> object:

@@ -11,7 +11,7 @@ from pathlib import Path
 from minibatch.course import learner
 from minibatch.course.exercises.hand_in import pack, student_name
 from minibatch.course.exercises.source import select
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.judge import JudgeError, Options, judge
 
 
@@ -97,7 +97,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         verdicts, text = shown.verdicts, shown.text
     else:
         verdicts = judge(tasks, options.submission, how)
-        text = "\n\n".join(card.as_text(verdict) for verdict in verdicts)
+        text = "\n\n".join(verdict_card.as_text(verdict) for verdict in verdicts)
     print(text)
     points, most = (sum(getattr(v, n) for v in verdicts) for n in ("points", "max_points"))
     print(f"\n{points:g} of {most:g} points.")

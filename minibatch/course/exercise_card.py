@@ -14,10 +14,10 @@ import ipywidgets
 from markupsafe import Markup, escape
 
 from minibatch.course import learner
-from minibatch.course.beside import open_beside
 from minibatch.course.exercises.source import Task, exercises_folder, select
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.verdict import Verdict
+from minibatch.course.open_button import open_beside
 from minibatch.course.setup import ROOT
 from minibatch.plots.pages import pages
 
@@ -79,7 +79,7 @@ class ExerciseCard(ipywidgets.VBox):
 
     def _tell(self, so_far: Verdict) -> None:
         """What is known of a verdict already, as its tests end."""
-        self.answer.value = f'<div role="status">Checking …</div>{card.so_far(so_far)}'
+        self.answer.value = f'<div role="status">Checking …</div>{verdict_card.so_far(so_far)}'
 
     def _hint(self) -> str:
         self._sure = False

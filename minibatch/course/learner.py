@@ -23,7 +23,7 @@ from minibatch.course.exercises.source import (
     exercises_folder,
     select,
 )
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.judge import JudgeError, Options, judge
 from minibatch.course.judging.syntax import unreadable
 from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Verdict
@@ -89,8 +89,8 @@ def check(
         if verdict.passed and learner_file.passed(task.id):
             verdict.yours = f"{verdict.yours} {TAKES_ITS_PLACE}".strip()
     return Check(
-        "\n\n".join(card.as_text(verdict) for verdict in verdicts),
-        "".join(card.as_html(verdict) for verdict in verdicts),
+        "\n\n".join(verdict_card.as_text(verdict) for verdict in verdicts),
+        "".join(verdict_card.as_html(verdict) for verdict in verdicts),
         verdicts,
     )
 

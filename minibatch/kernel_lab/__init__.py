@@ -31,7 +31,7 @@ to something else: DIFFERENCES.md beside this file.
 from .arrays import empty, partly_written
 from .case import paged_case
 from .compiled import compiled
-from .launch import run
+from .run_kernel import run
 from .waves import waves
 
 __all__ = ["compiled", "empty", "paged_case", "partly_written", "run", "waves"]

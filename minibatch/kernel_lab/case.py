@@ -10,9 +10,9 @@ import numpy as np
 
 from .arrays import empty, partly_written
 from .compiled import Compiled, compiled
-from .launch import Size, run
+from .diagnosis import softmax, why
 from .report import Report
-from .why import softmax, why
+from .run_kernel import Size, run
 
 
 @dataclass

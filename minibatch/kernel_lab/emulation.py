@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from .launch import Launch
+from .run_kernel import Launch
 
 
 class Emulation:

@@ -15,9 +15,9 @@ from ..core.other_names import LOADING, translates
 from ..memory.blocks import BlockPool
 from ..memory.kv_cache import bytes_per_token, free_bytes
 from .compatibility import check_agreement, check_config, context_length, probe
+from .location import find, read_tokenizer, read_weights
 from .registration import NAME
 from .runner import ModelRunner
-from .source import find, read_tokenizer, read_weights
 
 DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
 

@@ -10,8 +10,8 @@ import torch
 from transformers import PreTrainedModel
 
 from ..attention import AttentionFunction
+from ..attention.cpu_threads import one_torch_thread
 from ..attention.metadata import build_metadata
-from ..attention.threads import one_torch_thread
 from ..core.plan import StepPlan
 from ..memory.kv_cache import KVCache
 from .registration import ForwardContext

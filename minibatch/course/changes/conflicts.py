@@ -6,11 +6,11 @@ git itself calls such a pull a success: "Applying autostash resulted in conflict
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.changes.settle import settle
+from minibatch.course.changes.merge_file import settle
 from minibatch.course.setup.backups import new_backup
+from minibatch.course.setup.conflict_marks import marked_files, sides
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git, git_bytes, in_the_middle_of, is_repository, unmerged
-from minibatch.course.setup.marks import marked_files, sides
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from minibatch.course.changes.settle import same, settle
+from minibatch.course.changes.merge_file import same, settle
 from minibatch.course.changes.versions import Files, committed, read_version, stubs
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.backups import new_backup

@@ -23,9 +23,9 @@ from minibatch.course.classroom.submissions import (
 )
 from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks
 from minibatch.course.judging import confinement
-from minibatch.course.judging.edits import left_out
 from minibatch.course.judging.judge import GRADERS, JudgeError, Options, judge
-from minibatch.course.judging.surroundings import remove
+from minibatch.course.judging.submitted_edits import left_out
+from minibatch.course.judging.worker_files import remove
 
 MOST_TIMEOUTS = 3
 ROWS = "rows"  # the folder, beside the reports, with what is known of each student

@@ -6,7 +6,7 @@ import csv
 import json
 
 from minibatch.course.classroom.results import ClassResult, StudentResult
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.verdict import PASSED, SYMBOLS, Verdict
 from minibatch.plots.pages import pages
 
@@ -28,7 +28,7 @@ def write_reports(result: ClassResult) -> None:
         page = _PAGES.get_template("student.html").render(
             student=student,
             most=student.most(result.tasks),
-            cards=[card.as_html(verdict) for verdict in student.verdicts],
+            cards=[verdict_card.as_html(verdict) for verdict in student.verdicts],
             hidden=hidden_line(student),
         )
         (folder / f"{student.safe_name}.html").write_text(page, encoding="utf-8")

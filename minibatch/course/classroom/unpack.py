@@ -22,7 +22,7 @@ from minibatch.course.exercises.hand_in import NAME
 from minibatch.course.exercises.source import PATCH, SOLUTIONS, all_tasks
 from minibatch.course.judging import confinement
 from minibatch.course.judging.plain_text import plain
-from minibatch.course.judging.surroundings import MOST_FILE_BYTES, PYTHON_FILE
+from minibatch.course.judging.worker_files import MOST_FILE_BYTES, PYTHON_FILE
 
 _ENOUGH = MOST_FILE_BYTES + 1
 MOST_IN_ALL = 16 * 2**20

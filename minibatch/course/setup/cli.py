@@ -44,12 +44,12 @@ class Command:
 COMMANDS = {
     "lab": Command(
         "open the lessons in JupyterLab",
-        "minibatch.course.setup.launch:lab",
+        "minibatch.course.setup.lab_and_test:lab",
         usage="Further arguments go to JupyterLab: lab --no-browser --port 8899",
     ),
     "test": Command(
         "run the tests: 6 minutes; --all: everything; --slow: what a release runs",
-        "minibatch.course.setup.launch:test",
+        "minibatch.course.setup.lab_and_test:test",
         usage="Further arguments go to pytest, in the repository's root: test -k continuous -x",
     ),
     "grade": Command(
@@ -76,15 +76,15 @@ COMMANDS = {
     ),
     "site": Command(
         "run every lesson and write it as a page to read without installing",
-        "minibatch.course.site.build:main",
+        "minibatch.course.site.build_site:main",
     ),
     "exercises": Command(
         "for authors: make exercises/ from solutions/",
-        "minibatch.course.exercises.build:main",
+        "minibatch.course.exercises.build_stubs:main",
     ),
     "setup": Command(
         "only install what the other commands need",
-        "minibatch.course.setup.launch:ready",
+        "minibatch.course.setup.lab_and_test:ready",
         usage="The other commands do this by themselves, where it is needed.",
     ),
     "wheels": Command(
@@ -103,11 +103,13 @@ COMMANDS = {
         Needs.NOTHING,
     ),
     "diff": Command(
-        "show your edits in minibatch/", "minibatch.course.changes.edits:diff_main", Needs.NOTHING
+        "show your edits in minibatch/",
+        "minibatch.course.changes.learner_edits:diff_main",
+        Needs.NOTHING,
     ),
     "restore": Command(
         "undo your edits in minibatch/, or mend conflict marks, keeping a copy",
-        "minibatch.course.changes.edits:restore_main",
+        "minibatch.course.changes.learner_edits:restore_main",
         Needs.NOTHING,
     ),
 }

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minibatch.course.setup import ROOT
+from minibatch.course.setup.conflict_marks import marked_files, marked_line
 from minibatch.course.setup.findings import Finding, SetupError, failure, fine, warning
 from minibatch.course.setup.git import is_repository
-from minibatch.course.setup.marks import marked_files, marked_line
 
 
 def check_folders(root: Path = ROOT) -> Iterator[Finding]:

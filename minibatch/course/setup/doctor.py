@@ -16,7 +16,7 @@ from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
-from minibatch.course.setup import ROOT, machine
+from minibatch.course.setup import ROOT, computer
 from minibatch.course.setup.bounds import Requirement, project_requirements, unmet
 from minibatch.course.setup.course_files import check_folders, check_sources
 from minibatch.course.setup.environment import CPU_INDEX, CUDA_INDEX, TORCH
@@ -90,12 +90,12 @@ def summary(findings: list[Finding]) -> str:
 
 def check_machine() -> Iterator[Finding]:
     """System, Python, processors, memory and disk, which need nothing installed."""
-    yield machine.system()
-    yield machine.python()
-    yield machine.processors()
-    yield machine.memory()
-    yield machine.disk(ROOT, 0 if is_installed() else machine.CPU_INSTALL_BYTES)
-    yield machine.port()
+    yield computer.system()
+    yield computer.python()
+    yield computer.processors()
+    yield computer.memory()
+    yield computer.disk(ROOT, 0 if is_installed() else computer.CPU_INSTALL_BYTES)
+    yield computer.port()
 
 
 def check_environment() -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def check_environment() -> Iterator[Finding]:
         where = ".venv" if venv.is_running else sys.prefix
         yield fine("environment", f"{where} is within all {len(wanted)} bounds of pyproject.toml")
     elif 2 * len(missing) > len(wanted):
-        yield machine.venv_module()
+        yield computer.venv_module()
         seen = f"not installed yet ({len(missing)} of {len(wanted)} packages)"
         yield warning("environment", seen, f"Install: {SET_UP}")
     else:
@@ -142,7 +142,7 @@ def check_package() -> Iterator[Finding]:
 
 def check_torch() -> Iterator[Finding]:
     """Whether PyTorch starts, which metadata cannot tell, and whether it sees the GPU."""
-    gpu = machine.gpu_name()
+    gpu = computer.gpu_name()
     if not Requirement("torch", "").installed:
         seen = gpu or "none; the lessons do not need one"
         yield fine("GPU", seen)

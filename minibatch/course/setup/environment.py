@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.setup import LOCKS, ROOT, findings, machine
+from minibatch.course.setup import LOCKS, ROOT, computer, findings
 from minibatch.course.setup.bounds import unmet
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run, watch
@@ -82,12 +82,12 @@ def finish(options: Options, root: Path = ROOT) -> Path:
         return venv.python
     sizes, install_bytes = _sizes(options.wheels, parts)
     print(f"Setting up minibatch in {venv.folder}: {sizes}.")
-    gpu = machine.gpu_name() if parts.builds == "cpu" else None
+    gpu = computer.gpu_name() if parts.builds == "cpu" else None
     if gpu and not options.cpu:
         print(f"There is an {gpu}. The lessons do not need it; to use it: setup --cuda")
         print(f"({CUDA_SIZES}).")
     already = venv.size_bytes() if venv.folder.is_dir() else 0
-    looks = machine.looks(max(install_bytes - already, machine.GB // 2), root)
+    looks = computer.looks(max(install_bytes - already, computer.GB // 2), root)
     for finding in looks:
         findings.show(finding)
     if findings.failed(looks):
@@ -148,7 +148,7 @@ def _pip(
 
     def sign_of_life() -> str:
         last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-1].strip()
-        return f"{venv.size_bytes() / machine.GB:.2f} GB in .venv; {last[:50]}"
+        return f"{venv.size_bytes() / computer.GB:.2f} GB in .venv; {last[:50]}"
 
     status = watch([*pip, *arguments], venv.log, sign_of_life, cwd=venv.root)
     if status != 0:
@@ -176,7 +176,7 @@ def torch_of_its_own_index(parts: Parts, platform: str) -> tuple[str, str]:
 
 def _sizes(wheels: Path | None, parts: Parts) -> tuple[str, int]:
     """What it takes, in words, and the bytes on the disk."""
-    needed = machine.CUDA_INSTALL_BYTES if parts.builds == "cuda" else machine.CPU_INSTALL_BYTES
+    needed = computer.CUDA_INSTALL_BYTES if parts.builds == "cuda" else computer.CPU_INSTALL_BYTES
     if wheels is None:
         builds = {"cpu": f"for the CPU, {CPU_SIZES}", "cuda": f"for CUDA, {CUDA_SIZES}"}
         return builds[parts.builds], needed

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from minibatch.course.setup import LOCKS, ROOT, machine
+from minibatch.course.setup import LOCKS, ROOT, computer
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run
 
@@ -96,7 +96,7 @@ class VirtualEnvironment:
 
     def works(self) -> bool:
         """Whether its Python starts, is one that we support, and has pip."""
-        oldest, newest = machine.OLDEST_PYTHON, machine.NEWEST_PYTHON
+        oldest, newest = computer.OLDEST_PYTHON, computer.NEWEST_PYTHON
         question = f"import sys, pip; sys.exit(not {oldest} <= sys.version_info[:2] <= {newest})"
         try:
             answer = subprocess.run([str(self.python), "-I", "-c", question], capture_output=True)

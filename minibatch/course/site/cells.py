@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
 from nbformat import NotebookNode
 
-from minibatch.course.site import film
+from minibatch.course.site.slider_film import CODE, MIME
 from minibatch.course.site.stills import STATE, VIEW, Stills
 
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
@@ -51,12 +51,10 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     """
     states = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    filmed = [
-        output["data"][film.MIME] for output in outputs if film.MIME in output.get("data", ())
-    ]
+    filmed = [output["data"][MIME] for output in outputs if MIME in output.get("data", ())]
     films = {each["model_id"]: each for each in filmed if each}
     stills = Stills(states, lambda output: _output(output, stills), films)
-    told = [cell for cell in notebook.cells if cell.source.strip() and cell.source != film.CODE]
+    told = [cell for cell in notebook.cells if cell.source.strip() and cell.source != CODE]
     shown = []
     for cell, following in zip(told, [*told[1:], None], strict=True):
         if cell.cell_type == "markdown":

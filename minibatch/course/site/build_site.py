@@ -24,7 +24,7 @@ from pygments.formatters import HtmlFormatter
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
-from minibatch.course.site import film
+from minibatch.course.site import slider_film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.contents import COVER, LEAD, cards, cover
 from minibatch.plots.pages import pages
@@ -73,8 +73,8 @@ def run(path: Path) -> nbformat.NotebookNode:
     played = []
     for cell in notebook.cells:
         played.append(cell)
-        if cell.cell_type == "code" and film.MADE.search(cell.source):
-            played.append(nbformat.v4.new_code_cell(film.CODE))
+        if cell.cell_type == "code" and slider_film.MADE.search(cell.source):
+            played.append(nbformat.v4.new_code_cell(slider_film.CODE))
     notebook.cells = played
     with tempfile.TemporaryDirectory() as empty:
         NotebookClient(

@@ -8,7 +8,7 @@ from typing import Any
 from minibatch.course.judging.values import Array, pack, unpack
 
 
-class StandIn:
+class ModelProxy:
     """A transformers model whose forward passes the judge computes, and counts.
 
     Called as the real one is: `model(input_ids, past_key_values=…, use_cache=…, …)`.

@@ -1,6 +1,6 @@
 """The learner's side: a process that reads one exercise file and does what the judge asks with it.
 
-    python -m minibatch.course.judging.desk
+    python -m minibatch.course.judging.worker
 
 Its settings, then requests come on standard input and answers go to standard output, one line of
 JSON each; what the learner's code prints goes to standard error. This program, and all it needs,
@@ -27,11 +27,11 @@ from types import ModuleType
 from typing import Any
 
 from minibatch.course.judging import confinement
-from minibatch.course.judging.desk_policy import PolicyDesk
 from minibatch.course.judging.desk_pool import PoolDesk
-from minibatch.course.judging.stand_in import StandIn, tensor
+from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
+from minibatch.course.judging.worker_policy import PolicyDesk
 
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "lead", "update", "abort", "records")
@@ -158,7 +158,7 @@ class Desk:
 
     def _argument(self, packed: object) -> object:
         if isinstance(packed, dict) and packed.keys() == {"model"}:
-            return StandIn(self.ask_judge, packed["model"])
+            return ModelProxy(self.ask_judge, packed["model"])
         value = unpack(packed)
         return tensor(value) if isinstance(value, Array) else value
 

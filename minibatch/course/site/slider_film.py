@@ -20,7 +20,7 @@ WINDOWS = [  # traffic, window, stream: what lesson 3 asks its WindowSlider for
     *(("bursts, load 0.3", window, 1) for window in (0.5, 0.25)),
 ]
 MADE = re.compile(rf"\bmb\.widgets\.(?:{'|'.join([*SLIDERS, *STEPPERS, 'WindowSlider'])})\(")
-CODE = "from minibatch.course.site.film import film_last; film_last()"
+CODE = "from minibatch.course.site.slider_film import film_last; film_last()"
 FIRST, MORE = 25, 11  # so many values one by one, and of all that follow so many
 MOST, AT_FIRST = 500, 100  # steps: a longer run has so many at first, and then those that matter
 FAR = 100_000  # steps

@@ -25,8 +25,6 @@ IN_THE_LAB = """__init__.py run_kernel.py substitutes.py threads.py arrays.py ra
     time_limit.py emulation.py"""
 OF_A_LAUNCH = """instructions.py ledger.py report.py page.py judgement.py case.py diagnosis.py
     waves.py"""
-    "instructions.py ledger.py report.py page.py judgement.py case.py diagnosis.py waves.py"
-)
 
 
 def within(folder, names):

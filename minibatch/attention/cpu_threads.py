@@ -1,13 +1,13 @@
-"""How many threads a step is computed on, and threads for loops of our own.
+"""How many threads compute a step, and a thread pool for our own loops.
 
-PyTorch cuts a matrix product into one part a thread, and each thread spins until the last part is
-done. When another program holds one of the cores, every product waits until that core comes free,
-which takes milliseconds; a product of a small model's decode step takes 0.05. So such steps get one
-thread from PyTorch, which on an idle machine costs them little.
+PyTorch cuts a matrix product into one part for each thread, and each thread spins until the last
+part is done. While another program uses one of the cores, every product waits for that core, which
+takes milliseconds. A product of a small model's decode step takes 0.05 ms. So such steps use one
+thread of PyTorch, which costs them little on an idle machine.
 
-Our own loops wait for nobody: tasks are taken by whoever is there, and what a helper has begun when
-all the rest is done, the caller does again (`share`; MapReduce's backup tasks, Dean and Ghemawat,
-2004, section 3.6).
+Our own loops do not wait for a slow thread: each free thread takes the next task. A task that a
+helper has not finished when all others are done is computed again by the caller (`share`;
+MapReduce's backup tasks, Dean and Ghemawat, 2004, section 3.6).
 """
 
 import os
@@ -23,13 +23,13 @@ _allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
 def num_threads() -> int:
-    """How many threads may work: torch.get_num_threads(), as the caller of the engine has it."""
+    """How many threads may compute: torch.get_num_threads() in the caller of the engine."""
     return _allowed.get() or torch.get_num_threads()
 
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """PyTorch's own operations inside use one thread; `share` goes on with as many as before."""
+    """Inside, PyTorch's own operations use one thread; `share` uses as many as before."""
     before = torch.get_num_threads()
     token = _allowed.set(num_threads())
     torch.set_num_threads(1)  # under a microsecond
@@ -41,27 +41,28 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def share(work: Callable[[int], object], num_tasks: int) -> None:
-    """work(0) … work(num_tasks - 1), on half as many threads as may; returns when all are done.
+    """Call work(0) … work(num_tasks - 1) on num_threads() // 2 threads; return when all are done.
 
-    Half: the caller and its helpers also need the GIL for a moment between tasks, and one who loses
-    its core just then holds up the rest. With two cores and other programs on both, a second thread
-    made attention over 8 x 1,000 tokens three times slower on average; so two means one here.
+    Half of the threads, because each needs the GIL for a moment between tasks, and a thread that
+    loses its core at that moment delays the others. On two cores with other programs on both, a
+    second thread made attention over 8 x 1,000 tokens three times slower on average. So with
+    two threads allowed, one is used.
 
-    `work` must release the GIL where it spends its time (numba: `nogil=True`), and may do a task
-    twice, even at the same time: it writes results that depend on nothing it overwrites, to memory
-    that nobody uses for anything else as long as it refers to it.
+    `work` must release the GIL where it spends its time (numba: `nogil=True`). A task may be done
+    twice, even at the same time. So its results must not depend on memory that it overwrites, and
+    no other code may use that memory while `work` refers to it.
     """
     tasks, unfinished = iter(range(num_tasks)), set(range(num_tasks))
 
     def take() -> None:
-        for task in tasks:  # `next` is one act under the GIL: two threads never get the same
+        for task in tasks:  # `next` is atomic under the GIL: two threads never get the same task
             work(task)
             unfinished.discard(task)
 
     helpers = [_pool.submit(take) for _ in range(min(num_threads() // 2, num_tasks) - 1)]
     take()
     for helper in helpers:
-        helper.cancel()  # one that has got no core until now need not begin
+        helper.cancel()  # a helper that has not begun is not needed
     for task in list(unfinished):
         if task in unfinished:
             work(task)

@@ -1,7 +1,7 @@
 """The commands of `python -m minibatch`: one table, and how a command finds its Python.
 
-A command names its function as text, so that what it imports (torch, Jupyter, pytest) is imported
-only when it runs, in an environment that has it.
+A command gives its function as text, so that torch, Jupyter or pytest are imported only when the
+command runs, in an environment that has them.
 """
 
 import argparse
@@ -156,7 +156,7 @@ def overview() -> str:
 
 
 def version(root: Path) -> str:
-    """The course's version, its last commit if there is one, and where it stands."""
+    """The course's version, its last commit if there is one, and its folder."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     commit = ""
     if is_repository(root):

@@ -141,7 +141,7 @@ def check_package() -> Iterator[Finding]:
 
 
 def check_torch() -> Iterator[Finding]:
-    """Whether PyTorch can be imported, which metadata does not show, and whether it sees the GPU."""
+    """Whether PyTorch can be imported, which metadata does not show, and sees the GPU."""
     gpu = computer.gpu_name()
     if not Requirement("torch", "").installed:
         seen = gpu or "none; the lessons do not need one"
@@ -241,8 +241,7 @@ def is_installed() -> bool:
 
 
 def _same_folder(one: str, other: str) -> bool:
-    """Whether two interpreters are of one environment. (Links are not followed: .venv's Python is a
-    link to one outside.)"""
+    """Whether two interpreters are of one environment. (.venv's Python is a link: not followed.)"""
     return os.path.normcase(os.path.dirname(one)) == os.path.normcase(os.path.dirname(other))
 
 

@@ -165,7 +165,7 @@ def _pip(
 
 
 def torch_of_its_own_index(parts: Parts, platform: str) -> tuple[str, str]:
-    """(PyTorch's requirement, index) if PyPI does not have this build for the system; else ("", "").
+    """(PyTorch's requirement, index) if PyPI does not have this build; otherwise ("", "").
 
     The version names one build only: PyPI's own build for Linux needs gigabytes of CUDA.
     """

@@ -68,9 +68,7 @@ def environment_variables() -> dict[str, str]:
     """Our variables; this checkout can then be imported from any folder, also in notebooks."""
     variables = dict(os.environ)
     variables.pop("PYTHONHOME", None)  # it would make .venv's Python use this one's packages
-    variables["PIP_USER"] = (
-        "0"  # overrides a user's pip setting that does not work in a virtual environment
-    )
+    variables["PIP_USER"] = "0"  # a user's own "1" does not work in a virtual environment
     others = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = str(ROOT)
     variables["PYTHONPATH"] = os.pathsep.join([ours, *(path for path in others if path != ours)])

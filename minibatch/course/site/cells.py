@@ -31,10 +31,10 @@ _CODE = Highlight2HTML(pygments_lexer="python")
 
 @dataclass(slots=True)
 class Cell:
-    """body: the HTML to read. code: highlighted, above the body; folded if the lesson hides it, none
-    if the cell only asks a question. asks: the name of that question; answers: the question that
-    this cell answers, or continues to answer; otherwise "". after: the part of the text after an
-    answer that gives the answer away."""
+    """body: the HTML to read. code: highlighted, above the body; folded if the lesson hides it,
+    none if the cell only asks a question. asks: the name of that question; answers: the question
+    that this cell answers, or continues to answer; otherwise "". after: the part of the text after
+    an answer that gives the answer away."""
 
     body: Markup
     code: Markup = Markup("")
@@ -82,9 +82,9 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
 
 
 def _start_of_what_is_open(text: str, following: NotebookNode | None) -> int:
-    """The index, in the text (HTML) after an answer, where the introduction to the next cell begins:
-    the first heading. Without a heading, it is the last paragraph, if the next cell is a question,
-    or if the paragraph ends in a colon. A single paragraph introduces only a question."""
+    """The index, in the text (HTML) after an answer, where the introduction to the next cell
+    begins: at the first heading. Without a heading: at the last paragraph, if the next cell is a
+    question, or if the paragraph ends in a colon. A single paragraph introduces only a question."""
     heading = _HEADING.search(text)
     if heading:
         return heading.start()

@@ -27,8 +27,8 @@ _PAGES = pages(__file__)
 
 
 class Stills:
-    """states: of a notebook's widgets, by model id. show_output: converts an output inside a control
-    to HTML. films: of controls, from slider_film.py."""
+    """states: of a notebook's widgets, by model id. show_output: converts an output inside a
+    control to HTML. films: of controls, from slider_film.py."""
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ def unreadable(task: Task, path: Path) -> Verdict | None:
         )
         return Verdict(task.id, task.title, task.stem, [result])
     except (OSError, ValueError, RecursionError, MemoryError):
-        pass  # no file, or a strange one: the desk will tell
+        pass  # no file, or a strange one: the worker will report it
     return None
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import subprocess
 import sys
 import tokenize
@@ -14,6 +15,9 @@ import minibatch
 
 PACKAGE = Path(minibatch.__file__).parent
 ROOT = PACKAGE.parent
+ROOMS = sorted(
+    path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/__init__.py")
+)
 MOST_LINES_OF_A_FILE = 260  # blank lines and comments too: what somebody scrolls through
 
 READING_PATH = """engine/engine.py schedulers/base.py schedulers/sequential.py schedulers/static.py
@@ -116,6 +120,17 @@ def test_every_room_stands_on_the_map():
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
     assert {room for room in rooms if f"`{room}/`" not in text} == set()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_names_all_its_files(room):
+    """The docstring of its __init__.py is the room's map, a line for each file or sub-package."""
+    folder = PACKAGE / room
+    described = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    words = set(re.findall(r"[\w/]+(?:\.\w+)?", described))
+    files = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    rooms = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+    assert (files | rooms) - words == set()
 
 
 def test_every_head_picture_is_returned():

@@ -25,7 +25,7 @@ WEIGHTS = Path("minibatch", "wayfarer", "weights")
 
 
 def copy_package(copy: Path) -> None:
-    """Copy minibatch/ as it is now, without the weights."""
+    """Copy minibatch/ as it is now; the weights become a link."""
     for path in (ROOT / "minibatch").rglob("*"):
         name = path.relative_to(ROOT)
         if path.is_file() and "__pycache__" not in name.parts and not name.is_relative_to(WEIGHTS):

@@ -251,8 +251,3 @@ def marked_places(text: str, task_id: str | None = None) -> list[str]:
     begins = _YOURS.format(r"(\d+\.\d+(?: \(\w+\))?)") + "begins here"
     found = re.findall(rf"^\s*{begins}\s*$", text, re.MULTILINE)
     return [name for name in found if task_id in (None, name.split()[0])]
-
-
-def is_attempted(text: str, task_id: str) -> bool:
-    """Whether the stub's own `raise` is gone from a learner's file."""
-    return f'raise NotImplementedError("Exercise {task_id}: ' not in text

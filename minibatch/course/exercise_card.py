@@ -76,10 +76,10 @@ class ExerciseCard(ipywidgets.VBox):
     def _check(self) -> str:
         self._sure = False
         self.answer.value = '<div role="status">Checking …</div>'
-        self._verdict = learner.check(self.task.id, tell=self._tell).html
+        self._verdict = learner.check(self.task.id, tell=self._show_progress).html
         return self._verdict
 
-    def _tell(self, so_far: Verdict) -> None:
+    def _show_progress(self, so_far: Verdict) -> None:
         """Display an unfinished verdict each time one of its tests has ended."""
         self.answer.value = f'<div role="status">Checking …</div>{verdict_card.so_far(so_far)}'
 

@@ -97,7 +97,7 @@ def check(
 
 def hint(name: str, number: int | None = None) -> Shown:
     """The next hint of a task, after the earlier ones; or only the hint of that number."""
-    (task,) = _one(name)
+    (task,) = _single_task(name)
     progress = Progress()
     shown = [number]
     if number is None:
@@ -112,7 +112,7 @@ def hint(name: str, number: int | None = None) -> Shown:
 
 def solution(name: str, insist: bool = False) -> Shown:
     """The course's own answer: shown once yours has passed, or if you insist."""
-    (task,) = _one(name)
+    (task,) = _single_task(name)
     progress = Progress()
     if not insist and progress[task.id].outcome != PASSED:
         left = len(task.hints) - progress[task.id].num_hints
@@ -180,7 +180,7 @@ def _edits_of(task: Task) -> str:
     return next(part for part in parts if part.startswith(f"Exercise {task.id}:")).strip()
 
 
-def _one(name: str) -> list[Task]:
+def _single_task(name: str) -> list[Task]:
     tasks = select(name)
     if len(tasks) > 1:
         raise ValueError(f'"{name}" has {len(tasks)} tasks; name one, like "{tasks[0].id}"')

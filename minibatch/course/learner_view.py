@@ -46,7 +46,7 @@ class View:
         self.name, self.instead, self.make = name, instead, make
         self.tasks = [t.id for t in all_tasks().values() if f" {name}(" in t.signature]
         self._places: list[DisplayHandle] = []
-        self._show(*self._made())
+        self._show(*self._rendered())
         key = f"{name} {make.__name__}"
         if key not in _views:
             for task in self.tasks:
@@ -56,30 +56,30 @@ class View:
     def again(self) -> None:
         """Make and display it again. An error is displayed, not raised."""
         try:
-            made = self._made()
+            made = self._rendered()
         except Exception as error:
             made = f"{type(error).__name__}: {error}. Run this cell again to see where.", "", None
         self._show(*made)
 
-    def _made(self) -> tuple[str, str, object]:
+    def _rendered(self) -> tuple[str, str, object]:
         """(a sentence that says whose code it is, what it printed, what to display)."""
         found, sentence = learner_file.yours_or(self.name, self.instead)
         if found is self.instead:
-            return sentence, *self._made_of(found)
+            return sentence, *self._rendered_with(found)
         if {Progress()[task].outcome for task in self.tasks} - {"", PASSED}:
             sentence += " It has not passed yet: press Check to hear what is amiss."
         try:
-            return sentence, *self._made_of(found)
+            return sentence, *self._rendered_with(found)
         except Exception as error:
-            lines = [f.lineno for f in extract_tb(error.__traceback__) if _is_theirs(f.filename)]
+            lines = [f.lineno for f in extract_tb(error.__traceback__) if _is_learners(f.filename)]
             where = f", line {lines[-1]}" if lines else ""
             sentence = (
                 f"Yours ({self.name}{where}) does not work here yet: {type(error).__name__}: "
             )
             sentence += f"{error}; this is {self.instead.__name__} instead."
-            return sentence, *self._made_of(self.instead)
+            return sentence, *self._rendered_with(self.instead)
 
-    def _made_of(self, found: Callable) -> tuple[str, object]:
+    def _rendered_with(self, found: Callable) -> tuple[str, object]:
         with redirect_stdout(io.StringIO()) as printed:
             seen = self.make(found)
         return printed.getvalue(), seen
@@ -95,5 +95,5 @@ class View:
             self._places = [display(what, display_id=True) for what in shown]
 
 
-def _is_theirs(file: str) -> bool:
+def _is_learners(file: str) -> bool:
     return Path(file).parent == exercises_folder()

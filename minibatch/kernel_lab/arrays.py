@@ -106,14 +106,14 @@ class Watched:
         if type(place) is not int:
             return self._poison() if place is None else place
         value = self._value(place)
-        self._touch(place, READS)
+        self._record(place, READS)
         return value
 
     def __setitem__(self, index: object, value: object) -> None:
         place = self._place(index)
         if type(place) is int:
             self._store(place, value)
-            self._touch(place, WRITES)
+            self._record(place, WRITES)
         elif place is not None:
             raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}")
 
@@ -125,7 +125,7 @@ class Watched:
         if first % number:
             text = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
             self._notes.fault("out of bounds", text, what=self.name)
-        self._touch(first, READS, number)
+        self._record(first, READS, number)
         return self.data[first : last + 1]
 
     def update(self, index: object, change: Callable) -> object:
@@ -133,7 +133,7 @@ class Watched:
         place = self._place(index)
         if place is None:
             return self._poison()
-        self._touch(place, ATOMIC)
+        self._record(place, ATOMIC)
         old = self._value(place)
         self._store(place, change(old))
         return old
@@ -172,7 +172,7 @@ class Watched:
         self._notes.fault("out of bounds", text, what=self.name)
         self._notes.count()
 
-    def _touch(self, place: int, how: int, number: int = 1) -> None:
+    def _record(self, place: int, how: int, number: int = 1) -> None:
         """Record an access of the thread that runs now."""
         written = self.written
         if written is not None:

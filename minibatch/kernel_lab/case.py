@@ -52,10 +52,10 @@ class PagedCase:
     def parts(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """The parts of a row's exact output, in float64: weights [heads, tokens] and values
         [tokens, heads, head_dim]."""
-        query, key, value = self._of(row)
+        query, key, value = self._row_in_float64(row)
         return softmax(np.einsum("hd,khd->hk", query, key) * self.scale, 1), value
 
-    def _of(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _row_in_float64(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """In float64: q [heads, head_dim], and for each query head k and v [tokens, heads,
         head_dim]."""
         group = self.query.shape[1] // self.key_cache.shape[2]
@@ -71,7 +71,7 @@ class PagedCase:
         the kernel may have done (diagnosis.py). "" if no explanation fits."""
         off = ~np.isclose(output, self.exact, tolerance, tolerance).all(2)
         row, head = np.argwhere(off)[0].tolist()
-        query, key, value = self._of(row)
+        query, key, value = self._row_in_float64(row)
         products = query[head] * key[:, head] * self.scale
         found = why(output[row, head], products, value[:, head], tolerance)
         return found and f"row {row}, head {head} comes out as if {found}"

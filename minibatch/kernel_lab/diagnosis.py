@@ -46,7 +46,7 @@ def _part_that_counted(
             with np.errstate(invalid="ignore", divide="ignore"):
                 fits = np.isclose(output, sums[:, :-1] / divisor, tolerance, tolerance).all(1)
             if (found := np.flatnonzero(fits & (total[:, 0] > 0))).size:
-                return _had_counted(is_in(numbers, found[0])) + ending
+                return _counted_sentence(is_in(numbers, found[0])) + ending
     return ""
 
 
@@ -66,7 +66,7 @@ def _parts(shares: np.ndarray) -> Iterator[tuple[np.ndarray, Callable, np.ndarra
             yield sums, np.equal, tokens // stripe % ways
 
 
-def _had_counted(is_counted: np.ndarray) -> str:
+def _counted_sentence(is_counted: np.ndarray) -> str:
     missing, counted = np.flatnonzero(~is_counted), np.flatnonzero(is_counted)
     if len(missing) == 1:
         newest = ", the newest," if missing[0] == len(is_counted) - 1 else ""

@@ -150,7 +150,7 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
 def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     """Report races that have one cause as one fault, with the first of them."""
     race, columns = same[0], array.columns
-    visits = [_visit(columns, access) for access in race[1:3]]
+    visits = [_visit_number(columns, access) for access in race[1:3]]
     did = [
         f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(SITES[access.site])}"
         + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
@@ -205,7 +205,7 @@ def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
     return len(np.unique(c.value[here])) == 1
 
 
-def _visit(columns: np.recarray, access: Access) -> int:
+def _visit_number(columns: np.recarray, access: Access) -> int:
     """The number of this access among its thread's accesses of this kind, element and place."""
     by_then = columns[: access.row + 1]
     own = (by_then[name] == by_then[name][-1] for name in ("thread", "place", "site", "how"))

@@ -129,7 +129,7 @@ class Launch:
                     self._run_blocks(thread)
             except TooLong as error:
                 self.notes.thread = self.notes.thread or thread_of(0, self.notes)
-                site = self._under_way(error)
+                site = self._place_in_kernel(error)
                 self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
         return self.notes
 
@@ -144,7 +144,7 @@ class Launch:
                 after = f"after {seconds:g} s; `seconds` allows more"
                 self.notes.fault("no end", f"the search for races is still on {after}", self._begin)
 
-    def _under_way(self, error: TooLong) -> Site:
+    def _place_in_kernel(self, error: TooLong) -> Site:
         """The kernel's place when the time limit was reached, or that of a function it calls."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         body = self._begin.file, self._begin.function
@@ -213,7 +213,7 @@ class Launch:
         """Record the state of the watched block, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.site, _own(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.site, _variables(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
@@ -238,7 +238,7 @@ def _assigned_name(code: CodeType, call: int) -> str | None:
     return instruction.argval if is_stored else None
 
 
-def _own(frame: object) -> dict[str, object]:
+def _variables(frame: object) -> dict[str, object]:
     """A thread's variables, without the kernel's constants: numbers, and copies of local arrays."""
     now = frame.f_locals
     found = {name: now[name] for name in frame.f_code.co_varnames if name in now}

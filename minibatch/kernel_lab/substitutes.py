@@ -21,7 +21,7 @@ from .faults import Notes, Stop
 from .threads import BARRIER, SYNC_WARP, WARP, wait
 
 ALL = 0xFFFFFFFF
-SHUFFLES = {  # which lane's value a lane gets
+SHUFFLES = {  # the lane to read from
     "shfl_sync": lambda lane, source: int(source) % WARP,
     "shfl_up_sync": lambda lane, delta: lane - int(delta),
     "shfl_down_sync": lambda lane, delta: lane + int(delta),
@@ -35,7 +35,7 @@ PLAIN = {
     "ffs": lambda number: (int(number) & -int(number)).bit_length(),
     "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
 }
-VOTES = {  # what {lane: yes or no} comes to
+VOTES = {  # the result of {lane: predicate}
     "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
     "all_sync": lambda lanes: all(lanes.values()),
     "any_sync": lambda lanes: any(lanes.values()),

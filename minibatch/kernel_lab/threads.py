@@ -117,7 +117,7 @@ class Block:
         try:
             ready: list[tuple] = [(thread,) for thread in self.threads]
             while ready:
-                ready, waiting = self._drawn(ready) if self._schedule else (ready, [])
+                ready, waiting = self._draw_order(ready) if self._schedule else (ready, [])
                 for thread, *answer in ready:
                     self._notes.thread = thread
                     if thread.greenlet.switch(*answer) is SWITCHED:
@@ -132,7 +132,7 @@ class Block:
                 if not thread.done:
                     thread.greenlet.throw()
 
-    def _drawn(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
+    def _draw_order(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
         """The threads that run now, in a drawn order, and those that run later. Half of the threads
         are slow: they run when the others wait. They are drawn again after each barrier."""
         epoch = max(thread.epoch for thread, *_ in ready)
@@ -150,7 +150,7 @@ class Block:
             meeting = thread.waits
             if thread.done or meeting is None or meeting.what == BARRIER:
                 continue
-            wanted = self._named(thread)
+            wanted = self._lanes_of_mask(thread)
             if not all(other.joins(meeting) for other in wanted):
                 continue
             got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
@@ -158,7 +158,7 @@ class Block:
                 _merge_clocks(wanted)
             warp = self._warps[thread.rank // WARP]
             is_whole = all(meeting.mask >> other.lane & 1 for other in warp)
-            ready += [_released(other, got[other.lane], is_whole) for other in wanted]
+            ready += [_release(other, got[other.lane], is_whole) for other in wanted]
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -183,12 +183,12 @@ class Block:
         answer = first.waits.resolve([thread.waits.brings for thread in waiting])
         for thread in waiting:
             thread.epoch += 1
-        return [_released(thread, answer) for thread in waiting]
+        return [_release(thread, answer) for thread in waiting]
 
     def _deadlock(self, stuck: Thread) -> None:
         """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""
         meeting = stuck.waits
-        absent = [other for other in self._named(stuck) if not other.joins(meeting)]
+        absent = [other for other in self._lanes_of_mask(stuck) if not other.joins(meeting)]
         other = absent[0].waits
         line = self._notes.where(other.site)
         why = f"{_names(absent)} in {other.what}, {line}, mask {other.mask:#x}"
@@ -197,7 +197,7 @@ class Block:
         self._notes.fault(kind, text, meeting.site, other.site, thread=stuck)
         raise Stop
 
-    def _named(self, thread: Thread) -> list[Thread]:
+    def _lanes_of_mask(self, thread: Thread) -> list[Thread]:
         """The threads of its warp in its mask that have not returned, itself included."""
         warp, mask = self._warps[thread.rank // WARP], thread.waits.mask
         return [other for other in warp if mask >> other.lane & 1 and not other.done]
@@ -210,7 +210,7 @@ def wait(notes: Notes, what: str, **more: object) -> object:
     return getcurrent().parent.switch()
 
 
-def _released(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
+def _release(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
     """Let a thread continue with its answer. is_whole: the whole warp met."""
     thread.waits = None
     thread.phase += is_whole

@@ -97,7 +97,7 @@ def _row(
         except SubmissionError as error:
             return StudentResult(submission.name, submission.safe_name, note=str(error))
         version = f"{version} {_digest(sorted(p for p in copy.rglob('*') if p.is_file()))}"
-        if (known := _known(file, version)) is not None:
+        if (known := _stored_row(file, version)) is not None:
             return replace(known, name=submission.name, safe_name=submission.safe_name)
         result = _judged(submission, copy, tasks, options)
         text = json.dumps({"version": version, "row": result.to_dict()}, indent=1)
@@ -133,7 +133,7 @@ def _judged(
     return result
 
 
-def _known(file: Path, version: str) -> StudentResult | None:
+def _stored_row(file: Path, version: str) -> StudentResult | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         return StudentResult.from_dict(data["row"]) if data["version"] == version else None

@@ -129,7 +129,7 @@ def workers(arguments: list[str]) -> list[str]:
 
 
 def ready(arguments: list[str]) -> int:
-    """Say that all is installed: the set-up that `setup` stands for has run by now."""
+    """The command `setup`: print that all is installed, since every command installs first."""
     if arguments:
         print(f"python -m minibatch setup does not know {' '.join(arguments)}", file=sys.stderr)
         return 2

@@ -63,7 +63,7 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
             body = _IMAGE.sub(lambda found: _embedded(found, folder), body)
             text = _LINK.sub(lambda found: _linked(found, link), body)
             if shown and shown[-1].answers:
-                start = _start_of_what_is_open(text, following)
+                start = _start_of_introduction(text, following)
                 shown[-1].after += Markup(text[:start])
                 text = text[start:]
             if text.strip():
@@ -81,7 +81,7 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     return shown
 
 
-def _start_of_what_is_open(text: str, following: NotebookNode | None) -> int:
+def _start_of_introduction(text: str, following: NotebookNode | None) -> int:
     """The index, in the text (HTML) after an answer, where the introduction to the next cell
     begins: at the first heading. Without a heading: at the last paragraph, if the next cell is a
     question, or if the paragraph ends in a colon. A single paragraph introduces only a question."""

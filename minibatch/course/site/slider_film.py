@@ -46,15 +46,15 @@ def frames(control: object) -> tuple[list[tuple[str, str]], int]:
     control's present place, which does not change, or a later one if that picture is empty."""
     kind = type(control).__name__
     if kind in SLIDERS:
-        return _slid(control, getattr(control, SLIDERS[kind]))
+        return _slider_frames(control, getattr(control, SLIDERS[kind]))
     if kind == "WindowSlider":
-        return _windows(control), 0
-    return _stepped(control) if kind in STEPPERS else ([], 0)
+        return _window_frames(control), 0
+    return _step_frames(control) if kind in STEPPERS else ([], 0)
 
 
-def _slid(control: object, slider: object) -> tuple[list[tuple[str, str]], int]:
+def _slider_frames(control: object, slider: object) -> tuple[list[tuple[str, str]], int]:
     start, shown = slider.value, []
-    values = _some(_values(slider))
+    values = _sampled(_values(slider))
     for words, value in values:
         slider.value = value
         shown.append((f"{slider.description} {words}", _still(control)))
@@ -68,7 +68,7 @@ def _values(slider: object) -> list[tuple[str, int]]:
     return [value if isinstance(value, tuple) else (f"{value:,}", value) for value in values]
 
 
-def _windows(control: object) -> list[tuple[str, str]]:
+def _window_frames(control: object) -> list[tuple[str, str]]:
     settings = control.name, control.window, control.stream
     start, shown = [each.value for each in settings], []
     for name, window, stream in WINDOWS:
@@ -82,7 +82,7 @@ def _windows(control: object) -> list[tuple[str, str]]:
     return shown
 
 
-def _stepped(control: object) -> tuple[list[tuple[str, str]], int]:
+def _step_frames(control: object) -> tuple[list[tuple[str, str]], int]:
     start, shown = control.position, []
     control.go_to(FAR)
     places = _places(control.position, getattr(control, "turns", ()))
@@ -100,11 +100,11 @@ def _places(last: int, turns: Sequence[int]) -> list[int]:
     if last <= MOST:
         return list(range(last + 1))
     near = {turn + aside for turn in turns for aside in (-1, 0, 1)}
-    some = _some(range(AT_FIRST, last + 1))[FIRST:]
+    some = _sampled(range(AT_FIRST, last + 1))[FIRST:]
     return sorted({*range(AT_FIRST), *some, *near} & {*range(last + 1)})
 
 
-def _some(values: Sequence) -> list:
+def _sampled(values: Sequence) -> list:
     """The first values, and some of the others, including the last."""
     rest = values[FIRST:]
     return [*values[:FIRST], *rest[len(rest) - 1 :: -max(1, len(rest) // MORE)][::-1]]

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import subprocess
 import sys
 import tokenize
@@ -14,6 +15,9 @@ import minibatch
 
 PACKAGE = Path(minibatch.__file__).parent
 ROOT = PACKAGE.parent
+ROOMS = sorted(
+    path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/__init__.py")
+)
 MOST_LINES_OF_A_FILE = 260  # blank lines and comments too: what somebody scrolls through
 
 READING_PATH = """engine/engine.py schedulers/base.py schedulers/sequential.py schedulers/static.py
@@ -21,9 +25,10 @@ READING_PATH = """engine/engine.py schedulers/base.py schedulers/sequential.py s
 ON_THE_DEVICE = "simple.py tiled.py merge.py write_kv.py shim.py"
 HOST_SIDE = "__init__.py gpu.py paged_attention.py tiling.py work_list.py validation.py"
 
-IN_THE_LAB = """__init__.py launch.py substitutes.py threads.py arrays.py races.py faults.py
+IN_THE_LAB = """__init__.py run_kernel.py substitutes.py threads.py arrays.py races.py faults.py
     time_limit.py emulation.py"""
-OF_A_LAUNCH = "instructions.py ledger.py report.py page.py judgement.py case.py why.py waves.py"
+OF_A_LAUNCH = """instructions.py ledger.py report.py page.py judgement.py case.py diagnosis.py
+    waves.py"""
 
 
 def within(folder, names):
@@ -115,6 +120,17 @@ def test_every_room_stands_on_the_map():
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
     assert {room for room in rooms if f"`{room}/`" not in text} == set()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_names_all_its_files(room):
+    """The docstring of its __init__.py is the room's map, a line for each file or sub-package."""
+    folder = PACKAGE / room
+    described = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    words = set(re.findall(r"[\w/]+(?:\.\w+)?", described))
+    files = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    rooms = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+    assert (files | rooms) - words == set()
 
 
 def test_every_head_picture_is_returned():

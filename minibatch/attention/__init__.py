@@ -1,13 +1,23 @@
-"""Attention over a paged KV cache, in several versions that agree.
+"""Attention over a paged KV cache, in several versions that give the same result.
 
-`choose` maps the engine's `attention=` argument to one of them; a learner's own function, with the
-signature of `reference_attention`, is taken as it is. It may also have a method
+`choose` maps the engine's `attention=` argument to one of them. A learner's own function, with the
+signature of `reference_attention`, is used as it is. It may also have a method
 
     write_kv(key_cache, value_cache, key, value, metadata, layer)
 
 which then stores the new tokens' K and V, [tokens, kv_heads, head_dim], in the slots of
-`metadata.slot_mapping`; without one the engine does. `from_kernel` makes such a function of a CUDA
-kernel.
+`metadata.slot_mapping`; without this method the engine stores them. `from_kernel` makes such a
+function of a CUDA kernel.
+
+    reference.py    the definition, in torch: every other version is compared with it
+    metadata.py     each token's row, position and slot: what attention needs besides q, k, v
+    gather_sdpa.py  copies a row's context, then torch's fused kernel: rows of many tokens
+    cpu_decode.py   reads K and V in place on a CPU: rows of one token or a few
+    exponential.py  e^x for numba's loops
+    cpu_threads.py  how many threads compute a step, and a thread pool for numba's loops
+    cores.py        how many cores this process can use now
+    own_kernel.py   a learner's CUDA kernel in the engine
+    cuda/           our CUDA kernels
 """
 
 from collections.abc import Callable
@@ -23,13 +33,14 @@ __all__ = ["AttentionMetadata", "choose", "from_kernel", "reference_attention", 
 
 def from_kernel(kernel: Callable, **options: object) -> AttentionFunction:
     """A CUDA kernel of your own as the engine's `attention=`; see `OwnKernel` for the options."""
-    from .own_kernel import OwnKernel  # here: the kernel lab is for those who ask for it
+    from .own_kernel import OwnKernel  # here, because it imports the kernel lab
 
     return OwnKernel(kernel, **options)
 
 
 def choose(attention: str | AttentionFunction, device: torch.device) -> AttentionFunction:
-    """The function for "auto", "reference", "gather", "cpu", or a kernel; a callable is itself.
+    """The function for "auto", "reference", "gather", "cpu", or a kernel: "simple", "tiled",
+    "split". A callable is returned unchanged.
 
     Raises ValueError for a name that does not exist, or "cpu" on another device.
     """

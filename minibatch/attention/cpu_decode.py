@@ -1,21 +1,21 @@
 """Attention for rows of one token, or a few, on a CPU: reads K and V in place, block by block.
 
-Gathering a context of 1,000 tokens into a fresh tensor moves every byte three times; here each is
-read once, in the order in which it lies in memory. numba compiles the loops on first use (a few
-seconds, then cached on disk).
+Copying a context of 1,000 tokens into a new tensor moves every byte three times. Here each byte is
+read once, in the order of memory. numba compiles the loops on first use (a few seconds, then cached
+on disk).
 """
 
 import numba
 import numpy as np
 import torch
 
+from .cpu_threads import num_threads, share
 from .exponential import exp
 from .gather_sdpa import attend_row, gather_sdpa_attention
 from .metadata import AttentionMetadata
-from .threads import num_threads, share
 
-FEW_TOKENS = 6  # in a row: up to here, reading the context once for each is faster than gathering
-MANY_KEYS = 4_000  # for all tokens together: from here on, more threads may be worth waking
+FEW_TOKENS = 6  # of a row: up to here, reading the context once per token is faster than copying it
+MANY_KEYS = 4_000  # of all tokens together: from here on, several threads may be faster than one
 
 
 def cpu_attention(
@@ -47,18 +47,18 @@ def cpu_attention(
     return output
 
 
-cpu_attention.is_compiled = True  # so the runner may have numba compile what lies around it too
+cpu_attention.is_compiled = True  # so the runner may use llama.py, which numba compiles, too
 
 
 @numba.njit(
     fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy", nogil=True, cache=True
 )
 def decode(tokens, scale, query, key_cache, value_cache, token_rows, positions, tables, output):
-    """Attention of the tokens listed, int64 [n]. query, output: [T, heads, head_dim].
+    """Attention of the given tokens, int64 [n]. query, output: [T, heads, head_dim].
 
-    K of a token holds all its KV heads side by side, so the loop over heads is inside the loop over
-    the context: memory is read straight through. One head after the other, with gaps between, took
-    twice as long once the contexts no longer fitted into the processor's cache.
+    K of a token holds all its KV heads side by side. So the loop over heads is inside the loop over
+    the context: memory is read without gaps. One head after the other, with gaps, took twice as
+    long when the contexts did not fit into the processor's cache.
     """
     _, heads, head_dim = query.shape
     block_size, kv_heads = key_cache.shape[1], key_cache.shape[2]
@@ -81,7 +81,7 @@ def decode(tokens, scale, query, key_cache, value_cache, token_rows, positions, 
         for head in range(heads):
             weights = scores[head]
             highest = weights.max()
-            for t in range(num_keys):  # a loop of its own, so that many are done at a time
+            for t in range(num_keys):  # a separate loop, so that the compiler can vectorize it
                 weights[t] = exp(weights[t] - highest)
             weights /= weights.sum()
 

@@ -1,7 +1,7 @@
 """Attention for rows of many tokens: gather each row's context, then torch's own fused kernel.
 
-Copying the context is cheap beside the matrix products of a long row; for a row of one token it is
-most of the work, so decoding goes through `cpu_decode` instead.
+Copying the context is cheap compared with the matrix products of a long row. For a row of one token
+it is most of the work, so decoding uses `cpu_decode` instead.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from .metadata import AttentionMetadata
 from .reference import gather
 
-PIECE = 192  # new tokens behind a held context that attend together; SDPA takes fewer less well
+PIECE = 192  # new tokens that attend together after a cached context; SDPA is slower with fewer
 
 
 def gather_sdpa_attention(
@@ -20,7 +20,7 @@ def gather_sdpa_attention(
     metadata: AttentionMetadata,
     scale: float,
 ) -> torch.Tensor:
-    """Shapes and result as `reference_attention`; any device and dtype that SDPA takes."""
+    """Shapes and result as `reference_attention`; any device and dtype that SDPA supports."""
     output = torch.empty_like(query)
     for row in range(len(metadata.rows)):
         attend_row(row, query, key_cache, value_cache, metadata, scale, output)
@@ -36,13 +36,13 @@ def attend_row(
     scale: float,
     output: torch.Tensor,
 ) -> None:
-    """One row of the batch, written to its place in `output` [T, heads, head_dim].
+    """Compute one row of the batch, and write it to its place in `output` [T, heads, head_dim].
 
-    Its regions, each by what a token may see:  | new tokens: up to themselves | padding: all |
+    A row's regions, and what a token of each sees:  | new tokens: up to itself | padding: all |
     """
     start, end, seq_len = metadata.rows[row]
     num_computed = metadata.num_computed_tokens[row]
-    padding = start + seq_len - num_computed  # where it begins; it repeats the last token
+    padding = start + seq_len - num_computed  # its first index; padding repeats the last token
     key, value = (
         gather(cache, metadata.block_tables[row], seq_len).transpose(0, 1)[None]
         for cache in (key_cache, value_cache)
@@ -62,10 +62,10 @@ def attend_row(
         )[0].transpose(0, 1)
 
     if num_computed == 0 and seq_len > 1:
-        # A whole prompt needs no mask, and SDPA then skips the half that nobody sees.
+        # A whole prompt does not need a mask, and SDPA then skips the half that no token sees.
         attend(start, padding, seq_len, None, True)
     else:
-        for first in range(start, padding, PIECE):  # keys past the piece are seen by nobody in it
+        for first in range(start, padding, PIECE):  # a piece sees no key after its last token
             last = min(first + PIECE, padding)
             num_keys, mask = num_computed + last - start, None
             if last - first > 1:

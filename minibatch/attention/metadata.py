@@ -1,13 +1,13 @@
-"""Where each token of a flattened batch stands: everything attention needs to know besides q, k, v.
+"""Each token's row, position and slot in a flattened batch: what attention needs besides q, k, v.
 
 Rows of different lengths are laid end to end, without a batch dimension:
 
     row             0 0 0 0 | 1 | 2 2 |
     query_start_loc 0         4   5     7          row i is tokens [start[i], start[i + 1])
-    positions       0 1 2 3   9   4 5              absolute, so a token knows how far it may look
+    positions       0 1 2 3   9   4 5              absolute: a token at p sees 0 .. p of its row
     seq_lens        4         10  6                tokens in the cache, the new ones included
     slot_mapping    where each new token's K and V go in the flat pool
-    block_tables    [rows, widest table], padded with 0: whose blocks to read
+    block_tables    [rows, widest table], padded with 0: the blocks that each row reads
 """
 
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ class AttentionMetadata:
     """Shapes: T tokens, R rows. Tensors are on the model's device.
 
     query_start_loc: int32 [R + 1]; seq_lens: int32 [R]; block_tables: int32 [R, width];
-    token_rows: int32 [T], the row of each; positions, slot_mapping: int64 [T]. As Python ints, for
-    loops over rows: rows, the (start, end, seq_len) of each; num_computed_tokens, how many were in
-    the cache before. uploaded: the arrays that the tensors were made of, by name.
+    token_rows: int32 [T], the row of each token; positions, slot_mapping: int64 [T]. As Python
+    ints, for loops over rows: rows, (start, end, seq_len) of each; num_computed_tokens, how many
+    were in the cache before. uploaded: the arrays that the tensors were made of, by name.
     """
 
     query_start_loc: torch.Tensor
@@ -39,8 +39,8 @@ class AttentionMetadata:
     uploaded: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def on_host(self, name: str) -> np.ndarray:
-        """One of the tensors, as numpy: what was uploaded, so that nobody waits for the device;
-        or, of metadata that somebody made otherwise, a copy from there."""
+        """One of the tensors, as numpy. It is the array that was uploaded, so reading it does not
+        wait for the device; metadata made in another way is copied from the device."""
         if name not in self.uploaded:
             self.uploaded[name] = getattr(self, name).cpu().numpy()
         return self.uploaded[name]
@@ -59,7 +59,7 @@ def slot_mapping(block_table: np.ndarray, positions: np.ndarray, block_size: int
 def build_metadata(
     plan: StepPlan, block_size: int, scratch_slot: int, device: torch.device
 ) -> tuple[torch.Tensor, AttentionMetadata]:
-    """A plan, flattened: (input_ids int64 [T], metadata)."""
+    """Flatten a plan: (input_ids int64 [T], metadata). Padding tokens go to `scratch_slot`."""
     num_rows = len(plan.rows)
     lengths = [row.num_written + row.num_padding_tokens for row in plan.rows]
     seq_lens = [row.start + row.num_written for row in plan.rows]
@@ -83,7 +83,7 @@ def build_metadata(
         input_ids[known:end] = row.draft
         positions[begin:end] = np.arange(computed, seq_len)
         slots[begin:end] = slot_mapping(table, positions[begin:end], block_size)
-        if row.num_padding_tokens:  # which repeats the last token
+        if row.num_padding_tokens:  # padding repeats the last token
             input_ids[end : starts[i + 1]] = sequence.token_ids[row.seq_len - 1]
         positions[end : starts[i + 1]] = seq_len - 1
 

@@ -1,4 +1,4 @@
-"""A CUDA kernel of one's own in the engine: on a GPU, or watched in the kernel lab."""
+"""A learner's CUDA kernel in the engine: on a GPU, or watched in the kernel lab."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import torch
 
 from ..kernel_lab.case import by_name
 from ..kernel_lab.emulation import Emulation
-from ..kernel_lab.launch import run
 from ..kernel_lab.report import Report
+from ..kernel_lab.run_kernel import run
 from .gather_sdpa import attend_row
 from .metadata import AttentionMetadata
 
 
 class OwnKernel:
-    """An attention function that launches `kernel`, for rows of one token unless you say otherwise.
+    """An attention function that launches `kernel`, by default for rows of one token only.
 
-    The kernel's arguments are given by their names: query, output [rows, heads, head_dim];
-    key_cache, value_cache [KV blocks, block_size, kv_heads, head_dim]; block_tables int32 [rows,
-    width]; seq_lens int32 [rows]; token_rows int32 [rows]; positions int64 [rows]; scale; the rest
-    are `more`, in their order. A row here is one token, and sees seq_lens of them.
+    The kernel's arguments are matched by name: query, output [rows, heads, head_dim]; key_cache,
+    value_cache [KV blocks, block_size, kv_heads, head_dim]; block_tables int32 [rows, width];
+    seq_lens int32 [rows]; token_rows int32 [rows]; positions int64 [rows]; scale. All other
+    arguments are taken from `more`, in order. A row here is one token, which sees seq_lens tokens.
 
     threads: of a thread block. grid: numbers, or a function of the numbers of rows, heads and KV
-    heads; a thread block for each row and head by default. decode_only: rows of many tokens, as
-    prompts are, go to torch. On a CPU the kernel lab runs the kernel, and watches the first
+    heads; by default a thread block for each row and head. decode_only: torch computes rows of
+    many tokens, such as prompts. On a CPU the kernel lab runs the kernel, and watches the first
     `watched` launches; their reports are kept in `reports`.
-    Raises RuntimeError with the lab's sentence for a kernel that does what it must not.
+    Raises RuntimeError, with the lab's sentence, for a kernel with a fault.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class OwnKernel:
 
 def _launcher(device: torch.device) -> object:
     if device.type == "cpu":
-        with warnings.catch_warnings():  # the lab is what a kernel of one's own comes for
+        with warnings.catch_warnings():  # the author of a kernel knows that the lab is slow
             warnings.simplefilter("ignore")
             return Emulation()
     from .cuda.gpu import GPU

@@ -1,4 +1,4 @@
-"""Paged attention as its definition reads, in torch. The oracle every faster version is held to."""
+"""Paged attention as it is defined, in torch. Every faster version is compared with this one."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ AttentionFunction = Callable[
 
 
 def gather(cache: torch.Tensor, block_table: torch.Tensor, seq_len: int) -> torch.Tensor:
-    """One sequence's K or V, in order, out of its scattered blocks.
+    """One sequence's K or V, in order, copied from its scattered blocks.
 
     cache: [blocks, block_size, kv_heads, head_dim]; block_table: int32 [blocks it holds or more].
     Returns [seq_len, kv_heads, head_dim].
@@ -32,7 +32,7 @@ def reference_attention(
     """softmax(q k^T * scale) v over each row's own context; a token at position p sees 0 .. p.
 
     query: [T, heads, head_dim]; caches: [blocks, block_size, kv_heads, head_dim]; heads is a
-    multiple of kv_heads. Returns [T, heads, head_dim]. Computed in float32, whatever the dtype.
+    multiple of kv_heads. Returns [T, heads, head_dim], in query's dtype; computed in float32.
     """
     output = torch.empty_like(query)
     heads_per_kv_head = query.shape[1] // key_cache.shape[2]

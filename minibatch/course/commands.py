@@ -1,4 +1,5 @@
-"""What `python -m minibatch` has for exercises: grade, hint, solution, status, reset, handin."""
+"""The commands of `python -m minibatch` for exercises: grade, hint, solution, status, reset,
+handin."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from pathlib import Path
 from minibatch.course import learner
 from minibatch.course.exercises.hand_in import pack, student_name
 from minibatch.course.exercises.source import select
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.judge import JudgeError, Options, judge
 
 
@@ -58,7 +59,7 @@ def grade(arguments: list[str]) -> int:
         "--export", choices=["gradescope"], help="write an autograder's zip instead"
     )
     options = parser.parse_args(arguments)
-    return _told(parser, lambda: _grade(parser, options))
+    return _report_errors(parser, lambda: _grade(parser, options))
 
 
 def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -97,7 +98,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         verdicts, text = shown.verdicts, shown.text
     else:
         verdicts = judge(tasks, options.submission, how)
-        text = "\n\n".join(card.as_text(verdict) for verdict in verdicts)
+        text = "\n\n".join(verdict_card.as_text(verdict) for verdict in verdicts)
     print(text)
     points, most = (sum(getattr(v, n) for v in verdicts) for n in ("points", "max_points"))
     print(f"\n{points:g} of {most:g} points.")
@@ -112,7 +113,7 @@ def hint(arguments: list[str]) -> int:
     parser = _parser("hint", "The next hint of an exercise.")
     parser.add_argument("number", nargs="?", type=int, help="this hint, not the next")
     options = parser.parse_args(arguments)
-    return _told(parser, lambda: _show(learner.hint(options.name, options.number)))
+    return _report_errors(parser, lambda: _show(learner.hint(options.name, options.number)))
 
 
 def solution(arguments: list[str]) -> int:
@@ -120,27 +121,27 @@ def solution(arguments: list[str]) -> int:
     parser = _parser("solution", "The course's answer, once yours has passed.")
     parser.add_argument("--insist", action="store_true", help="before it has")
     options = parser.parse_args(arguments)
-    return _told(parser, lambda: _show(learner.solution(options.name, options.insist)))
+    return _report_errors(parser, lambda: _show(learner.solution(options.name, options.insist)))
 
 
 def reset(arguments: list[str]) -> int:
     """`reset 4.1` or `reset ex04`."""
     parser = _parser("reset", "Put an exercise back to its stub; a dated copy is kept in backups/.")
     options = parser.parse_args(arguments)
-    return _told(parser, lambda: _show(learner.reset(options.name)))
+    return _report_errors(parser, lambda: _show(learner.reset(options.name)))
 
 
 def status(arguments: list[str]) -> int:
-    """`status`: the board."""
+    """`status`: a table of all tasks."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch status", description="What you have solved so far."
     )
     parser.parse_args(arguments)
-    return _told(parser, lambda: _show(learner.status()))
+    return _report_errors(parser, lambda: _show(learner.status()))
 
 
 def hand_in(arguments: list[str]) -> int:
-    """`handin [FILE.zip] [--name NAME]`: what a teacher wants to have."""
+    """`handin [FILE.zip] [--name NAME]`: one zip for the teacher."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch handin",
         description="Pack your exercises, and your edits in minibatch/, into a zip to hand in.",
@@ -154,7 +155,7 @@ def hand_in(arguments: list[str]) -> int:
         print(f"Wrote {packed.path}: {packed.contents()}.")
         return 0
 
-    return _told(parser, write)
+    return _report_errors(parser, write)
 
 
 def _parser(name: str, description: str) -> argparse.ArgumentParser:
@@ -168,8 +169,8 @@ def _show(shown: learner.Shown) -> int:
     return 0
 
 
-def _told(parser: argparse.ArgumentParser, action: Callable[[], int]) -> int:
-    """Run it; what the user can mend is told in a sentence."""
+def _report_errors(parser: argparse.ArgumentParser, action: Callable[[], int]) -> int:
+    """Run the action; an error that the user can fix is printed as a sentence."""
     try:
         return action()
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""An exercise's card in a notebook: what it asks, and buttons to check, for a hint, to reset.
+"""An exercise's card in a notebook: its text, and the buttons Check, Hint and Reset.
 
-Buttons are ipywidgets' own, but for the one that opens the file: Tab reaches them, Enter presses
-them, and what they bring is announced.
+The buttons are ipywidgets' own, except the one that opens the file: Tab reaches them, Enter presses
+them, and screen readers announce the answers.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import ipywidgets
 from markupsafe import Markup, escape
 
 from minibatch.course import learner
-from minibatch.course.beside import open_beside
 from minibatch.course.exercises.source import Task, exercises_folder, select
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.verdict import Verdict
+from minibatch.course.open_button import open_beside
 from minibatch.course.setup import ROOT
 from minibatch.plots.pages import pages
 
 
 def _with_code(text: str) -> Markup:
-    """Text, with what stands between backticks as code, and its "Example:" in bold."""
+    """The text as HTML: `code` between backticks as code, and "Example:" in bold."""
     text = re.sub(r"^Example:", "<strong>Example:</strong>", str(escape(text)))
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", text))
 
@@ -32,7 +32,8 @@ _PAGES = pages(__file__, with_code=_with_code)
 
 
 class ExerciseCard(ipywidgets.VBox):
-    """Of one task. `answer` holds what the last button brought, as HTML, above the last verdict."""
+    """The card of one task. `answer` has the last button's answer, as HTML, above the last
+    verdict."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -50,14 +51,15 @@ class ExerciseCard(ipywidgets.VBox):
         self.reset_button.on_click(lambda _: self._press(self._reset))
         path, name = _file(task)
         asked = _PAGES.get_template("exercise.html").render(task=task, file=name)
-        beside = _PAGES.get_template("beside.html").render(file=name, attributes=open_beside(path))
-        buttons = [self.check_button, self.hint_button, self.reset_button, ipywidgets.HTML(beside)]
+        open_button = _PAGES.get_template("open_button.html")
+        opens = ipywidgets.HTML(open_button.render(file=name, attributes=open_beside(path)))
+        buttons = [self.check_button, self.hint_button, self.reset_button, opens]
         row = ipywidgets.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([ipywidgets.HTML(asked), ipywidgets.Box(buttons, layout=row), self.answer])
         self.add_class("minibatch-exercise")
 
     def _press(self, action: Callable[[], str]) -> None:
-        """Run an action with the buttons off; whatever goes wrong is shown, nothing is raised."""
+        """Run an action with the buttons disabled. An error is displayed, not raised."""
         buttons = (self.check_button, self.hint_button, self.reset_button)
         for button in buttons:
             button.disabled = True
@@ -74,12 +76,12 @@ class ExerciseCard(ipywidgets.VBox):
     def _check(self) -> str:
         self._sure = False
         self.answer.value = '<div role="status">Checking …</div>'
-        self._verdict = learner.check(self.task.id, tell=self._tell).html
+        self._verdict = learner.check(self.task.id, tell=self._show_progress).html
         return self._verdict
 
-    def _tell(self, so_far: Verdict) -> None:
-        """What is known of a verdict already, as its tests end."""
-        self.answer.value = f'<div role="status">Checking …</div>{card.so_far(so_far)}'
+    def _show_progress(self, so_far: Verdict) -> None:
+        """Display an unfinished verdict each time one of its tests has ended."""
+        self.answer.value = f'<div role="status">Checking …</div>{verdict_card.so_far(so_far)}'
 
     def _hint(self) -> str:
         self._sure = False
@@ -102,8 +104,8 @@ def your_turn(name: str) -> ExerciseCard:
 
 
 def _file(task: Task) -> tuple[Path, str]:
-    """Where the work is done, and what the card calls it: for a task that changes minibatch/, the
-    first file that it names."""
+    """The file to write in, and its name on the card; for a task that changes minibatch/, the first
+    file that its text names."""
     if not task.changes_minibatch:
         return exercises_folder() / task.file_name, f"exercises/{task.file_name}"
     named = re.search(r"minibatch/[\w/]+\.py", task.text)

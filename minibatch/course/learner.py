@@ -1,4 +1,4 @@
-"""What a learner calls in a notebook; what each returns shows itself there, and in a terminal.
+"""The functions that a learner calls in a notebook; their results also print in a terminal.
 
 from minibatch.course import check, hint, solution, status, reset, your
 
@@ -23,7 +23,7 @@ from minibatch.course.exercises.source import (
     exercises_folder,
     select,
 )
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.judge import JudgeError, Options, judge
 from minibatch.course.judging.syntax import unreadable
 from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, SYMBOLS, Verdict
@@ -35,7 +35,7 @@ TAKES_ITS_PLACE = "Below, it has taken the place of the one that stood in for it
 
 @dataclass(slots=True, repr=False)
 class Shown:
-    """Something to read: as text, and as HTML in a notebook."""
+    """A result to read: as text, and as HTML in a notebook."""
 
     text: str
     html: str
@@ -49,7 +49,7 @@ class Shown:
 
 @dataclass(slots=True, repr=False)
 class Check(Shown):
-    """Verdicts, as cards. `points` of `max_points`; `passed`: every one of them."""
+    """Verdicts, as cards. `points` of `max_points`; `passed`: whether every task passed."""
 
     verdicts: list[Verdict] = field(default_factory=list)
 
@@ -74,8 +74,8 @@ def check(
 ) -> Check:
     """Judge your exercises: "4.1", "ex04", or None for all. Raises ValueError for another name.
 
-    tell: called with a task's verdict so far whenever one of its tests has ended. stay_ready: a
-    process gets ready for the next check, which is much sooner done then.
+    tell: called with a task's unfinished verdict each time one of its tests has ended. stay_ready:
+    start a process that imports everything for the next check, which is then much faster.
     """
     tasks = select(name)
     found = {task.id: unreadable(task, exercises_folder() / task.file_name) for task in tasks}
@@ -89,15 +89,15 @@ def check(
         if verdict.passed and learner_file.passed(task.id):
             verdict.yours = f"{verdict.yours} {TAKES_ITS_PLACE}".strip()
     return Check(
-        "\n\n".join(card.as_text(verdict) for verdict in verdicts),
-        "".join(card.as_html(verdict) for verdict in verdicts),
+        "\n\n".join(verdict_card.as_text(verdict) for verdict in verdicts),
+        "".join(verdict_card.as_html(verdict) for verdict in verdicts),
         verdicts,
     )
 
 
 def hint(name: str, number: int | None = None) -> Shown:
-    """The next hint of a task after those before it, or the one of that number alone."""
-    (task,) = _one(name)
+    """The next hint of a task, after the earlier ones; or only the hint of that number."""
+    (task,) = _single_task(name)
     progress = Progress()
     shown = [number]
     if number is None:
@@ -112,7 +112,7 @@ def hint(name: str, number: int | None = None) -> Shown:
 
 def solution(name: str, insist: bool = False) -> Shown:
     """The course's own answer: shown once yours has passed, or if you insist."""
-    (task,) = _one(name)
+    (task,) = _single_task(name)
     progress = Progress()
     if not insist and progress[task.id].outcome != PASSED:
         left = len(task.hints) - progress[task.id].num_hints
@@ -128,7 +128,7 @@ def solution(name: str, insist: bool = False) -> Shown:
 
 
 def reset(name: str) -> Shown:
-    """The stub again: a task's marked place, or all of "ex04". A dated copy is kept."""
+    """Put the stub back: in a task's marked place, or in all of "ex04". A dated copy is kept."""
     tasks = select(name)
     if len({task.stem for task in tasks}) > 1:
         raise ValueError(f'reset one file at a time, not "{name}"')
@@ -139,7 +139,7 @@ def reset(name: str) -> Shown:
 
 
 def status() -> Shown:
-    """The whole course on one board: what has passed, what is open, as far as it was checked."""
+    """All tasks in one table: which have passed, and which are open, by the last check of each."""
     tasks, progress = all_tasks(), Progress()
     rows = [_status_row(task, progress) for task in tasks.values()]
     earned = sum(progress[task_id].points for task_id in tasks)
@@ -169,18 +169,18 @@ def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
 
 
 def your(name: str, instead: Callable) -> Callable:
-    """Your class from exercises/, as saved now; `instead` as long as it cannot be used."""
+    """Your class or function from exercises/, as saved now; `instead` if it cannot be used yet."""
     return learner_file.your(name, instead)
 
 
 def _edits_of(task: Task) -> str:
-    """The task's part of the solutions' patch; git takes the headings between for nothing."""
+    """The task's part of the solutions' patch; git ignores the headings between."""
     text = (SOLUTIONS / PATCH).read_text(encoding="utf-8")
     parts = re.split(r"^(?=Exercise \d)", text, flags=re.MULTILINE)
     return next(part for part in parts if part.startswith(f"Exercise {task.id}:")).strip()
 
 
-def _one(name: str) -> list[Task]:
+def _single_task(name: str) -> list[Task]:
     tasks = select(name)
     if len(tasks) > 1:
         raise ValueError(f'"{name}" has {len(tasks)} tasks; name one, like "{tasks[0].id}"')

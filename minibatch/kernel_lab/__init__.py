@@ -5,33 +5,34 @@
     report = lab.run(kernel, grid, threads, *arguments)
     print(report)
 
-One greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substitute for numba's
-`cuda`. It is slow, and it sees what a GPU does not tell: races, barriers that not everybody
-reaches, reads beyond the end, sectors moved in vain. What it does not see, and where a GPU may come
-to something else: DIFFERENCES.md beside this file.
+It uses one greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substitute for
+numba's `cuda`. It is slow, and it reports what a GPU does not: races, barriers that some threads do
+not reach, reads beyond the end, sectors moved for nothing. DIFFERENCES.md beside this file lists
+what the lab does not see, and where a GPU may give another result.
 
-    launch.py       one launch: makes the arrays, runs thread block after thread block
-    substitutes.py  what a kernel finds in place of `cuda`, `math`, types and intrinsics
-    threads.py      a greenlet for each thread, and what threads wait for together
-    arrays.py       arrays that refuse what a GPU would not, and note who touches what
-    races.py        what was noted, searched for accesses that nothing orders
-    judgement.py    what was noted, held against whose memory it is, and what should come out
-    faults.py       what can be wrong, and in which line
-    instructions.py what was noted, counted by instructions of a warp: sectors, banks
-    ledger.py       what was read, beside what had to be
-    report.py       all of it, to print, to look at (page.py), to ask
-    compiled.py     what a compiler makes of a kernel, for GPUs that need not be here
-    case.py         a small paged batch to try a kernel on, and what should come out
-    why.py          what a kernel may have done, if something else comes out
+    run_kernel.py   one launch: makes the arrays, runs thread block after thread block
+    substitutes.py  replaces `cuda`, `math`, types and intrinsics in a kernel
+    threads.py      a greenlet for each thread; barriers and warp operations
+    arrays.py       arrays that record every access, and report one that is out of bounds
+    races.py        searches the recorded accesses for two that nothing orders
+    judgement.py    reads of another row's memory; the difference from the expected output
+    faults.py       the kinds of fault, and the line of each
+    instructions.py counts recorded accesses by instruction of a warp: sectors, banks
+    ledger.py       bytes read, compared with bytes needed
+    report.py       everything about a launch, to print or to query
+    page.py         a report as a page for a notebook
+    compiled.py     what a compiler makes of a kernel, for any GPU, without that GPU
+    case.py         a small paged batch to try a kernel on, and the expected output
+    diagnosis.py    what a kernel may have done to give a wrong output
     waves.py        thread blocks on the multiprocessors of a model GPU
-    time_limit.py   ends what would not end
-    emulation.py    the same without watching: in a GPU's place, under the engine
+    time_limit.py   ends Python code after a number of seconds
+    emulation.py    runs kernels for the engine without recording, in place of a GPU
 """
 
 from .arrays import empty, partly_written
 from .case import paged_case
 from .compiled import compiled
-from .launch import run
+from .run_kernel import run
 from .waves import waves
 
 __all__ = ["compiled", "empty", "paged_case", "partly_written", "run", "waves"]

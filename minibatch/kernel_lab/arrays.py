@@ -1,4 +1,4 @@
-"""Arrays that note who touches what. They index like numba's, and refuse what a GPU would not."""
+"""Arrays that record every access. They index like numba's, and report out-of-bounds accesses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ COLUMNS = "thread", "epoch", "phase", "site", "place", "how", "number", "moment"
 
 
 class Access(namedtuple("Access", [*COLUMNS, "clock", "row"])):
-    """One thread at one place: `number` elements from `place` on, in the array's flat order.
+    """One access of one thread: `number` elements from `place` on, in the array's flat order.
 
-    thread: its number in the grid; its epoch, phase and clock: threads.py. site: in SITES. how:
-    READS, WRITES or ATOMIC. value: of a write, hashed. row: among the array's accesses.
+    thread: its number in the grid; epoch, phase and clock: see threads.py. site: an index in SITES.
+    how: READS, WRITES or ATOMIC. value: of a write, hashed. row: its index in the array's accesses.
     """
 
     @property
@@ -32,37 +32,37 @@ class Access(namedtuple("Access", [*COLUMNS, "clock", "row"])):
 
 
 class Guarded(np.ndarray):
-    """An array of which some elements have not been written yet: reading those is a fault."""
+    """An array with elements that have not been written yet: reading one of them is a fault."""
 
     written: np.ndarray | None = None
 
 
 def empty(shape: int | tuple[int, ...], dtype: type = np.float32) -> Guarded:
-    """An output: like `torch.empty`, nothing in it is written yet."""
+    """An output: like `torch.empty`, no element of it is written yet."""
     return partly_written(np.full(shape, nothing(np.dtype(dtype)), dtype), False)
 
 
 def partly_written(array: np.ndarray, written: np.ndarray | bool) -> Guarded:
-    """A contiguous array of which only the elements where `written` is true may be read."""
+    """A contiguous array; only the elements with `written` true may be read."""
     guarded = np.ascontiguousarray(array).view(Guarded)
     guarded.written = np.array(np.broadcast_to(written, array.shape))
     return guarded
 
 
 def elements_of(columns: np.recarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each element that was touched, the row, and its place: a wide load touches several."""
+    """The row and the place of each accessed element: a wide load accesses several."""
     rows = np.repeat(np.arange(len(columns)), columns.number)
     nth = np.arange(len(rows)) - (np.cumsum(columns.number) - columns.number)[rows]
     return rows, columns.place[rows] + nth
 
 
 class Watched:
-    """An array inside a launch: global, shared or local. One element at a time, or a sub-array."""
+    """An array in a launch: global, shared or local. An index gives an element or a sub-array."""
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: prod(self.shape))
     nbytes = property(lambda self: self.size * self.itemsize)
-    __iter__ = None  # a kernel walks over indices
+    __iter__ = None  # a kernel uses indices
 
     def __init__(self, notes: Notes, name: str, space: str, array: np.ndarray) -> None:
         self.name, self.space, self.shape = name, space, array.shape
@@ -74,7 +74,7 @@ class Watched:
         self._notes, self._offset = notes, 0
         self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
         whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
-        self._kept = (Unsigned if array.dtype.kind == "u" else int) if whole else None
+        self._as_number = (Unsigned if array.dtype.kind == "u" else int) if whole else None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -85,19 +85,19 @@ class Watched:
 
     @property
     def columns(self) -> np.recarray:
-        """What was noted, a row for each access, in the order in which they came."""
+        """The recorded accesses, one row each, in the order of time."""
         kept = [(name, np.int64) for name in COLUMNS]
         rows = np.frombuffer(self._raw.tobytes(), kept).view(np.recarray)
-        return rows[: self.num_accesses]  # time may be over amid one: it has a row and no clock
+        return rows[: self.num_accesses]  # the time limit may end one that has a row, but no clock
 
     def accesses(self, which: np.ndarray | slice = slice(None)) -> list[Access]:
-        """All, or some of them, as objects."""
+        """All accesses, or those of `which`, as objects."""
         rows = np.arange(self.num_accesses)[which].tolist()
         kept = zip(self.columns[which].tolist(), rows, strict=True)
         return [Access(*columns, self._clocks[row], row) for columns, row in kept]
 
     def at(self, place: int) -> str:
-        """An element as the source would name it: keys[2, 0, 5]."""
+        """An element's name in the source: keys[2, 0, 5]."""
         index = np.unravel_index(place - self._offset, self.shape)
         return f"{self.name}[{', '.join(map(str, index))}]"
 
@@ -106,46 +106,46 @@ class Watched:
         if type(place) is not int:
             return self._poison() if place is None else place
         value = self._value(place)
-        self._touch(place, READS)
+        self._record(place, READS)
         return value
 
     def __setitem__(self, index: object, value: object) -> None:
         place = self._place(index)
         if type(place) is int:
             self._store(place, value)
-            self._touch(place, WRITES)
+            self._record(place, WRITES)
         elif place is not None:
             raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}")
 
     def load(self, index: int, number: int) -> np.ndarray:
-        """`number` elements of a one-dimensional array at once, by one wide load."""
+        """Read `number` elements of a one-dimensional array by one wide load."""
         first, last = self._place(index), self._place(index + number - 1)
         if first is None or last is None:
             return np.full(number, self._poison())
         if first % number:
-            said = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
-            self._notes.fault("out of bounds", said, what=self.name)
-        self._touch(first, READS, number)
+            text = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
+            self._notes.fault("out of bounds", text, what=self.name)
+        self._record(first, READS, number)
         return self.data[first : last + 1]
 
     def update(self, index: object, change: Callable) -> object:
-        """An atomic read and write: change(old) is stored, old returned."""
+        """An atomic read and write: stores change(old), returns old."""
         place = self._place(index)
         if place is None:
             return self._poison()
-        self._touch(place, ATOMIC)
+        self._record(place, ATOMIC)
         old = self._value(place)
         self._store(place, change(old))
         return old
 
     def _value(self, place: int) -> object:
-        return self._kept(self.data[place]) if self._kept else self.data[place]
+        return self._as_number(self.data[place]) if self._as_number else self.data[place]
 
     def _store(self, place: int, value: object) -> None:
         self.data[place] = wrapped(value, self.dtype) if self.dtype.kind in "iu" else value
 
     def _place(self, index: object) -> int | Watched | None:
-        """Where in the flat data; a sub-array for too few indices; None, and a fault, outside."""
+        """The index in the flat data; a sub-array for fewer indices; None, and a fault, outside."""
         index = index if type(index) is tuple else (index,)
         place, axes = self._offset, self._axes
         try:
@@ -155,8 +155,8 @@ class Watched:
                     return self._outside(index)
                 place += as_index(number) * stride
         except (TypeError, IndexError):  # a slice, a float, too many
-            said = f"{self.name} takes {self.ndim} whole numbers, not {index}"
-            raise IndexError(said) from None
+            text = f"{self.name} takes {self.ndim} whole numbers, not {index}"
+            raise IndexError(text) from None
         used = len(index)
         if used == len(axes):
             return place
@@ -168,19 +168,19 @@ class Watched:
         sizes = enumerate(zip(index, self.shape, strict=False))
         axis, length = next((i, n) for i, (number, n) in sizes if not 0 <= number < n)
         given = ", ".join(map(str, index))
-        said = f"{{who}} asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
-        self._notes.fault("out of bounds", said, what=self.name)
+        text = f"{{who}} asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
+        self._notes.fault("out of bounds", text, what=self.name)
         self._notes.count()
 
-    def _touch(self, place: int, how: int, number: int = 1) -> None:
-        """Note an access, by the thread whose turn it is."""
+    def _record(self, place: int, how: int, number: int = 1) -> None:
+        """Record an access of the thread that runs now."""
         written = self.written
         if written is not None:
             if how == WRITES:
                 written[place] = True
             elif not written[place] or (number > 1 and not written[place : place + number].all()):
-                said = f"{{who}} reads {self.at(place)}, which nobody has written"
-                self._notes.fault("unwritten", said, what=self.name)
+                text = f"{{who}} reads {self.at(place)}, which nobody has written"
+                self._notes.fault("unwritten", text, what=self.name)
         if self.space != "local":
             notes, thread = self._notes, self._notes.thread
             site = site_number(kernel_frame(_getframe(2)))
@@ -195,13 +195,13 @@ class Watched:
 
 
 def nothing(dtype: np.dtype) -> float:
-    """What memory holds that nobody has written."""
+    """The value of memory that no thread has written: NaN, or 0 for integers."""
     return np.nan if dtype.kind == "f" else 0
 
 
 class Unsigned(int):
-    """A whole number of an unsigned type. With another such, numba computes without a sign, in 64
-    bits: 3 - 5 is 2**64 - 2. With a signed one, as every constant is, it takes both as signed."""
+    """An integer of an unsigned type. With another unsigned integer, numba computes in 64 bits
+    without a sign: 3 - 5 is 2**64 - 2. With a signed one, such as a constant, both are signed."""
 
 
 def _without_a_sign(name: str) -> Callable:
@@ -220,7 +220,7 @@ for _name in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lshif
 
 
 def wrapped(number: object, dtype: np.dtype) -> int:
-    """As a GPU keeps it: a whole number goes round and round the range of its type."""
+    """An integer as a GPU stores it: modulo the range of its type."""
     lowest, size = _range_of(dtype)
     kept = (int(number) - lowest) % size + lowest
     return Unsigned(kept) if dtype.kind == "u" else kept

@@ -1,5 +1,5 @@
-"""A small paged batch to try a kernel on: scattered KV blocks, ragged rows, and what should come
-out."""
+"""A small paged batch to try a kernel on: scattered KV blocks, rows of different lengths, and the
+expected output."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 
 from .arrays import empty, partly_written
 from .compiled import Compiled, compiled
-from .launch import Size, run
+from .diagnosis import softmax, why
 from .report import Report
-from .why import softmax, why
+from .run_kernel import Size, run
 
 
 @dataclass
 class PagedCase:
-    """One new token of each row looks at all that its row has in the cache.
+    """One new token of each row attends to all tokens of its row in the cache.
 
     query: [rows, heads, head_dim]; key_cache, value_cache: [KV blocks, block_size, kv_heads,
     head_dim]; block_tables: int32 [rows, width], padded with 0; seq_lens: int32 [rows]; token_rows:
-    int32 [rows]; positions: int64 [rows]; owners: bool [rows, slots], whose slot each is. A slot
-    that nobody owns is NaN.
+    int32 [rows]; positions: int64 [rows]; owners: bool [rows, slots], the slots of each row. A slot
+    that no row owns is NaN.
     """
 
     query: np.ndarray
@@ -46,16 +46,16 @@ class PagedCase:
         more: Sequence[object] = (),
         capabilities: Sequence[tuple[int, int]] = (),
     ) -> list[Compiled]:
-        """`lab.compiled` for this case's arrays; more: as of `run`."""
+        """`lab.compiled` for this case's arrays; more: as in `run`."""
         return compiled(kernel, by_name(kernel, self.given(), more), capabilities)
 
     def parts(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """What the definition makes a row's output of, in float64: weights [heads, tokens], and
-        values [tokens, heads, head_dim]."""
-        query, key, value = self._of(row)
+        """The parts of a row's exact output, in float64: weights [heads, tokens] and values
+        [tokens, heads, head_dim]."""
+        query, key, value = self._row_in_float64(row)
         return softmax(np.einsum("hd,khd->hk", query, key) * self.scale, 1), value
 
-    def _of(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _row_in_float64(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """In float64: q [heads, head_dim], and for each query head k and v [tokens, heads,
         head_dim]."""
         group = self.query.shape[1] // self.key_cache.shape[2]
@@ -67,17 +67,17 @@ class PagedCase:
         return self.query[row].astype(np.float64), key, value
 
     def why(self, output: np.ndarray, tolerance: float = 2e-5) -> str:
-        """A sentence on the first row and head of an output [rows, heads, head_dim] that are wrong,
-        what they come out as if: why.py. "" if nothing fits."""
+        """A sentence about the first wrong row and head of an output [rows, heads, head_dim]: what
+        the kernel may have done (diagnosis.py). "" if no explanation fits."""
         off = ~np.isclose(output, self.exact, tolerance, tolerance).all(2)
         row, head = np.argwhere(off)[0].tolist()
-        query, key, value = self._of(row)
+        query, key, value = self._row_in_float64(row)
         products = query[head] * key[:, head] * self.scale
         found = why(output[row, head], products, value[:, head], tolerance)
         return found and f"row {row}, head {head} comes out as if {found}"
 
     def given(self) -> dict[str, object]:
-        """What a kernel may be called with, by name; what nobody owns is not to be read."""
+        """A kernel's possible arguments, by name. Reading a slot that no row owns is a fault."""
         owned = self.owners.any(0).reshape(*self.key_cache.shape[:2], 1, 1)
         caches = {"key_cache": self.key_cache, "value_cache": self.value_cache}
         guarded = {name: partly_written(cache, owned) for name, cache in caches.items()}
@@ -92,12 +92,11 @@ class PagedCase:
         tolerance: float = 2e-5,
         **options: object,
     ) -> Report:
-        """`lab.run` with this case's arrays, each given to the kernel's argument of that name.
+        """`lab.run` with this case's arrays, each passed to the kernel's argument of that name.
 
-        grid: a thread block for each row and head unless you say otherwise, in numbers or as a
-        function of the numbers of rows, heads and KV heads. more: for the arguments
-        that the case has no array for, in their order. The report also tells whose KV blocks were
-        read without right, and where `output` differs from `exact`.
+        grid: numbers, or a function of the numbers of rows, heads and KV heads; by default a thread
+        block for each row and head. more: values of the kernel's other arguments, in order. The
+        report also lists reads of another row's KV blocks, and where `output` differs from `exact`.
         """
         given = self.given()
         arguments = by_name(kernel, given, more)
@@ -114,7 +113,7 @@ class PagedCase:
 
 
 def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) -> list[object]:
-    """What to call a kernel with: each argument is given by its name, or the next of `more`."""
+    """A kernel's arguments: each is the one of its name in `given`, or the next of `more`."""
     code, left = getattr(kernel, "py_func", kernel).__code__, list(more)
     arguments = []
     for name in code.co_varnames[: code.co_argcount]:
@@ -139,9 +138,9 @@ def paged_case(
     scale: float | None = None,
     seed: int = 0,
 ) -> PagedCase:
-    """lengths: tokens in the cache, of each row, the new one included. shared_blocks: full KV
-    blocks that all rows begin with, where they are long enough. sharpness: makes all scores so many
-    times as large. scale: 1 / sqrt(head_dim) unless you say otherwise."""
+    """lengths: tokens of each row in the cache, the new one included. shared_blocks: full KV blocks
+    at the start of all rows that are long enough. sharpness: a factor for all scores. scale: by
+    default 1 / sqrt(head_dim)."""
     rng = np.random.default_rng(seed)
     common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
     needs = [-(-length // block_size) for length in lengths]

@@ -1,4 +1,4 @@
-"""What numba and ptxas make of a kernel, for GPUs that need not be here: the lab cannot see it."""
+"""What numba and ptxas make of a kernel, for any GPU, without that GPU: the lab cannot see it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-REGISTERS = 65_536  # of a multiprocessor; a warp takes them for 8 registers a thread at a time
+REGISTERS = 65_536  # of a multiprocessor; a thread's number is rounded up to a multiple of 8
 ROOM = {  # threads and thread blocks of a multiprocessor, by compute capability (NVIDIA, CUDA C++
     (7, 5): (1024, 16),  # Programming Guide, technical specifications)
     (8, 0): (2048, 32),
@@ -25,8 +25,8 @@ LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[a-z]+(\d+)\s")
 @dataclass(frozen=True)
 class Compiled:
     """A kernel for one compute capability. registers: of a thread. stack: bytes of local memory of
-    a thread; local: instructions that touch it. float64: instructions on 64-bit floats. loads: of
-    global memory, in the source and not in a run: {bytes a lane: how many}."""
+    a thread; local: instructions that access it. float64: instructions on 64-bit floats. loads: of
+    global memory, instructions in the code, not in a run: {bytes of a lane: how many}."""
 
     capability: tuple[int, int]
     registers: int
@@ -36,16 +36,17 @@ class Compiled:
     loads: dict[int, int]
 
     def thread_blocks(self, threads: int) -> int:
-        """How many of so many threads fit on a multiprocessor, shared memory left aside."""
+        """How many thread blocks of `threads` threads fit on a multiprocessor. Shared memory is
+        not counted."""
         return min(self._room(threads).values())
 
     def limit(self, threads: int) -> str:
-        """What runs out first with thread blocks of so many threads."""
+        """The resource that limits thread blocks of `threads` threads."""
         room = self._room(threads)
         return min(room, key=room.__getitem__)
 
     def _room(self, threads: int) -> dict[str, int]:
-        """How many thread blocks fit, by each limit alone."""
+        """How many thread blocks fit under each limit alone."""
         most_threads, most = ROOM[self.capability]
         taken = -(-self.registers // 8) * 8 * -(-threads // 32) * 32
         by_threads, by_registers = most_threads // threads, REGISTERS // taken
@@ -64,8 +65,8 @@ class Compiled:
 def compiled(
     kernel: Callable, arguments: Sequence[object], capabilities: Sequence[tuple[int, int]] = ()
 ) -> list[Compiled]:
-    """A kernel compiled for arguments of these types, of each compute capability in ROOM unless you
-    name some. Raises RuntimeError where the compiler is not installed."""
+    """A kernel compiled for arguments of these types, for each of the compute capabilities, by
+    default all in ROOM. Raises RuntimeError if the compiler is not installed."""
     try:
         from cuda import core  # noqa: F401
         from numba.core import types
@@ -94,8 +95,8 @@ def compiled(
 def machine_code(
     kernel: Callable, signature: tuple, capability: tuple[int, int]
 ) -> tuple[str, str]:
-    """(PTX by numba, what ptxas said of it). signature: numba types of the arguments. Raises
-    ImportError without the compiler."""
+    """(PTX by numba, messages of ptxas). signature: numba types of the arguments. Raises
+    ImportError if the compiler is not installed."""
     from cuda import core
     from numba import cuda
 

@@ -1,19 +1,19 @@
-"""The kernel lab in a GPU's place: kernels run here as they are, unwatched, so that a model can."""
+"""Runs kernels for the engine in place of a GPU: the kernel lab, without recording accesses."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 
-from .launch import Launch
+from .run_kernel import Launch
 
 
 class Emulation:
-    """A launcher for the paged-attention kernels, on the CPU."""
+    """A launcher for the paged-attention kernels, on the CPU. (`paged_attention.Launcher`)"""
 
-    num_multiprocessors = 2  # few: cutting a context gains nothing here
+    num_multiprocessors = 2  # few: here a cut context is not faster
     compute_capability = (9, 0)
-    num_threads = 32  # a warp: more would only have more to merge
+    num_threads = 32  # a warp: more threads would only have more results to merge
 
     def __init__(self) -> None:
         warnings.warn(
@@ -23,6 +23,6 @@ class Emulation:
         )
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
-        """Raises RuntimeError for what would hang a GPU."""
+        """Raises RuntimeError for a fault that would hang a GPU."""
         for fault in Launch(kernel, grid, num_threads, 10**12).run(arguments, seconds=600).faults:
             raise RuntimeError(str(fault))

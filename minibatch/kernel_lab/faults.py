@@ -1,4 +1,4 @@
-"""What can be wrong with a kernel, as sentences: which line, which thread, which element."""
+"""A kernel's faults, as sentences with the line, the thread and the element."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Site(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands in that line, if Python finds it."""
+        """The text of that line; "" if Python does not find it."""
         return linecache.getline(self.file, self.line).strip()
 
     def seen_from(self, file: str) -> str:
-        """ "line 3", or "line 3 of load" for a function of another file or notebook cell, whose
-        lines are numbered from 1, too."""
+        """ "line 3", or "line 3 of load" for a function in another file or notebook cell, where
+        line numbers begin at 1, too."""
         return f"line {self.line}" + (f" of {self.function}" if self.file != file else "")
 
 
 def site_number(frame: FrameType) -> int:
-    """Where a frame stands, as a place in SITES."""
+    """The index in SITES of a frame's current place."""
     key = (id(frame.f_code), frame.f_lasti)  # a code object's own hash reads all of its code
     if key not in _NUMBERS:
         code = frame.f_code
@@ -44,7 +44,7 @@ def site_number(frame: FrameType) -> int:
         site = Site(code.co_filename, line or code.co_firstlineno, code.co_name, columns)
         if site not in SITES:
             SITES.append(site)
-        _NUMBERS[key] = SITES.index(site), code  # held, so that no other is given its id
+        _NUMBERS[key] = SITES.index(site), code  # kept, so that its id is not reused
     return _NUMBERS[key][0]
 
 
@@ -53,7 +53,7 @@ _NUMBERS: dict[tuple[int, int], tuple[int, CodeType]] = {}
 
 
 def kernel_frame(frame: FrameType | None = None) -> FrameType:
-    """This frame, by default the caller's, or the first above it that is not the lab's own."""
+    """The first frame that is not the lab's own, from this frame (default: the caller's) up."""
     frame = frame or _getframe(1)
     while frame.f_code.co_filename in OWN_FILES and frame.f_back:
         frame = frame.f_back
@@ -61,7 +61,7 @@ def kernel_frame(frame: FrameType | None = None) -> FrameType:
 
 
 def site_here(frame: FrameType | None = None) -> Site:
-    """Where the kernel stands."""
+    """The kernel's current place."""
     return SITES[site_number(kernel_frame(frame))]
 
 
@@ -70,8 +70,8 @@ class Fault:
     """kind: "race", "out of bounds", "unwritten", "foreign", "divergence", "shuffle", "deadlock",
     "no end"; of a remark, "early return".
 
-    where: the site as a sentence names it. count: how often the same was seen at the same line; the
-    sentence tells the first. others: further lines that have a part in it, as a race has two.
+    where: the site's name in the sentence. count: how often the fault was found at this line; the
+    sentence is about the first. others: further lines involved, such as the second of a race.
     """
 
     kind: str
@@ -93,29 +93,29 @@ class Fault:
 
 
 class Stop(Exception):
-    """Ends a launch: what comes after this fault would mean nothing."""
+    """Ends a launch: results after this fault would be meaningless."""
 
 
 class Notes:
-    """What the parts of a launch share: its size, whose turn it is, and what has gone wrong."""
+    """State that the parts of a launch share: its size, the running thread, and the faults."""
 
-    thread: Any = None  # the Thread whose turn it is
-    give_way: Callable[[], None] | None = None  # under a schedule: perhaps another's turn
+    thread: Any = None  # the Thread that runs now
+    switch_threads: Callable[[], None] | None = None  # with a schedule: may run another thread
 
     def __init__(self, grid: tuple, threads: tuple, most_accesses: int, file: str = "") -> None:
-        """file: the kernel's."""
+        """file: the kernel's. most_accesses: a launch with more ends with a "no end" fault."""
         self.grid, self.threads, self.file = grid, threads, file
         self.moment, self._most = 0, most_accesses
         self._found: dict[tuple, Fault] = {}
 
     @property
     def faults(self) -> list[Fault]:
-        """In the order of the lines; one for each kind, line and array, however often."""
+        """In the order of the lines; one for each kind, line and array."""
         return self._sorted(lambda kind: kind != REMARK)
 
     @property
     def remarks(self) -> list[Fault]:
-        """What is no fault, and worth knowing."""
+        """Findings that are not faults."""
         return self._sorted(lambda kind: kind == REMARK)
 
     def _sorted(self, wanted: Callable[[str], bool]) -> list[Fault]:
@@ -123,39 +123,40 @@ class Notes:
         return sorted(found, key=lambda fault: (fault.site.file != self.file, fault.line))
 
     def where(self, site: Site) -> str:
-        """What a sentence calls it."""
+        """The site's name in a sentence."""
         return site.seen_from(self.file)
 
     def fault(
         self,
         kind: str,
-        said: str,
+        sentence: str,
         *sites: Site,
         what: str = "",
         thread: Any = None,
         count: int = 1,
     ) -> None:
-        """said: with {who} for the thread, by default whose turn it is. sites: by default, where
-        the kernel stands. what: tells faults of one line apart. count: how often it was seen."""
+        """Record a fault. sentence: with {who} for the thread, by default the running one. sites:
+        by default, the kernel's current place. what: distinguishes faults of one line. count: how
+        often it was found. Raises Stop after MOST_FAULTS."""
         site, *others = sites or (site_here(),)
         key = (kind, site.file, site.line, what)
         if key in self._found:
             self._found[key].count += count
             return
         thread = thread or self.thread
-        said, who = said.replace("{who}", thread.name), thread.block + thread.index
-        self._found[key] = Fault(kind, site, self.where(site), said, who, others, count)
+        sentence, place = sentence.replace("{who}", thread.name), thread.block + thread.index
+        self._found[key] = Fault(kind, site, self.where(site), sentence, place, others, count)
         if len(self._found) >= MOST_FAULTS:
             raise Stop
 
     def count(self) -> None:
-        """One more access or meeting."""
+        """Count one more access or meeting. Raises Stop at the limit."""
         self.moment += 1
         if self.moment > self._most:
             self.no_end(f"after {self._most:,} accesses and meetings (`most_accesses` allows more)")
             raise Stop
-        if self.give_way:
-            self.give_way()
+        if self.switch_threads:
+            self.switch_threads()
 
     def no_end(self, when: str, *sites: Site) -> None:
         self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", *sites)

@@ -1,7 +1,7 @@
-"""Accesses to one array, those together that one instruction of one warp made, and what it moved.
+"""Groups the accesses to one array by instruction of a warp, and counts what each one moved.
 
-The n-th time that a lane comes to a place in the source since the warp's threads last met goes
-together with the other lanes' n-th time. Where lanes leave a loop early, that is a guess.
+The n-th access of a lane at a place in the source, since the warp's threads last met, belongs to
+the same instruction as the other lanes' n-th. Where lanes leave a loop early, this is a guess.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import numpy as np
 from .arrays import READS, Watched, elements_of
 from .threads import WARP
 
-SECTOR = 32  # bytes: the least that global memory moves
+SECTOR = 32  # bytes: the smallest unit that global memory moves
 BANKS, BANK_BYTES = 32, 4
 
 
 class Instructions:
-    """Columns with an entry for each instruction, in no order; `of` is each access's instruction.
+    """Columns with an entry for each instruction, unsorted; `of` is each access's instruction.
 
-    site: in SITES. thread_block: its number. warp: in the thread block. lanes: how many took part.
-    moment: when the first lane did. is_store. elements: how many distinct; distinct_read: of all
-    loads together. sectors: of 32 bytes,
-    of a global array. passes: over the banks, of a shared one; 1 is no conflict.
+    site: an index in SITES. thread_block: its number. warp: its number in the thread block. lanes:
+    how many took part. moment: of the first lane. is_store. elements: how many distinct ones;
+    distinct_read: of all loads together. sectors: of 32 bytes, of a global array. passes: over the
+    banks, of a shared array; 1 means no conflict.
     """
 
     def __init__(self, array: Watched, size: int) -> None:
@@ -63,12 +63,12 @@ class Instructions:
 
     @property
     def is_broadcast(self) -> np.ndarray:
-        """Several lanes read one and the same element: memory answers all of them at once."""
+        """Whether several lanes read the same element: memory answers all of them at once."""
         return (self.elements == 1) & (self.lanes > 1) & ~self.is_store
 
 
 def _key(*columns: np.ndarray) -> np.ndarray:
-    """One number for what stands side by side."""
+    """One number for each combination of the columns' values."""
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     return np.ravel_multi_index([column.astype(np.int64) for column in columns], sizes)
 

@@ -1,4 +1,4 @@
-"""What else a launch is held to: whose memory a thread block may read, and what should come out."""
+"""Two more checks of a launch: reads of another row's memory, and the expected output."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
 
 
 def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: Notes) -> None:
-    """Adds a fault for each line that reads another row's KV block, and nobody else's business.
+    """Adds a fault for each line that reads another row's KV block.
 
-    owners: bool [rows, slots], whose each slot of the cache is; row_of: (x, y, z) of a thread
-    block -> its row. A slot that no row owns is unwritten memory, and told as that.
+    owners: bool [rows, slots], the slots of each row; row_of: (x, y, z) of a thread block -> its
+    row. A slot that no row owns is unwritten memory, and is reported as such.
     """
     columns = array.columns[array.columns.how != WRITES]
     blocks, of = np.unique(columns.thread // prod(notes.threads), return_inverse=True)
@@ -30,16 +30,16 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
         here = np.flatnonzero(is_foreign & (columns.site == site))
         first = here[0]
         whose = ", ".join(map(str, np.flatnonzero(owners[:, slot[first]])))
-        said = (
+        text = (
             f"{{who}}, which works for row {row[first]}, reads {array.at(columns.place[first])}, "
             f"where row {whose} keeps its tokens"
         )
         own = {"thread": thread_of(int(columns.thread[first]), notes), "count": len(here)}
-        notes.fault("foreign", said, SITES[site], what=array.name, **own)
+        notes.fault("foreign", text, SITES[site], what=array.name, **own)
 
 
 def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
-    """What to say of the first element that is wrong; "" if none is."""
+    """A sentence about the first wrong element; "" if there is none."""
     close = np.isclose(got, expected, rtol=tolerance, atol=tolerance) | np.isnan(expected)
     if close.all():
         return ""

@@ -1,4 +1,4 @@
-"""What was read of each array, beside what had to be: the two reasons to read a byte again."""
+"""Bytes read of each array, compared with bytes needed: the two reasons to read a byte again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from .instructions import SECTOR, Instructions, distinct_pairs
 
 @dataclass(frozen=True)
 class Entry:
-    """One global array. needed: bytes of the sectors that anybody reads, once.
+    """One global array. needed: bytes of all sectors that are read, each counted once.
 
-    by_others: how many times that many all thread blocks read together, if each reads a sector
-    once; as if every thread block had a cache that forgets nothing. within: how many times that
-    many again they do read, without any cache. What a GPU's memory delivers may be anything from
-    `needed` to all of it. is_broadcast: all its reads are one address for all lanes, which costs
-    next to nothing.
+    by_others: the factor of bytes read if each thread block reads a sector once, as if it had an
+    unlimited cache. within: the further factor without any cache. A GPU's memory delivers between
+    `needed` and needed × by_others × within. is_broadcast: in all its reads the lanes read one
+    address, which is almost free.
     """
 
     array: str
@@ -28,7 +27,7 @@ class Entry:
 
     @property
     def moved(self) -> int:
-        """Bytes, by all instructions together."""
+        """Bytes moved by all instructions together."""
         return round(self.needed * self.by_others * self.within)
 
     def __str__(self) -> str:
@@ -38,7 +37,7 @@ class Entry:
 
 
 def entry(instructions: Instructions) -> Entry | None:
-    """None for an array that nobody reads."""
+    """The entry of an array, or None if it is not read."""
     loads = ~instructions.is_store
     if not loads.any():
         return None

@@ -1,4 +1,4 @@
-"""A report as a page for a notebook: the source, with what every line moved and what is wrong."""
+"""A report as a page for a notebook: the source, with each line's bytes moved and its faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDEST = 6  # of a bar, em
 
 
 def page(report: Report) -> str:
-    """A bar for each line: used bytes calm, the rest in vermillion, with the numbers beside it."""
+    """A bar for each line: used bytes in a calm colour, the rest in vermillion, and the numbers."""
     bytes_of = report.bytes_by_line
     most = max((moved for moved, _ in bytes_of.values()), default=1)
     faulty = {fault.line for fault in report.faults if fault.site.file == report.file}

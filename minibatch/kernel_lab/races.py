@@ -1,8 +1,8 @@
-"""Data races: two threads, one element, one of them writes, and nothing orders the two.
+"""Data races: two threads access one element, one of them writes, and nothing orders the two.
 
-One walk over an array's accesses, in the order in which they came, finds them: of all that was done
-to an element it keeps only what a later access could still race with. So the work grows with the
-number of accesses, not with the number of their pairs.
+One pass over an array's accesses, in the order of time, finds them. For each element it keeps only
+the accesses that a later one could still race with. So the work grows with the number of accesses,
+not with the number of their pairs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .arrays import ATOMIC, READS, WRITES, Access, Watched, elements_of
 from .faults import SITES, Notes, Site
 from .threads import WARP, thread_of
 
-RIVALS = {  # what two threads must not do to one element, unless something orders them
+RIVALS = {  # accesses of two threads to one element that are a race, unless something orders them
     READS: (WRITES, ATOMIC),
     WRITES: (READS, WRITES, ATOMIC),
     ATOMIC: (READS, WRITES),
@@ -25,7 +25,7 @@ RIVALS = {  # what two threads must not do to one element, unless something orde
 
 
 class Race(NamedTuple):
-    """Two accesses to the element at `place` of the flat array, in the order in which they came."""
+    """Two accesses to the element at `place` of the flat array, in the order of time."""
 
     place: int
     first: Access
@@ -34,17 +34,17 @@ class Race(NamedTuple):
 
     @property
     def sides(self) -> list[Access]:
-        """The one that reads, and the one that writes, which tells more; of two writes the later
-        comes last."""
+        """The access that reads, then the one that writes; two writes in the order of time."""
         return sorted(self[1:3], key=lambda access: access.how != READS)
 
 
 def find_races(array: Watched, notes: Notes) -> None:
-    """Adds to the notes: races within a block, and elements that blocks do not share well.
+    """Adds to the notes the races of threads within a block, and of two blocks.
 
-    Barriers order the threads of a block, `syncwarp` those of a warp; a shuffle orders nothing.
-    Nothing orders two blocks of one launch, so what one writes is no other's to read or to write.
-    Races that one barrier would end, right before a write or right after it, are told as one.
+    Barriers order the threads of a block, `syncwarp` orders those of a warp; a shuffle does not
+    order memory. Nothing orders two blocks of one launch, so an element that one block writes must
+    not be read or written by another. Races that one barrier, directly before or after a write,
+    would prevent are one fault.
     """
     columns, size = array.columns, prod(notes.threads)
     if not columns.how.any():
@@ -63,33 +63,34 @@ def find_races(array: Watched, notes: Notes) -> None:
 
 
 def _suspects(columns: np.recarray, size: int, across: bool) -> np.ndarray:
-    """Which accesses to look at: those to elements that one has written, or updated, and two have
-    touched: two threads of a block between two barriers, or, across, two blocks."""
+    """Which accesses to examine: those to an element that was written or updated, and that was
+    accessed by two threads of a block between two barriers or, if `across`, by two blocks."""
     rows, place = elements_of(columns)
     thread, key = columns.thread[rows], place
-    who = thread // size if across else thread
+    owner = thread // size if across else thread
     if not across:
         epochs = columns.epoch.max() + 1
         key = (place * (thread.max() // size + 1) + thread // size) * epochs + columns.epoch[rows]
     order = np.argsort(key, kind="stable")
     begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+    reductions = (np.minimum, owner), (np.maximum, owner), (np.maximum, columns.how[rows])
     of_each = [
         np.repeat(reduce.reduceat(each[order], begins), np.diff(begins, append=len(order)))
-        for reduce, each in ((np.minimum, who), (np.maximum, who), (np.maximum, columns.how[rows]))
+        for reduce, each in reductions
     ]
     is_one = (of_each[0] < of_each[1]) & (of_each[2] > READS)
     return np.unique(rows[order[is_one]])
 
 
 def races(accesses: list[Access], size: int, across: bool) -> list[Race]:
-    """The first race of each element between any two barriers of a block of `size` threads; or,
-    across, between two blocks.
+    """The first race of each element between two barriers of a block of `size` threads or, if
+    `across`, between two blocks.
 
-    Of each thread its last access is kept: who comes after it comes after all that it did before.
-    A write takes the place of all that it came after: who comes after it comes after them, too.
-    Between blocks nothing comes after anything: of each its first access is kept.
+    Only each thread's last access is kept: an access ordered after it is ordered after all earlier
+    ones. A write replaces all accesses that it is ordered after, for the same reason. Blocks are
+    not ordered at all, so only each block's first access is kept.
     """
-    # (place, block, epoch) -> how -> thread, or block -> its last access, or first
+    # (place, block, epoch) -> how -> thread -> its last access; or place -> how -> block -> first
     stretches: dict[tuple, tuple[dict[int, Access], ...]] = defaultdict(lambda: ({}, {}, {}))
     found: dict[tuple, Race] = {}
     for access in accesses:
@@ -114,19 +115,19 @@ def races(accesses: list[Access], size: int, across: bool) -> list[Race]:
 
 
 def _is_after(later: Access, earlier: Access, size: int) -> bool:
-    """Whether `syncwarp`s, or one thread's own order, keep two accesses of a block in theirs."""
+    """Whether `syncwarp`s, or the order within one thread, order two accesses of a block."""
     rank, other_rank = earlier.thread % size, later.thread % size
     lane = rank % WARP
     return rank // WARP == other_rank // WARP and later.clock[lane] >= earlier.clock[lane]
 
 
 def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]:
-    """Of a write and a read, which of them the program does first: whose turn was first does not
-    tell. "after" the write, or "before" it.
+    """For each race of a write and a read, where a barrier is missing: "after" the write if the
+    program writes first, else "before" it. The order of time in this run does not show that.
 
-    All threads go through the same rounds. So the write is the first if the reader had been to its
-    line as often as the writer. A reader that comes there more seldom, or never, does not tell;
-    then it is if the writer had not been to the reader's line as often as the reader.
+    All threads execute the same rounds. So the write is first if the reader had executed the
+    write's line as often as the writer. If the reader executes that line less often, or never, then
+    the write is first if the writer had executed the reader's line less often than the reader.
     """
     read, write = np.array([[access.row for access in race.sides] for race in found]).T
     deed = columns.site * len(RIVALS) + columns.how
@@ -147,9 +148,9 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
 
 
 def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
-    """Tells the first of some races that have one cause."""
+    """Report races that have one cause as one fault, with the first of them."""
     race, columns = same[0], array.columns
-    visits = [_visit(columns, access) for access in race[1:3]]
+    visits = [_visit_number(columns, access) for access in race[1:3]]
     did = [
         f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(SITES[access.site])}"
         + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
@@ -169,22 +170,22 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
         why += f": one is missing {_between(site, others, cause, notes)}"
     if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
         why += "; all of them write the same value, so it comes to the same: let one do it"
-    said = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
+    text = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
-    notes.fault("race", said, site, *others, what=f"{array.name} {cause} {race.across}", **own)
+    notes.fault("race", text, site, *others, what=f"{array.name} {cause} {race.across}", **own)
 
 
 def _is_update(columns: np.recarray, race: Race) -> bool:
-    """Whether several threads read the element and write it in one line, as `+=` does: a barrier
-    would not help them."""
+    """Whether several threads read and write the element in one line, such as `+=`. A barrier does
+    not help them."""
     lines = np.array([site.line for site in SITES])[columns.site]
     here = (columns.place == race.place) & (lines == SITES[race.sides[1].site].line)
-    who = [set(columns.thread[here & (columns.how == how)].tolist()) for how in (READS, WRITES)]
-    return len(who[0] & who[1]) > 1
+    reads, writes = (set(columns.thread[here & (columns.how == how)]) for how in (READS, WRITES))
+    return len(reads & writes) > 1
 
 
 def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
-    """Where a barrier would order a write and those reads."""
+    """Where a barrier would order a write and these reads."""
     if cause == "after":
         return f"after {notes.where(write)}"
     last = max(reads, key=lambda read: (read.line < write.line, read.line))  # or of the last round
@@ -195,8 +196,8 @@ def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
 
 
 def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
-    """Whether all do that write this element: of the thread block between two barriers, or of
-    all."""
+    """Whether all writes of this element store the same value: those of the thread block between
+    two barriers or, across blocks, all."""
     c, size = array.columns, prod(notes.threads)
     here = (c.place == race.place) & (c.how == WRITES)
     if not race.across:
@@ -204,8 +205,8 @@ def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
     return len(np.unique(c.value[here])) == 1
 
 
-def _visit(columns: np.recarray, access: Access) -> int:
-    """How often its thread had done the same to that element there by then."""
+def _visit_number(columns: np.recarray, access: Access) -> int:
+    """The number of this access among its thread's accesses of this kind, element and place."""
     by_then = columns[: access.row + 1]
     own = (by_then[name] == by_then[name][-1] for name in ("thread", "place", "site", "how"))
     return int(np.all([*own], axis=0).sum())

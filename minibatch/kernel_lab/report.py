@@ -21,11 +21,11 @@ from .threads import WARP
 
 @dataclass(frozen=True)
 class Pause:
-    """Where the watched thread block stands: at a barrier, or at its end.
+    """The watched thread block's state at a barrier, or at its end.
 
-    threads: for each that waits, where, and those of its variables that are numbers, or arrays of
-    its own, masked where nothing is written. shared: each shared array's elements, and which of
-    them have been written. marks: how many accesses of this thread block each array had seen.
+    threads: for each waiting thread, its place, and its variables that are numbers or local arrays
+    (masked where unwritten). shared: each shared array's elements, and which of them are written.
+    marks: the number of this thread block's accesses to each array so far.
     """
 
     threads: dict[int, tuple[Site, dict[str, object]]]
@@ -35,14 +35,13 @@ class Pause:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one line did with one array, all threads together.
+    """The accesses of one line to one array, all threads together.
 
-    function: whose line it is, if it stands in another file than the kernel. instructions: of
-    warps; broadcasts: those in which several lanes read one element, which costs next to nothing.
-    bytes_asked: of global memory,
-    distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4; bytes_moved:
-    in 32-byte sectors, bytes_loaded of them by loads. bank_passes: over the 32 banks of shared
-    memory, one for each instruction if no two lanes are in the way.
+    function: the line's function, if it is in another file than the kernel. instructions: of warps;
+    broadcasts: those in which all lanes read one element, which is almost free. bytes_asked: of
+    global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4;
+    bytes_moved: in 32-byte sectors, bytes_loaded of them by loads. bank_passes: over the 32 banks
+    of shared memory, one for each instruction without a bank conflict.
     """
 
     line: int
@@ -60,7 +59,7 @@ class Traffic:
 
     @property
     def coalescing(self) -> float:
-        """The share of the bytes moved that was asked for."""
+        """The share of the moved bytes that was asked for."""
         return self.bytes_asked / self.bytes_moved
 
     @property
@@ -81,10 +80,10 @@ class Traffic:
 
 @dataclass(repr=False)
 class Report:
-    """See `lab.run`. Print it, look at it, or ask for its `faults`, `ledger` and `traffic`.
+    """The result of `lab.run`. Print it, display it, or read its `faults`, `ledger`, `traffic`.
 
-    remarks: what is no fault, and worth knowing. wrong: what differs from what was expected, a
-    sentence; "" if nothing does, or nothing was.
+    remarks: findings that are not faults. wrong: a sentence about the first difference from the
+    expected output; "" if there is none, or if `expect` was not given.
     """
 
     kernel: Callable
@@ -99,12 +98,12 @@ class Report:
 
     @property
     def file(self) -> str:
-        """Where the kernel stands."""
+        """The kernel's file."""
         return self.kernel.__code__.co_filename
 
     @cached_property
     def source(self) -> dict[int, str]:
-        """Line number: text. Empty where Python cannot find the source."""
+        """{line number: text}; empty if Python cannot find the source."""
         try:
             lines, first = inspect.getsourcelines(self.kernel)
         except OSError:
@@ -114,12 +113,12 @@ class Report:
     @cached_property
     @collector_held_back()
     def instructions(self) -> list[Instructions]:
-        """Of every array, in the order of `globals`, then `shared`."""
+        """The instructions of every array, in the order of `globals`, then `shared`."""
         return [Instructions(a, prod(self.threads)) for a in (*self.globals, *self.shared)]
 
     @cached_property
     def traffic(self) -> list[Traffic]:
-        """For each line and array, in the order of the lines."""
+        """The traffic of each line and array, in the order of the lines."""
         found: dict[tuple, np.ndarray] = {}
         for one in self.instructions:
             moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
@@ -138,23 +137,22 @@ class Report:
 
     @cached_property
     def ledger(self) -> list[ledger.Entry]:
-        """What was read of each global array, beside what had to be."""
+        """Bytes read of each global array, compared with bytes needed."""
         found = (ledger.entry(one) for one in self.instructions if one.array.space == "global")
         return [entry for entry in found if entry]
 
     def of(self, array: str) -> ledger.Entry:
-        """The ledger's entry of one array. Raises KeyError if nobody reads it."""
+        """The ledger's entry of one array. Raises KeyError if the array is not read."""
         return {entry.array: entry for entry in self.ledger}[array]
 
     @property
     def bytes_read(self) -> int:
-        """From global memory, in sectors, by all loads together."""
+        """Bytes that all loads together read from global memory, in sectors."""
         return sum(traffic.bytes_loaded for traffic in self.traffic)
 
     @property
     def bytes_by_line(self) -> dict[int, tuple[int, int]]:
-        """Of global memory: bytes moved, and how many of them were asked for, by the kernel's own
-        lines."""
+        """{line: (bytes moved, bytes asked for)} of global memory, for the kernel's own lines."""
         found: dict[int, tuple[int, int]] = {}
         for each in self.traffic:
             if each.space == "global" and not each.function:
@@ -164,21 +162,21 @@ class Report:
 
     @property
     def least_bytes_read(self) -> int:
-        """If every element that was read had been read once, and nothing beside it."""
+        """Bytes read if every element that was read had been read exactly once."""
         found = (one for one in self.instructions if one.array.space == "global")
         return sum(one.distinct_read * one.array.itemsize for one in found)
 
     @cached_property
     def never_written(self) -> dict[str, int]:
-        """Elements of `lab.empty` arrays that nobody has written, by the array's name."""
+        """The number of unwritten elements of `lab.empty` arrays, by the array's name."""
         found = {a.name: int((~a.written).sum()) for a in self.globals if a.written is not None}
         stored = {traffic.array for traffic in self.traffic if traffic.stores}
         return {name: n for name, n in found.items() if n and name in stored}
 
     def accesses(self, name: str) -> np.recarray:
-        """Every access to the arrays of that name, in their order: a record array with the columns
-        thread_block, thread, warp, lane, line, index (in the flat array), number (of elements),
-        how ("read", "write" or "update")."""
+        """Every access to the arrays of that name, in the order of time: a record array with the
+        columns thread_block, thread, warp, lane, line, index (in the flat array), number (of
+        elements), how ("read", "write" or "update"). Raises as `arrays`."""
         size, found = prod(self.threads), []
         for array in self.arrays(name):
             c = array.columns
@@ -191,7 +189,7 @@ class Report:
         return np.concatenate(found).view(np.recarray)
 
     def arrays(self, name: str) -> list[Watched]:
-        """Global and shared ones of that name. Raises ValueError with the names that there are."""
+        """The global and shared arrays of that name. Raises ValueError, with all names, if none."""
         found = [array for array in (*self.globals, *self.shared) if array.name == name]
         if not found:
             names = ", ".join(dict.fromkeys(a.name for a in (*self.globals, *self.shared)))
@@ -200,13 +198,13 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """The launch in a line."""
+        """The launch in one line."""
         blocks = f"{prod(self.grid)} thread block{'s' * (prod(self.grid) != 1)}"
         return f"{self.kernel.__name__}: {blocks} of {prod(self.threads)} threads"
 
     @property
     def findings(self) -> list[str]:
-        """What is wrong, and what is worth knowing, in sentences."""
+        """Faults, unwritten outputs, the wrong element and remarks, as sentences."""
         never = [f"{n:,} elements of {a} never written" for a, n in self.never_written.items()]
         wrong = [self.wrong] * bool(self.wrong)
         return [*map(str, self.faults), *never, *wrong, *map(str, self.remarks)]

@@ -1,8 +1,8 @@
-"""What a kernel finds in place of numba's `cuda`, of `math`, of types and intrinsics.
+"""Replaces numba's `cuda`, `math`, types and intrinsics in a kernel.
 
-Numbers: integers are Python's, and exact; a float32 is numpy's, so every operation is rounded to
-float32, one by one. A GPU fuses a product and a sum, and has an exp of its own: the last digit may
-differ. `x * 2.0` stays float32 here and becomes a slow float64 there.
+Numbers: integers are Python's, and exact. A float32 is numpy's, so every operation is rounded to
+float32. A GPU fuses a product and a sum, and has its own exp: the last digit may differ. `x * 2.0`
+stays float32 here and becomes a slow float64 on a GPU.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .faults import Notes, Stop
 from .threads import BARRIER, SYNC_WARP, WARP, wait
 
 ALL = 0xFFFFFFFF
-SHUFFLES = {  # which lane's value a lane gets
+SHUFFLES = {  # the lane to read from
     "shfl_sync": lambda lane, source: int(source) % WARP,
     "shfl_up_sync": lambda lane, delta: lane - int(delta),
     "shfl_down_sync": lambda lane, delta: lane + int(delta),
@@ -35,7 +35,7 @@ PLAIN = {
     "ffs": lambda number: (int(number) & -int(number)).bit_length(),
     "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
 }
-VOTES = {  # what {lane: yes or no} comes to
+VOTES = {  # the result of {lane: predicate}
     "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
     "all_sync": lambda lanes: all(lanes.values()),
     "any_sync": lambda lanes: any(lanes.values()),
@@ -54,9 +54,9 @@ ATOMICS = {
 
 
 def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
-    """The same code over substitutes; functions that it calls are rebuilt, too.
+    """The same code with substitutes for its globals; functions that it calls are rebuilt, too.
 
-    new_array: makes a block's arrays and a thread's own, of ("shared" or "local", shape, dtype).
+    new_array: makes shared and local arrays from ("shared" or "local", shape, dtype).
     """
     known: dict[FunctionType, FunctionType] = {}
     modules = {"math": _MATH, "numba": SimpleNamespace(cuda=Cuda(notes, new_array), **TYPES)}
@@ -66,7 +66,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
             names: dict[str, object] = {"__builtins__": builtins}
             cells = tuple(CellType() for _ in original.__closure__ or ())
             own = (original.__code__, names, original.__name__, original.__defaults__, cells)
-            known[original] = FunctionType(*own)  # before its names, which may lead back here
+            known[original] = FunctionType(*own)  # before its names: a function may call itself
             for name in _names(original.__code__) & original.__globals__.keys():
                 names[name] = substitute(original.__globals__[name])
             for cell, old in zip(cells, original.__closure__ or (), strict=True):
@@ -77,7 +77,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
         if isinstance(thing, ModuleType):
             is_cuda = hasattr(thing, "syncthreads")
             return modules["numba"].cuda if is_cuda else modules.get(thing.__name__, thing)
-        function = getattr(thing, "py_func", thing)  # what @cuda.jit made of it, or itself
+        function = getattr(thing, "py_func", thing)  # the function under @cuda.jit, or itself
         if isinstance(function, FunctionType):
             return copy(function)
         if type(thing).__module__.startswith(("numba", "numba_cuda")):
@@ -93,7 +93,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _rounded(original: Any) -> Any:
-    """A function of `math`, rounded to float32 where a float32 goes in."""
+    """A function of `math`, rounded to float32 if an argument is a float32."""
 
     def compute(*numbers: object) -> object:
         try:
@@ -116,7 +116,7 @@ TYPES = {  # what a cast to each of them does
 
 
 def _widen(number: object) -> np.float32:
-    """A stored number as float32; the bits of a bfloat16 come as int16."""
+    """A stored number as float32; a bfloat16 arrives as int16 bits."""
     if type(number) is np.int16:
         return (np.uint32(number.view(np.uint16)) << np.uint32(16)).view(np.float32)
     return np.float32(number)
@@ -143,7 +143,7 @@ _INTRINSICS = {"widen": _widen, "narrow": _narrow, "load_16_bytes": _load_16_byt
 
 
 class Cuda:
-    """What kernels use of `numba.cuda`, for the thread whose turn it is."""
+    """The part of `numba.cuda` that kernels use, for the running thread."""
 
     warpsize = WARP
 
@@ -188,10 +188,10 @@ class Cuda:
         self._meet(SYNC_WARP, mask, None, dict)
 
     def _vote(self, what: str, count: Any, mask: int, predicate: object) -> object:
-        return self._meet(what, mask, predicate, lambda said: dict.fromkeys(said, count(said)))
+        return self._meet(what, mask, predicate, lambda votes: dict.fromkeys(votes, count(votes)))
 
     def _shuffle(self, what: str, source_of: Any, mask: int, value: object, n: int) -> object:
-        """A lane brings its value, and whose it wants; of a lane outside the warp, its own."""
+        """A lane gives its value, and the lane to read from; outside the warp it gets its own."""
         thread = self._notes.thread
         source = source_of(thread.lane, n)
 
@@ -200,8 +200,8 @@ class Cuda:
                 if 0 <= wanted < WARP and wanted not in brought:
                     gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
                     why = gone if int(mask) >> wanted & 1 else left_out
-                    said = f"{{who}} reads lane {wanted}, which {why}: what it gets is undefined"
-                    self._notes.fault("shuffle", said, other.waits.site, thread=other)
+                    text = f"{{who}} reads lane {wanted}, which {why}: what it gets is undefined"
+                    self._notes.fault("shuffle", text, other.waits.site, thread=other)
             return {lane: brought.get(own.source, own).value for lane, own in brought.items()}
 
         return self._meet(what, mask, _Offer(thread, value, source), resolve)
@@ -209,8 +209,8 @@ class Cuda:
     def _meet(self, what: str, mask: int, brings: object, resolve: Any) -> object:
         mask, lane = int(mask) & ALL, self._notes.thread.lane
         if not mask >> lane & 1:
-            said = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {lane}"
-            self._notes.fault("shuffle", said)
+            text = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {lane}"
+            self._notes.fault("shuffle", text)
             raise Stop
         return wait(self._notes, what, mask=mask, brings=brings, resolve=resolve)
 

@@ -1,4 +1,4 @@
-"""One greenlet for each thread of a thread block, and what they wait for together."""
+"""One greenlet for each thread of a thread block; barriers and warp operations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .faults import REMARK, Notes, Site, Stop, kernel_frame, site_here
 
 WARP = 32
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
-GAVE_WAY = "gave way"  # what a thread tells that could go on
-PATIENCE = 0.9  # how likely a thread goes on after an access, under a schedule
+SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
+STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
 
 
 @dataclass(slots=True)
@@ -24,10 +24,10 @@ class Meeting:
     """What a thread waits for: the block's barrier, or the lanes of a mask."""
 
     what: str
-    frame: FrameType  # of the kernel, which stands still meanwhile
+    frame: FrameType  # of the kernel, which does not run meanwhile
     mask: int = 0
     brings: object = None
-    resolve: Callable | None = None  # what all have brought -> what each gets
+    resolve: Callable | None = None  # what each thread brings -> what each gets
 
     @property
     def site(self) -> Site:
@@ -35,7 +35,7 @@ class Meeting:
 
     @property
     def where(self) -> tuple:
-        """Who waits for the same there has met."""
+        """Threads with the same value here take part in the same meeting."""
         return self.what, self.mask, self.frame.f_lasti, self.frame.f_code
 
 
@@ -43,10 +43,10 @@ class Meeting:
 class Thread:
     """One thread of the grid.
 
-    epoch grows at barriers of the block. clock, a vector clock: how far this lane has come, in
-    `syncwarp`s, and how far each other lane of the warp had come when this one last heard of it.
-    phase grows at every meeting of the whole warp, shuffles too: within one, a warp's lanes are
-    taken to run side by side.
+    epoch: barriers of the block so far. clock: a vector clock of the warp's lanes, in `syncwarp`s:
+    this lane's own count, and the last count of each other lane that this one knows. phase:
+    meetings of the whole warp so far, shuffles included; within a phase, a warp's lanes are treated
+    as parallel.
     """
 
     number: int  # in the grid
@@ -73,12 +73,12 @@ class Thread:
         return f"thread {index} of thread block {block}"
 
     def joins(self, meeting: Meeting) -> bool:
-        """Whether it waits for that, at the same place."""
+        """Whether this thread waits for the same meeting, at the same place."""
         return not self.done and self.waits is not None and self.waits.where == meeting.where
 
 
 def thread_of(number: int, notes: Notes) -> Thread:
-    """The thread of that number in the grid; x is the fastest direction."""
+    """The thread of that number in the grid; x varies fastest."""
     block, rank = divmod(number, prod(notes.threads))
     return Thread(number, _unravelled(rank, notes.threads), _unravelled(block, notes.grid), rank)
 
@@ -89,11 +89,10 @@ def _unravelled(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int
 
 
 class Block:
-    """Runs one thread block: every thread as far as it gets, then whoever has met goes on.
+    """Runs one thread block: every thread until it waits, then those whose meeting is complete.
 
-    pause: called with those who have met at a barrier, and with nobody at the end. schedule: draws
-    whose turn it is; without one threads take turns in the order of their numbers, each as far as
-    it gets.
+    pause: called with the threads at a barrier, and with [] at the end. schedule: draws the order
+    of the threads; without one they run in the order of their numbers, each until it waits.
     """
 
     def __init__(
@@ -106,10 +105,10 @@ class Block:
     ) -> None:
         self.threads, self.shared, self.has_dynamic = threads, {}, False
         self._notes, self._pause, self._schedule = notes, pause, schedule
-        self._slow: dict[int, set[int]] = {}  # by epoch: who lags behind the others
+        self._slow: dict[int, set[int]] = {}  # by epoch: ranks of the threads that run later
         if schedule:
             hub = getcurrent()
-            notes.give_way = lambda: schedule.random() < PATIENCE or hub.switch(GAVE_WAY)
+            notes.switch_threads = lambda: schedule.random() < STAYS or hub.switch(SWITCHED)
         self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
         for thread in threads:
             thread.greenlet = greenlet(body)
@@ -118,10 +117,10 @@ class Block:
         try:
             ready: list[tuple] = [(thread,) for thread in self.threads]
             while ready:
-                ready, waiting = self._drawn(ready) if self._schedule else (ready, [])
+                ready, waiting = self._draw_order(ready) if self._schedule else (ready, [])
                 for thread, *answer in ready:
                     self._notes.thread = thread
-                    if thread.greenlet.switch(*answer) is GAVE_WAY:
+                    if thread.greenlet.switch(*answer) is SWITCHED:
                         waiting.append((thread,))
                 ready = waiting or self._meet_in_warps() or self._meet_in_block()
             self._pause([])
@@ -129,13 +128,13 @@ class Block:
             error.add_note(f"In the kernel lab, {self._notes.thread.name}.")
             raise
         finally:
-            for thread in self.threads:  # unwind those that a fault has left waiting
+            for thread in self.threads:  # unwind threads that still wait after a fault
                 if not thread.done:
                     thread.greenlet.throw()
 
-    def _drawn(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
-        """Whose turn it is, in what order, and who comes later. Some are slow: they get a turn when
-        the others wait. Who they are is drawn anew between barriers."""
+    def _draw_order(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
+        """The threads that run now, in a drawn order, and those that run later. Half of the threads
+        are slow: they run when the others wait. They are drawn again after each barrier."""
         epoch = max(thread.epoch for thread, *_ in ready)
         if epoch not in self._slow:
             half = self._schedule.sample(self.threads, len(self.threads) // 2)
@@ -151,15 +150,15 @@ class Block:
             meeting = thread.waits
             if thread.done or meeting is None or meeting.what == BARRIER:
                 continue
-            wanted = self._named(thread)
+            wanted = self._lanes_of_mask(thread)
             if not all(other.joins(meeting) for other in wanted):
                 continue
             got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
             if meeting.what == SYNC_WARP:
-                _tell_each_other(wanted)
+                _merge_clocks(wanted)
             warp = self._warps[thread.rank // WARP]
             is_whole = all(meeting.mask >> other.lane & 1 for other in warp)
-            ready += [_released(other, got[other.lane], is_whole) for other in wanted]
+            ready += [_release(other, got[other.lane], is_whole) for other in wanted]
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -174,56 +173,56 @@ class Block:
         elsewhere = [thread for thread in waiting if thread.waits.site != site]
         rule = "All threads of a thread block must come to the same barrier"
         if gone:
-            said = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.fault(REMARK, said, site, thread=first)
+            text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
+            self._notes.fault(REMARK, text, site, thread=first)
         if elsewhere:
             other = elsewhere[0].waits.site
-            said = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
-            self._notes.fault("divergence", said, site, other, thread=first)
+            text = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
+            self._notes.fault("divergence", text, site, other, thread=first)
         self._pause(waiting)
         answer = first.waits.resolve([thread.waits.brings for thread in waiting])
         for thread in waiting:
             thread.epoch += 1
-        return [_released(thread, answer) for thread in waiting]
+        return [_release(thread, answer) for thread in waiting]
 
     def _deadlock(self, stuck: Thread) -> None:
-        """Lanes of a mask that never meet: nothing after this would mean anything."""
+        """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""
         meeting = stuck.waits
-        absent = [other for other in self._named(stuck) if not other.joins(meeting)]
+        absent = [other for other in self._lanes_of_mask(stuck) if not other.joins(meeting)]
         other = absent[0].waits
         line = self._notes.where(other.site)
         why = f"{_names(absent)} in {other.what}, {line}, mask {other.mask:#x}"
-        said = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
+        text = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
         kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
-        self._notes.fault(kind, said, meeting.site, other.site, thread=stuck)
+        self._notes.fault(kind, text, meeting.site, other.site, thread=stuck)
         raise Stop
 
-    def _named(self, thread: Thread) -> list[Thread]:
-        """Those of its warp that its mask names and that have not returned, itself among them."""
+    def _lanes_of_mask(self, thread: Thread) -> list[Thread]:
+        """The threads of its warp in its mask that have not returned, itself included."""
         warp, mask = self._warps[thread.rank // WARP], thread.waits.mask
         return [other for other in warp if mask >> other.lane & 1 and not other.done]
 
 
 def wait(notes: Notes, what: str, **more: object) -> object:
-    """Called in a thread's greenlet: back when the others have come."""
+    """Called in a thread's greenlet: returns when the other threads have arrived."""
     notes.count()
     notes.thread.waits = Meeting(what, kernel_frame(), **more)
     return getcurrent().parent.switch()
 
 
-def _released(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
-    """is_whole: the meeting was the whole warp's."""
+def _release(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
+    """Let a thread continue with its answer. is_whole: the whole warp met."""
     thread.waits = None
     thread.phase += is_whole
     return thread, answer
 
 
-def _tell_each_other(lanes: list[Thread]) -> None:
-    """Merge the lanes' clocks; each goes on one further in its own."""
-    heard = [max(times) for times in zip(*(each.clock for each in lanes), strict=True)]
+def _merge_clocks(lanes: list[Thread]) -> None:
+    """Merge the lanes' clocks; each lane's own count goes up by 1."""
+    merged = [max(times) for times in zip(*(each.clock for each in lanes), strict=True)]
     for each in lanes:
         own = each.clock[each.lane] + 1
-        each.clock = (*heard[: each.lane], own, *heard[each.lane + 1 :])
+        each.clock = (*merged[: each.lane], own, *merged[each.lane + 1 :])
 
 
 def _names(threads: list[Thread]) -> str:

@@ -1,4 +1,4 @@
-"""A limit of time, for Python code that touches nothing and meets nobody: no count would see it."""
+"""A time limit for Python code that does not access arrays or wait: no counter would end it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 
 class TooLong(BaseException):
-    """Raised wherever the code under the limit stands when its time is over."""
+    """Raised in the code under the limit, at any line, when its time is over."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises TooLong in this thread, after that many seconds of processor time of this process.
+    """Raises TooLong in this thread, after `seconds` of processor time of this process.
 
-    Catch it outside: it may come as late as on the way out.
+    Catch it outside the `with` block: it may be raised as late as at its end.
     """
     us, lock = ctypes.c_ulong(threading.get_ident()), threading.Lock()
 
@@ -37,4 +37,4 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         with lock:
-            is_over.set()  # a call: what waits to be raised is raised here, at the latest
+            is_over.set()  # a call: a pending TooLong is raised here, at the latest

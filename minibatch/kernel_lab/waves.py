@@ -1,5 +1,5 @@
-"""Thread blocks on a model GPU: so many multiprocessors, each takes the next thread block when it
-has done one. No caches, no bandwidth that they share: only who works, and who has nothing to do."""
+"""Thread blocks on a model GPU: each multiprocessor takes the next thread block when it is free.
+The model has no caches and no shared bandwidth: it shows only which multiprocessors are busy."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Waves:
-    """spans: of each thread block, in their order, (multiprocessor, begin, end). ideal: when all
-    would be done if the work could be cut at will."""
+    """spans: (multiprocessor, begin, end) of each thread block, in order. ideal: the end of all
+    work if it could be divided evenly."""
 
     spans: list[tuple[int, float, float]]
     num_multiprocessors: int
 
     @property
     def makespan(self) -> float:
-        """When the last thread block is done."""
+        """When the last thread block ends."""
         return max(end for _, _, end in self.spans)
 
     @property
@@ -27,12 +27,12 @@ class Waves:
 
     @property
     def busy(self) -> float:
-        """The share of the multiprocessors' time in which they work."""
+        """The share of the multiprocessors' time in which they are busy."""
         return self.ideal / self.makespan
 
 
 def waves(costs: Sequence[float], num_multiprocessors: int = 132) -> Waves:
-    """costs: how long each thread block takes, in any unit: the tokens it reads, say."""
+    """costs: the time of each thread block, in any unit, such as the tokens that it reads."""
     free = [(0.0, number) for number in range(num_multiprocessors)]
     spans = []
     for cost in costs:

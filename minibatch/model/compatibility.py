@@ -1,7 +1,7 @@
-"""What the engine would compute wrongly is refused at load, by name and reason.
+"""Refuses a model at load, by name and reason, if the engine would compute it wrongly.
 
-From cheap to certain: what the configuration says, what the attention is called with and which
-tensors it gets, and whether logits agree with the model's own eager attention.
+Three checks, the cheapest first: the configuration; the arguments and tensors that the attention
+gets; and whether logits agree with the model's own eager attention.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from ..core.plan import Row, StepPlan
 from ..core.request import Request, Sequence
 from .runner import ModelRunner
 
-# Keywords that models pass down to attention and that change nothing in what it computes here.
+# Keywords that models pass to attention and that do not change what it computes here.
 HARMLESS = {"dropout", "position_ids", "use_cache", "output_attentions", "output_router_logits"}
-PROBE_LENGTHS = (17, 23)  # tokens of the two prompts that go through the model at load, at most
-ROPE_BY_LENGTH = {"longrope", "dynamic"}  # frequencies follow the longest position in the pass
+PROBE_LENGTHS = (17, 23)  # at most: tokens of the two prompts that the model computes at load
+ROPE_BY_LENGTH = {"longrope", "dynamic"}  # frequencies depend on the longest position in the pass
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}  # share of max |logit|
 
 
@@ -27,7 +27,7 @@ class UnsupportedModelError(ValueError):
 
 @dataclass
 class Probe:
-    """Stands in for a forward context, and notes what each layer's attention is asked for."""
+    """Takes the place of a forward context, and records the arguments of each layer's attention."""
 
     shapes: dict[int, tuple[torch.Size, torch.Size, torch.Size]] = field(default_factory=dict)
     keywords: set[str] = field(default_factory=set)
@@ -44,7 +44,7 @@ class Probe:
 
 
 def check_decoder_only(config: PretrainedConfig, name: str = "") -> None:
-    """Refuse a model of two halves; a configuration alone tells."""
+    """Refuse an encoder-decoder model. Needs the configuration only."""
     if config.is_encoder_decoder:
         raise UnsupportedModelError(
             f"{name or config.model_type} is an encoder–decoder model; the engine serves models "
@@ -53,7 +53,7 @@ def check_decoder_only(config: PretrainedConfig, name: str = "") -> None:
 
 
 def check_config(hf: PreTrainedModel) -> None:
-    """Refuse what the class and the configuration already tell."""
+    """Refuse what the class and the configuration already show."""
     name, config = type(hf).__name__, hf.config.get_text_config()
     check_decoder_only(hf.config, name)
     if hf.get_output_embeddings() is None:
@@ -80,9 +80,10 @@ def check_config(hf: PreTrainedModel) -> None:
 
 @torch.inference_mode()
 def probe(hf: PreTrainedModel) -> tuple[list[tuple[int, int]], int | None]:
-    """One forward pass that only looks.
+    """Run one forward pass that records what each layer's attention gets.
 
-    Returns (kv_heads, head_dim) of each layer, and the shortest sliding window, if there is one.
+    Returns (kv_heads, head_dim) of each layer, and the shortest sliding window, or None.
+    Raises UnsupportedModelError.
     """
     name, config = type(hf).__name__, hf.config.get_text_config()
     seen = Probe()
@@ -120,10 +121,11 @@ def probe(hf: PreTrainedModel) -> tuple[list[tuple[int, int]], int | None]:
 
 
 def context_length(hf: PreTrainedModel, window: int | None, asked: int | None) -> int:
-    """The longest context, in tokens, that is computed rightly; no longer than `asked`.
+    """The longest context, in tokens, that is computed correctly; at most `asked`.
 
     A sliding window changes nothing while the whole context fits into it, so it becomes the limit.
-    So does the length at which a model would change its rotary frequencies for everyone in a pass.
+    So does the length at which a model changes the rotary frequencies of all rows in a pass.
+    Raises UnsupportedModelError or ValueError if `asked` is over the limit.
     """
     name, limit = type(hf).__name__, _max_positions(hf)
     if window is not None and window < limit:
@@ -153,9 +155,10 @@ def _max_positions(hf: PreTrainedModel) -> int:
 def check_agreement(
     hf: PreTrainedModel, kv_shapes: list[tuple[int, int]], max_model_len: int
 ) -> None:
-    """Refuse a model whose logits, batched and paged, differ from its own eager ones.
+    """Refuse a model whose batched, paged logits differ from its own eager ones.
 
     Two prompts of different lengths: all but their last token in one pass, the last in a second.
+    Raises UnsupportedModelError.
     """
     shorter, longer = PROBE_LENGTHS
     lengths = min(shorter, max(1, max_model_len // 2)), min(longer, max_model_len)

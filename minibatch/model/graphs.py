@@ -1,20 +1,21 @@
 """Decode steps as CUDA graphs: `Engine(cuda_graphs=True)`.
 
-A decode step of a small batch is hundreds of kernels of a few microseconds, and starting each from
-Python takes longer than that. A graph is such a step recorded once, every launch with its grid and
-its addresses, and started as one. (vLLM, SGLang and TensorRT-LLM do the same.)
+A decode step of a small batch is hundreds of kernels of a few microseconds each. Starting a kernel
+from Python takes longer than that. A graph is such a step recorded once: every launch with its grid
+and its addresses. All of it is then started as one. (vLLM, SGLang and TensorRT-LLM do the same.)
 
-What a recorded step reads must therefore lie where it lay then: token ids, positions, slots, block
-tables and the work list of attention have buffers, which are filled before a replay, and logits
-come out in another. A graph is for one number of rows; a step of 5 goes through the graph for 8,
-behind it dummy rows, which read and write the one KV block that nobody owns. A step in which a row
-has several tokens (a prompt, guesses), or one of more rows than any graph, is computed as ever; so
-is sampling. Hooks on a model's modules are Python, and not called in a replay.
+A replay reads the recorded addresses. So token ids, positions, slots, block tables and attention's
+work list have fixed buffers, which are filled before a replay; logits have one, too. A graph has a
+fixed number of rows. A step of 5 rows uses the graph for 8, with 3 dummy rows at the end, which
+read and write the one KV block that no request owns. Three things run without a graph: a step in
+which a row has several tokens (a prompt, draft tokens), a step of more rows than any graph, and
+sampling. Hooks on a model's modules are Python, so a replay does not call them.
 
-Shown by a stand-in for torch.cuda, which records what is called and calls it again on the same
-memory (tests/model/test_graphs.py): tokens are those without graphs; nothing is read but these
-buffers, weights, K and V; no dummy changes what anyone reads. Not shown: that a GPU records it.
-This has never run on one; there, `test_graphs_change_no_token` in tests/engine/test_gpu.py will.
+tests/model/test_graphs.py replaces torch.cuda by an object that records calls and repeats them on
+the same memory. It shows three things: the tokens are those without graphs; nothing is read but
+these buffers, weights, K and V; no dummy row changes what another row reads. It does not show that
+a GPU records the step: `test_graphs_change_no_token` in tests/engine/test_gpu.py does, on a GPU.
+This code has never run on one.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from .registration import ForwardContext
 if TYPE_CHECKING:
     from .runner import ModelRunner
 
-MOST_ROWS = 256  # of a graph: a larger step computes for longer than its launches take
+MOST_ROWS = 256  # of a graph: a larger step takes longer to compute than to launch
 CPU = torch.device("cpu")
 
 
 def recorded(runner: ModelRunner, most_rows: int, longest: int) -> DecodeGraphs:
-    """The graphs of a runner's decode steps of up to `most_rows`, of sequences of up to `longest`
-    tokens. Raises ValueError without a GPU, or if attention is none of the kernels; RuntimeError if
-    the model's step cannot be recorded."""
+    """Record a runner's decode steps of up to `most_rows` rows, for sequences of up to `longest`
+    tokens. Raises ValueError without a GPU, or if attention is not one of the kernels; RuntimeError
+    if the model's step cannot be recorded."""
     if (device := runner.hf.device).type != "cuda":
         raise ValueError(
             f"cuda_graphs=True needs an NVIDIA GPU, and this model is on {device}: load it with "
@@ -65,7 +66,7 @@ def recorded(runner: ModelRunner, most_rows: int, longest: int) -> DecodeGraphs:
 
 
 class DecodeGraphs:
-    """The graphs of a runner: for 1, 2, 4, 8, … rows, up to the most that a step has."""
+    """The graphs of a runner: for 1, 2, 4, 8, … rows, up to the largest step."""
 
     def __init__(self, runner: ModelRunner, most_rows: int, longest: int) -> None:
         self.runner, most_rows = runner, min(most_rows, MOST_ROWS)
@@ -75,7 +76,7 @@ class DecodeGraphs:
         dummy.block_table = [runner.kv_cache.scratch_slot // runner.block_size]
         self._dummy_row = Row(dummy, 1)
 
-        # What all graphs read and write, as long as the largest needs.
+        # The buffers that all graphs read and write, as long as the largest graph needs.
         token_ids, metadata = self._built([], most_rows)
         arrays = {**metadata.uploaded, "block_tables": np.zeros((most_rows, self.widest), np.int32)}
         device = runner.hf.device
@@ -99,19 +100,20 @@ class DecodeGraphs:
         )
 
     def forward(self, plan: StepPlan) -> torch.Tensor:
-        """Logits [rows, vocabulary] of a step that they `take`; the next one overwrites them."""
+        """Logits [rows, vocabulary] of a step for which `take` is true; the next step overwrites
+        them."""
         size = next(size for size in self.sizes if size >= len(plan.rows))
         self._fill(*self._built(plan.rows, size))
         self._graphs[size].replay()
         return self._logits[: len(plan.rows)]
 
     def _built(self, rows: list[Row], size: int) -> tuple[torch.Tensor, AttentionMetadata]:
-        """Token ids and metadata of these rows and dummies behind them, on the host."""
+        """Token ids and metadata of these rows and the dummy rows after them, on the host."""
         plan = StepPlan([*rows, *[self._dummy_row] * (size - len(rows))])
         return build_metadata(plan, self.runner.block_size, self.runner.kv_cache.scratch_slot, CPU)
 
     def _fill(self, token_ids: torch.Tensor, metadata: AttentionMetadata) -> None:
-        """Check a step, and put what it reads where graphs read it."""
+        """Check a step, and copy its inputs to the buffers that graphs read."""
         self._attention.renew(metadata, self.runner.kv_cache)
         self._token_ids[: len(token_ids)].copy_(token_ids, non_blocking=True)
         for name, buffer in self._inputs.items():
@@ -120,8 +122,9 @@ class DecodeGraphs:
 
     @torch.inference_mode()
     def _recorded(self, size: int, stream: torch.cuda.Stream, pool: object) -> torch.cuda.CUDAGraph:
-        """Runs a step of dummies twice before: what a first run does (compile, take memory) cannot
-        be recorded, and what waits for the GPU, which cannot either, is better told outside."""
+        """Record a step of `size` rows, after two runs of dummy rows. The first compiles and takes
+        memory, which cannot be recorded. The second finds code that waits for the GPU, which cannot
+        be recorded either: outside a recording its error is clearer."""
         _, host = self._built([], size)
         read = {name: each[: len(getattr(host, name))] for name, each in self._inputs.items()}
         context = ForwardContext(self.runner.kv_cache, replace(host, **read), self._attention)
@@ -137,7 +140,7 @@ class DecodeGraphs:
         try:
             with torch.cuda.stream(stream):
                 run()
-                with nobody_waits():
+                with no_synchronization():
                     run()
             with torch.cuda.graph(graph, pool=pool, stream=stream):
                 run()
@@ -152,7 +155,7 @@ class DecodeGraphs:
 
 class StaticAttention(PagedAttention):
     """The kernels for rows of one token, launched with the largest grids that they may need. Their
-    work list lies in buffers; a thread block that finds an empty chunk there leaves at once."""
+    work list is in buffers; a thread block that reads an empty chunk there returns at once."""
 
     def __init__(self, attention: PagedAttention, longest: int) -> None:
         kernel = "cut" if attention.kernel == "auto" else attention.kernel  # nothing goes to torch
@@ -164,19 +167,19 @@ class StaticAttention(PagedAttention):
         return *self._put(tiling, metadata), self.kernel != "tiled"
 
     def renew(self, metadata: AttentionMetadata, kv_cache: KVCache) -> None:
-        """Check a step, and put its work list where graphs read it. metadata: on the host."""
+        """Check a step, and copy its work list to the buffers. metadata: on the host."""
         check_metadata(metadata, len(metadata.rows), *kv_cache.keys[0].shape[:2])
         for tiling in self._buffers:
             self._put(tiling, metadata)
 
     def _put(self, tiling: Tiling, metadata: AttentionMetadata) -> list[torch.Tensor]:
-        """The step's chunks and merges, each in its buffer, with empty ones behind them."""
+        """The step's chunks and merges, each in its buffer, followed by empty ones."""
         num_rows, places = len(metadata.rows), self._places(tiling)
         work = plan_chunks(metadata, range(num_rows), 1, places, self.kernel)
         room = most_chunks(num_rows, self._longest, places, self.kernel) - len(work.chunks)
         chunks = np.pad(work.chunks, ((0, room), (0, 0)))
         lists = torch.from_numpy(chunks), torch.from_numpy(work.merges)
-        if tiling not in self._buffers:  # as long as ever: the most rows come first
+        if tiling not in self._buffers:  # the longest they will be: the most rows come first
             self._buffers[tiling] = [new.to(metadata.positions.device) for new in lists]
         parts = [old[: len(new)] for old, new in zip(self._buffers[tiling], lists, strict=True)]
         for part, new in zip(parts, lists, strict=True):
@@ -185,8 +188,8 @@ class StaticAttention(PagedAttention):
 
 
 @contextmanager
-def nobody_waits() -> Iterator[None]:
-    """What waits for the GPU in here is a RuntimeError."""
+def no_synchronization() -> Iterator[None]:
+    """Inside, code that waits for the GPU raises RuntimeError."""
     before = torch.cuda.get_sync_debug_mode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls this a prototype

@@ -1,14 +1,14 @@
 """The forward pass of a Llama over a flattened batch, for a small model on a CPU.
 
-transformers computes a layer in some fifty operations on small tensors, and at eight tokens a step
-starting them takes about as long as the matrix products. Here, what lies between two products is
-one loop: residual and norm, rotation, the gate. The weights, and every module that has products or
-tables of its own, are transformers' and are called, so their forward hooks run; layers, norms,
-attention and MLP are not called, so while one of these has a hook (`is_watched`), transformers
-computes the pass. `model.hf` is not changed, and `generate` does not come here.
+transformers computes a layer in some fifty operations on small tensors. At eight tokens a step,
+starting them takes about as long as the matrix products. Here, everything between two products is
+one loop: residual and norm, rotation, the gate. The weights are transformers', and so is every
+module that has products or tables of its own: these are called, so their forward hooks run. Layers,
+norms, attention and MLP are not called. While one of these has a hook (`is_watched`), transformers
+computes the pass. `model.hf` is not changed, and `generate` does not use this file.
 
-`fits` says which models this is right for; for others, and for attention that is not our CPU path,
-the runner calls `model.hf` itself.
+`fits` says for which models this is correct. For other models, and with attention other than our
+CPU path, the runner calls `model.hf` itself.
 """
 
 import numba
@@ -29,7 +29,7 @@ KINDS = {
 
 
 def fits(hf: PreTrainedModel) -> bool:
-    """Whether this is a Llama of transformers' own parts and no other, in float32, on a CPU."""
+    """Whether this is a Llama made of transformers' own classes only, in float32, on a CPU."""
     return (
         type(hf) is llama.LlamaForCausalLM
         and (hf.device.type, hf.dtype, hf.config.hidden_act) == ("cpu", torch.float32, "silu")
@@ -44,7 +44,7 @@ def fits(hf: PreTrainedModel) -> bool:
 
 
 def is_watched(hf: PreTrainedModel) -> bool:
-    """Whether somebody listens to a module that `forward` does not call."""
+    """Whether a module that `forward` does not call has a forward hook."""
     modules = [hf, hf.model, hf.model.norm, *hf.model.layers]
     modules += [getattr(layer, name) for layer in hf.model.layers for name in KINDS]
     return any(module._forward_hooks or module._forward_pre_hooks for module in modules)
@@ -53,10 +53,10 @@ def is_watched(hf: PreTrainedModel) -> bool:
 def forward(
     hf: PreTrainedModel, input_ids: torch.Tensor, last_tokens: torch.Tensor, context: ForwardContext
 ) -> torch.Tensor:
-    """What `hf(...)` computes. input_ids: int64 [T]; last_tokens: int64 [n], places among them.
+    """What `hf(...)` computes. input_ids: int64 [T]; last_tokens: int64 [n], indices into them.
 
-    Returns logits [n, vocabulary]. hidden [T, width] is what every layer adds to; delta, what the
-    part before adds, is added when the next norm reads hidden anyway.
+    Returns logits [n, vocabulary]. Every layer adds to hidden [T, width]. delta is the output of
+    the part before; it is added when the next norm reads hidden anyway.
     """
     hidden = hf.get_input_embeddings()(input_ids[None])[0]
     positions = context.metadata.positions
@@ -111,7 +111,7 @@ def add_then_norm(hidden, delta, normed, weight, epsilon):
 
 @loop
 def rotate(query, key, cos, sin):
-    """Rotary positions, in place: dimension d turns with d + head_dim / 2. (Su et al., 2021)
+    """Rotary positions, in place: dimensions d and d + head_dim / 2 are a pair. (Su et al., 2021)
 
     query, key: [T, heads, head_dim]; cos, sin: [T, head_dim].
     """

@@ -1,7 +1,7 @@
 """The model: any Hugging Face causal LM that computes attention through transformers' interface.
 
-`load_model()` gives Wayfarer, the small model that comes with the course. What the engine would
-compute wrongly is refused here, by name and reason (see `compatibility`).
+`load_model()` gives Wayfarer, the small model that comes with the course. A model that the engine
+would compute wrongly is refused here, by name and reason (compatibility.py).
 """
 
 import os
@@ -15,9 +15,9 @@ from ..core.other_names import LOADING, translates
 from ..memory.blocks import BlockPool
 from ..memory.kv_cache import bytes_per_token, free_bytes
 from .compatibility import check_agreement, check_config, context_length, probe
+from .location import find, read_tokenizer, read_weights
 from .registration import NAME
 from .runner import ModelRunner
-from .source import find, read_tokenizer, read_weights
 
 DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
 
@@ -34,12 +34,13 @@ def load_model(
     """A model ready for the engine, with its tokenizer.
 
     name: a hub id or a folder, "wayfarer" or "wayfarer-junior"; None is $MINIBATCH_MODEL, or else
-    Wayfarer. Or a model of transformers that you have: it is used, not copied. tokenizer: None is
-    that beside the weights, and none for a model of yours. max_model_len: longest prompt + answer
-    in tokens; None is the model's own limit. device: None is the GPU if there is one, else the CPU.
-    dtype: "float32", "bfloat16", "float16"; None is float32. A model of yours stays where and what
-    it is unless you give these two.
-    Raises OSError if there is no such model, UnsupportedModelError if it cannot be served rightly.
+    Wayfarer. Or a model object of transformers: it is used, not copied. tokenizer: None is the one
+    stored with the weights; for a model object, no tokenizer. max_model_len: longest prompt +
+    answer in tokens; None is the model's own limit. device: None is the GPU if there is one, else
+    the CPU. dtype: "float32", "bfloat16", "float16"; None is float32. A model object keeps its
+    device and dtype unless you give these two.
+    Raises OSError if there is no such model, UnsupportedModelError if the engine would compute it
+    wrongly, ValueError for an unknown dtype.
     """
     if isinstance(dtype, str):
         if dtype not in DTYPES:
@@ -62,10 +63,10 @@ def load_model(
 class Model:
     """A transformers model, checked and ready to be batched.
 
-    hf: the transformers model itself; `hf.generate` goes on working. tokenizer: may be None.
+    hf: the transformers model itself; `hf.generate` still works. tokenizer: may be None.
     device, dtype: of its weights, and of K and V. vocab_size: token ids are 0 to vocab_size - 1.
-    max_model_len: longest prompt + answer, tokens. eos_token_ids: what ends an answer.
-    kv_shapes: (kv_heads, head_dim) per layer, read off the tensors its attention was seen to get.
+    max_model_len: longest prompt + answer, in tokens. eos_token_ids: ids that end an answer.
+    kv_shapes: (kv_heads, head_dim) of each layer, measured on the tensors that its attention gets.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Model:
         check_agreement(hf, self.kv_shapes, self.max_model_len)
 
     def runner(self, pool: BlockPool, attention: str | AttentionFunction) -> ModelRunner:
-        """What computes an engine's steps, with K and V tensors for this pool's blocks.
+        """A runner that computes an engine's steps, with K and V tensors for this pool's blocks.
 
         attention: a name or a function, as `minibatch.attention.choose` takes it.
         """
@@ -102,7 +103,7 @@ class Model:
         return ModelRunner(self.hf, self.kv_shapes, pool.num_blocks, pool.block_size, function)
 
     def num_affordable_blocks(self, block_size: int) -> int:
-        """KV blocks of so many tokens that half of the memory free now holds; at least 1."""
+        """How many KV blocks of `block_size` tokens half of the free memory holds; at least 1."""
         bytes_per_block = block_size * bytes_per_token(self.kv_shapes, self.dtype)
         return max(1, free_bytes(self.device) // 2 // bytes_per_block)
 

@@ -1,7 +1,7 @@
-"""A batch as transformers takes it: a rectangle of tokens, a row for each prompt, filled up.
+"""A padded batch, as transformers takes it: a rectangle of tokens, one row for each prompt.
 
-The engine does without one (its rows lie end to end, attention/metadata.py). Lesson 02 makes one by
-hand, and leaves parts of it out to see what they are for. Tensors are int64, [prompts, places].
+The engine does not use it: its rows lie end to end (attention/metadata.py). Lesson 02 makes one by
+hand, and leaves parts out to see what they are for. Tensors are int64, [prompts, positions].
 """
 
 import torch
@@ -37,7 +37,7 @@ def next_words(
     position_ids: torch.Tensor,
     places: torch.Tensor | int = -1,
 ) -> list[str]:
-    """What the model would say next, read off one place of each row: as a rule, off the last."""
+    """The next word of each row, decoded from the logits at `places`: by default the last."""
     inputs = (tensor.to(model.device) for tensor in (input_ids, attention_mask, position_ids))
     names = ("input_ids", "attention_mask", "position_ids")
     logits = model.hf(**dict(zip(names, inputs, strict=True)), use_cache=False).logits
@@ -53,7 +53,8 @@ def answers(
     position_ids: torch.Tensor,
     max_tokens: int = 40,
 ) -> list[str]:
-    """Greedy answers to left-padded prompts, by transformers alone: mask and positions as given."""
+    """Greedy answers to left-padded prompts, computed by transformers with this mask and these
+    positions; at most `max_tokens` tokens each."""
     ids, mask, positions = (
         tensor.to(model.device) for tensor in (input_ids, attention_mask, position_ids)
     )

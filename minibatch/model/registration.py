@@ -1,9 +1,9 @@
-"""How transformers' models come to call us: an attention named "minibatch".
+"""How transformers' models call our attention: it is registered under the name "minibatch".
 
-Registered with both of transformers' interfaces. Without our keyword a call is plain SDPA with
-SDPA's own mask, so `model.hf` stays an ordinary model and `model.hf.generate` works untouched. With
+It is registered with both of transformers' interfaces. Without our keyword a call is plain SDPA
+with SDPA's own mask, so `model.hf` stays an ordinary model and `model.hf.generate` works. With
 `minibatch=ForwardContext(...)` in the forward call, each layer stores its new K and V and attends
-over the paged cache. Nothing is switched on or off anywhere.
+over the paged cache. There is no global switch.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NAME = "minibatch"
 
 @dataclass
 class ForwardContext:
-    """What one forward pass over a plan carries down to every layer's attention."""
+    """What one forward pass over a plan passes to every layer's attention."""
 
     kv_cache: KVCache
     metadata: AttentionMetadata
@@ -68,7 +68,7 @@ class ForwardContext:
 
 
 def wrong_output(attention: AttentionFunction, output: object, query: torch.Tensor) -> TypeError:
-    """What to tell whoever wrote this attention."""
+    """The error for the author of this attention function."""
     name = getattr(attention, "__name__", type(attention).__name__)
     gave = "None" if output is None else f"a {type(output).__name__}"
     if isinstance(output, torch.Tensor):

@@ -1,4 +1,4 @@
-"""A StepPlan in, one forward pass of the model, tokens out for each row that reached its end."""
+"""Runs a StepPlan: one forward pass of the model; tokens for each row that reaches its end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from transformers import PreTrainedModel
 
 from ..attention import AttentionFunction
 from ..attention.cores import Cores
+from ..attention.cpu_threads import num_threads, torch_threads
 from ..attention.metadata import build_metadata
-from ..attention.threads import num_threads, torch_threads
 from ..core.plan import StepPlan
 from ..memory.kv_cache import KVCache
 from .registration import ForwardContext
@@ -21,13 +21,13 @@ from .sampling import sample
 if TYPE_CHECKING:
     from .graphs import DecodeGraphs
 
-SMALL_STEP = 64_000_000  # parameters x tokens, up to which threads would wait more than work
+SMALL_STEP = 64_000_000  # parameters x tokens; up to here threads would wait more than compute
 
 
 class ModelRunner:
-    """Owns the KV tensors; knows nothing of queues or policies.
+    """Owns the KV tensors; does not know queues or policies.
 
-    hf: a transformers model whose attention is ours. kv_shapes: (kv_heads, head_dim) of each layer.
+    hf: a transformers model with our attention. kv_shapes: (kv_heads, head_dim) of each layer.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class ModelRunner:
         self.num_parameters = hf.num_parameters()
         self.graphs: DecodeGraphs | None = None
         self.cores = Cores()
-        # A 4-D mask is passed on as it is, so that transformers builds none of T x T for us.
+        # transformers passes on a 4-D mask unchanged, so it does not build a T x T mask.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
     def run(self, plan: StepPlan) -> list[list[int]]:
-        """A list of new tokens for each row of the plan: none if the row did not reach its
-        sequence's end, one if it did, and one more for each accepted draft token."""
+        """A list of tokens for each row of the plan: none if the row does not reach its sequence's
+        end; otherwise one, and one more for each accepted draft token."""
         ending = [row for row in plan.rows if row.reaches_end]
         ahead = [range(1 + len(row.draft)) for row in ending]  # the newest token, and the draft
         sequences = [row.sequence for row, each in zip(ending, ahead, strict=True) for _ in each]
@@ -62,8 +62,8 @@ class ModelRunner:
         ]
 
     def use_graphs(self, most_rows: int, longest: int) -> None:
-        """Record decode steps of up to so many rows, of sequences of up to so many tokens, now, and
-        replay them from here on. Raises ValueError and RuntimeError as graphs.py says."""
+        """Record decode steps now, and replay them from now on: steps of up to `most_rows` rows, of
+        sequences of up to `longest` tokens. Raises as `graphs.recorded`."""
         from .graphs import recorded  # here, because importing numba takes a moment
 
         self.graphs = recorded(self, most_rows, longest)
@@ -73,8 +73,8 @@ class ModelRunner:
         """Logits [rows that reach their sequence's end, vocabulary], in the order of the rows.
 
         All rows' tokens go through the model as one sequence, [1, T]; the metadata tells attention
-        where each row begins. Logits are computed at the last token of a row and at its guesses,
-        which have lines of their own after it, and nowhere else.
+        where each row begins. Logits are computed only at the last token of a row, and at each of
+        its draft tokens, which follow that token.
         """
         if self.graphs is not None and self.graphs.take(plan):
             return self.graphs.forward(plan)

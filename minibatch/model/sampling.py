@@ -1,7 +1,7 @@
-"""From logits to the next token. Greedy, or a draw that depends on nothing but (seed, position).
+"""From logits to the next token: greedy, or a random draw that depends only on (seed, position).
 
-The random number of an output position is a pure function of the request's seed and that position,
-so neighbours in the batch, preemption and retries cannot shift it.
+The random number of an output position is a pure function of the request's seed and that position.
+So other requests in the batch, preemption and retries cannot change it.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from ..core.request import Sequence
 def sample(
     logits: torch.Tensor, sequences: list[Sequence], ahead: list[int] | None = None
 ) -> list[int]:
-    """One token per row. logits: [rows, vocabulary]; sequences: whose rows they are; ahead: how
-    many guessed tokens lie between a sequence's end and its row, none if not given.
+    """One token for each row. logits: [rows, vocabulary]; sequences: the sequence of each row;
+    ahead: for each row, how many draft tokens lie between it and its sequence's end, by default 0.
 
-    Raises FloatingPointError, naming the request, where the highest logit is no finite number.
-    (A logit of minus infinity is a token that the model rules out, and none of its own.)
+    Raises FloatingPointError, naming the request, if the highest logit is not a finite number.
+    (A single logit of minus infinity is allowed: the model rules out that token.)
     """
     highest, likeliest = logits.max(dim=-1)
     tokens = torch.where(highest.isfinite(), likeliest, -1).tolist()  # the one copy from a GPU
@@ -46,11 +46,12 @@ def uniform(seed: int, position: int) -> float:
 def pick(
     logits: torch.Tensor, draw: float, temperature: float, top_k: int = 0, top_p: float = 1.0
 ) -> int:
-    """The token on which `draw` in [0, 1) falls when tokens are laid end to end, by id.
+    """The token at `draw` in [0, 1), when probabilities are laid end to end in the order of ids.
 
-    logits: [vocabulary]. top_k keeps the k likeliest (0: all); top_p the fewest of those whose
-    probability reaches p of theirs. What is kept is stretched to 1 again. Tokens lie by id, not by
-    likelihood, so that rounding cannot swap two that are about equally likely.
+    logits: [vocabulary]. top_k keeps the k likeliest tokens (0: all). top_p keeps the fewest of
+    those whose probabilities together reach p of their sum. The rest is scaled to 1 again. The
+    order is by id, not by likelihood, so that rounding cannot swap two tokens that are about
+    equally likely.
     """
     highest = logits.max().double()  # subtracted first: a tiny temperature must not overflow
     probabilities = ((logits.double() - highest) / temperature).softmax(dim=-1)

@@ -1,4 +1,4 @@
-"""Token ids to text, piece by piece, without ever showing half a character."""
+"""Decodes token ids to text, piece by piece, and never shows half a character."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class TextStream:
     """The text of one growing answer. A byte-level token may end inside a UTF-8 character ("São");
     such text is held back until the character is whole, or the answer ends.
 
-    `tokenizers` has a DecodeStream for this. It raises where a byte-fallback decoder takes back a
-    letter that has been shown, and it knows no tokenizer that is written in Python.
+    `tokenizers` has a DecodeStream for this. It raises when a byte-fallback decoder removes a
+    letter that has been shown, and it does not support tokenizers that are written in Python.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase | None, hidden: Iterable[int]) -> None:
-        """hidden: ids that end an answer and are not part of its text."""
+        """hidden: ids that end an answer and are not part of its text, such as EOS."""
         self.tokenizer = tokenizer
         self.hidden = frozenset(hidden)
         self._ids: list[int] = []
@@ -38,28 +38,28 @@ class TextStream:
         if text.endswith("\N{REPLACEMENT CHARACTER}") and not last:
             return ""
         piece = text[len(before) :]
-        if piece:  # what shows nothing is no context either: the next word may need its space
+        if piece:  # tokens without text are not context: the next word may need its space
             self._context = self._shown
         self._shown = len(self._ids)
         return piece
 
 
 class Listener:
-    """Follows one sequence as it grows: what is new since it was last asked."""
+    """Follows one sequence as it grows, and yields the tokens since the last call."""
 
     def __init__(self, sequence: Sequence, tokenizer: PreTrainedTokenizerBase | None) -> None:
         self.sequence = sequence
         self.text = TextStream(tokenizer, sequence.stop_token_ids)
-        self.num_heard = 0
+        self.num_reported = 0
         self.done = False
 
     def news(self) -> Iterator[TokenEvent]:
-        """The tokens since last time; the last one says why the answer ended."""
+        """The tokens since the last call. The last event of an answer has its finish_reason."""
         sequence = self.sequence
-        new = sequence.token_ids[sequence.num_prompt_tokens + self.num_heard :]
-        self.num_heard += len(new)
+        new = sequence.token_ids[sequence.num_prompt_tokens + self.num_reported :]
+        self.num_reported += len(new)
         if sequence.is_finished and not new and not self.done:
-            new = [None]  # aborted, with nothing more to say
+            new = [None]  # aborted: an event without a token ends the stream
         for i, token_id in enumerate(new, start=1):
             self.done = sequence.is_finished and i == len(new)
             text = self.text.push(token_id, self.done)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragged import plan_of, ragged_batches, sequence
 
 import minibatch as mb
-from minibatch.attention import choose, cpu_decode, reference_attention, slot_mapping, threads
+from minibatch.attention import choose, cpu_decode, cpu_threads, reference_attention, slot_mapping
 from minibatch.attention.cpu_decode import cpu_attention
 from minibatch.attention.gather_sdpa import PIECE, gather_sdpa_attention
 from minibatch.attention.metadata import build_metadata
@@ -175,7 +175,7 @@ def test_a_query_that_is_a_transposed_view_is_read_rightly(path):
 def test_a_long_context_is_computed_by_the_cpu_path_as_by_the_reference(num_threads, monkeypatch):
     monkeypatch.setattr(cpu_decode, "MANY_KEYS", 1000)
     monkeypatch.setattr(cpu_decode, "num_threads", lambda: num_threads)
-    monkeypatch.setattr(threads, "num_threads", lambda: num_threads)
+    monkeypatch.setattr(cpu_threads, "num_threads", lambda: num_threads)
     plan, block_size, num_blocks = plan_of([(1000, 1, 0), (1, 1, 0)], block_size=16, seed=7)
     query, keys, values, metadata = random_tensors(
         plan, block_size, num_blocks, 4, 2, 32, 8, torch.float32

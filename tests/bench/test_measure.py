@@ -7,7 +7,7 @@ import torch
 from tiny import make_tiny_llama
 
 import minibatch as mb
-from minibatch.attention import threads
+from minibatch.attention import cpu_threads
 from minibatch.bench import measure, stopwatch
 from minibatch.simulator import cost
 
@@ -89,10 +89,10 @@ def _four_threads():
 @pytest.mark.usefixtures("_four_threads")
 def test_while_measuring_the_engine_s_own_loops_have_one_thread_too():
     seen = []
-    measure.alternating({"A": lambda: seen.append(threads.num_threads())}, rounds=1)
-    stopwatch.quickest([lambda: seen.append(threads.num_threads())], 1, WATCH)
+    measure.alternating({"A": lambda: seen.append(cpu_threads.num_threads())}, rounds=1)
+    stopwatch.quickest([lambda: seen.append(cpu_threads.num_threads())], 1, WATCH)
     assert set(seen) == {1}
-    assert threads.num_threads() == 4
+    assert cpu_threads.num_threads() == 4
 
 
 @pytest.mark.usefixtures("_four_threads")

@@ -15,7 +15,7 @@ from numba import cuda, float32, int32
 from work_done import calls
 
 from minibatch import kernel_lab as lab
-from minibatch.kernel_lab import arrays, faults, launch, threads
+from minibatch.kernel_lab import arrays, faults, run_kernel, threads
 from minibatch.kernel_lab.emulation import Emulation
 from minibatch.kernel_lab.time_limit import TooLong
 
@@ -253,7 +253,7 @@ def test_time_that_is_over_before_the_first_line_is_told_of_the_kernel(monkeypat
     def never(self, body):
         raise TooLong
 
-    monkeypatch.setattr(launch.Launch, "_run_blocks", never)
+    monkeypatch.setattr(run_kernel.Launch, "_run_blocks", never)
     (fault,) = lab.run(endless, 1, 2, lab.empty(1)).faults
     assert (fault.site.file, fault.line) == (__file__, endless.__code__.co_firstlineno)
 

@@ -12,12 +12,12 @@ from quadratic_races import can_swap, races_by_definition
 from work_done import lines
 
 from minibatch import kernel_lab as lab
-from minibatch.kernel_lab import launch, races
+from minibatch.kernel_lab import races, run_kernel
 
 
 def launched(kernel, grid, threads, *arguments):
     """A launch that nobody has searched for races."""
-    done = launch.Launch(kernel, grid, threads, 10**6, watch=(0, 0, 0))
+    done = run_kernel.Launch(kernel, grid, threads, 10**6, watch=(0, 0, 0))
     done.run(arguments, seconds=60)
     return done
 
@@ -158,7 +158,7 @@ def test_the_limit_of_time_holds_for_the_search_for_races(monkeypatch):
             pass
         finished.append(array)
 
-    monkeypatch.setattr(launch, "find_races", dawdling)
+    monkeypatch.setattr(run_kernel, "find_races", dawdling)
     report = lab.run(in_turn, 1, 2, np.zeros(1), 1, seconds=0.1)
     assert finished == []
     (fault,) = (fault for fault in report.faults if fault.kind == "no end")

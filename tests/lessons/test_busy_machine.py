@@ -18,7 +18,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from minibatch.course.setup.launch import thread_variables
+from minibatch.course.setup.lab_and_test import thread_variables
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 NAMES = [path.stem for path in sorted(LESSONS.glob("[0-9]*.ipynb"))]

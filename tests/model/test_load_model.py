@@ -22,7 +22,7 @@ from tiny import make_tiny_llama
 from transformers import LlamaForCausalLM, T5Config, ViTConfig
 
 import minibatch as mb
-from minibatch.model import source
+from minibatch.model import location
 from minibatch.wayfarer import WEIGHTS
 
 CONTEXT = 64
@@ -250,8 +250,8 @@ def test_a_hub_that_does_not_answer_is_asked_once(answers):
 
 
 def test_without_the_hub_a_model_that_was_downloaded_is_served(folder, monkeypatch):
-    monkeypatch.setattr(source, "try_to_load_from_cache", lambda name, file: str(folder / file))
-    assert source.find("some-owner/some-model") == source.Place("some-owner/some-model", True)
+    monkeypatch.setattr(location, "try_to_load_from_cache", lambda name, file: str(folder / file))
+    assert location.find("some-owner/some-model") == location.Place("some-owner/some-model", True)
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def hub(monkeypatch):
 
     def answer(error):
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(source, "model_info", Mock(side_effect=error))
+        monkeypatch.setattr(location, "model_info", Mock(side_effect=error))
 
     return answer
 
@@ -280,7 +280,9 @@ def test_a_name_that_is_no_hub_id_is_told_how_one_is_written(hub):
 def test_a_hub_that_answers_is_left_to_transformers(hub):
     for answer in (None, HfHubHTTPError("405", response=Mock())):
         hub(answer)
-        assert source.find("some-owner/some-model") == source.Place("some-owner/some-model", False)
+        assert location.find("some-owner/some-model") == location.Place(
+            "some-owner/some-model", False
+        )
 
 
 # A model that one has ----------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def test_a_grid_has_a_letter_in_each_cell_and_a_frame_around_the_step():
 
 
 @pytest.mark.parametrize(
-    "module", ["minibatch.course.judging.card", "minibatch.widgets", "minibatch.plots.svg"]
+    "module", ["minibatch.course.judging.verdict_card", "minibatch.widgets", "minibatch.plots.svg"]
 )
 def test_a_verdict_and_the_controls_need_no_matplotlib(module):
     code = f"import sys, {module}; assert 'matplotlib' not in sys.modules"

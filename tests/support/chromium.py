@@ -32,7 +32,7 @@ import pytest
 
 from minibatch.course.exercises import source
 from minibatch.course.setup import ROOT
-from minibatch.course.setup.launch import lab_options, lab_variables
+from minibatch.course.setup.lab_and_test import lab_options, lab_variables
 from minibatch.course.setup.process import environment_variables
 
 if TYPE_CHECKING:

@@ -1,16 +1,16 @@
 """Paged attention as numba CUDA kernels.
 
 simple.py           one thread block per (token, head), shared memory and barriers: to learn from
-tiled.py            K and V pass once for all heads, and guessed tokens, that share them
+tiled.py            reads K and V once for all query heads and draft tokens that share them
 merge.py            joins the chunks of a context
 write_kv.py         stores new tokens' K and V
-shim.py             the one import of numba's CUDA
+shim.py             the only file that imports numba's CUDA
 
 tiling.py           how the threads of `tiled` share the work
-work_list.py        cuts a batch into chunks of like size
-validation.py       what a launch must be before it starts
-paged_attention.py  checks a step, plans it, launches
-gpu.py              compiles, and launches on torch's stream
+work_list.py        cuts a batch into chunks of similar size
+validation.py       checks tensors and metadata before a launch
+paged_attention.py  checks a step, plans it, launches the kernels
+gpu.py              compiles kernels, and launches them on torch's stream
 """
 
 import warnings
@@ -22,9 +22,10 @@ from ..reference import AttentionFunction
 
 
 def kernel_attention(kernel: str, device: torch.device) -> AttentionFunction:
-    """ "simple", "tiled" or "split" on a GPU, or emulated in the kernel lab on a CPU.
+    """The kernel "simple", "tiled" or "split": on a GPU, or on a CPU in the kernel lab.
 
-    "auto", on a GPU: the best of them, or torch's gathered attention where numba has no compiler.
+    "auto", on a GPU: the best of them, or torch's gathered attention if numba has no compiler.
+    Raises RuntimeError for another kernel if numba has no compiler.
     """
     from .paged_attention import PagedAttention
 

@@ -1,4 +1,4 @@
-"""Compiles kernels for the GPU that is there, and launches them on torch's current stream."""
+"""Compiles kernels for this machine's GPU, and launches them on torch's current stream."""
 
 from collections.abc import Callable
 from functools import cache
@@ -37,10 +37,10 @@ class GPU:
         configured(*map(self._wrapped, arguments))
 
     def _wrapped(self, argument: object) -> object:
-        """numba's view of a tensor's memory; making one takes longer than a launch, so it is kept.
+        """numba's view of a tensor's memory. It is cached: making one takes longer than a launch.
 
-        It owns nothing: a tensor that comes to lie at the same address, in the same shape, is the
-        same memory to a kernel.
+        A view does not own memory, so a later tensor at the same address, with the same shape and
+        dtype, can use it.
         """
         if not isinstance(argument, torch.Tensor):
             return np.int32(argument) if isinstance(argument, int) else np.float32(argument)

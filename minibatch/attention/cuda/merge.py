@@ -16,7 +16,7 @@ def merge_chunks(
     merges,  # int32 [n, 4]: token, its place in its chunks, first chunk, past the last
     output,  # [tokens, heads, head_dim]
 ):
-    """Launch with a grid of [n, heads] and no fewer threads than head_dim."""
+    """Launch with a grid of [n, heads] and at least head_dim threads."""
     head, d = uint32(cuda.blockIdx.y), uint32(cuda.threadIdx.x)
     token, place = uint32(merges[cuda.blockIdx.x, 0]), uint32(merges[cuda.blockIdx.x, 1])
     first, last = uint32(merges[cuda.blockIdx.x, 2]), uint32(merges[cuda.blockIdx.x, 3])

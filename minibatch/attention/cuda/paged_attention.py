@@ -1,4 +1,4 @@
-"""The kernels as the engine calls them: checked, cut to the machine, launched."""
+"""The attention function that checks a step, plans it for this GPU, and launches the kernels."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from .work_list import plan_chunks
 from .write_kv import write_kv
 
 tiled_kernel = cache(make_tiled)
-MOST_NEW_TOKENS = 16  # of a row that goes to the kernels: a token with guesses behind it, say
+MOST_NEW_TOKENS = 16  # of a row that the kernels compute, such as a token and its draft tokens
 RESIDENT = 4  # thread blocks that a multiprocessor holds at a time
 
 
 class Launcher(Protocol):
-    """Where kernels run: a GPU, or the kernel lab."""
+    """Runs kernels: `gpu.GPU`, or the kernel lab's `Emulation`."""
 
     num_multiprocessors: int
     compute_capability: tuple[int, int]
     num_threads: int  # of a thread block of the tiled kernel
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
-        """arguments: contiguous tensors and numbers, as the kernel takes them."""
+        """arguments: contiguous tensors and numbers, in the kernel's order."""
 
 
 class PagedAttention:
-    """An attention function that runs the kernels, and stores K and V by a kernel, too.
+    """An attention function that runs the kernels, and stores K and V with a kernel, too.
 
-    kernel: "simple", "tiled" or "split" for that one throughout; "auto" for the best: rows of few
-    new tokens by "tiled", cut where it pays, and long ones by torch's own fused kernel over a
-    gathered context. After the step's metadata are checked, nothing here waits for the GPU.
+    kernel: "simple", "tiled" or "split" for all rows. "auto": rows of at most MOST_NEW_TOKENS new
+    tokens use "tiled", with contexts cut where that is faster; longer rows use torch's own fused
+    kernel over a gathered context. Nothing here waits for the GPU.
     """
 
     def __init__(self, kernel: str, launcher: Launcher) -> None:
         self.kernel, self.launcher = kernel, launcher
         self._checked: tuple[object, ...] = ()
-        self._work: dict[Tiling, tuple] = {}  # of the step, for each shape that a layer has
+        self._work: dict[Tiling, tuple] = {}  # this step's work list, for each shape of a layer
         self._workspace = torch.empty(0)
 
     def __call__(
@@ -56,7 +56,7 @@ class PagedAttention:
         metadata: AttentionMetadata,
         scale: float,
     ) -> torch.Tensor:
-        """Shapes and result as `reference_attention`. Raises ValueError before anything runs."""
+        """Shapes and result as `reference_attention`. Raises ValueError before any launch."""
         query = query.contiguous()
         if self.kernel == "auto" and not is_supported(query, key_cache, value_cache):
             return gather_sdpa_attention(query, key_cache, value_cache, metadata, scale)
@@ -101,14 +101,14 @@ class PagedAttention:
         )
 
     def _check(self, metadata: AttentionMetadata, num_tokens: int, cache: torch.Tensor) -> None:
-        """Once for each step: the layers share their metadata."""
+        """Check the metadata once for each step: all layers share them."""
         what = (metadata, num_tokens, *cache.shape[:2])
         if what[1:] != self._checked[1:] or metadata is not self._checked[0]:
             check_metadata(metadata, num_tokens, *cache.shape[:2])
             self._checked, self._work = what, {}
 
     def _rows(self, metadata: AttentionMetadata) -> list[int]:
-        """Those that the kernels work on."""
+        """The rows that the kernels compute."""
         most = MOST_NEW_TOKENS if self.kernel == "auto" else len(metadata.positions)
         return [i for i, (start, end, _) in enumerate(metadata.rows) if end - start <= most]
 
@@ -143,18 +143,18 @@ class PagedAttention:
             self.launcher.launch(merge_chunks, grid, _threads(query), *partial, merges, output)
 
     def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
-        """Chunks and merges, where the kernels read them, and whether there is any to merge."""
+        """Chunks and merges, on the device, and whether any chunks are merged."""
         work = plan_chunks(metadata, rows, tiling.tokens, self._places(tiling), self.kernel)
         both, device = (work.chunks, work.merges), metadata.positions.device
         lists = (torch.from_numpy(each).to(device, non_blocking=True) for each in both)
         return *lists, work.is_split or self.kernel == "split"
 
     def _places(self, tiling: Tiling) -> int:
-        """How many chunks the machine works on at a time."""
+        """How many chunks the GPU computes at a time."""
         return RESIDENT * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
 
     def _partial(self, shape, head_dim, device) -> tuple[torch.Tensor, ...]:
-        """Space for the chunks' results, kept from launch to launch."""
+        """Memory for the chunks' results, reused by later launches."""
         n = shape[0] * shape[1] * shape[2]
         if self._workspace.numel() < n * (head_dim + 2) or self._workspace.device != device:
             self._workspace = torch.empty(n * (head_dim + 2), device=device)

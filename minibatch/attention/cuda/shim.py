@@ -1,10 +1,10 @@
-"""The one place that imports numba's CUDA, and what the kernels need beyond it.
+"""The only file that imports numba's CUDA, and the intrinsics that the kernels need besides.
 
-numba-cuda takes over `numba.cuda` where it is installed; the kernels use what both have. A kernel
-is an undecorated function over these names: `gpu.py` compiles it, the kernel lab runs the same
-source with `cuda`, `math` and the functions below replaced by its own.
+numba-cuda replaces `numba.cuda` where it is installed; the kernels use only what both have. A
+kernel is an undecorated function that uses these names. `gpu.py` compiles it. The kernel lab runs
+the same source, with `cuda`, `math` and the functions below replaced by its own.
 
-Kernels compute in float32, whatever is stored. torch's bfloat16 has no counterpart in numba: such
+Kernels compute in float32, for every stored dtype. numba does not have torch's bfloat16: such
 tensors arrive as int16, the upper half of a float32's bits.
 """
 
@@ -36,7 +36,7 @@ def widen(typing_context, number):
 
 @intrinsic
 def narrow(typing_context, number, array):
-    """A float32 as `array` stores it: to the nearest, ties to even; NaN stays NaN."""
+    """A float32 in `array`'s dtype: rounded to nearest, ties to even; NaN stays NaN."""
 
     def generate(context, builder, signature, arguments):
         wide = arguments[0]
@@ -58,7 +58,8 @@ def narrow(typing_context, number, array):
 
 @intrinsic
 def load_16_bytes(typing_context, array, index, into, at):
-    """One wide load: `array[index :]`, 4 float32 or 8 of two bytes, to `into[at :]` as float32.
+    """One 16-byte load from `array[index :]`, 4 float32 or 8 numbers of two bytes, to `into[at :]`
+    as float32.
 
     array: one-dimensional, contiguous, its data and the index aligned to 16 bytes.
     into: a one-dimensional local array of float32.

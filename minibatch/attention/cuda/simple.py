@@ -1,8 +1,8 @@
-"""The kernel to write and to change: one thread block for each token and query head.
+"""The kernel to read and to change first: one thread block for each token and query head.
 
-Thread i of a block computes the score of token i of a tile, then element i of the output. Nothing
-but shared memory and barriers: no warp intrinsics, nothing that hides what it costs. What it costs
-is shown by the kernel lab: neighbouring threads read keys of different tokens, far apart.
+Thread i of a block computes the score of token i of a tile, then element i of the output. It uses
+shared memory and barriers only, without warp intrinsics, so its costs are easy to see. The kernel
+lab shows them: neighbouring threads read keys of different tokens, far apart in memory.
 """
 
 import math
@@ -25,7 +25,7 @@ def paged_attention_simple(
     scale,
     output,  # as query
 ):
-    """Launch with a grid of [tokens, heads] and 32 to 256 threads, no fewer than head_dim."""
+    """Launch with a grid of [tokens, heads] and 32 to 256 threads, at least head_dim."""
     token, head = uint32(cuda.blockIdx.x), uint32(cuda.blockIdx.y)
     thread, num_threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
     head_dim = uint32(query.shape[2])

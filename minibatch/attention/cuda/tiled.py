@@ -1,11 +1,11 @@
-"""The fast kernel: K and V pass once, in 16-byte loads, for all lines that share them.
+"""The fast kernel: it reads K and V once, in 16-byte loads, for all lines that share them.
 
-A *line* is one query head of one new token. The threads of a warp form *teams*. A team takes a
-token's K together, 16 bytes to a lane, so that what a warp loads lies side by side. Each team keeps
-an online softmax of its own over every so many tokens: nobody waits for anybody until the end, when
-the teams' results are merged in shared memory.
+A *line* is one query head of one new token. The threads of a warp form *teams*. A team loads a
+token's K together, 16 bytes for each lane, so that the loads of a warp are adjacent. Each team has
+its own online softmax over every TEAMS-th token. Teams do not wait for each other until the end,
+when their results are merged in shared memory.
 
-A thread block works on one chunk of a row's context, for one KV head. Where contexts are cut into
+A thread block computes one chunk of a row's context, for one KV head. If contexts are cut into
 several chunks (`split`), merge.py joins them.
 """
 
@@ -28,11 +28,11 @@ def make_tiled(tiling: Tiling, split: bool):
     LANES, PIECES, PER_LOAD = tiling.lanes, tiling.pieces, tiling.per_load
     TEAMS, AT_ONCE, NUM_THREADS = tiling.teams, tiling.at_once, tiling.num_threads
     WIDTH = PIECES * PER_LOAD  # numbers of a K that one lane holds
-    SKEWED = NUM_THREADS + WARP // PER_LOAD  # so that a warp that reads back meets 32 banks
+    SKEWED = NUM_THREADS + WARP // PER_LOAD  # so that a warp that reads back uses 32 banks
     LOADED = AT_ONCE * WIDTH
     STRIDE = TEAMS * AT_ONCE
-    # A team has a score for each token that it loaded and each line. They are dealt to its lanes:
-    # a lane owns OWN of them, or SPAN lanes one together; tokens take the upper bits of a lane.
+    # A team has a score for each token that it loaded and each line. Each lane owns OWN scores, or
+    # SPAN lanes own one together; the upper bits of a lane's number are the token.
     PLACES = power_of_two(LINES)  # of a token's scores; some may stay empty
     SCORES = AT_ONCE * PLACES
     OWN, SPAN = max(1, SCORES // LANES), max(1, LANES // SCORES)
@@ -57,7 +57,7 @@ def make_tiled(tiling: Tiling, split: bool):
         num_lines = uint32(chunks[chunk, 2]) * uint32(GROUP)
         start, end = uint32(chunks[chunk, 3]), uint32(chunks[chunk, 4])
         if start >= end or first_line >= num_lines:
-            return  # the whole thread block: nobody waits for it at a barrier
+            return  # the whole thread block returns, so no thread waits at a barrier
         num_lines = min(uint32(LINES), uint32(num_lines - first_line))
         thread = uint32(cuda.threadIdx.x)
         team, lane = thread // uint32(LANES), thread % uint32(LANES)
@@ -80,10 +80,10 @@ def make_tiled(tiling: Tiling, split: bool):
                 for e in range(WIDTH):
                     q[h, e] = loaded[e] * scale
 
-        # What a lane owns: scores of token i, among those loaded at once, and of lines from own on.
+        # A lane owns scores of token i_own, among those loaded at once, and of lines from own on.
         i_own = lane // uint32(SPAN) * uint32(OWN) // uint32(PLACES)
         own = lane // uint32(SPAN) * uint32(OWN) % uint32(PLACES)
-        ends = cuda.local.array(OWN, uint32)  # how far each line sees; a line that is none, nothing
+        ends = cuda.local.array(OWN, uint32)  # the end of what each line sees; 0 for an unused line
         highest = cuda.local.array(OWN, float32)
         total = cuda.local.array(OWN, float32)
         shrink = cuda.local.array(OWN, float32)
@@ -98,7 +98,7 @@ def make_tiled(tiling: Tiling, split: bool):
         values = cuda.local.array(LOADED, float32)
         scores = cuda.local.array(SCORES, float32)
         while start < end:
-            # Three loops, not one: only so does every compiler keep keys and values in registers.
+            # Three loops, not one: then every compiler keeps keys and values in registers.
             for i in range(AT_ONCE):
                 t = min(uint32(start + i * TEAMS + team), uint32(end - 1))
                 slot = block_tables[row, t // uint32(BLOCK_SIZE)] * BLOCK_SIZE
@@ -122,7 +122,7 @@ def make_tiled(tiling: Tiling, split: bool):
                             values[i * WIDTH + p * PER_LOAD + e] = float32(0)
 
             i = 0
-            while i < AT_ONCE:  # by hand: newer compilers do not unroll a range around so much
+            while i < AT_ONCE:  # not range: newer compilers do not unroll it around so much code
                 for h in range(PLACES):
                     score = float32(0)
                     if h < LINES:
@@ -130,9 +130,9 @@ def make_tiled(tiling: Tiling, split: bool):
                             score += q[h, e] * keys[i * WIDTH + e]
                     scores[i * PLACES + h] = score
                 i += 1
-            # Every lane has a part of every score. In each step it gives away half of them, and
-            # adds to the others what its partner gives: in the end each score is whole, in one
-            # place, at half the shuffles of adding up one score after the other in all lanes.
+            # Every lane has a part of every score. In each step it sends half of its parts to its
+            # partner, and adds the parts that it receives. At the end each score is complete, in
+            # one lane. Adding up one score after the other in all lanes takes twice the shuffles.
             step = 0
             while step < STEPS:
                 is_upper = lane & (LANES >> (step + 1)) != 0
@@ -156,7 +156,7 @@ def make_tiled(tiling: Tiling, split: bool):
                 shrink[o] = math.exp(highest[o] - top)
                 grew = grew or top > highest[o]
                 highest[o] = top
-                scores[o] = math.exp(score - top) if sees else float32(0)  # from here on a weight
+                scores[o] = math.exp(score - top) if sees else float32(0)  # now a weight
                 total[o] = total[o] * shrink[o] + scores[o]
             if cuda.any_sync(ALL_LANES, grew):  # rarely, once the first tokens have passed
                 for h in range(LINES):
@@ -190,7 +190,7 @@ def make_tiled(tiling: Tiling, split: bool):
 
         for index in range(thread, num_lines * uint32(HEAD_DIM), NUM_THREADS):
             h, d = uint32(index) // uint32(HEAD_DIM), uint32(index) % uint32(HEAD_DIM)
-            # the lane that holds element d, and where
+            # the lane that holds element d, and the element's index there
             whose = d // uint32(PER_LOAD) % uint32(LANES)
             e = d // uint32(LANES * PER_LOAD) * uint32(PER_LOAD) + d % uint32(PER_LOAD)
             top, weights, merged = LOWEST, float32(0), float32(0)

@@ -8,21 +8,21 @@ MOST_LINES = 8
 
 @dataclass(frozen=True)
 class Tiling:
-    """A line is one query head of one new token. All lines of a row's new tokens look at the same
-    KV head's K and V, so a thread block takes as many lines as its registers hold."""
+    """A line is one query head of one new token. All lines of a KV head and a row read the same K
+    and V, so a thread block computes as many lines as its registers hold."""
 
     head_dim: int
     block_size: int
     kv_heads: int
     group: int  # query heads per KV head
-    tokens: int  # new tokens of a row that go together, at most
-    lines: int  # of a thread block, at most
-    slices: int  # thread blocks for a chunk and a KV head; 1 unless the lines are too many for one
+    tokens: int  # at most: new tokens of a row that are computed together
+    lines: int  # at most: lines of a thread block
+    slices: int  # thread blocks for a chunk and a KV head; more than 1 if one cannot hold all lines
     lanes: int  # of a team, which loads a token's K together
     pieces: int  # 16-byte loads of a lane for one K; the last may lie beyond head_dim
     per_load: int  # numbers in 16 bytes
     num_threads: int  # of a thread block: whole warps
-    at_once: int  # tokens a team loads before it computes: loads on their way together
+    at_once: int  # tokens that a team loads before it computes: loads under way together
 
     @property
     def teams(self) -> int:
@@ -39,10 +39,10 @@ def plan_tiling(
     compute_capability: tuple[int, int] = (9, 0),
     new_tokens: int = 1,
 ) -> Tiling:
-    """itemsize: bytes of a stored number; new_tokens: the most of any row.
+    """itemsize: bytes of a stored number; new_tokens: the most new tokens of any row.
 
-    q and result, lines * width numbers each, stay in registers. Below 9.0 ptxas takes about twice
-    as many registers for the same source, so there each thread holds half as much.
+    q and result, lines * width numbers each, stay in registers. Below compute capability 9.0 ptxas
+    uses about twice as many registers for the same source, so there each thread holds half as much.
     """
     per_load = 16 // itemsize
     loads = head_dim // per_load
@@ -60,5 +60,5 @@ def plan_tiling(
 
 
 def power_of_two(number: int) -> int:
-    """The next that is not below."""
+    """The smallest power of two that is at least `number`."""
     return 1 << (number - 1).bit_length()

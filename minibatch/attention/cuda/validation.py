@@ -1,4 +1,4 @@
-"""What a launch must be before it starts: a kernel that reads past its arrays says nothing."""
+"""Checks before a launch: a kernel that reads past its arrays does not report it."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ MAX_HEAD_DIM = 256
 
 
 def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.Tensor) -> None:
-    """Raises ValueError, with the numbers, for what the kernels do not have."""
+    """Raises ValueError, with the numbers, for tensors that the kernels do not support."""
     heads, head_dim = query.shape[1:]
     _, _, kv_heads, cache_dim = key_cache.shape
     if key_cache.shape != value_cache.shape:
@@ -47,7 +47,7 @@ def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: tor
 
 
 def is_supported(*tensors: torch.Tensor) -> bool:
-    """Whether `check_tensors` would let them pass."""
+    """Whether `check_tensors` accepts them."""
     try:
         check_tensors(*tensors)
     except ValueError:
@@ -60,7 +60,8 @@ def check_metadata(
 ) -> None:
     """Raises ValueError unless every read and write will be inside the pool and the tables.
 
-    num_blocks: all that the cache has. In numpy, on what was uploaded: a GPU is asked nothing.
+    num_blocks: of the whole cache. It uses the numpy arrays that were uploaded, so it does not wait
+    for a GPU.
     """
     tables, seq_lens = metadata.on_host("block_tables"), metadata.on_host("seq_lens")
     rows, positions = metadata.on_host("token_rows"), metadata.on_host("positions")

@@ -1,7 +1,7 @@
-"""Which thread block reads what: a batch's contexts in chunks of like size, cut on the host.
+"""Which thread block reads which tokens: contexts cut on the host into chunks of similar size.
 
-One row of 32,768 tokens among 63 of 512 is half of all the work; left whole, or cut into as many
-parts as its neighbours, it is still running when all else is done. So contexts are cut by length.
+One row of 32,768 tokens among 63 of 512 is half of all the work. If it is not cut, or cut into as
+many parts as the other rows, it still runs when all others are done. So contexts are cut by length.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ import numpy as np
 
 from ..metadata import AttentionMetadata
 
-LEAST_OF_A_CHUNK = 256  # tokens: less is not worth a merge
-SHARES = 4  # chunks for each place: whoever is last is at most a quarter late
+LEAST_OF_A_CHUNK = 256  # tokens: for fewer, a merge costs more than it saves
+SHARES = 4  # chunks for each place: the last chunk adds at most a quarter to the time
 
 
 @dataclass(frozen=True)
 class WorkList:
-    """chunks: int32 [n, 5], row, first new token, how many of them, begin, end. merges: int32
-    [m, 4], for each token its place among those of its chunks, first chunk, past the last."""
+    """chunks: int32 [n, 5]: row, first new token, number of new tokens, begin, end of the context.
+    merges: int32 [m, 4]: token, its place in its chunks, first chunk, last chunk + 1."""
 
     chunks: np.ndarray
     merges: np.ndarray
@@ -31,8 +31,8 @@ class WorkList:
 def plan_chunks(
     metadata: AttentionMetadata, rows: list[int], together: int, num_places: int, kernel: str
 ) -> WorkList:
-    """rows: those to be worked on. together: new tokens of a row that share a chunk. num_places:
-    chunks that the machine works on at a time. kernel: "tiled" cuts nothing, "split" everything."""
+    """rows: the rows to compute. together: new tokens of a row that share a chunk. num_places:
+    chunks that the GPU computes at a time. kernel: "tiled" cuts no context, "split" cuts all."""
     positions = metadata.on_host("positions").tolist()
     works = []  # context, row, first new token, past the last
     for row in rows:
@@ -40,7 +40,7 @@ def plan_chunks(
         for first in range(start, end, together):
             last = min(first + together, end)
             works.append((max(positions[first:last]) + 1, row, first, last))
-    works.sort(key=lambda work: -work[0])  # the longest first: what comes last should be short
+    works.sort(key=lambda work: -work[0])  # the longest first, so that the last ones are short
     most = _most_tokens([context for context, *_ in works], num_places)
     chunks, merges = [], []
     for context, row, first, last in works:
@@ -56,7 +56,8 @@ def plan_chunks(
 
 
 def most_chunks(num_rows: int, longest: int, num_places: int, kernel: str) -> int:
-    """That `plan_chunks` makes of so many rows of one new token, none of a context over longest."""
+    """The most chunks that `plan_chunks` makes for num_rows rows of one new token each, with
+    contexts of at most `longest` tokens."""
     if kernel == "tiled":
         return num_rows
     cuts = min(SHARES * max(1, num_places), num_rows * longest // LEAST_OF_A_CHUNK)
@@ -64,6 +65,6 @@ def most_chunks(num_rows: int, longest: int, num_places: int, kernel: str) -> in
 
 
 def _most_tokens(contexts: list[int], num_places: int) -> int:
-    """Of a chunk. At best all places are done at once, after sum / num_places tokens each; whoever
-    takes the next chunk when it is free ends no later than that and one chunk more."""
+    """The most tokens of a chunk. In the best case all places end together, after sum / num_places
+    tokens each. A place that takes the next chunk when it is free ends at most one chunk later."""
     return max(LEAST_OF_A_CHUNK, -(-sum(contexts) // (SHARES * max(1, num_places))))

@@ -10,7 +10,7 @@ def write_kv(
     key_cache,  # as key, [slots, words]
     value_cache,
 ):
-    """Launch with a grid of [tokens, 2]: K, V. Any number of threads, which copy side by side."""
+    """Launch with a grid of [tokens, 2]: K, V. Any number of threads, which copy adjacent words."""
     token = cuda.blockIdx.x
     slot = slot_mapping[token]
     for i in range(uint32(cuda.threadIdx.x), uint32(key.shape[1]), uint32(cuda.blockDim.x)):

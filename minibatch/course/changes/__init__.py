@@ -1,9 +1,9 @@
-"""What the learner has changed, and what the course has: diff, restore, update. In bare Python.
+"""The learner's changes and the course's: diff, restore, update. Standard library only.
 
-edits.py        `diff` and `restore`: a learner's edits in minibatch/, shown and undone
-update.py       `update`: the newest course, with the learner's work kept
-versions.py     a version of the course as files: a commit's, a ZIP's, a folder's
-settle.py       what becomes of one file that both have changed
-lesson_file.py  the same for a lesson, cell by cell; and git's filter for lessons
-conflicts.py    files that a pull has left with conflict marks, made whole again
+learner_edits.py  `diff` and `restore`: shows and undoes a learner's edits in minibatch/
+update.py         `update`: the newest course, with the learner's work kept
+versions.py       a version of the course as files: of a commit, a ZIP or a folder
+merge_file.py     merges one file that both the learner and the course have changed
+lesson_file.py    the same for a lesson, cell by cell; and git's filter for lessons
+conflicts.py      repairs files in which a pull has left conflict marks
 """

@@ -1,21 +1,22 @@
-"""Files that a `git pull` has left with both sides' lines and marks between them, made whole again.
+"""Repairs files in which a `git pull` has left both sides' lines with conflict marks.
 
-git itself calls such a pull a success: "Applying autostash resulted in conflicts", status 0.
+git itself reports such a pull as a success: "Applying autostash resulted in conflicts", status 0.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.changes.settle import settle
+from minibatch.course.changes.merge_file import merge_file
 from minibatch.course.setup.backups import new_backup
+from minibatch.course.setup.conflict_marks import marked_files, sides
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git, git_bytes, in_the_middle_of, is_repository, unmerged
-from minibatch.course.setup.marks import marked_files, sides
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """One file: what the learner began with, what the learner had, what the course has."""
+    """One file. base: what the learner began with; mine: what the learner had; course: what the
+    course has. None if there is no such version."""
 
     path: str
     base: bytes | None
@@ -24,26 +25,27 @@ class Conflict:
 
 
 def find(root: Path) -> list[Conflict]:
-    """What there is to mend in a clone, whether git still knows of the conflict or not."""
+    """The conflicts in a clone, whether git still lists them or not."""
     if not is_repository(root):
         return []
-    muddled = unmerged(root)
-    found = [Conflict(path, s.get(1), s.get(3), s.get(2)) for path, s in muddled.items()]
+    conflicted = unmerged(root)
+    found = [Conflict(path, s.get(1), s.get(3), s.get(2)) for path, s in conflicted.items()]
     for path, _ in marked_files(root):
-        if path not in muddled:
+        if path not in conflicted:
             upper, lower = sides((root / path).read_text(encoding="utf-8", errors="replace"))
             try:
                 course = git_bytes(root, "show", f"HEAD:{path}")
             except SetupError:
                 continue  # a file of the learner's own
-            # Of a lesson nobody knows any more which cells the learner began with.
+            # For a lesson, the cells that the learner began with are no longer known.
             base = None if path.endswith(".ipynb") else upper.encode()
             found.append(Conflict(path, base, lower.encode(), course))
     return found
 
 
-def mend(root: Path, conflicts: list[Conflict]) -> tuple[dict[str, str], Path]:
-    """Settle each file; returns why a learner's does not fit, and the folder that has all of it."""
+def resolve(root: Path, conflicts: list[Conflict]) -> tuple[dict[str, str], Path]:
+    """Merge each file. Returns {path: why the learner's version does not fit}, and the folder with
+    copies of all learner's versions. Raises SetupError in the middle of a rebase or merge."""
     word = in_the_middle_of(root)
     if word:
         raise SetupError(
@@ -55,13 +57,13 @@ def mend(root: Path, conflicts: list[Conflict]) -> tuple[dict[str, str], Path]:
         kept = copy / conflict.path
         kept.parent.mkdir(parents=True, exist_ok=True)
         file = root / conflict.path
-        muddle = file.read_bytes() if file.is_file() else b""
-        kept.write_bytes(muddle if conflict.mine is None else conflict.mine)
+        broken = file.read_bytes() if file.is_file() else b""
+        kept.write_bytes(broken if conflict.mine is None else conflict.mine)
         git(root, "reset", "--quiet", "--", conflict.path)
         content = conflict.course
         if conflict.mine is not None:
-            settled = settle(conflict.path, conflict.base, conflict.mine, conflict.course)
-            content, lost[conflict.path] = settled.content, settled.lost
+            merged = merge_file(conflict.path, conflict.base, conflict.mine, conflict.course)
+            content, lost[conflict.path] = merged.content, merged.lost
         if content is None:
             file.unlink(missing_ok=True)
         else:

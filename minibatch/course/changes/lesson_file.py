@@ -1,8 +1,8 @@
-"""A lesson's file: without what a run leaves in it, and a learner's put together with the course's.
+"""A lesson's file: removes outputs, and merges a learner's version with the course's.
 
-Run as a program, it is git's filter for lessons (.gitattributes names it, `lab` and `update` tell
-git of it): what learners save carries no outputs into git, so a pull has nothing to merge there.
-It must therefore be readable by itself: no import of ours.
+Run as a program, it is git's filter for lessons: .gitattributes names it, `lab` and `update`
+configure it. git then stores lessons without outputs, so a pull does not need to merge outputs.
+As a program it runs alone, so it must not import other files of ours.
 """
 
 import json
@@ -14,13 +14,13 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-"""What the course's notebooks say of their kernel."""
+"""The kernel metadata of the course's notebooks."""
 
 _RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f-]+)?")  # JupyterLab's; the course's are words
 
 
 def read(text: str) -> dict:
-    """The notebook in it. Raises ValueError if there is none, as in a file with conflict marks."""
+    """Parse a notebook. Raises ValueError if it is not one, as in a file with conflict marks."""
     notebook = json.loads(text)
     try:
         for cell in notebook["cells"]:
@@ -32,17 +32,17 @@ def read(text: str) -> dict:
 
 
 def written(notebook: dict) -> str:
-    """As JupyterLab writes it."""
+    """The notebook's text, as JupyterLab writes it."""
     return json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def bare(notebook: dict) -> dict:
-    """Without outputs, counts, and metadata other than tags and a hidden source."""
+    """The notebook without outputs, execution counts, and metadata; `kept` metadata stays."""
     return {**notebook, "metadata": METADATA, "cells": [_bare(cell) for cell in notebook["cells"]]}
 
 
 def kept(metadata: dict) -> dict:
-    """Of a cell's metadata, its tags, and whether the lesson hides its source."""
+    """The part of a cell's metadata that is kept: tags, and whether its source is hidden."""
     tags, jupyter = metadata.get("tags"), metadata.get("jupyter")
     is_hidden = isinstance(jupyter, dict) and jupyter.get("source_hidden") is True
     hidden = {"jupyter": {"source_hidden": True}} if is_hidden else {}
@@ -57,8 +57,9 @@ def source(cell: dict) -> str:
 def together(base: dict | None, mine: dict, new: dict) -> tuple[dict, list[str]]:
     """The course's new lesson with the learner's cells and outputs, and the cells that do not fit.
 
-    base: what the learner began with; None if nobody remembers. A cell that only one side changed
-    is that side's. One that both changed is the course's, and its name is in the second answer.
+    base: what the learner began with; None if it is not known. If only one side changed a cell,
+    that side's version is used. If both changed it, the course's is used, and the cell's name is in
+    the second result.
     """
     began = {cell.get("id"): source(cell) for cell in base["cells"]} if base else {}
     yours = {cell.get("id"): cell for cell in mine["cells"]}
@@ -67,7 +68,7 @@ def together(base: dict | None, mine: dict, new: dict) -> tuple[dict, list[str]]
         name, theirs = cell.get("id"), source(cell)
         own = yours.get(name)
         if own is None:
-            if began.get(name) != theirs:  # else the learner removed it
+            if began.get(name) != theirs:  # otherwise the learner removed it
                 cells.append(cell)
         elif source(own) == theirs or began.get(name) == theirs:
             cells.append(own)
@@ -105,6 +106,6 @@ def _bare(cell: dict) -> dict:
 
 if __name__ == "__main__":
     content = sys.stdin.buffer.read()
-    with suppress(ValueError):  # then git gets what there is
+    with suppress(ValueError):  # git gets a file that is not a notebook unchanged
         content = written(bare(read(content.decode("utf-8")))).encode("utf-8")
     sys.stdout.buffer.write(content)

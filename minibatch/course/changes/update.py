@@ -1,8 +1,8 @@
 """`python -m minibatch update`: the course's newest lessons, with the learner's work kept.
 
-From a clone the new course comes by git; into a ZIP download, from a newer one (--from). Then each
-file that the learner has changed is settled (settle.py). What a learner wrote is copied to backups/
-before the first file changes.
+In a clone, the new course comes by git; in a ZIP download, from a newer ZIP (--from). Then each
+file that the learner has changed is merged (merge_file.py). All that a learner wrote is copied to
+backups/ before the first file changes.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from minibatch.course.changes.settle import same, settle
+from minibatch.course.changes.merge_file import merge_file, same
 from minibatch.course.changes.versions import Files, committed, read_version, stubs
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.backups import new_backup
@@ -25,21 +25,21 @@ from minibatch.course.setup.git import (
     unmerged,
 )
 
-_MOST_TOLD = 12
+_MOST_LISTED = 12
 
 
 @dataclass(slots=True)
 class Changes:
-    """What an update does, file by file, before it does it."""
+    """The planned changes of an update, file by file."""
 
     write: dict[str, bytes | None] = field(default_factory=dict)  # None: remove it
     kept: list[str] = field(default_factory=list)  # the learner's, or both sides' work
-    aside: dict[str, str] = field(default_factory=dict)  # what does not fit, and why
-    mine: Files = field(default_factory=dict)  # what the learner had, wherever it differs
+    unfit: dict[str, str] = field(default_factory=dict)  # path -> why it does not fit
+    mine: Files = field(default_factory=dict)  # the learner's versions of files that differ
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
-    """Bring the course up to date; 0 also where nothing is new."""
+    """Bring the course up to date; 0 also if nothing is new. Raises SetupError if it cannot."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch update",
         description="Bring the newest lessons, and keep what you have written and run. What does "
@@ -66,9 +66,9 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         )
     new = read_version(options.source)
     changes = compare(root, stubs(root), new, is_whole=False)
-    copy = _set_aside(root, changes, new)
+    copy = _back_up(root, changes, new)
     _write(root, changes.write)
-    _tell(changes, copy)
+    _print_result(changes, copy)
     return 0
 
 
@@ -77,8 +77,8 @@ def compare(
 ) -> Changes:
     """What must change in `root` to have `new`, where the learner began with `old`.
 
-    mine: what stands for files that a pull has left in a muddle. is_whole: `old` has every file; if
-    not, nobody knows what the course had, and files that are not in `new` are left alone.
+    mine: the learner's versions of files in which a pull has left conflict marks. is_whole: `old`
+    has every file; if not, files that are not in `new` are left alone.
     """
     changes = Changes()
     for path in sorted(new.keys() | (old.keys() if is_whole else set())):
@@ -91,12 +91,12 @@ def compare(
             if mine and path in mine:
                 changes.write[path] = theirs
         else:
-            settled = settle(path, began, yours, theirs)
+            merged = merge_file(path, began, yours, theirs)
             changes.mine[path] = yours
-            changes.write[path] = settled.content
-            if settled.lost and _is_the_learners(path, is_whole):
-                changes.aside[path] = settled.lost
-            elif not settled.lost:
+            changes.write[path] = merged.content
+            if merged.lost and _may_be_learners_edit(path, is_whole):
+                changes.unfit[path] = merged.lost
+            elif not merged.lost:
                 changes.kept.append(path)
     return changes
 
@@ -119,27 +119,27 @@ def _pull(root: Path) -> int:
     except SetupError as error:
         raise SetupError(f"{error}\nNothing was changed. It takes a network.") from None
     base, target = course_commit(root), git(root, "rev-parse", "@{upstream}").strip()
-    head, muddled = git(root, "rev-parse", "HEAD").strip(), unmerged(root)
+    head, conflicted = git(root, "rev-parse", "HEAD").strip(), unmerged(root)
     set_filter(root)
-    if base == target and not muddled:
+    if base == target and not conflicted:
         print("Nothing new: you have the newest version.")
         return 0
     old, new = committed(root, base), committed(root, target)
-    old = {path: content for path, content in old.items() if path not in muddled}
-    old |= {path: stages[1] for path, stages in muddled.items() if 1 in stages}
-    mine = {path: stages[3] for path, stages in muddled.items() if 3 in stages}
+    old = {path: content for path, content in old.items() if path not in conflicted}
+    old |= {path: stages[1] for path, stages in conflicted.items() if 1 in stages}
+    mine = {path: stages[3] for path, stages in conflicted.items() if 3 in stages}
     changes = compare(root, old, new, mine)
-    copy = _set_aside(root, changes, new)
+    copy = _back_up(root, changes, new)
     if head != base:
         branch = f"before-update-{datetime.now():%Y-%m-%d-%H%M%S}"
         git(root, "branch", branch, head)
         print(f'Your own commits are kept in the branch "{branch}".')
-    git(root, "reset", "--quiet", target)  # first the index: files of the learner's own stay
+    git(root, "reset", "--quiet", target)  # first the index, so that the learner's own files stay
     git(root, "reset", "--quiet", "--hard")
     _write(root, {p: c for p, c in changes.write.items() if c is None or p in changes.mine})
     count = git(root, "rev-list", "--count", f"{base}..{target}").strip()
     print(f"{count} new commit{'s'[: count != '1']}, up to: {_subject(root)}")
-    _tell(changes, copy)
+    _print_result(changes, copy)
     return 0
 
 
@@ -147,17 +147,17 @@ def _subject(root: Path) -> str:
     return git(root, "log", "-1", "--format=%s (%cs)").strip()
 
 
-def _is_the_learners(path: str, is_whole: bool) -> bool:
-    """Whether it is worth a word: without git, an older page of the course looks like a change."""
+def _may_be_learners_edit(path: str, is_whole: bool) -> bool:
+    """Whether to report it: without git, an older page of the course looks like an edit."""
     return is_whole or path.startswith(("exercises/", "lessons/", "minibatch/"))
 
 
-def _set_aside(root: Path, changes: Changes, new: Files) -> Path | None:
+def _back_up(root: Path, changes: Changes, new: Files) -> Path | None:
     if not changes.mine:
         return None
     copy = new_backup(root)
     _write(copy, changes.mine)
-    theirs = {p: new[p] for p in changes.aside if changes.write[p] == changes.mine[p] and p in new}
+    theirs = {p: new[p] for p in changes.unfit if changes.write[p] == changes.mine[p] and p in new}
     _write(copy / "of-the-course", theirs)
     print(f"Copied what you have to {copy}.", flush=True)
     return copy
@@ -174,14 +174,15 @@ def _write(root: Path, contents: dict[str, bytes | None]) -> None:
             file.write_bytes(content)
 
 
-def _tell(changes: Changes, copy: Path | None) -> None:
+def _print_result(changes: Changes, copy: Path | None) -> None:
     if changes.kept:
         print("Kept, with what you did in them:", *changes.kept, sep="\n  ")
-    if changes.aside:
+    if changes.unfit:
         print(f"Not all of yours fits the new version; what does not is in {copy}:")
-        told = [f"  {path}: {why}" for path, why in changes.aside.items()]
-        more = [f"  and {len(told) - _MOST_TOLD} more files"] if len(told) > _MOST_TOLD else []
-        print(*told[:_MOST_TOLD], *more, sep="\n")
+        lines = [f"  {path}: {why}" for path, why in changes.unfit.items()]
+        if len(lines) > _MOST_LISTED:
+            lines[_MOST_LISTED:] = [f"  and {len(lines) - _MOST_LISTED} more files"]
+        print(*lines, sep="\n")
     if any(path.endswith(".ipynb") for path in changes.write):
         print("A lesson that is open in JupyterLab: File, Reload Notebook from Disk.")
     print("Up to date.")

@@ -1,4 +1,4 @@
-"""A version of the course as files: a commit's, a ZIP's, or a folder's."""
+"""A version of the course as files: of a commit, a ZIP, or a folder."""
 
 import io
 import os
@@ -11,13 +11,13 @@ from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git_bytes
 
 Files = dict[str, bytes]
-"""What each file holds, by its path from the course's folder."""
+"""Each file's content, by its path relative to the course's folder."""
 
 _NOT_THE_COURSE = {".git", ".venv", "backups", "__pycache__", ".ipynb_checkpoints", "grades"}
 
 
 def committed(root: Path, commit: str) -> Files:
-    """As the course has it in a commit."""
+    """The files of a commit."""
     archive = git_bytes(root, "-c", "core.autocrlf=false", "archive", "--format=tar", commit)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         return {m.name: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
@@ -37,7 +37,7 @@ def read_version(path: Path) -> Files:
 
 
 def stubs(root: Path) -> Files:
-    """What a download still tells of its beginning: the exercises, made from its own solutions/."""
+    """The exercises as a ZIP download had them at first: the stubs, made from its solutions/."""
     stubs = {}
     for stem in source.stems(root / "solutions"):
         text = (root / "solutions" / f"{stem}.py").read_text(encoding="utf-8")

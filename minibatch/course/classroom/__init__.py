@@ -1,9 +1,9 @@
-"""Many submissions at once: collected, judged side by side, and reported.
+"""Many submissions at once: collected, judged in parallel, and reported.
 
-submissions.py   one folder or archive for each student
-unpack.py        opens one of them, out of harm's way
+submissions.py   finds one folder or archive for each student
+unpack.py        opens one of them, in a confined process
 results.py       a row for each student
-grade_class.py   judges them in parallel; a student who cannot be judged is a row, not an end
+grade_class.py   judges them in parallel; a submission that cannot be judged is a row, not an error
 reports.py       grades.csv, a page for each student, a page for the class
 gradescope.py    the same judging as an autograder for Gradescope
 """

@@ -1,4 +1,4 @@
-"""Judges a class: every submission shut in, side by side, each in a copy of its own."""
+"""Judges a class: submissions in parallel, each one confined and in its own copy."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from minibatch.course.classroom.results import ClassResult, StudentResult
 from minibatch.course.classroom.submissions import (
     Submission,
     SubmissionError,
-    said_name,
+    declared_name,
     submissions,
 )
 from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks
 from minibatch.course.judging import confinement
-from minibatch.course.judging.edits import left_out
 from minibatch.course.judging.judge import GRADERS, JudgeError, Options, judge
-from minibatch.course.judging.surroundings import remove
+from minibatch.course.judging.submitted_edits import left_out
+from minibatch.course.judging.worker_files import remove
 
 MOST_TIMEOUTS = 3
-ROWS = "rows"  # the folder, beside the reports, with what is known of each student
+ROWS = "rows"  # the folder, beside the reports, with each student's result
 
 
 def grade_class(
@@ -41,10 +41,10 @@ def grade_class(
 ) -> ClassResult:
     """Judge every submission in `folder`, and write the reports to `out`.
 
-    jobs: submissions judged at a time; None is one for each core. unsealed: go on although this
-    computer cannot shut them in. Raises ValueError if there is no submission, or if it cannot, and
-    may not go on. Whatever a submission does ends in its own row, which is written as soon as it is
-    known: a run that was stopped goes on where it was.
+    jobs: submissions judged at a time; None is one for each core. unsealed: judge even if this
+    computer cannot confine submissions. Raises ValueError if there is no submission, or if it
+    cannot confine them and unsealed is False. A failing submission affects only its own row. Rows
+    are written at once, so a run that was stopped continues where it was.
     """
     found = submissions(folder)
     if not found:
@@ -74,7 +74,7 @@ def grade_class(
 
 
 def what_is_missing() -> str:
-    """Why submissions cannot be shut in on this computer, and what to do; "" if they can."""
+    """Why this computer cannot confine submissions, and what to do; "" if it can."""
     lacks = " and ".join(confinement.missing())
     if not lacks:
         return ""
@@ -88,7 +88,7 @@ def what_is_missing() -> str:
 def _row(
     submission: Submission, tasks: list[Task], options: Options, out: Path, version: str
 ) -> StudentResult:
-    """One student's row: as judged before, if nothing has changed since."""
+    """One student's row: the stored one, if nothing has changed since."""
     copy = Path(tempfile.mkdtemp(prefix="minibatch-class-"))
     file = out / ROWS / f"{submission.safe_name}.json"
     try:
@@ -97,7 +97,7 @@ def _row(
         except SubmissionError as error:
             return StudentResult(submission.name, submission.safe_name, note=str(error))
         version = f"{version} {_digest(sorted(p for p in copy.rglob('*') if p.is_file()))}"
-        if (known := _known(file, version)) is not None:
+        if (known := _stored_row(file, version)) is not None:
             return replace(known, name=submission.name, safe_name=submission.safe_name)
         result = _judged(submission, copy, tasks, options)
         text = json.dumps({"version": version, "row": result.to_dict()}, indent=1)
@@ -105,7 +105,7 @@ def _row(
         fresh.write_text(text, encoding="utf-8")
         fresh.replace(file)
         return result
-    except Exception as error:  # of ours, but it must not cost the others theirs
+    except Exception as error:  # an error of ours must not stop the other students' judging
         note = f"could not be judged: {type(error).__name__}: {error}"
         return StudentResult(submission.name, submission.safe_name, note=note)
     finally:
@@ -116,7 +116,7 @@ def _judged(
     submission: Submission, copy: Path, tasks: list[Task], options: Options
 ) -> StudentResult:
     result = StudentResult(submission.name, submission.safe_name)
-    notes = [f"hands in as {name}"] if (name := said_name(copy)) else []
+    notes = [f"hands in as {name}"] if (name := declared_name(copy)) else []
     try:
         result.verdicts = judge(tasks, copy, options)
         if any("not judged: " in r.sentence for v in result.verdicts for r in v.results):
@@ -133,7 +133,7 @@ def _judged(
     return result
 
 
-def _known(file: Path, version: str) -> StudentResult | None:
+def _stored_row(file: Path, version: str) -> StudentResult | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         return StudentResult.from_dict(data["row"]) if data["version"] == version else None
@@ -142,11 +142,11 @@ def _known(file: Path, version: str) -> StudentResult | None:
 
 
 def _version(tasks: list[Task], options: Options) -> str:
-    """What a verdict depends on besides the submission: the tasks, their graders, the limits."""
+    """A digest of what a verdict depends on besides the submission: tasks, graders, limits."""
     files = [*GRADERS.glob("*.py"), *Path(confinement.__file__).parent.glob("*.py")]
     files += options.hidden.rglob("*.py") if options.hidden else []
-    said = f"{[task.id for task in tasks]} {options.seconds} {options.seed}"
-    return hashlib.sha256((said + _digest(sorted(files))).encode()).hexdigest()
+    settings = f"{[task.id for task in tasks]} {options.seconds} {options.seed}"
+    return hashlib.sha256((settings + _digest(sorted(files))).encode()).hexdigest()
 
 
 def _digest(files: list[Path]) -> str:

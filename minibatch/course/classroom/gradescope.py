@@ -56,9 +56,9 @@ _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 
 
 def export_gradescope(path: Path, root: Path = ROOT, unsealed: bool = False) -> None:
-    """Write the autograder's zip: the two scripts, and what of the course judging needs.
+    """Write the autograder's zip: the two scripts, and the files of the course that judging needs.
 
-    unsealed: judge there even if submissions cannot be shut in.
+    unsealed: judge there even if submissions cannot be confined.
     """
     files = sorted({file for pattern in _FILES for file in root.glob(pattern) if file.is_file()})
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def export_gradescope(path: Path, root: Path = ROOT, unsealed: bool = False) -> 
 
 
 def main(arguments: list[str]) -> int:
-    """Judge one submission and write Gradescope's results.json; 0, since the file says the rest."""
+    """Judge one submission and write Gradescope's results.json. Always 0: the file has the rest."""
     parser = argparse.ArgumentParser(prog="python -m minibatch.course.classroom.gradescope")
     parser.add_argument("submission", type=Path)
     parser.add_argument("results", type=Path)

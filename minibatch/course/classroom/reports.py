@@ -1,4 +1,4 @@
-"""What comes out of grading a class: a table, a page for each student, and one for the class."""
+"""The reports of a class: a table, a page for each student, and one for the class."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import json
 
 from minibatch.course.classroom.results import ClassResult, StudentResult
-from minibatch.course.judging import card
+from minibatch.course.judging import verdict_card
 from minibatch.course.judging.verdict import PASSED, SYMBOLS, Verdict
 from minibatch.plots.pages import pages
 
@@ -28,7 +28,7 @@ def write_reports(result: ClassResult) -> None:
         page = _PAGES.get_template("student.html").render(
             student=student,
             most=student.most(result.tasks),
-            cards=[card.as_html(verdict) for verdict in student.verdicts],
+            cards=[verdict_card.as_html(verdict) for verdict in student.verdicts],
             hidden=hidden_line(student),
         )
         (folder / f"{student.safe_name}.html").write_text(page, encoding="utf-8")
@@ -46,7 +46,7 @@ def write_reports(result: ClassResult) -> None:
 
 
 def hidden_line(student: StudentResult) -> str:
-    """How many of a teacher's own tests passed; not which. "" if there were none."""
+    """How many of the teacher's hidden tests passed, not which ones. "" if there were none."""
     hidden = [r for verdict in student.verdicts for r in verdict.results if r.hidden]
     passed = sum(result.outcome == PASSED for result in hidden)
     return f"hidden tests: {passed} of {len(hidden)} passed" if hidden else ""
@@ -71,5 +71,5 @@ def _outcome(verdict: Verdict | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """A spreadsheet must not take a student's name for a formula."""
+    """The text of a cell, escaped so that a spreadsheet does not read a name as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text

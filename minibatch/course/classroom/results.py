@@ -1,4 +1,4 @@
-"""What grading a class comes to: a row for each student."""
+"""The result of grading a class: a row for each student."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minibatch.course.judging.verdict import NOT_ATTEMPTED, PASSED, Verdict
 
 @dataclass(slots=True)
 class StudentResult:
-    """One row. note: why there are no verdicts, or what to know of them; "" if all is as usual."""
+    """One row. note: why there are no verdicts, or a remark about them; "" if there is none."""
 
     name: str
     safe_name: str
@@ -24,7 +24,7 @@ class StudentResult:
         return sum(verdict.points for verdict in self.verdicts)
 
     def most(self, tasks: list[Task]) -> float:
-        """Points there were, hidden tests' too."""
+        """The maximum of points, with hidden tests."""
         return sum(v.max_points for v in self.verdicts) or sum(task.points for task in tasks)
 
     def to_dict(self) -> dict:
@@ -43,21 +43,21 @@ class ClassResult:
     students: list[StudentResult]
     tasks: list[Task]
     out: Path
-    missing: str = ""  # what this computer could not shut, in a sentence
-    num_open: int = 0  # students not judged, since the run was stopped
+    missing: str = ""  # what this computer could not confine, in a sentence
+    num_open: int = 0  # students not judged because the run was stopped
 
     def misconception(self, task: Task) -> str:
-        """The sentence that most students were told first about a task; "" if none was."""
-        told = Counter(
+        """The most frequent first sentence of a task's verdicts; "" if there is none."""
+        counts = Counter(
             verdict.first_problem.sentence
             for student in self.students
             for verdict in student.verdicts
             if verdict.task == task.id and verdict.outcome not in (PASSED, NOT_ATTEMPTED)
         )
-        return told.most_common(1)[0][0] if told else ""
+        return counts.most_common(1)[0][0] if counts else ""
 
     def summary(self) -> str:
-        """For the terminal: a line each, then where the reports are."""
+        """For the terminal: a line for each student, then where the reports are."""
         width = max((len(s.safe_name) for s in self.students), default=0)
         lines = [
             f"{student.safe_name:<{width}}  {student.points:5g} of {student.most(self.tasks):g}  "

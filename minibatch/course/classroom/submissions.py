@@ -1,7 +1,7 @@
-"""One folder or archive for each student, brought into a folder of files that can be judged.
+"""One folder or archive for each student, copied to a folder of files that can be judged.
 
-What is handed in is hostile by assumption, its name too; it is opened in a process of its own
-(unpack.py). Everything that lies in the class's folder is somebody's, and gets a row.
+A submission is assumed to be hostile, and its name, too. It is opened in a separate process
+(unpack.py). Every entry of the class's folder is a student's, and gets a row.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class SubmissionError(Exception):
-    """Nothing can be judged here; the message says why."""
+    """This submission cannot be judged; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """name: the student's, as the folder or archive is called. safe_name: for the name of a file,
-    no other student's. path: that folder or archive."""
+    """name: the student's, from the folder's or archive's name. safe_name: a unique name for files.
+    path: the folder or archive."""
 
     name: str
     safe_name: str
     path: Path
 
     def copy_to(self, folder: Path) -> list[str]:
-        """Copy into `folder` what can be judged; returns the names. Raises SubmissionError."""
+        """Copy the files that can be judged to `folder`; returns their names. Raises
+        SubmissionError."""
         command = [sys.executable, "-s", "-P", "-m", "minibatch.course.classroom.unpack"]
         try:
             done = subprocess.run(
@@ -61,9 +62,9 @@ class Submission:
 
 
 def submissions(folder: Path) -> list[Submission]:
-    """Everything in `folder` that is not hidden, in the order of names.
+    """Every entry of `folder` that is not hidden, in the order of names.
 
-    Two students' names differ even where Anna/, Anna.zip and anna-2.tar.gz lie side by side.
+    Students' names are unique, even if Anna/, Anna.zip and anna-2.tar.gz are in one folder.
     """
     paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     stems = {path: path.name if path.is_dir() else _ENDINGS.sub("", path.name) for path in paths}
@@ -82,19 +83,19 @@ def submissions(folder: Path) -> list[Submission]:
 
 
 def shown(name: str) -> str:
-    """A file's name as it can be written anywhere, whatever bytes it is made of."""
+    """A file's name as text that can be written anywhere, for any bytes in the name."""
     return plain(os.fsencode(name).decode(errors="replace")).replace("\n", " ")
 
 
 def safe_name(name: str) -> str:
-    """For the name of a file: letters, digits, dots, dashes, at most 80 of them."""
+    """A name for files: letters, digits, dots and dashes, at most 80 characters."""
     name = unicodedata.normalize("NFC", os.fsencode(name).decode(errors="replace"))
     safe = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "unnamed"
     return f"_{safe}" if _RESERVED.match(safe) else safe
 
 
-def said_name(folder: Path) -> str:
-    """Who hands in, as they say themselves in what was copied; "" if they do not."""
+def declared_name(folder: Path) -> str:
+    """The student's name in the copied name.txt; "" if there is none."""
     try:
         return plain((folder / NAME).read_text(encoding="utf-8", errors="replace").strip())[:80]
     except OSError:

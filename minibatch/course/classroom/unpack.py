@@ -1,10 +1,10 @@
-"""Takes out of one submission what can be judged: exercise files, a patch, edited engine files.
+"""Copies the files of one submission that can be judged: exercises, a patch, edited engine files.
 
     python -m minibatch.course.classroom.unpack FOLDER-OR-ARCHIVE INTO
 
-It is a process of its own, limited and shut in as far as this computer can, since an archive is as
-hostile as what is in it. Files are chosen by name and copied; nothing is run, no link is followed.
-The answer is a line of JSON: {"names": […]} or {"error": "…"}.
+It is a separate process, with limits and confined as far as this computer can, because an archive
+may be hostile, too. Files are chosen by name and copied; none is run, no link is followed. The
+answer is a line of JSON: {"names": […]} or {"error": "…"}.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from minibatch.course.exercises.hand_in import NAME
 from minibatch.course.exercises.source import PATCH, SOLUTIONS, all_tasks
 from minibatch.course.judging import confinement
 from minibatch.course.judging.plain_text import plain
-from minibatch.course.judging.surroundings import MOST_FILE_BYTES, PYTHON_FILE
+from minibatch.course.judging.worker_files import MOST_FILE_BYTES, PYTHON_FILE
 
 _ENOUGH = MOST_FILE_BYTES + 1
 MOST_IN_ALL = 16 * 2**20
-MOST_ENTRIES = 5000  # looked at in one submission
+MOST_ENTRIES = 5000  # of one submission; more are an error
 MEMORY_BYTES, SECONDS = 2**30, 20.0
 _EXERCISE = re.compile(r"ex\d\d_\w+\.py")
-_OURS = {"solutions", "tests", "lessons", "__MACOSX"}  # parts of the course: nobody's own work
+_OURS = {"solutions", "tests", "lessons", "__MACOSX"}  # parts of the course, not a student's work
 
 # A path within a submission, and how to read the file there.
 Entries = Iterator[tuple[str, Callable[[], bytes]]]
 
 
 class Unreadable(Exception):
-    """Nothing can be judged here; the message says why."""
+    """This submission cannot be judged; the message says why."""
 
 
 def unpack(path: Path, into: Path) -> list[str]:
-    """Copy what can be judged; returns the names. Raises Unreadable."""
+    """Copy the files that can be judged; returns their names. Raises Unreadable."""
     try:
         names = _copied(_entries(path), into)
     except Unreadable:
@@ -55,7 +55,7 @@ def unpack(path: Path, into: Path) -> list[str]:
 
 
 def _copied(entries: Entries, into: Path) -> list[str]:
-    """Of several exercise files of one name the uppermost counts; helpers are those beside it."""
+    """Of several exercise files with one name, the uppermost counts, and helpers beside it."""
     rooms = {room for task in all_tasks().values() for room in task.may_change}
     found: dict[str, tuple[int, bytes]] = {}
     beside: dict[str, list[tuple[str, bytes]]] = {}
@@ -90,7 +90,7 @@ def _copied(entries: Entries, into: Path) -> list[str]:
 
 
 def _target(path: PurePosixPath, rooms: set[str]) -> str | None:
-    """What this file of a submission is called among those to judge; None if it is not wanted."""
+    """The name of this file in the copy; None if it is not copied."""
     folders = path.parts[:-1]
     if any(part in _OURS or part.startswith(".") for part in path.parts if part != ".."):
         return None
@@ -150,7 +150,7 @@ def _in_zip(path: Path) -> Entries:
         for entry in entries:
             if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
                 continue
-            # what the entry says of its size may be a lie
+            # the size in the entry may be false
             yield entry.filename, lambda entry=entry: archive.open(entry).read(_ENOUGH)
 
 
@@ -164,7 +164,7 @@ def _in_tar(path: Path) -> Entries:
 
 
 def main(path: str, into: str) -> None:
-    """Tell what came of it."""
+    """Print the answer."""
     confinement.limit(MEMORY_BYTES, SECONDS, MOST_FILE_BYTES)
     confinement.seal([path, SOLUTIONS], own=into)  # the tasks are read there
     try:

@@ -1,4 +1,4 @@
-"""What a teacher grades, in one zip: exercise files, the modules beside them, edits in minibatch/.
+"""Packs everything that a teacher grades: exercise files, modules beside them, minibatch/ edits.
 
 handin-Ada_Lovelace.zip
     name.txt              the student's name, if they gave one
@@ -23,27 +23,27 @@ from minibatch.course.exercises.source import PATCH, all_tasks, exercises_folder
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.git import is_repository, patch
 
-NAME = "name.txt"  # in the zip, and what is remembered, beside the exercises
+NAME = "name.txt"  # in the zip; also beside the exercises, for the next hand-in
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """path: the zip, wherever it could be written; names: what is in it."""
+    """path: the zip; names: the files in it."""
 
     path: Path
     names: list[str]
 
     def contents(self) -> str:
-        """The names, but for the many files of the engine's rooms."""
-        told = [name for name in self.names if "/" not in name]
-        rooms = len(self.names) - len(told)
-        return ", ".join(told + [f"minibatch/ as it is here ({rooms} files)"] * bool(rooms))
+        """The names, with the files of minibatch/ as a count."""
+        names = [name for name in self.names if "/" not in name]
+        rooms = len(self.names) - len(names)
+        return ", ".join(names + [f"minibatch/ as it is here ({rooms} files)"] * bool(rooms))
 
 
 def pack(path: Path | None = None, name: str = "", root: Path = ROOT) -> Packed:
-    """Pack it into `path`; default: a file with the student's name, here or where one can write.
+    """Write the zip to `path`; default: a file with the student's name, in a writable folder.
 
-    Raises SetupError if git cannot tell the edits.
+    Raises SetupError if git cannot list the edits.
     """
     contents: dict[str, bytes] = {NAME: f"{name}\n".encode()} if name else {}
     for file in sorted(exercises_folder().glob("*.py")):
@@ -63,7 +63,7 @@ def file_name(name: str) -> str:
 
 
 def student_name(given: str | None) -> str:
-    """The name given now, or before, or typed when asked; empty where nobody can be asked."""
+    """The name given now, or stored earlier, or typed at a prompt; "" without a terminal."""
     folder = learner_folder()
     kept = folder / NAME if folder else None
     if given is None and kept is not None and kept.is_file():
@@ -87,7 +87,7 @@ def _edits(root: Path) -> dict[str, bytes]:
 
 
 def _writable_folder() -> Path:
-    """Where one stands, or else at home, or else where files are left for a while."""
+    """The current folder, or else the home folder, or else the folder of temporary files."""
     for folder in (Path.cwd(), Path.home()):
         if os.access(folder, os.W_OK):
             return folder

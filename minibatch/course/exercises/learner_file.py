@@ -1,4 +1,4 @@
-"""A learner's own exercise file: read as it is saved now, put back to the stub."""
+"""A learner's exercise file: reads it as it is saved now, and puts it back to the stub."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from minibatch.course.setup.backups import new_backup
 def your(name: str, instead: Callable) -> Callable:
     """The learner's class or function `name`, from whichever exercise file defines it, as saved.
 
-    A method of a policy that is still a stub is left out, so that the base class's serves; but for
-    `plan`. Where the learner's cannot be used yet (a stub, an error in the file), says so and
-    returns `instead`.
+    A policy's method that is still a stub is removed, except `plan`, so that the base class's
+    method is used. If the learner's code cannot be used yet (a stub, an error in the file), prints
+    why and returns `instead`.
     """
-    found, said = yours_or(name, instead)
-    print(said)
+    found, sentence = yours_or(name, instead)
+    print(sentence)
     return found
 
 
 def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
-    """What `your` returns, and the sentence that says whose it is."""
+    """What `your` returns, and the sentence that says whose code it is."""
     substitute = f"this is {instead.__name__} instead"
     path = _home(name)
     if path is None:
@@ -37,8 +37,8 @@ def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
         spec.loader.exec_module(module)
         found = getattr(module, name)
     except Exception as error:
-        said = f"{path.name} cannot be used: {type(error).__name__}: {error}; {substitute}."
-        return instead, said
+        sentence = f"{path.name} cannot be used: {type(error).__name__}: {error}; {substitute}."
+        return instead, sentence
     if isinstance(found, type):
         stubs = [key for key, value in vars(found).items() if _is_stub(value)]
         written = "plan" not in stubs if hasattr(found, "plan") else not stubs
@@ -51,17 +51,17 @@ def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
     return found, f"This is yours: {name} from exercises/{path.name}."
 
 
-# What is shown of a learner's code and has to be made anew once it passes: by task.
+# Callbacks by task, which display a learner's code again when it passes.
 _callbacks: dict[str, list[Callable[[], object]]] = {}
 
 
 def on_pass(task_id: str, callback: Callable[[], object]) -> None:
-    """Have `callback` called whenever a check of the task passes in this process."""
+    """Register a `callback` for each check of the task that passes in this process."""
     _callbacks.setdefault(task_id, []).append(callback)
 
 
 def passed(task_id: str) -> int:
-    """Call those who asked for it; how many they were."""
+    """Call the task's callbacks; returns how many there are."""
     callbacks = list(_callbacks.get(task_id, []))
     for callback in callbacks:
         callback()
@@ -78,17 +78,17 @@ def _home(name: str) -> Path | None:
 
 
 def _is_stub(value: object) -> bool:
-    """Whether it is a function that does nothing but raise the stub's NotImplementedError."""
+    """Whether it is a function that only raises the stub's NotImplementedError."""
     code = getattr(value, "__code__", None)
     messages = [text for text in code.co_consts if isinstance(text, str)] if code else []
     return any(text.startswith("Exercise ") and "not written yet" in text for text in messages)
 
 
 def reset(tasks: list[Task], whole_file: bool) -> Path | None:
-    """Put tasks of one file back to the stub; returns the dated folder with what was there before.
+    """Put tasks of one file back to the stub; returns the dated folder with the old file.
 
-    whole_file: the file as a whole, else only the tasks' marked places. None if nothing differs.
-    Raises ValueError if a mark is gone, or for a task that has no place in the file.
+    whole_file: the whole file, otherwise only the tasks' marked places. Returns None if nothing
+    differs. Raises ValueError if a mark is gone, or for a task without a place in the file.
     """
     path = source.exercises_folder() / tasks[0].file_name
     fresh = source.stub((source.SOLUTIONS / tasks[0].file_name).read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""What this learner has tried so far: `progress.json` beside the exercises, not committed.
+"""The results of this learner so far: `progress.json` beside the exercises, not committed.
 
-Only a convenience: grades come from judging a submission, never from here. Where the exercises
-cannot be written beside (a course on a shared disk), it is in the learner's home.
+It is only a convenience: grades come from judging a submission, never from this file. If the folder
+of the exercises is not writable (a course on a shared disk), it is in the learner's home.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from minibatch.course.setup import ROOT
 
 
 def learner_folder() -> Path | None:
-    """Where what belongs to this learner is kept: beside the exercises, or else at home in a folder
-    for this course; None where nothing can be written at all."""
+    """The folder for this learner's data: that of the exercises, or else one for this course in the
+    home folder; None if neither is writable."""
     beside = exercises_folder()
     if os.access(beside if beside.is_dir() else beside.parent, os.W_OK):
         return beside
@@ -34,7 +34,7 @@ def learner_folder() -> Path | None:
 
 @dataclass(slots=True)
 class Entry:
-    """Of one task. outcome: the last verdict's word, "" before the first; file: what it was on."""
+    """One task. outcome: of the last verdict, "" before the first; file: the judged version."""
 
     outcome: str = ""
     points: float = 0
@@ -54,7 +54,7 @@ class Progress:
             data = json.loads(self._path.read_text(encoding="utf-8")) if self._path else {}
             self._entries = {name: Entry(**entry) for name, entry in data.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            self._entries = {}  # none yet, or not as we wrote it: begin anew
+            self._entries = {}  # no file yet, or not readable: start with an empty one
 
     def __getitem__(self, task_id: str) -> Entry:
         return self._entries.setdefault(task_id, Entry())
@@ -71,12 +71,12 @@ class Progress:
         self._save()
 
     def is_current(self, task: Task) -> bool:
-        """Whether the last verdict is about the file as it is now."""
+        """Whether the last verdict is about the present version of the file."""
         entry = self[task.id]
         return bool(entry.outcome) and entry.file == self.fingerprint(task)
 
     def fingerprint(self, task: Task) -> str:
-        """Of what was judged: the exercise file, or the rooms that a task changes."""
+        """A digest of what is judged: the exercise file, or the folders that a task changes."""
         paths = [exercises_folder() / task.file_name]
         if task.changes_minibatch:
             paths = sorted(path for room in task.may_change for path in (ROOT / room).rglob("*.py"))

@@ -19,9 +19,9 @@
         return 42
         # END SOLUTION
 
-The stub lacks the hints, and has a marked place and a `raise` where the solution stands. A task
-whose solution is in several functions names them, `# BEGIN SOLUTION of share`, a place for each. A
-task without a solution in the file changes `minibatch/` itself; its solution is a patch.
+The stub has no hints, and a marked place with a `raise` in place of the solution. If a task's
+solution is in several functions, each has its own place: `# BEGIN SOLUTION of share`. A task
+without a solution in the file changes `minibatch/` itself; its solution is a patch.
 """
 
 import ast
@@ -48,21 +48,21 @@ _YOURS = "# YOUR CODE for Exercise {} "
 
 
 class SourceError(ValueError):
-    """An exercise's source breaks the form above; the message names file, line and what to do."""
+    """An exercise's source does not have the form above; the message names file, line and fix."""
 
 
 @dataclass(slots=True)
 class Task:
-    """One exercise, "4.1": what its card says, its hints, and its solution.
+    """One exercise, "4.1": its card, its hints, and its solution.
 
     points count in the grade; difficulty is 1 to 5; hints go from a nudge to almost the code.
-    signature, doc: of the function to write, its class above it; doc ends with an example. Of
-    several functions each one's doc begins with its name.
+    signature, doc: of the function to write, after its class; doc ends with an example. With
+    several functions, each one's doc begins with its name.
     """
 
     id: str
     title: str
-    stem: str  # of the file it stands in
+    stem: str  # of its file
     points: int = 0
     minutes: int = 0
     difficulty: int = 0
@@ -85,8 +85,8 @@ class Task:
 
 
 def exercises_folder() -> Path:
-    """Where the learner's files are: exercises/, or what $MINIBATCH_EXERCISES names (a JupyterHub
-    with one course for all and a folder for each)."""
+    """The folder of the learner's files: exercises/, or $MINIBATCH_EXERCISES (on a JupyterHub with
+    one course for all learners, and a folder for each)."""
     return Path(os.environ.get("MINIBATCH_EXERCISES") or ROOT / "exercises").resolve()
 
 
@@ -108,7 +108,7 @@ def all_tasks(solutions: Path | None = None) -> dict[str, Task]:
 
 
 def select(name: str | None, tasks: dict[str, Task] | None = None) -> list[Task]:
-    """The tasks called "4.2", "ex04", "4" or None (all). Raises ValueError naming what there is."""
+    """The tasks called "4.2", "ex04", "4" or None (all). Raises ValueError with the valid names."""
     tasks = all_tasks() if tasks is None else tasks
     if name is None:
         return list(tasks.values())
@@ -163,7 +163,7 @@ def tasks_of(path: Path) -> list[Task]:
 
 
 def _begin_solution(task: Task, signature: str, doc: str, part: str | None) -> None:
-    """Of several functions: each one's signature above its lines, and its doc behind its name."""
+    """Start a solution; with several functions, their signatures and docs are joined."""
     before = task.signature.splitlines()
     new = [line for line in signature.splitlines() if line not in before]
     task.signature = "\n".join([*before, *new])
@@ -173,9 +173,9 @@ def _begin_solution(task: Task, signature: str, doc: str, part: str | None) -> N
 
 
 def _function(source: str, line: int) -> tuple[str, str]:
-    """Signature and docstring of the function around a line; a method's class stands above it."""
+    """Signature and docstring of the function around a line; a method's class comes first."""
     lines, signature, doc = source.splitlines(), [], ""
-    for node in ast.walk(ast.parse(source)):  # what holds comes before what is held
+    for node in ast.walk(ast.parse(source)):  # outer nodes come before inner ones
         is_around = isinstance(node, ast.ClassDef | ast.FunctionDef)
         if is_around and node.lineno < line <= node.end_lineno:
             is_class = isinstance(node, ast.ClassDef)
@@ -205,7 +205,7 @@ def _read_card_line(task: Task, line: str, where: str) -> None:
 
 
 def stub(source: str) -> str:
-    """What a learner gets: the source without hints, its solutions replaced by a marked place."""
+    """The learner's stub: the source without hints, with a marked place for each solution."""
     lines: list[str] = []
     task, in_hint, in_solution = "", False, False
     for line in source.splitlines():
@@ -247,12 +247,7 @@ def place(text: str, name: str) -> tuple[int, int] | None:
 
 
 def marked_places(text: str, task_id: str | None = None) -> list[str]:
-    """The names of the marked places in a learner's file, from above; of one task, or of all."""
+    """The names of the marked places in a learner's file, from the top; of one task, or of all."""
     begins = _YOURS.format(r"(\d+\.\d+(?: \(\w+\))?)") + "begins here"
     found = re.findall(rf"^\s*{begins}\s*$", text, re.MULTILINE)
     return [name for name in found if task_id in (None, name.split()[0])]
-
-
-def is_attempted(text: str, task_id: str) -> bool:
-    """Whether the stub's own `raise` is gone from a learner's file."""
-    return f'raise NotImplementedError("Exercise {task_id}: ' not in text

@@ -1,6 +1,6 @@
-"""Who holds which block of a pool, before the call in which two pools part: a small map, as text.
+"""A small map of a pool, as text: which sequence holds which block, before two pools differ.
 
-Plain data, so that it can travel in a report.
+It is plain data, so that it can be part of a report.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ _SHOWN = 16  # blocks
 
 @dataclass(frozen=True, slots=True)
 class BlockMap:
-    """call: the one that comes next. held_by: of each block, the names of who holds it, "A B"; ""
-    for a free one. queue: the free blocks, the one that has been free for longest in front."""
+    """call: the next call. held_by: the names of each block's holders, "A B"; "" for a free block.
+    queue: the free blocks; the first has been free for longest."""
 
     call: str
     held_by: list[str]
     queue: list[int]
 
     def as_text(self) -> str:
-        """For a terminal: a line of blocks, who holds each, and which free one comes first."""
+        """For a terminal: a line of blocks, their holders, and the order of the free ones."""
         places = {block: f"{place}." for place, block in enumerate(self.queue, 1)}
         columns = [
             (str(block), names or "free", places.get(block, ""))

@@ -1,13 +1,14 @@
-"""What a desk may no longer do, imposed by the desk on itself before it reads a learner's file.
+"""The limits that a worker sets on itself before it reads a learner's file.
 
-`limit` bounds memory, processor time and files, where the system can. `seal`, on Linux, is for code
-of strangers: no network, no other process, no signal, nothing readable but Python, this package and
-the submission, nothing writable but a folder of its own. It takes no privileges, and cannot be
-undone.
+`limit` bounds memory, processor time and files, where the system supports it. `seal`, on Linux, is
+for submissions of strangers: no network, no other process, no signal; only Python, this package and
+the submission are readable, and only the worker's own folder is writable. It does not need
+privileges, and cannot be undone.
 
-Linux's own interfaces, by ctypes: Landlock (landlock(7)) for files, seccomp(2) for system calls,
-and, as a second wall where containers allow it, user namespaces (unshare(2)). `seal` returns what
-holds; whoever asked decides whether that will do. NEEDED says what it takes.
+It uses Linux's own interfaces, by ctypes: Landlock (landlock(7)) for files, seccomp(2) for system
+calls and, as a second barrier where containers allow it, user namespaces (unshare(2)). `seal`
+returns which parts are in force; the caller decides whether they are enough. NEEDED lists the
+necessary ones.
 """
 
 import ctypes
@@ -26,7 +27,7 @@ from minibatch.course.setup import ROOT
 NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "seccomp"
 
 SEAL = (NAMESPACES, FILES, SYSTEM_CALLS)
-NEEDED = (FILES, SYSTEM_CALLS)  # without these, nothing is shut in
+NEEDED = (FILES, SYSTEM_CALLS)  # without both, the process is not confined
 
 _EPERM, _ENOSYS = 1, 38
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
@@ -43,9 +44,9 @@ _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     6: (16, 2, 2),
 }
 
-# Not for a desk: other processes and signals; sockets, mounts, keys; memory that no limit counts
-# (shared segments, files without a name); and what Landlock leaves alone, the owners, modes, times
-# and attributes of files. Three calls are looked at more closely: see _filter.
+# System calls that a worker may not use: other processes and signals; sockets, mounts, keys; memory
+# that no limit counts (shared segments, files without a name); and, since Landlock does not cover
+# them, owners, modes, times and attributes of files. For three calls, arguments decide: _filter.
 _Calls = namedtuple("_Calls", "architecture clone prlimit prctl denied")
 _ARCHITECTURES = {
     "x86_64": _Calls(
@@ -73,9 +74,9 @@ _CLONE3, _CLONE_THREAD, _PR_SET_PDEATHSIG = 435, 0x10000, 1
 
 
 def limit(memory_bytes: int, seconds: float, file_bytes: int = 16 * 2**20) -> None:
-    """Bound this process's memory, processor time and files for good; nothing on Windows.
+    """Bound this process's memory, processor time and files permanently; no effect on Windows.
 
-    seconds: on the clock, during which all cores may be busy.
+    seconds: of wall-clock time, during which all cores may be busy.
     """
     try:
         import resource
@@ -101,11 +102,11 @@ def seal(
     listable: Iterable[str | Path] = (),
     own: str | Path | None = None,
 ) -> list[str]:
-    """Shut this process in; it ends when the one that started it does.
+    """Confine this process; it also ends when the process that started it ends.
 
-    readable: files and folders it may go on reading; listable: folders whose names it may see, not
-    what the files hold; own: a folder in which it may write, too. To be called while it has one
-    thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS hold now.
+    readable: files and folders that it may still read; listable: folders whose names it may list,
+    without reading the files; own: a folder in which it may also write. Call it while the process
+    has one thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS are in force now.
     """
     if not sys.platform.startswith("linux"):
         return []
@@ -121,7 +122,7 @@ def seal(
     }
     if _restrict_files(libc, rights | ({str(own): _OWN} if own else {})):
         holds.append(FILES)
-    libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)  # changed credentials (unshare) would undo it
+    libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)  # after unshare, which would reset it
     if _restrict_system_calls(libc):
         holds.append(SYSTEM_CALLS)
     return holds
@@ -129,7 +130,7 @@ def seal(
 
 @cache
 def what_holds() -> tuple[str, ...]:
-    """Which parts of the seal this computer can impose: tried on a process made for it."""
+    """Which parts of the seal this computer supports: it tries them in a new process."""
     program = f"from {__name__} import seal; print(*seal([]), sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
@@ -138,11 +139,11 @@ def what_holds() -> tuple[str, ...]:
 
 
 def missing() -> list[str]:
-    """What this computer lacks of NEEDED."""
+    """The parts of NEEDED that this computer does not support."""
     return [part for part in NEEDED if part not in what_holds()]
 
 
-_PYTHON = [  # what an interpreter and its libraries read
+_PYTHON = [  # files that an interpreter and its libraries read
     sys.prefix,
     sys.base_prefix,
     *("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/usr/share/zoneinfo"),
@@ -152,7 +153,7 @@ _PYTHON = [  # what an interpreter and its libraries read
 
 
 def _no_new_privileges(libc: ctypes.CDLL) -> None:
-    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which the two others ask for
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, required by the other two
 
 
 def _restrict_files(libc: ctypes.CDLL, rights: dict[str, int]) -> bool:
@@ -193,9 +194,9 @@ def _restrict_system_calls(libc: ctypes.CDLL) -> bool:
 def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
     """A classic BPF program over seccomp_data: number at 0, architecture at 4, arguments from 16.
 
-    Each instruction: code, jump if true, jump if false (in instructions to skip), constant. Let
-    through by their first argument: `clone` for threads, `prlimit` of oneself, `prctl` but for the
-    signal that ends a desk with its judge.
+    Each instruction: code, jump if true, jump if false (in instructions to skip), constant. Allowed
+    by their first argument: `clone` for threads, `prlimit` of the process itself, and `prctl`
+    except for the signal that ends a worker with its judge.
     """
     load, equal, at_least, bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, kill, no, absent = 0x7FFF0000, 0x80000000, 0x50000 | _EPERM, 0x50000 | _ENOSYS
@@ -214,10 +215,10 @@ def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
         (equal, 1, 0, calls.architecture),
         (answer, 0, 0, kill),
         (load, 0, 0, 0),
-        (at_least, 0, 1, 0x40000000),  # x32, the other way to call an x86-64 kernel
+        (at_least, 0, 1, 0x40000000),  # x32, the other ABI of an x86-64 kernel
         (answer, 0, 0, kill),
         (equal, 0, 1, _CLONE3),
-        (answer, 0, 0, absent),  # whose flags a filter cannot see: libraries then take `clone`
+        (answer, 0, 0, absent),  # a filter cannot see its flags; libraries then use `clone`
         *(step for n in calls.denied for step in [(equal, 0, 1, n), (answer, 0, 0, no)]),
         *argument(calls.clone, bits, _CLONE_THREAD, then=allow, otherwise=no),
         *argument(calls.prlimit, equal, 0, then=allow, otherwise=no),

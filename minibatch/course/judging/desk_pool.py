@@ -1,5 +1,5 @@
-"""A learner's block pool at its desk: made, walked through calls, and put into an engine; and what
-a learner's engine finds in its prefix cache."""
+"""A learner's block pool in the worker: made, called method by method, and used in an engine; and
+the lookups of a learner's engine in its prefix cache."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from minibatch.course.judging.values import pack, unpack
 
 
-class PoolDesk:
-    """What the judge may ask of a pool. find: looks a name up in the learner's file; describe: an
-    exception, as plain data."""
+class PoolWorker:
+    """The judge's requests for a pool. find: looks up a name in the learner's file; describe: turns
+    an exception into plain data."""
 
     def __init__(self, find: Callable[[str], Any], describe: Callable[[Exception], dict]) -> None:
         self.find, self.describe = find, describe
 
     def walk(self, name: str, num_blocks: int, block_size: int, calls: list) -> list[dict]:
-        """A new pool, and one call after the other: what each gave or raised, and the books then.
+        """Make a new pool and call its methods in order: each result or error, and the state then.
 
-        calls: [method, its argument, packed] each. A call that raises does not end the walk.
+        calls: [method, its argument, packed] each. A call that raises does not end the sequence.
         """
         pool, seen = self.find(name)(num_blocks, block_size), []
         for method, argument in calls:
@@ -34,12 +34,12 @@ class PoolDesk:
         return seen
 
     def run_on(self, name: str, num_blocks: int, block_size: int, requests: list) -> object:
-        """Such a pool under an engine: see `tables_of_a_run`."""
+        """Run an engine with such a pool: see `tables_of_a_run`."""
         return pack(tables_of_a_run(self.find(name)(num_blocks, block_size), requests))
 
     def lookups(self, rounds: list, num_blocks: int, block_size: int, weak: bool = False) -> object:
-        """What this minibatch's engine finds: see `lookups_of_a_run`. weak: with hashes that do not
-        see the order of a block's ids."""
+        """The lookups of this minibatch's engine: see `lookups_of_a_run`. weak: with hashes that do
+        not depend on the order of a block's ids."""
         from minibatch.memory import prefix
 
         strong = prefix.hash_of
@@ -52,15 +52,15 @@ class PoolDesk:
 
 
 def tables_of_a_run(pool: Any, requests: list) -> list[dict[str, list[int]]]:
-    """Serve requests, [name, tokens of prompt, of answer] each, with one more answer to the first,
-    on a pretend model and on this pool; who holds which blocks after each step."""
+    """Serve requests, [name, prompt tokens, answer tokens] each, with a second answer to the first,
+    with a pretend model and this pool. Returns {name: block table} after each step."""
     import minibatch as mb
 
     engine = mb.Engine(
         mb.PretendModel(),
         mb.Continuous(3),
         pool=pool,
-        attention="reference",  # the others want to store what numba compiles
+        attention="reference",  # the others store compiled code on disk
         clock=mb.VirtualClock(step_time=1),
     )
     for name, length, most in requests:
@@ -78,8 +78,8 @@ def tables_of_a_run(pool: Any, requests: list) -> list[dict[str, list[int]]]:
 
 
 def lookups_of_a_run(rounds: list, num_blocks: int, block_size: int) -> list[tuple]:
-    """Serve prompts, [name, token ids, salt] each, those of a round together and one round after
-    the other; of every look-up the name, how many tokens were found, why no more, and where."""
+    """Serve prompts, [name, token ids, salt] each, round by round. Returns for every lookup: the
+    name, the number of tokens found, why there were not more, and where."""
     import minibatch as mb
 
     model = mb.PretendModel()

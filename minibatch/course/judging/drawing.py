@@ -1,7 +1,7 @@
-"""Two step plans, one over the other, with the first step that differs: as text, and as a picture.
+"""Two step plans, one above the other, with the first step that differs: as text and as a picture.
 
-Plain data, so that it can travel in a report. A cell is what a request did in a step: "P" prefill,
-"d" decode, "·" padding, "w" waiting, " " not there.
+It is plain data, so that it can be part of a report. A cell is a request's state in a step: "P"
+prefill, "d" decode, "·" padding, "w" waiting, " " absent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHOWN = 12  # steps, and requests
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """names: requests, a line each. expected, got: for each, a string with a letter per step.
+    """names: requests, a line each. expected, got: for each, a string with a letter for each step.
 
     first: number of the first step shown, from 1; differs: of the first that differs.
     """
@@ -48,12 +48,12 @@ class Drawing:
         return "\n".join([*lines, f"  ({LEGEND})"])
 
     def as_svg(self) -> str:
-        """For a notebook or a report: the same, drawn, with the letters in the cells."""
+        """For a notebook or a report: the same as a picture, with the letters in the cells."""
         alt = f"The plans differ first in step {self.differs}."
         return svg.grid(self._grids(), self.names, self.first, self.differs, alt)
 
     def as_html(self) -> Markup:
-        """That, and what the letters mean."""
+        """The picture, and the meaning of the letters."""
         return Markup("{}<br><small>{}</small>").format(self.as_svg(), LEGEND)
 
     def _grids(self) -> dict[str, list[str]]:
@@ -61,13 +61,13 @@ class Drawing:
 
 
 def difference(expected: Sequence[StepRecord], got: Sequence[StepRecord]) -> Drawing | None:
-    """Both, drawn around the first step whose rows differ, order aside; None if all agree."""
+    """A drawing around the first step with different rows, in any order; None if all agree."""
     index = first_difference(expected, got)
     return None if index is None else draw(expected, got, index + 1)
 
 
 def draw(expected: Sequence[StepRecord], got: Sequence[StepRecord], differs: int) -> Drawing:
-    """Both, from some steps before `differs` (from 1) to a few after it."""
+    """A drawing from some steps before `differs` (from 1) to a few after it."""
     first = max(1, differs - _SHOWN + 4)
     last = min(first + _SHOWN - 1, max(len(expected), len(got)))
     shown = [[kinds(step) for step in steps[first - 1 : last]] for steps in (expected, got)]
@@ -82,5 +82,5 @@ def draw(expected: Sequence[StepRecord], got: Sequence[StepRecord], differs: int
 
 
 def restored(data: dict) -> Drawing | BlockMap:
-    """A drawing that has travelled as plain data."""
+    """The drawing or map made from plain data of a report."""
     return (Drawing if "differs" in data else BlockMap)(**data)

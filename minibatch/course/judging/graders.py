@@ -1,7 +1,7 @@
-"""The graders' process, from outside: a new one, or one that is ready and waits for work.
+"""The graders' process, seen from outside: a new one, or one that is ready and waits for work.
 
-Most of what a check takes is importing torch and transformers. So a notebook, which will ask again,
-keeps a process that has them (`ready`); whoever judges once, or a class, starts new ones.
+Most of a check's time is importing torch and transformers. So a notebook, which checks again, keeps
+a process that has imported them (`ready`). To judge once, or a class, new processes are started.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from minibatch.course.setup.process import environment_variables
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _VARIABLES = {**dict.fromkeys(_THREADS, "1"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-_GROUPS = os.name == "posix"  # it and its copies are ended together
+_GROUPS = os.name == "posix"  # the process and its copies are ended together
 
 
 class Graders:
-    """A process that runs pytest; see `run_graders`, which `ahead` is for."""
+    """A process that runs pytest. ahead: start it before there is work; see `run_graders`."""
 
     def __init__(self, ahead: bool = False) -> None:
         self.exercises = exercises_folder()
@@ -43,21 +43,21 @@ class Graders:
 
     @property
     def can_work(self) -> bool:
-        """Whether it is there, and the learner's folder is still the one it began with."""
+        """Whether it runs, and the learner's folder is the one that it started with."""
         return self._process.poll() is None and self.exercises == exercises_folder()
 
     def run(
         self, arguments: list[str], seconds: float, hear: Callable[[dict], None]
     ) -> tuple[str, bool]:
-        """Have it run pytest and hand each message to `hear` as it comes.
+        """Run pytest in it, and pass each message to `hear` at once.
 
-        Returns the end of what pytest said, and whether it had to be ended after `seconds`.
+        Returns the end of pytest's output, and whether it was ended after `seconds`.
         """
         begin, is_late, is_done = self._said.seek(0, os.SEEK_END), threading.Event(), False
         alarm = threading.Timer(seconds, lambda: (is_late.set(), self.close()))
         alarm.start()
         try:
-            with contextlib.suppress(OSError):  # it is gone: what it said tells
+            with contextlib.suppress(OSError):  # it has ended: its output says why
                 self._process.stdin.write(json.dumps(arguments).encode() + b"\n")
                 self._process.stdin.flush()
             for line in self._process.stdout:
@@ -74,21 +74,21 @@ class Graders:
         return "\n".join(said.splitlines()[-30:]), is_late.is_set()
 
     def close(self) -> None:
-        """End it, and its copies."""
+        """End the process and its copies."""
         if self._process.poll() is None and _GROUPS:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
 
 
-_ready: Graders | None = None  # of this process, a notebook's
+_ready: Graders | None = None  # of this process, which is a notebook's
 
 
 def ready() -> Graders:
-    """The process that waits for this one's checks; the first time, a new one that works at once
-    while another gets ready for what follows."""
+    """The process that waits for this one's checks. The first time, it is a new one that works at
+    once, while another one gets ready for the next check."""
     global _ready
     found = _ready if _ready is not None and _ready.can_work else Graders()
-    if found is not _ready or sys.platform != "linux":  # elsewhere each works once
+    if found is not _ready or sys.platform != "linux":  # on other systems each works once
         _ready = Graders(ahead=True)
     return found

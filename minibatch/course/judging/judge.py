@@ -1,4 +1,4 @@
-"""Has pytest judge a submission, in a process of its own, and reads its verdicts."""
+"""Runs pytest on a submission, in a separate process, and makes verdicts of its messages."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ GRADERS = ROOT / "tests" / "exercises"
 
 
 class JudgeError(Exception):
-    """The graders could not do their work: a fault of the course, not of the submission."""
+    """The graders failed: a fault of the course, not of the submission."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to judge.
 
-    sealed: shut the learner's code in or judge nothing; None shuts it in as far as this computer
-    can; False leaves it open. seconds: for each task; max_timeouts: of so many, then no more.
-    stay_ready: this process will ask again, and keeps one that is ready for it.
+    sealed: True confines the learner's code, or judges nothing; None confines it as far as this
+    computer can; False does not. seconds: for each task; max_timeouts: after so many timeouts,
+    other tasks are not judged. stay_ready: keep a process ready for this process's next check.
     """
 
     hidden: Path | None = None
@@ -44,9 +44,9 @@ def judge(
 ) -> list[Verdict]:
     """A verdict for each of the tasks, in their order. Raises JudgeError if one had no grader.
 
-    submission: a folder with files called as in exercises/; None is the learner's own. Whatever
-    that does, this comes to an end: after `seconds` for each task, and some for the judge itself.
-    tell: called with a task's verdict so far whenever another of its tests has ended.
+    submission: a folder with files named as in exercises/; None is the learner's own. For every
+    submission this ends: after `seconds` for each task, and some for the judge itself.
+    tell: called with a task's unfinished verdict each time one of its tests has ended.
     """
     tasks, options = list(tasks), options or Options()
     submission = (submission or exercises_folder()).resolve()

@@ -1,7 +1,7 @@
-"""The judge's kernel lab: a submitted kernel, checked (kernel_source.py), then run and watched.
+"""The judge's kernel lab: a submitted kernel, checked (kernel_source.py), then run and recorded.
 
-It runs at a desk of its own, at which nothing else of the submission is ever read, so that what is
-counted there can be believed; and under that desk's limits, so that an endless kernel ends.
+It runs in a separate worker that reads no other file of the submission, so its counts can be
+trusted. That worker's limits end an endless kernel.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from minibatch.course.judging.kernel_source import for_the_compiler, kernel
 from minibatch.kernel_lab.case import by_name
 
 CAPABILITY = (9, 0)  # compiled for
-MOST_SECONDS = 5.0  # of the processor, for a launch that takes a tenth of one
+MOST_SECONDS = 5.0  # of processor time, for a launch that takes 0.1 s
 
 
 def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[dict]:
-    """A plain dict of each launch, up to the first that does not end.
+    """A plain dict for each launch, up to the first that does not end.
 
     A launch: case, the options of `lab.paged_case`; grid, threads, schedule; arrays, by name
-    {"shape", "dtype", "data"}, data null for an output; expect, by name nested lists, NaN where
-    anything goes.
+    {"shape", "dtype", "data"}, data null for an output; expect, by name nested lists, NaN where any
+    value is right.
     """
     function = kernel(source, name, file)
     found: list[dict] = []
     for launch in launches:
         found.append(_launch(function, **launch))
         if any(kind == "no end" for kind, *_ in found[-1]["faults"]):
-            break  # one such wait is enough
+            break  # one timeout is enough
     return found
 
 
 def compile_kernel(source: str, name: str, file: str, case: dict) -> dict | None:
-    """Of a kernel that takes what a case has: float64, how many instructions; stack, bytes;
-    refused, what numba says if it cannot compile it. None where the compiler is not installed, or
-    needs a GPU, as it does for functions that a kernel calls."""
+    """Compile a kernel with a case's arguments. float64: number of instructions; stack: bytes;
+    refused: numba's message if it cannot compile the kernel. None if the compiler is not installed,
+    or needs a GPU, as for functions that a kernel calls."""
     try:
         from numba.core.errors import NumbaError
 

@@ -1,8 +1,8 @@
-"""A submitted kernel's source, held against what a kernel may be, before any of it runs.
+"""Checks a submitted kernel's source before any of it runs.
 
-The judge's lab runs kernels that strangers wrote, and believes what it counts there. So nothing may
-come in that could reach the lab: no import, no attribute but of `cuda` and `math` and an array's
-shape, no container, no class, no decorator. What numba could not compile is thereby refused, too.
+The judge's lab runs kernels of strangers, and trusts what it counts. So the source must not contain
+anything that could reach the lab: imports, containers, classes, decorators, or attributes other
+than those of `cuda`, `math` and an array's shape. This also refuses what numba could not compile.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ WORDS = {
 
 
 class NoKernel(ValueError):
-    """What a kernel must not have: a sentence for whoever wrote it."""
+    """The source has a part that a kernel must not have: a sentence for its author."""
 
 
 def kernel(
     source: str, name: str, file: str = "<kernel>", names: dict[str, object] | None = None
 ) -> FunctionType:
-    """The function `name` of a file, and what it calls, and nothing else of that file.
+    """The function `name` of a file, with the functions that it calls, and no other part of it.
 
-    names: what `cuda` and the types are; by default what the kernel lab knows them by. Raises
-    NoKernel, NotImplementedError for a stub, SyntaxError, AttributeError if it is not there.
+    names: `cuda` and the types; by default those of the kernel lab. Raises NoKernel,
+    NotImplementedError for a stub, SyntaxError, AttributeError if there is no such function.
     """
     tree = ast.parse(source, file)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -65,15 +65,15 @@ def kernel(
     names["__builtins__"] = {}
     exec(compile(module, file, "exec"), names)
     for helper in wanted[1:]:
-        if hasattr(names["cuda"], "jit"):  # numba's own, which calls no plain function
+        if hasattr(names["cuda"], "jit"):  # numba's own, which cannot call a plain function
             names[helper] = names["cuda"].jit(device=True)(names[helper])
     return names[name]
 
 
 def for_the_lab() -> dict[str, object]:
-    """`cuda` and the types, as the lab knows them."""
+    """`cuda` and the types, as the lab replaces them."""
     cuda = ModuleType("cuda")
-    cuda.syncthreads = None  # by which it does
+    cuda.syncthreads = None  # the lab recognizes `cuda` by this attribute
     return {"cuda": cuda, **TYPES}
 
 
@@ -85,7 +85,7 @@ def for_the_compiler() -> dict[str, object]:
 
 
 def _constants(tree: ast.Module) -> dict[str, object]:
-    """NAME = a number, at the top of the file."""
+    """The constants at the top of the file: NAME = a number."""
     found = {}
     for node in tree.body:
         is_simple = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)

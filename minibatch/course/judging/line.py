@@ -41,7 +41,7 @@ class Line:
         self.limits, self.seconds_left = limits, seconds_left
         self.work = work
         self._process = subprocess.Popen(
-            [sys.executable, "-s", "-B", "-P", "-m", "minibatch.course.judging.desk"],
+            [sys.executable, "-s", "-B", "-P", "-m", "minibatch.course.judging.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,14 +1,14 @@
-"""Text of strangers, made fit to be shown and stored anywhere.
+"""Escapes characters in a learner's text, so that it can be shown and stored anywhere.
 
-A learner's message may hold half a character that no file takes, the controls that wipe a terminal,
-or those that turn a line round. None of them reaches a report: they stand there as "\\x1b".
+A learner's message may contain half of a surrogate pair, which cannot be written to a file, control
+characters that clear a terminal, or ones that reverse a line. A report has escapes, as "\\x1b".
 """
 
 from __future__ import annotations
 
 import re
 
-# Controls but for tab and line feed; what sets the direction or is not seen; halves of characters.
+# Control characters except tab and line feed; direction marks; invisible ones; surrogates.
 _UNFIT = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -16,13 +16,13 @@ _UNFIT = re.compile(
 
 
 def plain(text: str) -> str:
-    """The same, with what is not fit written out, and line feeds alone at the ends of lines."""
+    """The text with such characters escaped, and only line feeds at the ends of lines."""
     text = text.replace("\r\n", "\n")
     return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def all_plain(value: object) -> object:
-    """A value as JSON gives it, with every text in it plain. Raises RecursionError if too deep."""
+    """A JSON value with every text in it escaped. Raises RecursionError if it is too deep."""
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""One run of pytest over the graders: a desk for each task, and what its tests came to."""
+"""One run of pytest over the graders: a worker for each task, and the results of its tests."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from minibatch.course.judging.verdict import (
 
 
 class Judging:
-    """One run's desks and results. config: pytest's; its `tell_judge` takes what becomes known."""
+    """One run's workers and results. config: pytest's; its `tell_judge` sends messages to the
+    judge."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.desks: dict[str, Student] = {}
         self.timed_out: list[str] = []
-        self.hidden: set[str] = set()  # tasks of which a hidden test has begun
+        self.hidden: set[str] = set()  # tasks with a hidden test that has begun
         self._tasks: dict[str, Task] | None = None
         self._printed: dict[str, str] = {}  # before the first hidden test
         self._results: dict[str, list[TestResult]] = {}
@@ -40,8 +41,8 @@ class Judging:
         return self._tasks
 
     def desk(self, task_id: str, withheld: dict[str, str]) -> Student:
-        """The task's desk; the one before is closed. A hidden test finds a desk that has heard
-        nothing yet, and what is printed there stays there."""
+        """The task's worker; the one before is closed. A hidden test gets a new worker, whose
+        output is not reported."""
         if task_id not in self.desks:
             self.close()
             self.desks[task_id] = Student(
@@ -59,7 +60,7 @@ class Judging:
             self._printed.setdefault(task_id, desk.printed)
 
     def note(self, task_id: str, result: TestResult) -> None:
-        """Pass a result on as soon as it is known."""
+        """Send a result to the judge at once."""
         if result.outcome == TIMED_OUT and task_id not in self.timed_out:
             self.timed_out.append(task_id)
         before = self._results.setdefault(task_id, [])
@@ -70,11 +71,12 @@ class Judging:
         self._tell(task=task_id, result=asdict(result))
 
     def tell_what_is_theirs(self, task_id: str, now_yours: Callable[[Student], str]) -> None:
-        """Once all of a task's tests have passed: what the learner's own code can do now."""
+        """If all of a task's tests have passed, send a sentence about what the learner's code can
+        do now."""
         results = self._results.get(task_id, [])
         if not results or any(result.outcome != PASSED for result in results):
             return
-        with contextlib.suppress(Exception):  # whatever goes wrong, it has passed
+        with contextlib.suppress(Exception):  # an error here does not change that it has passed
             self._tell(task=task_id, yours=now_yours(self.desks[task_id]))
 
     def end(self) -> None:

@@ -26,17 +26,17 @@ from minibatch.course.judging.desk_errors import (
     Unsealed,
     told,
 )
-from minibatch.course.judging.edits import copy_package, edited
 from minibatch.course.judging.line import Line
-from minibatch.course.judging.surroundings import (
+from minibatch.course.judging.submitted_edits import copy_package, edited
+from minibatch.course.judging.values import pack, unpack
+from minibatch.course.judging.withheld import replacement
+from minibatch.course.judging.worker_files import (
     copy_submission,
     module_file,
     remove,
     variables,
     without,
 )
-from minibatch.course.judging.values import pack, unpack
-from minibatch.course.judging.withheld import replacement
 from minibatch.course.setup import ROOT
 
 START_SECONDS = 60.0  # until the learner's file is read: on a busy computer that is not their time

@@ -1,4 +1,4 @@
-"""A learner's file that Python cannot read: told at once, before any process is started."""
+"""The verdict on a file that Python cannot parse: at once, before any process is started."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ UNSAID = "is something missing, or one too many, at the mark or at the end of th
 
 
 def unreadable(task: Task, path: Path) -> Verdict | None:
-    """The verdict on a file with a syntax error, with its line; None for one that can be read.
+    """The verdict on a file with a syntax error, with its line; None if the file can be parsed.
 
-    One result stands for all of the task's tests, and nothing is earned.
+    It has one result instead of all of the task's tests, and no points.
     """
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -39,7 +39,7 @@ def unreadable(task: Task, path: Path) -> Verdict | None:
         )
         return Verdict(task.id, task.title, task.stem, [result])
     except (OSError, ValueError, RecursionError, MemoryError):
-        pass  # no file, or a strange one: the desk will tell
+        pass  # no file, or a strange one: the worker will report it
     return None
 
 
@@ -52,7 +52,7 @@ def _in_plain_words(said: str) -> str:
 
 
 def _marked(error: SyntaxError) -> str:
-    """The line, and under it a mark where Python stopped."""
+    """The line of code, with a mark below the column of the error."""
     text = (error.text or "").expandtabs(1).rstrip()
     code = text.lstrip()
     column = (error.offset or 1) - 1 - (len(text) - len(code))

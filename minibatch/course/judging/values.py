@@ -1,8 +1,8 @@
-"""What passes between judge and desk: plain data in JSON, never pickles, which can hold programs.
+"""The plain data between judge and worker: JSON, never pickles, which can contain programs.
 
-Lists, numbers, strings, None and booleans are themselves; tuples, dicts and tensors are marked, and
-anything else arrives as a `Strange`, which equals nothing and remembers only what it looked like.
-Numpy's numbers count as Python's; its arrays are no tensors, and their dtype says so.
+Lists, numbers, strings, None and booleans are sent as they are; tuples, dicts and tensors are
+marked. Any other value arrives as a `Strange`, which equals nothing and has only the start of its
+repr. Numpy's numbers become Python's; its arrays are not tensors, and their dtype says "numpy".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Array:
 
 
 class Lent(list):
-    """A list that belongs to the caller: it can be read, and refuses every change."""
+    """A list that belongs to the caller: it can be read, and raises TypeError for every change."""
 
     def _refuse(name: str) -> object:
         def method(self, *args: object, **kwargs: object) -> object:
@@ -62,7 +62,7 @@ class Lent(list):
 
 
 def pack(value: object, depth: int = 0) -> object:
-    """A value as JSON can carry it."""
+    """A value as JSON can represent it."""
     if depth > MAX_DEPTH:
         return _strange(value)
     if value is None or isinstance(value, bool | str):
@@ -91,7 +91,7 @@ def pack(value: object, depth: int = 0) -> object:
 
 
 def unpack(packed: object) -> object:
-    """The value again. Raises ValueError for what `pack` cannot have made."""
+    """The value from packed data. Raises ValueError for data that `pack` cannot have made."""
     if isinstance(packed, list):
         return [unpack(item) for item in packed]
     if not isinstance(packed, dict):

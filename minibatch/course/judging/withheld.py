@@ -1,7 +1,7 @@
-"""Modules that hold the answer to the task at hand, replaced before the learner's file is read.
+"""Replaces modules that contain a task's answer, before the learner's file is read.
 
-The judge makes the replacements and the desk imports them: of a policy's module nothing is left but
-a class that says so, and of a module that is needed otherwise, methods are cut out.
+The judge makes the replacements and the worker imports them. A policy's module becomes a class that
+raises an error. In a module that other code needs, only methods are replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CUT = "raise NotImplementedError('mb.{} is what you are writing')"
 
 
 def replacement(path: Path, answer: str | list[str]) -> str:
-    """The source of a stand-in for the module at `path`.
+    """The source that replaces the module at `path`.
 
     answer: the class that it defines, or functions of it, and methods of its classes,
     ["Scheduler.update", …].

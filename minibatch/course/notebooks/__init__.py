@@ -1,6 +1,6 @@
-"""What looks after the lessons' pages.
+"""Checks the lessons' notebooks and all Markdown pages.
 
-hygiene.py   the one form a notebook is committed in, and --fix, which brings it there
+hygiene.py   the form in which a notebook is committed, and --fix, which brings it into that form
 links.py     links, pictures and cited sources, in notebooks and Markdown files
-problem.py   what both of them find
+problem.py   one finding of the two checkers
 """

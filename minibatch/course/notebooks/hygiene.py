@@ -1,9 +1,9 @@
-"""The one form a lesson's notebook is committed in: `python -m minibatch notebooks [--fix]`.
+"""The form in which a notebook is committed: `python -m minibatch notebooks [--fix]`.
 
-`fixed` is that form's only definition: what it would change is a problem that --fix mends, and what
-it cannot change is one for the author. It is the JSON that JupyterLab writes (nbformat 4.5) without
-what a run leaves behind, so that a diff shows what was edited and nothing else. A source keeps
-every character but blank space at its end.
+`fixed` defines that form. A difference that it would change is a problem that --fix repairs; other
+problems are for the author. The form is the JSON that JupyterLab writes (nbformat 4.5) without
+outputs and counts, so that a diff shows only edits. A source keeps all characters except blank
+space at its end.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
             parser.error(f"there is no file {path}")
     notebooks = [path for path in paths if path.suffix == ".ipynb"]
     for path in notebooks if options.fix else ():
-        _mend(path)
+        _fix(path)
     found = [problem for path in notebooks for problem in problems(path)]
     found += [problem for path in paths for problem in links.problems(path, root)]
     print(*(found or [f"Pages without problems: {len(paths)}."]), sep="\n")
@@ -66,14 +66,14 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
 
 
 def problems(path: Path) -> list[Problem]:
-    """What keeps this notebook from being committed; its links and sources are for links.py."""
+    """The problems of this notebook's form; links.py checks its links and sources."""
     try:
         text = path.read_text(encoding="utf-8")
         mended = fixed(text)
     except ValueError as error:
         return [Problem(path, None, f"is no valid notebook of nbformat 4; restore it. ({error})")]
     before, after = json.loads(text), json.loads(mended)
-    found = list(_mendable(before, after))
+    found = list(_fixable(before, after))
     if text != mended and not found:
         found = [(None, "is not laid out as JupyterLab lays out a notebook; --fix makes it so")]
     found += _for_the_author(after["cells"])
@@ -81,7 +81,7 @@ def problems(path: Path) -> list[Problem]:
 
 
 def fixed(text: str) -> str:
-    """The notebook in its one form; raises ValueError if it is no valid one of nbformat 4."""
+    """The notebook in the committed form; raises ValueError if it is not valid nbformat 4."""
     try:
         notebook = json.loads(text)
         cells = [cell for cell in notebook["cells"] if not _is_empty(cell)]
@@ -110,13 +110,13 @@ def _fixed_cell(cell: dict, name: str) -> dict:
     }
     if cell["cell_type"] == "code":
         new |= {"execution_count": None, "outputs": []}
-    if cell.get("attachments"):  # a picture somebody pasted: theirs to move
+    if cell.get("attachments"):  # a pasted picture: the author must move it
         new["attachments"] = cell["attachments"]
     return new
 
 
 def _ids(cells: list[dict]) -> list[str]:
-    """Every cell's own id where it is readable and the first of its kind, else a new one."""
+    """Each cell's id: its own if it is readable and not used before, otherwise a new one."""
     own = [cell.get("id") or "" for cell in cells]
     ids: list[str] = []
     for cell, name in zip(cells, own, strict=True):
@@ -138,7 +138,7 @@ def _first_words(source: str) -> str:
     )
 
 
-def _mendable(before: dict, after: dict) -> Iterator[tuple[str | None, str]]:
+def _fixable(before: dict, after: dict) -> Iterator[tuple[str | None, str]]:
     for key, sentence in _MENDED_IN_NOTEBOOK.items():
         if before.get(key) != after[key]:
             yield None, sentence
@@ -175,12 +175,12 @@ def _is_empty(cell: dict) -> bool:
     return not _source(cell).strip() and not cell.get("attachments")
 
 
-def _mend(path: Path) -> None:
+def _fix(path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
         mended = fixed(text)
     except ValueError:
-        return  # problems() says why
+        return  # problems() reports why
     if mended != text:
         path.write_text(mended, encoding="utf-8", newline="\n")
         print(f"Mended {path}.")

@@ -1,7 +1,7 @@
 """The links, pictures and cited sources of every page: Markdown files and notebooks' Markdown.
 
-A link leads to https, to a file of the repository, or to a heading that is there. A picture has alt
-text. Under `## Sources` stands a list in which each line reads
+A link leads to https, to a file of the repository, or to an existing heading. A picture has alt
+text. Under `## Sources` is a list, with lines of this form:
 
     - Authors, *Title*, venue year: what it is cited for.
 """
@@ -37,7 +37,7 @@ _CITATION = re.compile(r"(?P<who>[^*]*)\*(?P<title>[^*]+)\*(?P<where>.*?)(?::\s+
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """The pages that the course is made of."""
+    """All pages of the course."""
     card = root / "minibatch" / "wayfarer" / "weights" / "README.md"
     lessons = root / "lessons"
     return [
@@ -49,7 +49,7 @@ def pages(root: Path = ROOT) -> list[Path]:
 
 
 def problems(path: Path, root: Path = ROOT) -> list[Problem]:
-    """What is wrong with the links, pictures and sources of a page in the repository `root`."""
+    """The problems of the links, pictures and sources of a page in the repository `root`."""
     found = []
     for cell, text in _markdown(path):
         text = _COMMENT.sub("", _FENCED.sub("", text))
@@ -62,7 +62,7 @@ def problems(path: Path, root: Path = ROOT) -> list[Problem]:
 
 
 def anchors(path: Path) -> set[str]:
-    """What a link may name after `#`: a page's headings, as GitHub or JupyterLab spell them."""
+    """Valid targets after `#` in a link: a page's headings, as GitHub or JupyterLab spell them."""
     found: set[str] = set()
     seen: Counter[str] = Counter()
     for _, text in _markdown(path):
@@ -78,7 +78,7 @@ def anchors(path: Path) -> set[str]:
 
 
 def _markdown(path: Path) -> list[tuple[str | None, str]]:
-    """The page's Markdown, with the id of the cell it stands in."""
+    """The page's Markdown, as (id of the cell, or None; text)."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix != ".ipynb":
         return [(None, text)]
@@ -86,7 +86,7 @@ def _markdown(path: Path) -> list[tuple[str | None, str]]:
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
         return [(cell.get("id"), "".join(cell["source"])) for cell in cells]
     except (KeyError, TypeError, ValueError):
-        return []  # hygiene.py says what is wrong with such a notebook
+        return []  # hygiene.py reports such a notebook
 
 
 def _bad_links(prose: str, path: Path, root: Path) -> Iterator[str]:

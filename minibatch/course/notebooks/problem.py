@@ -1,4 +1,4 @@
-"""What a checker of the course's pages finds: where, what is wrong, and what to do."""
+"""A finding of a checker of the course's pages: where, what is wrong, and what to do."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dated folders in backups/: what a learner had before a command changed it."""
+"""Dated folders in backups/: the learner's files before a command changed them."""
 
 from datetime import datetime
 from itertools import count

@@ -1,8 +1,9 @@
-"""Does what is installed lie within the bounds of pyproject.toml?
+"""Compares installed versions with the bounds in pyproject.toml.
 
-Asked before anything is installed, hence without `packaging`, and by metadata, hence without
-importing torch to learn its version. Knows the part of PEP 440 and PEP 508 that pyproject.toml uses
-and refuses the rest by name; tests/course/setup/test_setup.py compares it with `packaging`.
+This runs before anything is installed, so it does not use `packaging`. It reads metadata, so it
+does not import torch to find its version. It supports the part of PEP 440 and PEP 508 that
+pyproject.toml uses, and raises ValueError for the rest; tests/course/setup/test_setup.py compares
+it with `packaging`.
 """
 
 import re
@@ -90,7 +91,7 @@ def _within(version: Version, bound: str) -> bool:
             return version >= limit
         case "<=":
             return version <= limit
-        case "<":  # "<2.14" keeps out 2.14rc1 too, which is newer in everything but its number
+        case "<":  # "<2.14" also excludes 2.14rc1, although its number is lower than 2.14
             early = version.is_prerelease and version.release == limit.release
             return version < limit and not (early and not limit.is_prerelease)
         case _:  # "~=3.0.17" is ">=3.0.17" with the same first two numbers
@@ -117,7 +118,7 @@ class Requirement:
 
     @property
     def applies(self) -> bool:
-        """Whether it is wanted on this machine. Raises ValueError for a marker we do not use."""
+        """Whether this machine needs it. Raises ValueError for a marker that we do not use."""
         if not self.marker:
             return True
         found = _PLATFORM.fullmatch(self.marker)
@@ -128,7 +129,7 @@ class Requirement:
 
     @property
     def installed(self) -> str | None:
-        """The version that stands in this environment, or None."""
+        """The version in this environment, or None."""
         try:
             return metadata.version(self.name)
         except metadata.PackageNotFoundError:
@@ -136,7 +137,7 @@ class Requirement:
 
     @property
     def is_met(self) -> bool:
-        """Whether this environment holds a version within the bounds; an unreadable one is not."""
+        """Whether this environment has a version within the bounds; False for an unreadable one."""
         try:
             return self.installed is not None and satisfies(self.installed, self.bounds)
         except ValueError:
@@ -147,7 +148,7 @@ class Requirement:
 
 
 def project_requirements(root: Path, extras: tuple[str, ...] = ()) -> list[Requirement]:
-    """What pyproject.toml asks for on this machine, with the named extras."""
+    """The requirements in pyproject.toml for this machine, with the named extras."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     texts = list(project["dependencies"])
     for extra in extras:
@@ -156,5 +157,5 @@ def project_requirements(root: Path, extras: tuple[str, ...] = ()) -> list[Requi
 
 
 def unmet(root: Path, extras: tuple[str, ...] = ()) -> list[Requirement]:
-    """Those of `project_requirements` that this environment does not meet."""
+    """The `project_requirements` that this environment does not meet."""
     return [wanted for wanted in project_requirements(root, extras) if not wanted.is_met]

@@ -1,7 +1,7 @@
 """The commands of `python -m minibatch`: one table, and how a command finds its Python.
 
-A command names its function as text, so that what it imports (torch, Jupyter, pytest) is imported
-only when it runs, in an environment that has it.
+A command gives its function as text, so that torch, Jupyter or pytest are imported only when the
+command runs, in an environment that has them.
 """
 
 import argparse
@@ -44,12 +44,12 @@ class Command:
 COMMANDS = {
     "lab": Command(
         "open the lessons in JupyterLab",
-        "minibatch.course.setup.launch:lab",
+        "minibatch.course.setup.lab_and_test:lab",
         usage="Further arguments go to JupyterLab: lab --no-browser --port 8899",
     ),
     "test": Command(
         "run the tests: 6 minutes; --all: everything; --slow: what a release runs",
-        "minibatch.course.setup.launch:test",
+        "minibatch.course.setup.lab_and_test:test",
         usage="Further arguments go to pytest, in the repository's root: test -k continuous -x",
     ),
     "grade": Command(
@@ -76,15 +76,15 @@ COMMANDS = {
     ),
     "site": Command(
         "run every lesson and write it as a page to read without installing",
-        "minibatch.course.site.build:main",
+        "minibatch.course.site.build_site:main",
     ),
     "exercises": Command(
         "for authors: make exercises/ from solutions/",
-        "minibatch.course.exercises.build:main",
+        "minibatch.course.exercises.build_stubs:main",
     ),
     "setup": Command(
         "only install what the other commands need",
-        "minibatch.course.setup.launch:ready",
+        "minibatch.course.setup.lab_and_test:ready",
         usage="The other commands do this by themselves, where it is needed.",
     ),
     "wheels": Command(
@@ -103,11 +103,13 @@ COMMANDS = {
         Needs.NOTHING,
     ),
     "diff": Command(
-        "show your edits in minibatch/", "minibatch.course.changes.edits:diff_main", Needs.NOTHING
+        "show your edits in minibatch/",
+        "minibatch.course.changes.learner_edits:diff_main",
+        Needs.NOTHING,
     ),
     "restore": Command(
         "undo your edits in minibatch/, or mend conflict marks, keeping a copy",
-        "minibatch.course.changes.edits:restore_main",
+        "minibatch.course.changes.learner_edits:restore_main",
         Needs.NOTHING,
     ),
 }
@@ -154,7 +156,7 @@ def overview() -> str:
 
 
 def version(root: Path) -> str:
-    """The course's version, its last commit if there is one, and where it stands."""
+    """The course's version, its last commit if there is one, and its folder."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     commit = ""
     if is_repository(root):

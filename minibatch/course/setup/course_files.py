@@ -1,4 +1,5 @@
-"""Whether the course's own files can be read, run and written beside; nothing of them is run."""
+"""Checks that the course's files can be read and run, and its folder written, without running
+them."""
 
 import json
 import os
@@ -6,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minibatch.course.setup import ROOT
+from minibatch.course.setup.conflict_marks import marked_files, marked_line
 from minibatch.course.setup.findings import Finding, SetupError, failure, fine, warning
 from minibatch.course.setup.git import is_repository
-from minibatch.course.setup.marks import marked_files, marked_line
 
 
 def check_folders(root: Path = ROOT) -> Iterator[Finding]:
-    """Whether there is somewhere to write: the course's folder, and the home folder."""
+    """Whether the course's folder and the home folder are writable."""
     if os.access(root, os.W_OK):
         yield fine("folder", f"{root} can be written to")
     else:
@@ -29,7 +30,7 @@ def check_folders(root: Path = ROOT) -> Iterator[Finding]:
 
 
 def check_sources(root: Path = ROOT) -> Iterator[Finding]:
-    """Whether Python can read minibatch/, and the lessons are notebooks."""
+    """Whether Python can parse minibatch/, and the lessons are notebooks."""
     mend = "python -m minibatch restore" if is_repository(root) else "Take it from a fresh download"
     broken = [*broken_sources(root), *_broken_lessons(root)]
     for where in broken:
@@ -39,17 +40,17 @@ def check_sources(root: Path = ROOT) -> Iterator[Finding]:
 
 
 def broken_sources(root: Path = ROOT) -> Iterator[str]:
-    """The files of minibatch/ that Python cannot read: file, line, and why."""
+    """The files of minibatch/ that Python cannot parse: file, line, and why."""
     for file in sorted((root / "minibatch").rglob("*.py")):
         path = file.relative_to(root).as_posix()
         try:
             compile(file.read_bytes(), path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, OSError) as error:
-            yield _told(path, file, error)
+            yield _problem(path, file, error)
 
 
 def refuse_broken_sources(root: Path = ROOT) -> None:
-    """Raise SetupError where nothing in minibatch/ can be judged."""
+    """Raise SetupError if a file of minibatch/ cannot be parsed: nothing can be judged then."""
     broken = list(broken_sources(root))
     if broken:
         raise SetupError(
@@ -58,15 +59,15 @@ def refuse_broken_sources(root: Path = ROOT) -> None:
         )
 
 
-def _told(path: str, file: Path, error: Exception) -> str:
+def _problem(path: str, file: Path, error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{path}: cannot be read: {error.strerror}"
     line = marked_line(file.read_text(encoding="utf-8", errors="replace"))
     if line is not None:
         return f"{path}, line {line}: a conflict mark that git left there"
     where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    said = error.msg if isinstance(error, SyntaxError) else error
-    return f"{path}{where}: {type(error).__name__}: {said}"
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return f"{path}{where}: {type(error).__name__}: {message}"
 
 
 def _broken_lessons(root: Path) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""`python -m minibatch doctor`: what was seen, a line each, and what to do about what is not fine.
+"""`python -m minibatch doctor`: one line for each finding, and what to do if it is not fine.
 
-Runs in the environment the lessons run in or, before there is one, anywhere; then it sees less.
-A check yields findings; one that raises instead becomes a finding itself.
+It runs in the environment of the lessons or, if there is none yet, in any Python; then it checks
+less. A check yields findings; a check that raises becomes a finding itself.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
-from minibatch.course.setup import ROOT, machine
+from minibatch.course.setup import ROOT, computer
 from minibatch.course.setup.bounds import Requirement, project_requirements, unmet
 from minibatch.course.setup.course_files import check_folders, check_sources
 from minibatch.course.setup.environment import CPU_INDEX, CUDA_INDEX, TORCH
@@ -58,17 +58,17 @@ def main(arguments: list[str]) -> int:
 
 
 def class_line(findings: list[Finding]) -> str:
-    """Computer, verdict, what is not fine, versions: between tabs, to paste into a table."""
+    """Computer, verdict, problems, versions: separated by tabs, to paste into a table."""
     seen = {finding.topic: finding.seen for finding in findings}
     troubles = [f for f in findings if f.status is not Status.OK]
     verdict = "NOT READY" if failed(findings) else "ready"
-    told = "; ".join(f"{f.topic}: {f.seen}" for f in troubles) or "nothing"
+    problems = "; ".join(f"{f.topic}: {f.seen}" for f in troubles) or "nothing"
     facts = [seen.get(topic, "?") for topic in ("system", "Python", "versions", "GPU")]
-    return "\t".join([platform.node(), verdict, told, *facts])
+    return "\t".join([platform.node(), verdict, problems, *facts])
 
 
 def examine(checks: list[Check]) -> Iterator[Finding]:
-    """The findings of all checks, in order. A check that breaks is a finding, not the end."""
+    """The findings of all checks, in order. A check that raises is a finding, not the end."""
     for check in checks:
         try:
             yield from check()
@@ -89,23 +89,23 @@ def summary(findings: list[Finding]) -> str:
 
 
 def check_machine() -> Iterator[Finding]:
-    """System, Python, processors, memory and disk, which need nothing installed."""
-    yield machine.system()
-    yield machine.python()
-    yield machine.processors()
-    yield machine.memory()
-    yield machine.disk(ROOT, 0 if is_installed() else machine.CPU_INSTALL_BYTES)
-    yield machine.port()
+    """System, Python, processors, memory and disk: these checks do not need an installation."""
+    yield computer.system()
+    yield computer.python()
+    yield computer.processors()
+    yield computer.memory()
+    yield computer.disk(ROOT, 0 if is_installed() else computer.CPU_INSTALL_BYTES)
+    yield computer.port()
 
 
 def check_environment() -> Iterator[Finding]:
-    """Whether this environment has what pyproject.toml asks for, and .venv is up to date."""
+    """Whether this environment meets pyproject.toml, and .venv is up to date."""
     venv, missing, wanted = VirtualEnvironment(), unmet(ROOT), project_requirements(ROOT)
     if not missing:
         where = ".venv" if venv.is_running else sys.prefix
         yield fine("environment", f"{where} is within all {len(wanted)} bounds of pyproject.toml")
     elif 2 * len(missing) > len(wanted):
-        yield machine.venv_module()
+        yield computer.venv_module()
         seen = f"not installed yet ({len(missing)} of {len(wanted)} packages)"
         yield warning("environment", seen, f"Install: {SET_UP}")
     else:
@@ -127,10 +127,10 @@ def check_versions() -> Iterator[Finding]:
 
 
 def check_package() -> Iterator[Finding]:
-    """Whether a notebook finds `minibatch`, however Jupyter was started."""
+    """Whether a notebook finds `minibatch`, for every way to start Jupyter."""
     if not is_installed():
         return
-    # Not in the checkout itself, where a build leaves metadata that only this process sees.
+    # Not in the checkout itself, where a build creates metadata that only this process sees.
     elsewhere = [folder for folder in sys.path if Path(folder).resolve() != ROOT]
     installed = next(iter(metadata.distributions(name="minibatch", path=elsewhere)), None)
     if installed is None:
@@ -141,8 +141,8 @@ def check_package() -> Iterator[Finding]:
 
 
 def check_torch() -> Iterator[Finding]:
-    """Whether PyTorch starts, which metadata cannot tell, and whether it sees the GPU."""
-    gpu = machine.gpu_name()
+    """Whether PyTorch can be imported, which metadata does not show, and sees the GPU."""
+    gpu = computer.gpu_name()
     if not Requirement("torch", "").installed:
         seen = gpu or "none; the lessons do not need one"
         yield fine("GPU", seen)
@@ -199,7 +199,7 @@ def check_kernel() -> Iterator[Finding]:
         yield failure("kernel", "Jupyter has no kernel called python3", mend)
         return
     program = spec.argv[0]
-    # Jupyter itself puts its own interpreter in the place of a bare name.
+    # Jupyter replaces a bare name by its own interpreter.
     if re.fullmatch(r"python[\d.]*", program) or _same_folder(program, sys.executable):
         yield fine("kernel", "notebooks run in this environment")
     else:
@@ -208,7 +208,7 @@ def check_kernel() -> Iterator[Finding]:
 
 
 def check_widgets() -> Iterator[Finding]:
-    """Whether the Python half of the widgets and the half in the browser are there and fit."""
+    """Whether the widgets' Python half and browser half are installed and fit together."""
     if not Requirement("ipywidgets", "").installed:
         return
     version = metadata.version("ipywidgets")
@@ -227,7 +227,7 @@ def check_widgets() -> Iterator[Finding]:
 
 
 def _labextensions() -> list[str]:
-    """Where JupyterLab looks for its halves: the environment's, the user's, the system's."""
+    """JupyterLab's folders of browser halves: the environment's, the user's, the system's."""
     try:
         from jupyter_core.paths import jupyter_path
     except ImportError:
@@ -241,7 +241,7 @@ def is_installed() -> bool:
 
 
 def _same_folder(one: str, other: str) -> bool:
-    """Whether two interpreters are of one environment. (Links are kept: .venv's lead out of it.)"""
+    """Whether two interpreters are of one environment. (.venv's Python is a link: not followed.)"""
     return os.path.normcase(os.path.dirname(one)) == os.path.normcase(os.path.dirname(other))
 
 

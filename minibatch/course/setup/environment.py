@@ -1,11 +1,11 @@
-"""Which Python the course runs in, and how .venv comes to be.
+"""Decides which Python the course runs in, and makes .venv.
 
     this environment meets pyproject.toml's bounds -> run here; nothing is installed
     .venv is finished                              -> run there
     otherwise                                      -> look at the computer, finish .venv, run there
 
-locks/ names every package, its version and its hashes. What was built for NVIDIA's GPUs takes ten
-times the room: it is installed where somebody asks for it (--cuda), never because a probe said so.
+locks/ names every package, its version and its hashes. Builds for NVIDIA's GPUs take ten times the
+disk space, so they are installed only with --cuda, and never because a GPU was found.
 """
 
 import os
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minibatch.course.setup import LOCKS, ROOT, findings, machine
+from minibatch.course.setup import LOCKS, ROOT, computer, findings
 from minibatch.course.setup.bounds import unmet
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run, watch
@@ -30,16 +30,16 @@ _WHEELHOUSE = Path(__file__).with_name("wheelhouse.py")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the learner asked of set-up on the command line."""
+    """The options of set-up on the command line."""
 
     wheels: Path | None = None  # a folder to install from, instead of the network
-    cpu: bool = False  # PyTorch's CPU builds, also where .venv has those for CUDA
+    cpu: bool = False  # PyTorch's CPU builds, also if .venv has those for CUDA
     cuda: bool = False  # PyTorch's builds for CUDA, and the compiler of the kernels
     numba_cuda: bool = False  # that compiler alone
-    venv: bool = False  # .venv, even where the running environment would do
+    venv: bool = False  # .venv, even if the running environment meets the bounds
 
     def parts(self, before: Parts) -> Parts:
-        """What is asked for, on top of what there was before."""
+        """The parts to install: those before, changed by these options."""
         if self.cpu and self.cuda:
             raise SetupError("--cpu and --cuda: which of the two?")
         builds = "cuda" if self.cuda else "cpu" if self.cpu else before.builds
@@ -47,7 +47,7 @@ class Options:
 
 
 def find(options: Options, root: Path = ROOT) -> Path | None:
-    """The Python that can run the course as things stand; None if there is none yet."""
+    """The Python that can run the course now; None if there is none yet."""
     venv = VirtualEnvironment(root)
     here = Path(sys.executable)
     is_enough = options.parts(venv.parts) == venv.parts and venv.state() is State.FINISHED
@@ -61,7 +61,8 @@ def find(options: Options, root: Path = ROOT) -> Path | None:
 
 
 def finish(options: Options, root: Path = ROOT) -> Path:
-    """Make or finish .venv and return its Python. Raises SetupError, early if it can."""
+    """Make or finish .venv and return its Python. Raises SetupError, if possible before an
+    install."""
     venv = VirtualEnvironment(root)
     parts = options.parts(venv.parts)
     for name in parts.locks:
@@ -82,12 +83,12 @@ def finish(options: Options, root: Path = ROOT) -> Path:
         return venv.python
     sizes, install_bytes = _sizes(options.wheels, parts)
     print(f"Setting up minibatch in {venv.folder}: {sizes}.")
-    gpu = machine.gpu_name() if parts.builds == "cpu" else None
+    gpu = computer.gpu_name() if parts.builds == "cpu" else None
     if gpu and not options.cpu:
         print(f"There is an {gpu}. The lessons do not need it; to use it: setup --cuda")
         print(f"({CUDA_SIZES}).")
     already = venv.size_bytes() if venv.folder.is_dir() else 0
-    looks = machine.looks(max(install_bytes - already, machine.GB // 2), root)
+    looks = computer.looks(max(install_bytes - already, computer.GB // 2), root)
     for finding in looks:
         findings.show(finding)
     if findings.failed(looks):
@@ -119,7 +120,7 @@ def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> Non
     place = ["--no-index", "--find-links", wheels.resolve()] if wheels is not None else []
     print("[2/4] Installing the packages.", flush=True)
     if sys.platform == "linux" and parts.builds == "cuda" and "+cpu" in venv.torch():
-        # pip holds 2.13.0+cpu for a 2.13.0, and would keep it.
+        # pip treats 2.13.0+cpu as 2.13.0, and would keep it.
         _pip(venv, ["-y", "torch"], action="uninstall")
     named = [part for lock in locks for part in ("-r", lock)]
     _pip(venv, ["--require-hashes", "--no-deps", *place, *named])
@@ -133,7 +134,8 @@ def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> Non
 
 
 def _install_package(venv: VirtualEnvironment) -> None:
-    """As a path to this folder. setuptools is in .venv by now, so this takes no network."""
+    """Install the package as a path to this folder. setuptools is already in .venv, so this does
+    not need a network."""
     _pip(venv, ["--no-index", "--no-build-isolation", "--no-deps", "-e", venv.root])
 
 
@@ -143,14 +145,14 @@ def _pip(
     besides: str = "",
     action: str = "install",
 ) -> None:
-    # -I: pip must not take what PYTHONPATH or the current folder offers for installed.
+    # -I: pip must not treat packages on PYTHONPATH or in the current folder as installed.
     pip = [venv.python, "-I", "-u", "-m", "pip", action, "--disable-pip-version-check"]
 
-    def sign_of_life() -> str:
+    def progress() -> str:
         last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-1].strip()
-        return f"{venv.size_bytes() / machine.GB:.2f} GB in .venv; {last[:50]}"
+        return f"{venv.size_bytes() / computer.GB:.2f} GB in .venv; {last[:50]}"
 
-    status = watch([*pip, *arguments], venv.log, sign_of_life, cwd=venv.root)
+    status = watch([*pip, *arguments], venv.log, progress, cwd=venv.root)
     if status != 0:
         last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:]
         raise SetupError(
@@ -163,9 +165,9 @@ def _pip(
 
 
 def torch_of_its_own_index(parts: Parts, platform: str) -> tuple[str, str]:
-    """The PyTorch that PyPI does not have for this system, and where it is; else nothing.
+    """(PyTorch's requirement, index) if PyPI does not have this build; otherwise ("", "").
 
-    By a version that no other build has: PyPI's own for Linux would bring gigabytes of CUDA along.
+    The version names one build only: PyPI's own build for Linux needs gigabytes of CUDA.
     """
     if platform == "linux" and parts.builds == "cpu":
         return f"torch=={TORCH}+cpu", CPU_INDEX
@@ -175,8 +177,8 @@ def torch_of_its_own_index(parts: Parts, platform: str) -> tuple[str, str]:
 
 
 def _sizes(wheels: Path | None, parts: Parts) -> tuple[str, int]:
-    """What it takes, in words, and the bytes on the disk."""
-    needed = machine.CUDA_INSTALL_BYTES if parts.builds == "cuda" else machine.CPU_INSTALL_BYTES
+    """What the install needs, in words, and its bytes on the disk."""
+    needed = computer.CUDA_INSTALL_BYTES if parts.builds == "cuda" else computer.CPU_INSTALL_BYTES
     if wheels is None:
         builds = {"cpu": f"for the CPU, {CPU_SIZES}", "cuda": f"for CUDA, {CUDA_SIZES}"}
         return builds[parts.builds], needed

@@ -1,6 +1,6 @@
-"""What a look at the computer finds: one line that is fine, a warning, or a failure with a remedy.
+"""The result of a check of the computer: a line that is fine, a warning, or a failure with a fix.
 
-Set-up prints them before it downloads anything; the doctor prints all it can find.
+Set-up prints some before it downloads anything; the doctor prints all.
 """
 
 import sys
@@ -14,7 +14,7 @@ class SetupError(Exception):
 
 
 class Status(StrEnum):
-    """How a finding stands; the value is the word that is printed."""
+    """A finding's status; the value is the printed word."""
 
     OK = "OK"
     WARNING = "warning"
@@ -27,7 +27,7 @@ _PLAIN_SYMBOLS = {Status.OK: "+", Status.WARNING: "!", Status.FAILURE: "x"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what was looked at, what was seen, and, unless it is fine, what to do."""
+    """One line: what was checked, what was seen and, unless it is fine, what to do."""
 
     topic: str
     status: Status
@@ -40,27 +40,27 @@ class Finding:
 
 
 def fine(topic: str, seen: str) -> Finding:
-    """A finding that needs nothing."""
+    """A finding that does not need a fix."""
     return Finding(topic, Status.OK, seen)
 
 
 def warning(topic: str, seen: str, to_do: str) -> Finding:
-    """A finding that one can live with, and what would mend it."""
+    """A finding with which the course still runs, and its fix."""
     return Finding(topic, Status.WARNING, seen, to_do)
 
 
 def failure(topic: str, seen: str, to_do: str) -> Finding:
-    """A finding that stands in the way, and what to do about it."""
+    """A finding with which the course cannot run, and its fix."""
     return Finding(topic, Status.FAILURE, seen, to_do)
 
 
 def failed(findings: Iterable[Finding]) -> bool:
-    """Whether any of them stands in the way."""
+    """Whether any of them is a failure."""
     return any(finding.status is Status.FAILURE for finding in findings)
 
 
 def show(finding: Finding) -> None:
-    """Print one line, and a second that says what to do."""
+    """Print one line, and a second one with the fix."""
     symbol = _symbols()[finding.status]
     print(f"  {symbol} {finding.status:<8} {finding.topic:<12} {finding.seen}")
     if finding.to_do:

@@ -1,5 +1,5 @@
-"""Asks git about the course's checkout, in a way that does not depend on whose it is or how their
-git is set up: another user's clone, a read-only one, any settings for diffs and line endings.
+"""Runs git in the course's checkout, independent of its owner and of git's settings: it may be
+another user's clone, or read-only, with any settings for diffs and line endings.
 """
 
 import os
@@ -15,10 +15,10 @@ from minibatch.course.setup.findings import SetupError
 
 _SETTINGS = {
     "core.quotePath": "off",
-    "core.autocrlf": "input",  # lines that end as on Windows compare as ours
+    "core.autocrlf": "input",  # lines with Windows line ends compare equal to ours
     "core.safecrlf": "false",
     "core.fileMode": "false",
-    "core.excludesFile": os.devnull,  # what somebody never wants to commit may be part of an answer
+    "core.excludesFile": os.devnull,  # a file that a learner ignores may be part of an answer
     "core.fsmonitor": "false",
     "color.ui": "false",
     "diff.suppressBlankEmpty": "false",
@@ -38,7 +38,7 @@ def is_repository(root: Path) -> bool:
 
 
 def git(root: Path, *arguments: str, index: "ScratchIndex | None" = None) -> str:
-    """What git prints. Raises SetupError with its words if it fails, or if there is no git."""
+    """git's output. Raises SetupError with its message if it fails, or if there is no git."""
     return git_bytes(root, *arguments, index=index).decode("utf-8", "replace")
 
 
@@ -46,7 +46,7 @@ def git_bytes(root: Path, *arguments: str, index: "ScratchIndex | None" = None) 
     """The same, as bytes: a file's content."""
     settings = {**_SETTINGS, "safe.directory": root.as_posix()}
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    # GIT_DIR and its kind, which a hook or an editor may have set, lead to another repository.
+    # GIT_DIR and similar variables, set by a hook or an editor, would select another repository.
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT}
     variables["GIT_OPTIONAL_LOCKS"] = "0"
     try:
@@ -58,8 +58,8 @@ def git_bytes(root: Path, *arguments: str, index: "ScratchIndex | None" = None) 
     except FileNotFoundError:
         raise SetupError("git is not installed; it is what remembers how the files were.") from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise SetupError(f"git {arguments[0]} failed: {said or f'status {done.returncode}'}")
+        message = done.stderr.decode("utf-8", "replace").strip()
+        raise SetupError(f"git {arguments[0]} failed: {message or f'status {done.returncode}'}")
     return done.stdout
 
 
@@ -69,15 +69,15 @@ def names(listing: str) -> list[str]:
 
 
 def course_commit(root: Path) -> str:
-    """The last commit that is the course's: where a learner's own commits began, or else HEAD."""
+    """The last commit of the course: before a learner's own commits, or else HEAD."""
     try:
         return git(root, "merge-base", "HEAD", "@{upstream}").strip()
-    except SetupError:  # no upstream: a clone of nothing, or a branch of one's own
+    except SetupError:  # no upstream: a repository that was not cloned, or a learner's own branch
         return git(root, "rev-parse", "HEAD").strip()
 
 
 def in_the_middle_of(root: Path) -> str:
-    """ "rebase" or "merge", if git has stopped within one; or nothing."""
+    """ "rebase" or "merge", if git has stopped within one; otherwise ""."""
     marks = {"rebase-merge": "rebase", "rebase-apply": "rebase", "MERGE_HEAD": "merge"}
     for name, word in marks.items():
         if (root / git(root, "rev-parse", "--git-path", name).strip()).exists():
@@ -86,7 +86,7 @@ def in_the_middle_of(root: Path) -> str:
 
 
 class ScratchIndex:
-    """An index and an object store of its own, so that asking writes nothing into the clone."""
+    """A separate index and object store, so that a command does not write into the clone."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         objects = Path(git(root, "rev-parse", "--git-path", "objects").strip())
@@ -100,7 +100,7 @@ class ScratchIndex:
 
 @contextmanager
 def scratch_index(root: Path) -> Iterator[ScratchIndex]:
-    """A ScratchIndex as long as it is needed."""
+    """A ScratchIndex, removed at the end of the `with` block."""
     with tempfile.TemporaryDirectory() as folder:
         yield ScratchIndex(root, Path(folder))
 
@@ -108,7 +108,7 @@ def scratch_index(root: Path) -> Iterator[ScratchIndex]:
 def patch(root: Path, folder: str) -> str:
     """The learner's edits in `folder` since the course's last commit, new .py files included.
 
-    The same text whatever the learner's git is set up to print. Writes nothing into the clone.
+    The text does not depend on the learner's git settings. It does not write into the clone.
     """
     base = course_commit(root)
     with scratch_index(root) as index:
@@ -119,17 +119,17 @@ def patch(root: Path, folder: str) -> str:
 
 
 def set_filter(root: Path) -> None:
-    """Tell git to commit lessons without outputs; .gitattributes says which files those are."""
+    """Configure git to commit lessons without outputs; .gitattributes names these files."""
     python = shlex.quote(Path(sys.executable).as_posix())
     if is_repository(root) and os.access(root / ".git", os.W_OK):
-        with suppress(SetupError):  # a convenience
+        with suppress(SetupError):  # only a convenience
             git(root, "config", "filter.minibatch-lesson.clean", f"{python} -I {_FILTER}")
 
 
 def unmerged(root: Path) -> dict[str, dict[int, bytes]]:
-    """The files that a pull has left with conflict marks: what each was, by git's stage.
+    """The files that a pull has left with conflict marks: {path: {stage: content}}.
 
-    1: what the learner began with; 2: the course's; 3: the learner's, out of git's autostash.
+    Stage 1: what the learner began with; 2: the course's; 3: the learner's, from git's autostash.
     """
     found: dict[str, dict[int, bytes]] = {}
     for line in names(git(root, "ls-files", "--unmerged", "-z")):

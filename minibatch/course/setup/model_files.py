@@ -1,4 +1,4 @@
-"""Whether the course's model is there, whole, by what its files say; nothing is loaded."""
+"""Checks that the course's model is complete, by its files; it is not loaded."""
 
 import json
 import os
@@ -12,7 +12,7 @@ WEIGHTS = ROOT / "minibatch" / "wayfarer" / "weights"
 
 
 def check_model() -> Iterator[Finding]:
-    """Whether the course's model is there, whole; a half-cloned file would only fail later."""
+    """Whether the course's model is complete; an incomplete file would fail only later."""
     chosen = os.environ.get("MINIBATCH_MODEL")
     if chosen:
         seen = f"MINIBATCH_MODEL={chosen} takes the place of the course's own model"
@@ -32,7 +32,7 @@ def check_model() -> Iterator[Finding]:
 
 
 def safetensors_size(path: Path) -> int | None:
-    """How long the file must be by its own header; None if it has none.
+    """The length of the file, in bytes, by its own header; None if it has no header.
 
     The format: the header's length as 8 bytes, a JSON header, then the tensors at `data_offsets`.
     """

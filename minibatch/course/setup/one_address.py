@@ -1,6 +1,6 @@
-"""What `lab` lets JupyterLab say when it has started: one address, instead of a file and two.
+"""A log filter for `lab`: JupyterLab prints one address at its start, instead of a file and two.
 
-jupyter/jupyter_server_config.json names it; everything else that is logged passes unchanged.
+jupyter/jupyter_server_config.json names it; all other log messages pass unchanged.
 """
 
 import logging
@@ -8,7 +8,7 @@ import re
 
 
 class OneAddress(logging.Filter):
-    """Rewrites the message with the addresses; the first is the one that works from a browser."""
+    """Rewrites the message with the addresses; it keeps the first, which works in a browser."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()

@@ -1,4 +1,4 @@
-"""Starts another program and stays out of its way until it ends."""
+"""Starts another program and waits until it ends."""
 
 import os
 import signal
@@ -19,10 +19,9 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> int:
     return _run(command, cwd, lambda child: child.wait())
 
 
-def watch(
-    command: Sequence[str | Path], log: Path, sign_of_life: Callable[[], str], cwd: Path
-) -> int:
-    """Run it, with what it says in `log`; every SIGN_EVERY_S print the time it takes and a sign."""
+def watch(command: Sequence[str | Path], log: Path, progress: Callable[[], str], cwd: Path) -> int:
+    """Run it, with its output in `log`; every SIGN_EVERY_S seconds print the elapsed time and
+    `progress()`."""
     began = time.monotonic()
 
     def wait(child: subprocess.Popen[bytes]) -> int:
@@ -31,12 +30,12 @@ def watch(
                 return child.wait(timeout=SIGN_EVERY_S)
             except subprocess.TimeoutExpired:
                 minutes, seconds = divmod(round(time.monotonic() - began), 60)
-                print(f"      {minutes}:{seconds:02}  {sign_of_life()}", flush=True)
+                print(f"      {minutes}:{seconds:02}  {progress()}", flush=True)
 
-    with log.open("ab") as said:
-        said.write(f"\n$ {' '.join(map(str, command))}\n".encode())
-        said.flush()
-        return _run(command, cwd, wait, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    with log.open("ab") as log_file:
+        log_file.write(f"\n$ {' '.join(map(str, command))}\n".encode())
+        log_file.flush()
+        return _run(command, cwd, wait, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
 
 
 def _run(
@@ -45,8 +44,8 @@ def _run(
     wait: Callable[[subprocess.Popen[bytes]], int],
     **streams: int | IO[bytes],
 ) -> int:
-    """Ctrl-C reaches the program itself, which decides what it means (JupyterLab asks first); a
-    request to terminate is passed on, so that nothing is left running."""
+    """Ctrl-C reaches the program itself, which decides what to do (JupyterLab asks first). A
+    request to terminate is passed on to it, so that it does not keep running."""
     child: subprocess.Popen[bytes] | None = None
 
     def pass_on(number: int, _frame: object) -> None:
@@ -66,10 +65,10 @@ def _run(
 
 
 def environment_variables() -> dict[str, str]:
-    """Ours, with this checkout importable from any folder, notebooks' kernels included."""
+    """Our variables; this checkout can then be imported from any folder, also in notebooks."""
     variables = dict(os.environ)
-    variables.pop("PYTHONHOME", None)  # it would send .venv's Python back to this one's packages
-    variables["PIP_USER"] = "0"  # a user's pip setting that no virtual environment can obey
+    variables.pop("PYTHONHOME", None)  # it would make .venv's Python use this one's packages
+    variables["PIP_USER"] = "0"  # a user's own "1" does not work in a virtual environment
     others = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = str(ROOT)
     variables["PYTHONPATH"] = os.pathsep.join([ours, *(path for path in others if path != ours)])

@@ -1,7 +1,7 @@
 """The .venv of a checkout, and the stamp in it that says what it was made from.
 
-The stamp is written last. So an install that was cut short, one of older locks, and one that was
-moved with its folder can be told apart, and each is finished by what it lacks.
+The stamp is written last. So set-up can distinguish an interrupted install, one of older locks, and
+one that was moved with its folder, and completes each.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from minibatch.course.setup import LOCKS, ROOT, machine
+from minibatch.course.setup import LOCKS, ROOT, computer
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.process import run
 
 
 class State(StrEnum):
-    """How a .venv stands; the value says it in words."""
+    """The state of a .venv; the value describes it in words."""
 
     FINISHED = "finished"
     ABSENT = "not there"
@@ -32,8 +32,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an environment is made of. builds: PyTorch's, "cpu" or "cuda"; compiler: the one of the
-    CUDA kernels, which comes with "cuda" anyhow."""
+    """The parts of an environment. builds: PyTorch's, "cpu" or "cuda"; compiler: whether it has the
+    CUDA kernels' compiler, which "cuda" always includes."""
 
     builds: str = "cpu"
     compiler: bool = False
@@ -54,7 +54,7 @@ class VirtualEnvironment:
 
     @property
     def folder(self) -> Path:
-        """Where it stands or will stand."""
+        """Its folder, whether it exists or not."""
         return self.root / ".venv"
 
     @property
@@ -64,27 +64,27 @@ class VirtualEnvironment:
 
     @property
     def stamp(self) -> Path:
-        """The file that says what it was made from, or that it is not finished."""
+        """The file with what it was made from, or that it is not finished."""
         return self.folder / "minibatch-setup.json"
 
     @property
     def log(self) -> Path:
-        """What venv and pip said."""
+        """The output of venv and pip."""
         return self.folder / "minibatch-setup.log"
 
     @property
     def is_running(self) -> bool:
-        """Whether this very process runs in it."""
+        """Whether this process runs in it."""
         return self.folder.is_dir() and os.path.samefile(sys.prefix, self.folder)
 
     @property
     def parts(self) -> Parts:
-        """What it has, or is to have once it is finished."""
+        """Its parts, or those that it will have when it is finished."""
         stamp = self._read_stamp()
         return Parts(str(stamp.get("builds", "cpu")), bool(stamp.get("compiler")))
 
     def state(self) -> State:
-        """How it stands, by its stamp."""
+        """Its state, read from its stamp."""
         stamp = self._read_stamp()
         if not stamp or not self.python.exists():
             return State.ABSENT
@@ -95,8 +95,8 @@ class VirtualEnvironment:
         return State.FINISHED if stamp.get("root") == str(self.root) else State.MOVED
 
     def works(self) -> bool:
-        """Whether its Python starts, is one that we support, and has pip."""
-        oldest, newest = machine.OLDEST_PYTHON, machine.NEWEST_PYTHON
+        """Whether its Python starts, is a supported version, and has pip."""
+        oldest, newest = computer.OLDEST_PYTHON, computer.NEWEST_PYTHON
         question = f"import sys, pip; sys.exit(not {oldest} <= sys.version_info[:2] <= {newest})"
         try:
             answer = subprocess.run([str(self.python), "-I", "-c", question], capture_output=True)
@@ -105,7 +105,7 @@ class VirtualEnvironment:
         return answer.returncode == 0
 
     def make(self) -> None:
-        """Make it, anew if what stands there is ours; another's is not deleted but a SetupError."""
+        """Make it; an old one of ours is replaced. Raises SetupError for one that is not ours."""
         if self.folder.exists() and not self.stamp.exists():
             raise SetupError(
                 f"{self.folder} was not made by this set-up and cannot be used: it has no pip, or "
@@ -128,11 +128,11 @@ class VirtualEnvironment:
             )
 
     def mark_unfinished(self, parts: Parts) -> None:
-        """From here on an interruption leaves something that the next run finishes."""
+        """Write the stamp of an unfinished install, so that the next run finishes it."""
         self._write_stamp({"builds": parts.builds, "compiler": parts.compiler})
 
     def mark_finished(self, parts: Parts) -> None:
-        """The last act of an install."""
+        """Write the stamp of a finished install: the last step."""
         self._write_stamp(
             {
                 "builds": parts.builds,
@@ -143,11 +143,11 @@ class VirtualEnvironment:
         )
 
     def torch(self) -> str:
-        """The PyTorch in it, as its metadata is called, such as torch-2.13.0+cpu.dist-info."""
+        """The name of its PyTorch's metadata, such as torch-2.13.0+cpu.dist-info."""
         return next((path.name for path in self.folder.rglob("torch-*.dist-info")), "")
 
     def size_bytes(self) -> int:
-        """What its files take on the disk already. pip may be at work: what is gone counts as 0."""
+        """The bytes of its files. pip may be running: a file that has gone counts as 0."""
         total = 0
         for folder, _, names in os.walk(self.folder):
             for name in names:
@@ -156,7 +156,7 @@ class VirtualEnvironment:
         return total
 
     def _fingerprint(self, parts: Parts) -> str:
-        """Of the locks' lines. A comment, or how lines end, makes no other environment."""
+        """A digest of the locks' lines. Comments and line ends do not change it."""
         digest = hashlib.sha256()
         files = [self.root / LOCKS / name for name in parts.locks]
         for file in files:

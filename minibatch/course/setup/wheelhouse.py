@@ -1,8 +1,8 @@
-"""A folder of wheels to install from where there is no network: filling it, and whether it fits.
+"""A folder of wheels, to install without a network: fills it, and checks that it is complete.
 
-`python -m minibatch wheels DIR --for windows --python 3.12` fills it, on any computer that has a
-network. `setup --wheels DIR` asks what is missing, by running this file with a Python that has pip,
-for pip knows which wheels this Python can use:
+`python -m minibatch wheels DIR --for windows --python 3.12` fills it, on any computer with a
+network. `setup --wheels DIR` checks it: it runs this file with a Python that has pip, because pip
+knows which wheels this Python can use:
 
     python wheelhouse.py DIR TORCH LOCK ...     0 if nothing is missing; TORCH may be empty
 """
@@ -17,7 +17,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-SYSTEMS = {  # what markers ask for, and the wheels that fit
+SYSTEMS = {  # values of markers, and the tags of wheels that fit
     "linux": (
         {"sys_platform": "linux", "os_name": "posix", "platform_machine": "x86_64"},
         ["manylinux2014_x86_64", *(f"manylinux_2_{n}_x86_64" for n in range(5, 29))],
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
     pip += ["--dest", str(options.folder), "--python-version", options.python]
     pip += [part for name in platforms for part in ("--platform", name)]
     with tempfile.TemporaryDirectory() as folder:
-        # pip would judge the markers by the computer it runs on.
+        # pip would evaluate the markers for the computer it runs on.
         flat = Path(folder, "requirements.txt")
         locks = [ROOT / LOCKS / name for name in parts.locks]
         flat.write_text("\n".join(_lines(locks, _environment(markers, options.python))))
@@ -76,7 +76,8 @@ def main(arguments: list[str]) -> int:
 
 
 def problems(folder: Path, wanted: dict[str, str]) -> list[str]:
-    """Of each package that `folder` cannot give to this Python, what is wrong. wanted: versions."""
+    """A line for each package that `folder` does not have for this Python. wanted: {package:
+    version}."""
     from pip._vendor.packaging.tags import sys_tags
 
     ours = set(sys_tags())
@@ -97,12 +98,12 @@ def problems(folder: Path, wanted: dict[str, str]) -> list[str]:
 
 
 def wanted_here(locks: list[Path]) -> dict[str, str]:
-    """What the locks name for this computer: package and version."""
+    """{package: version} of the locks, for this computer."""
     return dict(line.split()[0].split("==") for line in _lines(locks, None))
 
 
 def _lines(locks: list[Path], environment: dict[str, str] | None) -> list[str]:
-    """The requirements of the locks that apply in an environment (None: here), without markers."""
+    """The locks' requirements that apply in an environment (None: this one), without markers."""
     from pip._vendor.packaging.requirements import Requirement
 
     lines = []
@@ -117,7 +118,7 @@ def _lines(locks: list[Path], environment: dict[str, str] | None) -> list[str]:
 
 
 def _environment(markers: dict[str, str], python: str) -> dict[str, str]:
-    """What the markers ask, of another computer; of "3.12", a late 3.12."""
+    """The values of markers on another computer; "3.12" means a late 3.12."""
     whole = python if python.count(".") > 1 else f"{python}.99"
     short = ".".join(whole.split(".")[:2])
     return {**markers, "python_full_version": whole, "python_version": short}

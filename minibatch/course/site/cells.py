@@ -1,5 +1,5 @@
-"""A notebook's cells as HTML. nbconvert's filters do the text and the code; the rest is choosing
-which form of an output a page can show: a control's still, HTML, a picture, text."""
+"""A notebook's cells as HTML. nbconvert's filters convert text and code. Of an output, the best
+form that a page can show is chosen: a control's still, HTML, a picture, text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
 from nbformat import NotebookNode
 
-from minibatch.course.site import film
+from minibatch.course.site.slider_film import CODE, MIME
 from minibatch.course.site.stills import STATE, VIEW, Stills
 
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
@@ -24,16 +24,17 @@ _TABLE = re.compile("<table>.*?</table>", re.DOTALL)
 _WIDE = r'<div class="wide">\g<0></div>'  # scrolls by itself
 _ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
 _ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
-_GIVES_AWAY = re.compile(r"\banswers-(\w+)")  # the tag of a cell that shows it on its way
+_GIVES_AWAY = re.compile(r"\banswers-(\w+)")  # the tag of a cell that shows the answer early
 _HEADING = re.compile(r"^<h[1-6]\b", re.MULTILINE)
 _CODE = Highlight2HTML(pygments_lexer="python")
 
 
 @dataclass(slots=True)
 class Cell:
-    """body: what is read. code: highlighted, above it; folded if the lesson hides it, none if it
-    only asks. asks: the question it puts; answers: the one whose answer it gives, or goes on with;
-    else "". after: of the text that follows an answer, what tells it."""
+    """body: the HTML to read. code: highlighted, above the body; folded if the lesson hides it,
+    none if the cell only asks a question. asks: the name of that question; answers: the question
+    that this cell answers, or continues to answer; otherwise "". after: the part of the text after
+    an answer that gives the answer away."""
 
     body: Markup
     code: Markup = Markup("")
@@ -44,27 +45,25 @@ class Cell:
 
 
 def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> list[Cell]:
-    """Every cell that has something to show.
+    """Every cell that is not empty.
 
-    folder: where relative pictures lie; they are put into the page. link: what a relative link
-    leads to on the site; "" if it leads nowhere there.
+    folder: of relative pictures, which are embedded in the page. link: the address on the site of
+    a relative link; "" if it has none there.
     """
     states = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    filmed = [
-        output["data"][film.MIME] for output in outputs if film.MIME in output.get("data", ())
-    ]
+    filmed = [output["data"][MIME] for output in outputs if MIME in output.get("data", ())]
     films = {each["model_id"]: each for each in filmed if each}
     stills = Stills(states, lambda output: _output(output, stills), films)
-    told = [cell for cell in notebook.cells if cell.source.strip() and cell.source != film.CODE]
+    shown_cells = [cell for cell in notebook.cells if cell.source.strip() and cell.source != CODE]
     shown = []
-    for cell, following in zip(told, [*told[1:], None], strict=True):
+    for cell, following in zip(shown_cells, [*shown_cells[1:], None], strict=True):
         if cell.cell_type == "markdown":
             body = _TABLE.sub(_WIDE, markdown2html(cell.source))
             body = _IMAGE.sub(lambda found: _embedded(found, folder), body)
             text = _LINK.sub(lambda found: _linked(found, link), body)
             if shown and shown[-1].answers:
-                start = _start_of_what_is_open(text, following)
+                start = _start_of_introduction(text, following)
                 shown[-1].after += Markup(text[:start])
                 text = text[start:]
             if text.strip():
@@ -82,10 +81,10 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     return shown
 
 
-def _start_of_what_is_open(text: str, following: NotebookNode | None) -> int:
-    """Where, in the text (HTML) behind an answer, that which leads on to the next cell begins: at
-    the first heading. Without any, a last paragraph leads to a question, and to code if it says so
-    by a colon; an only one just to a question."""
+def _start_of_introduction(text: str, following: NotebookNode | None) -> int:
+    """The index, in the text (HTML) after an answer, where the introduction to the next cell
+    begins: at the first heading. Without a heading: at the last paragraph, if the next cell is a
+    question, or if the paragraph ends in a colon. A single paragraph introduces only a question."""
     heading = _HEADING.search(text)
     if heading:
         return heading.start()
@@ -104,7 +103,7 @@ def _name(pattern: re.Pattern, source: str) -> str:
 
 
 def _output(output: dict, stills: Stills) -> str:
-    """One output in the richest form that needs no kernel."""
+    """One output in the richest form that does not need a kernel."""
     if output["output_type"] == "stream":
         return f"<pre>{ansi2html(_text(output['text']))}</pre>"
     if output["output_type"] == "error":
@@ -126,19 +125,19 @@ def _text(value: str | list[str], between: str = "") -> str:
 
 
 def _embedded(found: re.Match, folder: Path) -> str:
-    """A picture of the repository, as part of the page."""
+    """A picture of the repository, embedded in the page."""
     return f"{found[1]}{data_uri(folder / unquote(found[2]))}{found[3]}"
 
 
 def data_uri(path: Path) -> str:
-    """A picture's file as the address of itself."""
+    """A picture's file as a data URI."""
     kind = mimetypes.guess_type(path.name)[0] or "image/svg+xml"
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def _linked(found: re.Match, link: Callable[[str], str]) -> str:
-    """An anchor that leads somewhere from the site, or its words, and where in the course's folder
-    the file is."""
+    """An anchor with its address on the site; without one, its text and the file's path in the
+    course's folder."""
     target, words = found[1], found[2]
     if target.startswith(("#", "https:", "http:")):
         return found[0]

@@ -1,6 +1,6 @@
-"""The page of contents: of each lesson what lessons/README.md says, as a card with its picture.
+"""The page of contents: a card for each lesson, with its row of lessons/README.md and its picture.
 
-The parts of the course are named here; all else stands in that table, and nowhere twice.
+The parts of the course are named here; everything else is only in that table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEAD = (
     "each join and leave the batch at any step: same model, same answers, several times the speed. "
     "Eleven lessons on a real model, an engine small enough to read, and your own laptop."
 )
-COVER = "same_answers"  # lessons/images; the PNG is for whoever passes the page on
+COVER = "same_answers"  # lessons/images; the PNG is for previews of a shared link
 PARTS = {  # title: the lessons in it
     "Keep the compute busy": range(5),
     "Keep the memory packed": range(5, 8),
@@ -30,7 +30,7 @@ _PICTURE = re.compile(r"\[!\[Lesson (\d\d): ([^]]+)\]\((\S+?)\)\]")
 
 @dataclass(frozen=True)
 class Card:
-    """A lesson. minutes: reading, and exercises after a "+". picture: a data URI; alt: in words."""
+    """A lesson. minutes: reading, and exercises after a "+". picture: a data URI; alt: its text."""
 
     number: str
     title: str
@@ -43,7 +43,7 @@ class Card:
 
 
 def cards(folder: Path) -> dict[str, list[Card]]:
-    """Of each part its lessons, from README.md in their folder."""
+    """Each part's lessons, from README.md in their folder."""
     text = (folder / "README.md").read_text(encoding="utf-8")
     pictures = {number: (alt, folder / name) for number, alt, name in _PICTURE.findall(text)}
     parts: dict[str, list[Card]] = {}
@@ -56,7 +56,7 @@ def cards(folder: Path) -> dict[str, list[Card]]:
 
 
 def cover(root: Path) -> tuple[str, str]:
-    """The picture at the head of the course, as a data URI, and in words."""
+    """The course's head picture, as a data URI, and its alt text."""
     name = f"lessons/images/{COVER}.svg"
     text = (root / "README.md").read_text(encoding="utf-8")
     return data_uri(root / name), re.search(rf"!\[([^]]+)\]\({name}\)", text)[1]

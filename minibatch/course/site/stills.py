@@ -1,8 +1,8 @@
-"""A control, as it stood when the lesson was run: a page without a kernel shows it, and says so.
+"""A control in its state when the lesson was run: a page without a kernel shows it, with a remark.
 
-nbclient keeps the state of every widget in the notebook's metadata: `state[model_id]`. A box is its
-children one after another, an HTML view is itself, a slider is its name and its value. Only a
-question can be answered without a kernel: what was said stands above what came out.
+nbclient keeps the state of every widget in the notebook's metadata: `state[model_id]`. A box is
+shown as its children in order, an HTML view as it is, a slider as its name and value. Only a
+question can be answered without a kernel: the reader's guess is then shown above the answer.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _PAGES = pages(__file__)
 
 
 class Stills:
-    """states: of a notebook's widgets, by model id. show_output: an output as HTML, for those that
-    a control holds inside. films: of controls, as film.py leaves them."""
+    """states: of a notebook's widgets, by model id. show_output: converts an output inside a
+    control to HTML. films: of controls, from slider_film.py."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ class Stills:
         films: dict[str, dict],
     ) -> None:
         self.states, self.show_output, self.films = states, show_output, films
-        self._num_controls = 0  # of the one that is being shown
+        self._num_controls = 0  # of the widget that is shown now
 
     def show(self, model_id: str) -> Markup:
-        """The whole control, framed, with a line that says how to make it move; a progress bar or
-        a view that nothing moves is shown as it is."""
+        """The whole control in a frame, with a line that says how to make it move. A progress bar,
+        or a view without controls, is shown without a frame."""
         self._num_controls = 0
         state = self.states.get(model_id, {"state": {}})["state"]
         if QUESTION in state.get("_dom_classes", ()):
@@ -54,8 +54,8 @@ class Stills:
         return Markup(_PAGES.get_template("still.html").render(body=body))
 
     def _film(self, film: dict) -> Markup:
-        """One picture, and all of them packed: in lines, each kept once, for most stay from picture
-        to picture."""
+        """One picture, and all pictures compressed: as lines, each stored once, because most lines
+        are the same in every picture."""
         lines: dict[str, int] = {}
         frames = [
             (place, [lines.setdefault(line, len(lines)) for line in _lines(picture)])
@@ -85,7 +85,7 @@ class Stills:
         return Markup(page.render(slider=sliders[0] if len(sliders) == 1 else None, **names))
 
     def _below(self, state: dict) -> Iterator[tuple[str, dict]]:
-        """(kind, state) of all that a box holds, from the top."""
+        """(kind, state) of all widgets in a box, from the top."""
         for child in state.get("children", ()):
             model = self.states.get(child.removeprefix("IPY_MODEL_"))
             if model:
@@ -100,7 +100,7 @@ class Stills:
             return Markup("")
         if "children" in state:
             if any(self._kind(child).endswith("Progress") for child in state["children"]):
-                return Markup("")  # a bar with its numbers, long over
+                return Markup("")  # a finished progress bar with its numbers
             inner = [self._inside(child.removeprefix("IPY_MODEL_")) for child in state["children"]]
             side = "row" if kind in ("HBox", "Box") else "column"
             return Markup('<div class="{}">{}</div>').format(side, Markup("").join(inner))
@@ -116,14 +116,14 @@ class Stills:
         return model["model_name"].removesuffix("Model")
 
     def _chip(self, kind: str, state: dict) -> Markup:
-        """A button, a slider, a menu: its name, and what it stands at."""
+        """A button, a slider or a menu: its name and its value."""
         if not kind or kind.endswith("Progress"):
             return Markup("")
         self._num_controls += 1
         value = state.get("value")
         if "_options_labels" in state and state.get("index") is not None:
             value = state["_options_labels"][state["index"]]
-        says_all = kind in ("Button", "ToggleButton")  # their names do
+        says_all = kind in ("Button", "ToggleButton")  # their names are enough
         words = [state.get("description") or "", "" if says_all else value]
         shown = " ".join(str(word) for word in words if word not in ("", None))
         return Markup('<span class="chip">{}</span>').format(shown) if shown else Markup("")

@@ -9,11 +9,11 @@ import zipfile
 import pytest
 from committed import committed
 
-from minibatch.course.changes import edits, update
+from minibatch.course.changes import learner_edits, update
 from minibatch.course.changes.lesson_file import METADATA, bare, read, written
 from minibatch.course.setup import ROOT, git
+from minibatch.course.setup.conflict_marks import marked_files
 from minibatch.course.setup.findings import SetupError
-from minibatch.course.setup.marks import marked_files
 
 LESSON = "lessons/04_small.ipynb"
 EXERCISE = "exercises/ex04_small.py"
@@ -268,7 +268,7 @@ def test_restore_mends_conflict_marks(muddle, forgotten, capsys):
     if forgotten:
         run_git(muddle, "add", "-A")
     assert {path for path, line in marked_files(muddle)} == {LESSON, EXERCISE}
-    assert edits.restore_main(["--yes"], muddle) == 0
+    assert learner_edits.restore_main(["--yes"], muddle) == 0
     assert {("mine", "ran"), ("4",), ("3", "ran 3")} <= set(cells_of(muddle))
     assert (muddle / EXERCISE).read_text() == SOLVED
     assert "<<<<" not in run_git(muddle, "diff", "HEAD")
@@ -297,7 +297,7 @@ def test_a_lesson_that_both_have_added_is_settled_too(upstream, clone):
 def test_restore_asks_before_it_mends(muddle, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     before = (muddle / LESSON).read_text()
-    assert edits.restore_main([], muddle) == 1
+    assert learner_edits.restore_main([], muddle) == 1
     assert (muddle / LESSON).read_text() == before
 
 

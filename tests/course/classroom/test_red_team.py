@@ -190,7 +190,7 @@ def hand_in(folder):
     student("borrows", {POLICY: STUB_POLICY + BORROWED})
     for name, path in {
         "a judge of its own": "minibatch/course/judging/confinement.py",
-        "a desk of its own": "minibatch/course/judging/desk.py",
+        "a desk of its own": "minibatch/course/judging/worker.py",
         "a grader of its own": "tests/exercises/serving.py",
         "its own start": "minibatch/__init__.py",
     }.items():
@@ -224,7 +224,7 @@ def left_overs():
     desks = {
         p.pid
         for p in psutil.process_iter(["cmdline"])
-        if "minibatch.course.judging.desk" in (p.info["cmdline"] or [])
+        if "minibatch.course.judging.worker" in (p.info["cmdline"] or [])
     }
     rooms = set(Path(tempfile.gettempdir()).glob("minibatch-*"))
     return mine | desks, rooms

@@ -8,20 +8,20 @@ import pytest
 
 import minibatch as mb
 from minibatch.course import (
-    beside,
     commands,
     hint,
     learner,
+    learner_view,
+    open_button,
     reset,
     solution,
     status,
     with_yours,
     your_turn,
-    yours,
 )
 from minibatch.course.exercises import learner_file, source
 from minibatch.course.exercises.progress import Progress
-from minibatch.course.judging import card, graders
+from minibatch.course.judging import graders, verdict_card
 from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.drawing import Drawing
 from minibatch.course.judging.session import Judging
@@ -175,10 +175,10 @@ def test_a_card_has_statement_signature_example_and_points(exercises):
 
 
 def test_a_file_that_the_server_shows_opens_beside_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(beside, "_server_root", lambda: tmp_path)
-    attributes = beside.open_beside(tmp_path / "exercises" / "ex01.py")
+    monkeypatch.setattr(open_button, "_server_root", lambda: tmp_path)
+    attributes = open_button.open_beside(tmp_path / "exercises" / "ex01.py")
     assert '"path": "exercises/ex01.py"' in attributes["data-commandlinker-args"]
-    assert beside.open_beside(tmp_path.parent / "elsewhere.py") == {}
+    assert open_button.open_beside(tmp_path.parent / "elsewhere.py") == {}
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def shown(monkeypatch):
         number = len(places) - 1
         return SimpleNamespace(update=lambda what: places.__setitem__(number, what))
 
-    monkeypatch.setattr(yours, "display", place)
+    monkeypatch.setattr(learner_view, "display", place)
     return places
 
 
@@ -275,12 +275,12 @@ def verdict_of(outcome, **details):
 @pytest.mark.parametrize("outcome", [PASSED, WRONG, NOT_ATTEMPTED, ERROR, TIMED_OUT])
 def test_a_card_says_the_outcome_in_word_and_symbol(outcome):
     verdict = verdict_of(outcome)
-    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+    for shown in (verdict_card.as_text(verdict, colour=False), verdict_card.as_html(verdict)):
         assert outcome in shown
-        assert card.SYMBOLS[outcome] in shown
+        assert verdict_card.SYMBOLS[outcome] in shown
         assert ("5 of 5" if outcome == PASSED else "2 of 5") in shown
-    assert "<runs>" not in card.as_html(verdict)
-    assert "\033[" in card.as_text(verdict, colour=True)
+    assert "<runs>" not in verdict_card.as_html(verdict)
+    assert "\033[" in verdict_card.as_text(verdict, colour=True)
 
 
 def test_a_card_has_sentence_comparison_drawing_and_the_learner_s_lines():
@@ -298,8 +298,8 @@ def test_a_card_has_sentence_comparison_drawing_and_the_learner_s_lines():
         },
         "frames": [{"line": 7, "in": "plan", "code": "x = 1"}],
     }
-    text = card.as_text(verdict_of(WRONG, **details), colour=False)
-    page = card.as_html(verdict_of(WRONG, **details))
+    text = verdict_card.as_text(verdict_of(WRONG, **details), colour=False)
+    page = verdict_card.as_html(verdict_of(WRONG, **details))
     assert "A slot stood <empty>." in text
     assert "A slot stood &lt;empty&gt;." in page
     for shown in (text, page):
@@ -312,16 +312,16 @@ def test_a_card_has_sentence_comparison_drawing_and_the_learner_s_lines():
 
 def test_who_has_written_a_part_hears_what_is_missing():
     verdict = verdict_of(NOT_ATTEMPTED)
-    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+    for shown in (verdict_card.as_text(verdict, colour=False), verdict_card.as_html(verdict)):
         assert "What is missing: two. Write it in" in shown
     verdict.results = verdict.results[1:]  # nothing is written
-    assert "What is missing" not in card.as_text(verdict, colour=False)
+    assert "What is missing" not in verdict_card.as_text(verdict, colour=False)
 
 
 def test_who_passes_hears_what_is_theirs_now_and_no_grader_s_word():
     verdict = verdict_of(PASSED)
     verdict.yours = "Your policy serves 12 agents."
-    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+    for shown in (verdict_card.as_text(verdict, colour=False), verdict_card.as_html(verdict)):
         assert verdict.yours in shown
         assert "public" not in shown
 
@@ -350,10 +350,10 @@ def test_a_test_that_never_came_to_its_question_is_blocked_not_wrong():
     ]
     verdict = Verdict("4.1", "Who", "ex04", [TestResult(**result) for result in told])
     assert (verdict.outcome, verdict.points) == (WRONG, 1)
-    for shown in (card.as_text(verdict, colour=False), card.as_html(verdict)):
+    for shown in (verdict_card.as_text(verdict, colour=False), verdict_card.as_html(verdict)):
         assert "⊘ order" in shown
         assert "blocked by “slots”" in shown
-    assert "1 of 7 tests passed, 3 blocked" in card.as_html(verdict)
+    assert "1 of 7 tests passed, 3 blocked" in verdict_card.as_html(verdict)
 
 
 def test_a_map_of_blocks_says_who_holds_each_and_which_is_taken_next():
@@ -363,11 +363,13 @@ def test_a_map_of_blocks_says_who_holds_each_and_which_is_taken_next():
     assert [cell.strip() for cell in lines[2] if cell] == ["held by", "A B", "free", "A", "free"]
     assert drawing.as_text().splitlines()[3].split() == ["next", "2.", "1."]
     verdict = verdict_of(WRONG, sentence="held", drawing=asdict(drawing))
-    assert "Before free([0]):" in card.as_text(verdict, colour=False)
-    assert '<pre aria-label="who holds which block">Before free([0]):' in card.as_html(verdict)
+    assert "Before free([0]):" in verdict_card.as_text(verdict, colour=False)
+    assert '<pre aria-label="who holds which block">Before free([0]):' in verdict_card.as_html(
+        verdict
+    )
 
 
 def test_a_hidden_test_is_not_told():
     verdict = verdict_of(WRONG, sentence="a secret", hidden=True)
-    assert "secret" not in card.as_html(verdict) + card.as_text(verdict)
-    assert "two" not in card.as_text(verdict, colour=False)
+    assert "secret" not in verdict_card.as_html(verdict) + verdict_card.as_text(verdict)
+    assert "two" not in verdict_card.as_text(verdict, colour=False)

@@ -10,10 +10,10 @@ import pytest
 from minibatch.course.setup import (
     ROOT,
     cli,
+    computer,
     course_files,
     doctor,
     environment,
-    machine,
     model_files,
 )
 from minibatch.course.setup.bounds import Requirement
@@ -213,8 +213,8 @@ def test_folders_that_cannot_be_written_are_told(course, monkeypatch):
 def test_a_taken_port_is_mentioned():
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
-        assert "is taken" in machine.port(number).seen
-    assert "is free" in machine.port(number).seen
+        assert "is taken" in computer.port(number).seen
+    assert "is free" in computer.port(number).seen
 
 
 # PyTorch and the GPU
@@ -223,7 +223,7 @@ def test_a_taken_port_is_mentioned():
 def torch_check(monkeypatch, *, gpu, output, status=0):
     done = subprocess.CompletedProcess([], status, stdout=output, stderr=output)
     monkeypatch.setattr(doctor.subprocess, "run", lambda *arguments, **keywords: done)
-    monkeypatch.setattr(machine, "gpu_name", lambda: gpu)
+    monkeypatch.setattr(computer, "gpu_name", lambda: gpu)
     monkeypatch.setattr(doctor, "unmet", lambda root, extras: [])
     return list(doctor.check_torch())
 
@@ -345,8 +345,8 @@ def test_another_model_in_the_environment_is_mentioned(weights, monkeypatch):
 
 
 def test_little_memory_is_a_warning_with_the_number(monkeypatch):
-    monkeypatch.setattr(machine, "available_bytes", lambda: 700_000_000)
-    found = machine.memory()
+    monkeypatch.setattr(computer, "available_bytes", lambda: 700_000_000)
+    found = computer.memory()
     assert found.status is Status.WARNING
     assert "0.7 GB free" in found.seen
 
@@ -355,9 +355,9 @@ def test_an_nvidia_smi_that_fails_is_no_gpu(monkeypatch):
     def fail(*arguments, **keywords):
         raise subprocess.CalledProcessError(9, "nvidia-smi")
 
-    monkeypatch.setattr(machine.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
-    monkeypatch.setattr(machine.subprocess, "run", fail)
-    assert machine.gpu_name() is None
+    monkeypatch.setattr(computer.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(computer.subprocess, "run", fail)
+    assert computer.gpu_name() is None
 
 
 # The processors
@@ -368,13 +368,13 @@ def test_an_nvidia_smi_that_fails_is_no_gpu(monkeypatch):
     [(2, 0.3, Status.OK), (2, 1.9, Status.WARNING), (8, 3.0, Status.OK), (1, 1.0, Status.OK)],
 )
 def test_busy_cores_are_a_warning_with_a_way_out(monkeypatch, cores, load, status):
-    monkeypatch.setattr(machine.os, "cpu_count", lambda: cores)
-    monkeypatch.setattr(machine.os, "getloadavg", lambda: (load, 9.0, 9.0), raising=False)
-    found = machine.processors()
+    monkeypatch.setattr(computer.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(computer.os, "getloadavg", lambda: (load, 9.0, 9.0), raising=False)
+    found = computer.processors()
     assert found.status is status
     assert ("OMP_NUM_THREADS=1" in (found.to_do or "")) == (status is Status.WARNING)
 
 
 def test_where_no_load_can_be_read_the_cores_are_counted(monkeypatch):
-    monkeypatch.delattr(machine.os, "getloadavg", raising=False)
-    assert machine.processors().status is Status.OK
+    monkeypatch.delattr(computer.os, "getloadavg", raising=False)
+    assert computer.processors().status is Status.OK

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.course.setup import LOCKS, ROOT, environment, findings, machine, process, wheelhouse
+from minibatch.course.setup import LOCKS, ROOT, computer, environment, findings, process, wheelhouse
 from minibatch.course.setup.environment import Options
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.virtual_environment import Parts, State, VirtualEnvironment
@@ -54,8 +54,8 @@ def installs(monkeypatch):
     monkeypatch.setattr(environment, "run", pretend)
     monkeypatch.setattr(environment, "watch", pretend)
     monkeypatch.setattr(VirtualEnvironment, "works", lambda venv: venv.python.exists())
-    monkeypatch.setattr(machine, "gpu_name", lambda: None)
-    monkeypatch.setattr(machine, "looks", lambda install_bytes, folder: [])
+    monkeypatch.setattr(computer, "gpu_name", lambda: None)
+    monkeypatch.setattr(computer, "looks", lambda install_bytes, folder: [])
     monkeypatch.setattr(sys, "platform", "linux")
     return commands
 
@@ -241,7 +241,7 @@ def test_a_failed_look_stops_set_up_before_anything_is_made(
     checkout, installs, monkeypatch, capsys
 ):
     full = findings.failure("disk", "0.1 GB free, 3.0 GB needed: 2.9 GB missing", "Free some.")
-    monkeypatch.setattr(machine, "looks", lambda install_bytes, folder: [full])
+    monkeypatch.setattr(computer, "looks", lambda install_bytes, folder: [full])
     with pytest.raises(SetupError, match="Nothing was downloaded"):
         environment.finish(Options(), checkout)
     assert installs == []
@@ -267,7 +267,7 @@ def test_builds_for_cuda_come_when_they_are_asked_for_and_never_because_of_a_pro
     checkout, installs, monkeypatch, platform, options, lock, torch, gpu, capsys
 ):
     monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(machine, "gpu_name", lambda: gpu)
+    monkeypatch.setattr(computer, "gpu_name", lambda: gpu)
     environment.finish(options, checkout)
     assert str(checkout / LOCKS / lock) in installs[1]
     builds = [part for command in installs for part in command if part.startswith(TORCH)]
@@ -420,7 +420,7 @@ def test_a_real_venv_is_made_and_found_from_the_folder_above(tmp_path, monkeypat
     setuptools = lock[lock.index("setuptools==") :].split("\nsix==")[0]
     (root / LOCKS / "cpu.txt").write_text(setuptools + "\n")
     monkeypatch.setattr(environment, "torch_of_its_own_index", lambda *any: ("", ""))
-    monkeypatch.setattr(machine, "gpu_name", lambda: None)
+    monkeypatch.setattr(computer, "gpu_name", lambda: None)
     python = environment.finish(Options(), root)
     assert environment.find(Options(), root) == python
     command = [str(python), "-c", "import minibatch; print(minibatch.Request)"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version as PackagingVersion
 
-from minibatch.course.setup import ROOT, cli, environment, findings, launch, machine, process
+from minibatch.course.setup import ROOT, cli, computer, environment, findings, lab_and_test, process
 from minibatch.course.setup.bounds import (
     Requirement,
     Version,
@@ -128,8 +128,10 @@ def test_every_package_is_named_for_installation():
 def test_our_settings_for_jupyterlab_are_named_for_installation():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["minibatch.course.setup"]
-    named = {file for pattern in patterns for file in Path(launch.__file__).parent.glob(pattern)}
-    assert named == set(launch.LAB_DEFAULTS.rglob("*.json"))
+    named = {
+        file for pattern in patterns for file in Path(lab_and_test.__file__).parent.glob(pattern)
+    }
+    assert named == set(lab_and_test.LAB_DEFAULTS.rglob("*.json"))
     assert named
 
 
@@ -139,7 +141,7 @@ def test_our_settings_for_jupyterlab_are_named_for_installation():
 def test_a_full_disk_is_refused_with_the_numbers(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)._replace(free=1_200_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    found = machine.disk(tmp_path, machine.CPU_INSTALL_BYTES)
+    found = computer.disk(tmp_path, computer.CPU_INSTALL_BYTES)
     assert found.status is findings.Status.FAILURE
     assert found.seen == f"1.2 GB free at {tmp_path}, 1.7 GB needed: 0.5 GB missing"
 
@@ -149,9 +151,9 @@ def test_a_full_disk_is_refused_with_the_numbers(tmp_path, monkeypatch):
     [("Darwin", "x86_64", "Intel Macs"), ("Windows", "ARM64", "Windows on ARM")],
 )
 def test_a_computer_without_wheels_is_refused_by_name(monkeypatch, system, processor, named):
-    monkeypatch.setattr(machine.platform, "system", lambda: system)
-    monkeypatch.setattr(machine.platform, "machine", lambda: processor)
-    found = machine.system()
+    monkeypatch.setattr(computer.platform, "system", lambda: system)
+    monkeypatch.setattr(computer.platform, "machine", lambda: processor)
+    found = computer.system()
     assert found.status is findings.Status.FAILURE
     assert named in found.seen
 
@@ -161,35 +163,35 @@ def test_a_computer_without_wheels_is_refused_by_name(monkeypatch, system, proce
     [("13.6", findings.Status.FAILURE), ("14.0", findings.Status.OK), ("26.1", findings.Status.OK)],
 )
 def test_a_mac_that_is_too_old_for_pytorch_is_refused(monkeypatch, release, status):
-    monkeypatch.setattr(machine.platform, "system", lambda: "Darwin")
-    monkeypatch.setattr(machine.platform, "machine", lambda: "arm64")
-    monkeypatch.setattr(machine.platform, "mac_ver", lambda: (release, ("", "", ""), "arm64"))
-    assert machine.system().status is status
+    monkeypatch.setattr(computer.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(computer.platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(computer.platform, "mac_ver", lambda: (release, ("", "", ""), "arm64"))
+    assert computer.system().status is status
 
 
 def test_alpine_linux_is_refused(monkeypatch):
-    monkeypatch.setattr(machine.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(machine.sysconfig, "get_config_var", lambda name: "x86_64-pc-linux-musl")
-    assert machine.system().status is findings.Status.FAILURE
+    monkeypatch.setattr(computer.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(computer.sysconfig, "get_config_var", lambda name: "x86_64-pc-linux-musl")
+    assert computer.system().status is findings.Status.FAILURE
 
 
 @pytest.mark.parametrize("version", [(3, 10, 13), (3, 15, 0)])
 def test_a_python_without_wheels_is_refused_with_the_range(monkeypatch, version):
     monkeypatch.setattr(sys, "version_info", version)
-    found = machine.python()
+    found = computer.python()
     assert found.status is findings.Status.FAILURE
     assert "3.11 to 3.14" in found.seen
 
 
 def test_a_debian_python_without_ensurepip_is_told_which_package_to_install(monkeypatch):
-    monkeypatch.setattr(machine, "find_spec", lambda name: None if name == "ensurepip" else True)
-    found = machine.venv_module()
+    monkeypatch.setattr(computer, "find_spec", lambda name: None if name == "ensurepip" else True)
+    found = computer.venv_module()
     assert found.status is findings.Status.FAILURE
     assert "-venv" in found.to_do
 
 
 def test_this_computer_passes():
-    assert not findings.failed([machine.system(), machine.python(), machine.disk(ROOT, 0)])
+    assert not findings.failed([computer.system(), computer.python(), computer.disk(ROOT, 0)])
 
 
 # Commands
@@ -228,7 +230,7 @@ def test_help_installs_nothing(name, capsys, monkeypatch):
 def test_a_commands_own_arguments_pass_through_beside_those_of_set_up(monkeypatch):
     got = []
     monkeypatch.setattr(environment, "find", lambda options: Path(sys.executable))
-    monkeypatch.setattr(launch, "test", lambda arguments: got.append(arguments) or 5)
+    monkeypatch.setattr(lab_and_test, "test", lambda arguments: got.append(arguments) or 5)
     assert cli.main(["test", "-k", "continuous", "--wheels", "w", "-x", "tests/test_a.py"]) == 5
     assert got == [["-k", "continuous", "-x", "tests/test_a.py"]]
 
@@ -263,7 +265,7 @@ def test_jupyterlab_has_the_checkout_as_root_and_opens_the_first_lesson(tmp_path
     (tmp_path / "lessons").mkdir()
     for name in ("04_first_light.ipynb", "00_setup.ipynb", "README.md"):
         (tmp_path / "lessons" / name).touch()
-    options = launch.lab_options(tmp_path)
+    options = lab_and_test.lab_options(tmp_path)
     assert f"--ServerApp.root_dir={tmp_path}" in options
     assert "--LabApp.default_url=/lab/workspaces/minibatch/tree/lessons/00_setup.ipynb" in options
 
@@ -280,12 +282,12 @@ def test_jupyterlab_has_the_checkout_as_root_and_opens_the_first_lesson(tmp_path
     ],
 )
 def test_an_option_of_the_learners_takes_the_place_of_ours(tmp_path, given, ours):
-    options = launch.lab_options(tmp_path)
-    left = launch.without_those_given(options, given)
+    options = lab_and_test.lab_options(tmp_path)
+    left = lab_and_test.without_those_given(options, given)
     assert [option for option in options if option not in left] == [
         option for option in options if option.startswith(ours)
     ]
-    assert launch.without_those_given(options, ["--no-browser"]) == options
+    assert lab_and_test.without_those_given(options, ["--no-browser"]) == options
 
 
 def test_jupyterlab_says_one_address():
@@ -302,7 +304,7 @@ def test_jupyterlab_says_one_address():
 
 
 def test_jupyterlab_opens_the_readme_while_there_is_no_lesson(tmp_path):
-    assert launch.first_page(tmp_path) == "README.md"
+    assert lab_and_test.first_page(tmp_path) == "README.md"
 
 
 @pytest.mark.parametrize(
@@ -330,7 +332,7 @@ def test_jupyterlab_knows_our_settings_and_takes_them_for_its_defaults(
     monkeypatch.delenv("JUPYTER_CONFIG_PATH", raising=False)
     assert type(default()) is type(ours)
     assert default() != ours
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", launch.lab_variables()["JUPYTER_CONFIG_PATH"])
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", lab_and_test.lab_variables()["JUPYTER_CONFIG_PATH"])
     assert default() == ours
 
 
@@ -338,21 +340,21 @@ def test_jupyterlab_knows_our_settings_and_takes_them_for_its_defaults(
 def test_the_learners_own_jupyter_folders_stay_in_front(times, monkeypatch):
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/theirs", "/school"]))
     for _ in range(times):
-        for name, value in launch.lab_variables().items():
+        for name, value in lab_and_test.lab_variables().items():
             monkeypatch.setenv(name, value)
     folders = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
-    assert folders == ["/theirs", "/school", str(launch.LAB_DEFAULTS)]
+    assert folders == ["/theirs", "/school", str(lab_and_test.LAB_DEFAULTS)]
 
 
 def test_lab_starts_jupyterlab_with_our_settings(monkeypatch):
     started = []
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
-    monkeypatch.setattr(launch, "set_filter", lambda root: None)
+    monkeypatch.setattr(lab_and_test, "set_filter", lambda root: None)
     monkeypatch.setattr(
-        launch, "run", lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0
+        lab_and_test, "run", lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0
     )
-    assert launch.lab(["--no-browser"]) == 0
-    assert started == [str(launch.LAB_DEFAULTS)]
+    assert lab_and_test.lab(["--no-browser"]) == 0
+    assert started == [str(lab_and_test.LAB_DEFAULTS)]
 
 
 @pytest.mark.parametrize(
@@ -383,9 +385,9 @@ def test_the_readme_has_no_address_to_fill_in_and_one_story_of_sizes():
     assert "clone" in text
     for size in (environment.CPU_SIZES, "3 GB to download and about 6.2 GB on the disk"):
         assert " ".join(text.split()).count(size) == 1
-    needed = (machine.CPU_INSTALL_BYTES, machine.CUDA_INSTALL_BYTES)
+    needed = (computer.CPU_INSTALL_BYTES, computer.CUDA_INSTALL_BYTES)
     for size, told in zip(needed, (environment.CPU_SIZES, environment.CUDA_SIZES), strict=True):
-        assert f"{size / machine.GB:g} GB on the disk" in told
+        assert f"{size / computer.GB:g} GB on the disk" in told
 
 
 # Old Pythons, and what an import costs
@@ -436,8 +438,8 @@ def test_importing_the_package_imports_nothing_heavy():
 
 def test_set_up_imports_the_standard_library_only():
     program = (
-        "import sys; from minibatch.course.setup import cli, doctor, launch; "
-        "from minibatch.course.changes import edits, update; "
+        "import sys; from minibatch.course.setup import cli, doctor, lab_and_test; "
+        "from minibatch.course.changes import learner_edits, update; "
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     # -S: not even site-packages can be seen, as on a fresh machine.
@@ -452,12 +454,12 @@ def test_lab_leaves_one_core_to_the_browser(monkeypatch, cores, threads):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(2 * cores), raising=False)
     monkeypatch.setattr("psutil.cpu_count", lambda logical=True: cores * (1 + logical))
-    assert launch.lab_variables()["OMP_NUM_THREADS"] == threads
+    assert lab_and_test.lab_variables()["OMP_NUM_THREADS"] == threads
 
 
 def test_lab_keeps_the_number_of_threads_that_a_learner_has_set(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert launch.lab_variables()["OMP_NUM_THREADS"] == "3"
+    assert lab_and_test.lab_variables()["OMP_NUM_THREADS"] == "3"
 
 
 def test_the_doctors_line_for_a_teachers_table():

@@ -9,14 +9,14 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import minibatch as mb
 from minibatch.course.setup import ROOT
-from minibatch.course.site import build, film
+from minibatch.course.site import build_site, slider_film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.stills import STATE, VIEW
 from minibatch.memory.contiguous import FirstFit, told_the_length
 from minibatch.simulator.replay import Contiguous, Paged
 from minibatch.widgets.slide import Slide
 
-PATHS = sorted(build.LESSONS.glob("[0-9]*.ipynb"))
+PATHS = sorted(build_site.LESSONS.glob("[0-9]*.ipynb"))
 
 
 def notebook(*made, states=None):
@@ -29,7 +29,7 @@ def code(source, *outputs, **metadata):
 
 
 def shown(*outputs, states=None):
-    (cell,) = cells(notebook(code("look", *outputs), states=states), build.LESSONS, str)
+    (cell,) = cells(notebook(code("look", *outputs), states=states), build_site.LESSONS, str)
     return cell.body
 
 
@@ -102,11 +102,11 @@ def asking():
 
 
 def asking_page():
-    return build.lesson_page(asking(), PATHS[0], PATHS, "")
+    return build_site.lesson_page(asking(), PATHS[0], PATHS, "")
 
 
 def test_a_question_is_answered_on_the_page_and_covers_what_came_out():
-    _, before, question, answer, heading = cells(asking(), build.LESSONS, str)
+    _, before, question, answer, heading = cells(asking(), build_site.LESSONS, str)
     assert (before.answers, question.asks, answer.answers) == ("", "steps", "steps")
     assert 'min="0" max="60" step="1"' in question.body
     assert "So it is 710." in answer.after
@@ -118,7 +118,7 @@ def after_the_answer(*following):
     """What is covered, and what stands open, of the cells that follow an answer."""
     asked = code('mb.predict("steps", "How many?", 0, 60)'), code('draw(guess="steps")')
     more = [nbformat.v4.new_markdown_cell(c) if isinstance(c, str) else c for c in following]
-    _, answer, *rest = cells(notebook(*asked, *more), build.LESSONS, str)
+    _, answer, *rest = cells(notebook(*asked, *more), build_site.LESSONS, str)
     assert answer.answers
     return answer.after, "".join(cell.body for cell in rest)
 
@@ -148,7 +148,7 @@ def test_a_cover_ends_where_the_lesson_goes_on(following, covered, stands_open):
 def test_what_is_drawn_right_behind_an_answer_is_covered_with_it():
     asked = code('mb.predict("steps", "How many?", 0, 60)'), code('draw(guess="steps")')
     made = notebook(*asked, CODE_CELL, nbformat.v4.new_markdown_cell("## More"), code("go_on()"))
-    shown = cells(made, build.LESSONS, str)
+    shown = cells(made, build_site.LESSONS, str)
     assert [cell.answers for cell in shown] == ["", "steps", "steps", "", ""]
 
 
@@ -161,26 +161,26 @@ def filmed(shown, start):
     """A lesson with a control that was filmed."""
     made = {"model_id": "box", "frames": shown, "start": start}
     view = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
-    left = nbformat.v4.new_output("display_data", {film.MIME: made})
+    left = nbformat.v4.new_output("display_data", {slider_film.MIME: made})
     title = nbformat.v4.new_markdown_cell("# A title")
-    return notebook(title, code("slide", view), code(film.CODE, left))
+    return notebook(title, code("slide", view), code(slider_film.CODE, left))
 
 
 def test_a_control_that_slides_is_filmed_and_left_where_it_stood():
     slide = Slide(lambda n: Words(f"picture {n}"), "rows", 1, 100, start=3)
-    shown, start = film.frames(slide)
+    shown, start = slider_film.frames(slide)
     assert shown[start] == ("rows 3", "<p>picture 3</p>")
     assert shown[-1][0] == "rows 100"
     assert len(shown) < 40
     assert slide.slider.value == 3
-    _, cell = cells(filmed(shown, start), build.LESSONS, str)
+    _, cell = cells(filmed(shown, start), build_site.LESSONS, str)
     assert "<p>picture 3</p>" in cell.body
     assert "picture 4<" not in cell.body
 
 
 def test_a_control_of_many_settings_is_filmed_along_the_one_that_slides():
     playground = mb.widgets.Playground(mb.Budget, num_requests=3)
-    places = [place for place, _ in film.frames(playground)[0]]
+    places = [place for place, _ in slider_film.frames(playground)[0]]
     assert places[:2] == ["budget as the policy has it", "budget 16 tokens"]
     assert playground.budget.value == 0
 
@@ -188,7 +188,7 @@ def test_a_control_of_many_settings_is_filmed_along_the_one_that_slides():
 def test_the_window_slider_is_filmed_at_what_its_lesson_asks_for():
     traffic = {"independent, load 0.7": mb.streams.poisson(0.7, count=6)}
     slider = mb.widgets.WindowSlider(traffic, mb.streams.by_window(traffic, (0, 2)))
-    shown, start = film.frames(slider)
+    shown, start = slider_film.frames(slider)
     assert shown[start][0] == "independent, load 0.7: window 2 s, stream 1"
     assert len(shown) == 6
     assert slider.window.value == 1
@@ -202,9 +202,9 @@ def test_every_step_of_a_short_run_is_filmed_and_of_a_long_one_its_turns():
     memories = {"told": Contiguous(FirstFit(256), told_the_length), "blocks": Paged(16)}
     requests = [mb.Request([0] * 96, max_tokens=n, request_id=f"A{n}") for n in (5, 20, 11)]
     player = mb.widgets.MemoryPlayer(memories, requests)
-    shown, _ = film.frames(player)
+    shown, _ = slider_film.frames(player)
     assert [place for place, _ in shown] == [f"step {i}" for i in range(player.last + 1)]
-    places = film._places(2400, [1200])
+    places = slider_film._places(2400, [1200])
     assert {60, 1199, 1200, 1201, 2400} <= {*places}
     assert len(places) < 200
 
@@ -214,17 +214,17 @@ def test_two_pictures_of_the_same_have_the_same_ids():
         mb.Engine(mb.PretendModel(), mb.Static(2)), [mb.Request([0, 0], max_tokens=3)]
     )
     player.go_to(2)
-    first = film._still(player)
+    first = slider_film._still(player)
     player.show()
-    assert film._still(player) == first
+    assert slider_film._still(player) == first
     assert re.search(r'id="(\w[\w-]*)"', first)[1] in re.findall(r"url\(#([\w-]+)\)", first)
 
 
 def test_a_film_is_of_what_the_cell_came_to_whatever_else_a_lesson_calls_underscore(monkeypatch):
     shell, seen = InteractiveShell(), []
-    monkeypatch.setattr(film, "get_ipython", lambda: shell)
-    monkeypatch.setattr(film, "film", seen.append)
-    for source in ("for _ in range(3): pass", "'a control'", film.CODE):
+    monkeypatch.setattr(slider_film, "get_ipython", lambda: shell)
+    monkeypatch.setattr(slider_film, "film", seen.append)
+    for source in ("for _ in range(3): pass", "'a control'", slider_film.CODE):
         shell.run_cell(source, store_history=True).raise_error()
     assert seen == ["a control"]
 
@@ -244,23 +244,27 @@ def test_pictures_are_in_the_page_and_links_lead_somewhere_or_are_words():
         "![steps](images/04.svg) [next](01_one_token_at_a_time.ipynb#go) [file](../exercises/x.py)"
     )
     made = notebook(nbformat.v4.new_markdown_cell(text))
-    (cell,) = cells(made, build.LESSONS, lambda to: build._target(to, build.LESSONS, ""))
+    (cell,) = cells(
+        made, build_site.LESSONS, lambda to: build_site._target(to, build_site.LESSONS, "")
+    )
     assert 'src="data:image/svg+xml;base64,' in cell.body
     assert 'href="01_one_token_at_a_time.html#go"' in cell.body
     assert 'href="../' not in cell.body
     assert "file (<code>exercises/x.py</code>)" in cell.body
-    at_home = build._target("../exercises/x.py", build.LESSONS, "https://github.com/me/course")
+    at_home = build_site._target(
+        "../exercises/x.py", build_site.LESSONS, "https://github.com/me/course"
+    )
     assert at_home == "https://github.com/me/course/blob/main/exercises/x.py"
 
 
 def test_code_that_a_lesson_hides_is_folded():
     made = notebook(code("1 + 1", jupyter={"source_hidden": True}), code("2 + 2"))
-    assert [cell.is_folded for cell in cells(made, build.LESSONS, str)] == [True, False]
+    assert [cell.is_folded for cell in cells(made, build_site.LESSONS, str)] == [True, False]
 
 
 def test_a_page_asks_the_network_for_nothing():
     lesson = nbformat.read(PATHS[1], as_version=4)
-    pages = build.lesson_page(lesson, PATHS[1], PATHS, ""), build.contents_page("")
+    pages = build_site.lesson_page(lesson, PATHS[1], PATHS, ""), build_site.contents_page("")
     for page in pages:
         assert not re.search(r'(?:src|data)="https?:|<link|@import|url\(', page)
     assert 'href="00_start_here.html"' in pages[0]
@@ -269,7 +273,7 @@ def test_a_page_asks_the_network_for_nothing():
 
 
 def test_the_contents_lead_to_every_lesson_by_its_picture():
-    page = build.contents_page("")
+    page = build_site.contents_page("")
     for path in PATHS:
         assert page.count(f'<a href="{path.stem}.html">') == 1
     assert page.count("<img") == len(PATHS) + 1
@@ -277,14 +281,14 @@ def test_the_contents_lead_to_every_lesson_by_its_picture():
 
 
 def test_a_page_that_is_passed_on_shows_the_cover():
-    page = build.contents_page("https://github.com/me/course")
+    page = build_site.contents_page("https://github.com/me/course")
     assert '"og:image" content="https://me.github.io/course/same_answers.png"' in page
-    assert "og:image" not in build.contents_page("")
+    assert "og:image" not in build_site.contents_page("")
 
 
 def test_with_an_address_a_page_opens_its_lesson_elsewhere():
     lesson = nbformat.reads(committed(PATHS[0]), as_version=4)
-    page = build.lesson_page(lesson, PATHS[0], PATHS, "https://github.com/me/course")
+    page = build_site.lesson_page(lesson, PATHS[0], PATHS, "https://github.com/me/course")
     assert "https://codespaces.new/me/course" in page
     assert (
         "colab.research.google.com/github/me/course/blob/main/lessons/00_start_here.ipynb" in page
@@ -293,13 +297,13 @@ def test_with_an_address_a_page_opens_its_lesson_elsewhere():
 
 def test_a_lesson_that_is_not_there_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        build.main([str(tmp_path), "99"])
+        build_site.main([str(tmp_path), "99"])
     assert "there are lessons 00, 01" in capsys.readouterr().err
 
 
 @pytest.mark.full
 def test_the_first_lesson_becomes_a_page(tmp_path):
-    assert build.main([str(tmp_path), "00", "--repository", ""]) == 0
+    assert build_site.main([str(tmp_path), "00", "--repository", ""]) == 0
     page = (tmp_path / "00_start_here.html").read_text(encoding="utf-8")
     assert 'src="data:image/svg+xml' in page
     assert (tmp_path / "index.html").exists()
@@ -310,7 +314,7 @@ def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():
     """One that is missing is light on white in the dark."""
     templates = [path.read_text(encoding="utf-8") for path in ROOT.glob("minibatch/**/*.html")]
     asked = {name for text in templates for name in re.findall(r"var\((--jp-[\w-]*color\d)", text)}
-    given = set(re.findall(r"(--jp-[\w-]*color\d):", build.contents_page("")))
+    given = set(re.findall(r"(--jp-[\w-]*color\d):", build_site.contents_page("")))
     assert len(asked) > 4
     assert asked - given == set()
 
@@ -318,7 +322,7 @@ def test_a_page_has_every_colour_of_a_theme_that_controls_and_figures_ask_for():
 @pytest.mark.browser
 def test_in_a_browser_a_film_is_turned_over_by_slider_and_button(browser, tmp_path):
     shown = [(f"step {n}", f"<p>\npicture {n}\n</p>") for n in range(3)]
-    lesson = build.lesson_page(filmed(shown, 0), PATHS[0], PATHS, "")
+    lesson = build_site.lesson_page(filmed(shown, 0), PATHS[0], PATHS, "")
     (tmp_path / "lesson.html").write_text(lesson, encoding="utf-8")
     page = browser.new_page()
     page.goto((tmp_path / "lesson.html").as_uri())
@@ -338,7 +342,7 @@ def test_in_a_browser_a_guess_opens_the_answer_and_every_page_is_accessible(
     browser, tmp_path, scheme
 ):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    (tmp_path / "index.html").write_text(build.contents_page("https://github.com/me/course"))
+    (tmp_path / "index.html").write_text(build_site.contents_page("https://github.com/me/course"))
     (tmp_path / "lesson.html").write_text(asking_page())
     page = browser.new_page(color_scheme=scheme, viewport={"width": 400, "height": 800})
     for name in ("index", "lesson"):

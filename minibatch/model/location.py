@@ -1,7 +1,7 @@
-"""Where a model's files are: in a folder, or on the Hugging Face hub; or why there is no model.
+"""Finds a model's files, in a folder or on the Hugging Face hub; explains why there are none.
 
-Only safetensors are read: a `.bin` is a pickle, and opening one may run what it says. Whatever a
-folder has in the way of code is not run either.
+Only safetensors are read: a `.bin` is a pickle, and opening a pickle may run code in it. Code in a
+model's folder is not run either.
 """
 
 from dataclasses import dataclass
@@ -24,25 +24,25 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from ..wayfarer import JUNIOR, WEIGHTS
 from .compatibility import UnsupportedModelError, check_decoder_only
 
-LONGEST_WAIT = 2.5  # seconds for the hub's first answer, unless HF_HUB_ETAG_TIMEOUT says otherwise
+LONGEST_WAIT = 2.5  # seconds for the hub's first answer, unless HF_HUB_ETAG_TIMEOUT is set
 OURS = {"wayfarer": WEIGHTS, "wayfarer-junior": JUNIOR}
 OWN_MODEL = 'load_model("wayfarer") loads the course\'s own model, offline.'
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where to read from. is_here: on this machine, so that the hub need not be asked."""
+    """A folder or hub id to read from. is_here: on this machine; the hub is not asked."""
 
     name: str
     is_here: bool
 
-    def how(self) -> dict[str, bool]:
-        """What all readers of transformers are told."""
+    def options(self) -> dict[str, bool]:
+        """Arguments for every `from_pretrained`."""
         return {"trust_remote_code": False, "local_files_only": self.is_here}
 
 
 def find(name: str) -> Place:
-    """A folder, or else the hub; raises OSError, saying what to do, where there is no model."""
+    """A folder, or else the hub. Raises OSError, with what to do, if there is no model."""
     if name in OURS:
         return Place(str(OURS[name]), is_here=True)
     path = Path(name).expanduser() if name.startswith("~") else Path(name)
@@ -62,7 +62,7 @@ def find(name: str) -> Place:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder that lacks something, by the name of what it lacks."""
+    """Raises OSError, naming what is missing, for a folder that is not a whole model."""
     if not (path / "config.json").is_file():
         raise OSError(f"the folder {path} holds no model: config.json is missing")
     if any(path.glob("*.safetensors")):
@@ -82,8 +82,8 @@ def _only_gguf(path: Path) -> bool:
 
 
 def why_no_hub(name: str) -> str:
-    """Asks the hub once, and briefly: transformers would ask again and again, for half a minute.
-    "" if there is nothing against asking it further."""
+    """Why the hub cannot give this model; "" if it can. Asks the hub once, for LONGEST_WAIT s:
+    transformers would repeat the question for half a minute."""
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set, so the hub was not asked"
     own = constants.HF_HUB_ETAG_TIMEOUT
@@ -104,13 +104,13 @@ def why_no_hub(name: str) -> str:
             "the Hugging Face hub has no such model, or not for you; if it is private or gated, "
             "ask there for access and log in with `hf auth login`"
         )
-    if error is None or isinstance(error, HfHubHTTPError):  # it answers; transformers will see
+    if error is None or isinstance(error, HfHubHTTPError):  # it answers: transformers can ask it
         return ""
     return f"the Hugging Face hub cannot be asked ({error!r}; is there a network?)"
 
 
 def _ask_hub(name: str, timeout: float) -> Exception | None:
-    """None if it has the model. Which errors there are depends on the HTTP library in use."""
+    """None if it has the model, else the error, whose type depends on the HTTP library."""
     try:
         model_info(name, timeout=timeout)
     except Exception as error:
@@ -119,17 +119,17 @@ def _ask_hub(name: str, timeout: float) -> Exception | None:
 
 
 def read_weights(place: Place, dtype: torch.dtype) -> PreTrainedModel:
-    """The model, on the CPU."""
-    if Path(place.name) in OURS.values():  # loads at once; a bar would only flicker
+    """The model, on the CPU. Raises OSError or UnsupportedModelError."""
+    if Path(place.name) in OURS.values():  # loads so fast that a progress bar would only flicker
         logging.disable_progress_bar()
     try:
-        check_decoder_only(config := AutoConfig.from_pretrained(place.name, **place.how()))
+        check_decoder_only(config := AutoConfig.from_pretrained(place.name, **place.options()))
         return AutoModelForCausalLM.from_pretrained(
             place.name,
             dtype=dtype,
             attn_implementation="eager",
             use_safetensors=True,
-            **place.how(),
+            **place.options(),
         )
     except OSError as error:
         raise cannot(place.name, " ".join(str(error).split())) from error
@@ -144,13 +144,13 @@ def read_weights(place: Place, dtype: torch.dtype) -> PreTrainedModel:
 
 
 def read_tokenizer(place: Place) -> Tokenizer | None:
-    """None if there is none: weights alone can still be served, by token ids."""
+    """The tokenizer, or None: a model without one can still be served, with token ids."""
     try:
-        return AutoTokenizer.from_pretrained(place.name, **place.how())
+        return AutoTokenizer.from_pretrained(place.name, **place.options())
     except (OSError, ValueError):
         return None
 
 
 def cannot(name: str, why: str) -> OSError:
-    """With what always helps."""
+    """The error, ending with a model that always loads."""
     return OSError(f"cannot load {name!r}: {why}. {OWN_MODEL}")

@@ -1,7 +1,8 @@
-"""What a kernel may have done to come to a wrong output: a guess, told only where it fits.
+"""What a kernel may have done to give a wrong output: a guess, reported only if the numbers fit.
 
-All of it is about one row and head. Tokens that were dealt to lanes, warps or thread blocks and
-never joined leave a regular part of them; a shuffle left out of a score, a sum over some lanes.
+It looks at one row and head. If results of lanes, warps or thread blocks were not joined, the
+output is that of a regular part of the tokens. If a shuffle is missing in a score, the score is a
+sum over some lanes.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ import numpy as np
 from .threads import spans
 
 POWERS = [2**n for n in range(11)]  # up to the threads of a thread block
-MOST_SPANS = 3  # of tokens, told
+MOST_SPANS = 3  # of tokens, in the sentence
 
 
 def softmax(scores: np.ndarray, axis: int) -> np.ndarray:
-    """Weights along an axis; there they add up to 1."""
+    """Weights that add up to 1 along an axis."""
     weights = np.exp(scores - scores.max(axis, keepdims=True))
     return weights / weights.sum(axis, keepdims=True)
 
 
 def why(output: np.ndarray, products: np.ndarray, values: np.ndarray, tolerance: float) -> str:
-    """What an output [head_dim] comes out as if; "" if nothing fits.
+    """What the kernel may have done to give this output [head_dim]; "" if no explanation fits.
 
-    products: [tokens, head_dim], each token's add up to its score; values: the same shape.
+    products: [tokens, head_dim], a token's score is their sum; values: the same shape.
     """
     weights = softmax(products.sum(1), 0)
     return (
@@ -45,14 +46,14 @@ def _part_that_counted(
             with np.errstate(invalid="ignore", divide="ignore"):
                 fits = np.isclose(output, sums[:, :-1] / divisor, tolerance, tolerance).all(1)
             if (found := np.flatnonzero(fits & (total[:, 0] > 0))).size:
-                return _had_counted(is_in(numbers, found[0])) + ending
+                return _counted_sentence(is_in(numbers, found[0])) + ending
     return ""
 
 
 def _parts(shares: np.ndarray) -> Iterator[tuple[np.ndarray, Callable, np.ndarray]]:
-    """Sums of the shares [tokens, …] over regular parts of the tokens: the first n, those after
-    them, and stripes, dealt out in turns to 2, 4, 8 … Token t is in the n-th of these parts if
-    is_in(numbers[t], n): (sums [parts, …], is_in, numbers)."""
+    """Sums of the shares [tokens, …] over regular parts of the tokens: the first n, the others, and
+    stripes, distributed in turn over 2, 4, 8 … Yields (sums [parts, …], is_in, numbers): token t is
+    in part n if is_in(numbers[t], n)."""
     tokens, first = np.arange(len(shares)), np.cumsum(shares, 0)
     yield first[:-1], np.less_equal, tokens
     yield first[-1] - first[:-1], np.greater, tokens
@@ -65,20 +66,20 @@ def _parts(shares: np.ndarray) -> Iterator[tuple[np.ndarray, Callable, np.ndarra
             yield sums, np.equal, tokens // stripe % ways
 
 
-def _had_counted(is_counted: np.ndarray) -> str:
+def _counted_sentence(is_counted: np.ndarray) -> str:
     missing, counted = np.flatnonzero(~is_counted), np.flatnonzero(is_counted)
     if len(missing) == 1:
         newest = ", the newest," if missing[0] == len(is_counted) - 1 else ""
         return f"token {missing[0]}{newest} had not counted"
-    told = spans(counted.tolist())
-    more = ", …" * (len(told) > MOST_SPANS)
-    return f"only token{'s' * (len(counted) > 1)} {', '.join(told[:MOST_SPANS])}{more} had counted"
+    found = spans(counted.tolist())
+    more = ", …" * (len(found) > MOST_SPANS)
+    return f"only token{'s' * (len(counted) > 1)} {', '.join(found[:MOST_SPANS])}{more} had counted"
 
 
 def _shuffles_left_out(
     output: np.ndarray, products: np.ndarray, values: np.ndarray, tolerance: float
 ) -> str:
-    """With a lane for each element, each lane adds up what the other shuffles bring it."""
+    """With a lane for each element, each lane has the sum over the lanes of the other shuffles."""
     steps = [step for step in reversed(POWERS) if step < len(output)]
     if 2 ** len(steps) != len(output):
         return ""
@@ -95,8 +96,8 @@ def _shuffles_left_out(
 
 
 def _weight_that_differs(output: np.ndarray, weights: np.ndarray, values: np.ndarray) -> str:
-    """Of few tokens any weights may have been used, of many such as are right but for one token and
-    a common factor."""
+    """Finds the weights that were used: any weights if tokens are few; if they are many, weights
+    that are right except for one token and a common factor."""
     few = [np.eye(len(values))] if len(values) < len(output) else []
     for mix in (*few, *(np.stack([weights, each], 1) for each in np.eye(len(values)))):
         used = mix @ np.linalg.lstsq(values.T @ mix, output, rcond=None)[0]

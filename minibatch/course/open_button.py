@@ -1,7 +1,7 @@
-"""A button that opens a file beside the notebook: JupyterLab's own command, asked for in HTML.
+"""A button that opens a file beside the notebook, by one of JupyterLab's own commands in HTML.
 
-JupyterLab runs the command of a `data-commandlinker-command` in a trusted notebook when its element
-is pressed; to other pages it is a button without effect, so the file is always named as well.
+In a trusted notebook, JupyterLab runs the command in `data-commandlinker-command` when its element
+is pressed. On other pages the button has no effect, so the file's name is always shown, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minibatch.course.setup import ROOT
 
 
 def open_beside(path: Path) -> dict[str, str]:
-    """The attributes of such a button; none for a file that this kernel's server does not show."""
+    """The button's HTML attributes; {} for a file outside the Jupyter server's folder."""
     try:
         inside = path.resolve().relative_to(_server_root().resolve()).as_posix()
     except ValueError:
@@ -29,10 +29,10 @@ def open_beside(path: Path) -> dict[str, str]:
 
 
 def _server_root() -> Path:
-    """The folder that the Jupyter server of this kernel shows; where it does not tell, ours."""
+    """The root folder of this kernel's Jupyter server; if it is unknown, the course's folder."""
     server = os.environ.get("JPY_PARENT_PID", "none")
     try:
-        told = Path(jupyter_runtime_dir(), f"jpserver-{server}.json").read_text(encoding="utf-8")
-        return Path(json.loads(told)["root_dir"])
+        text = Path(jupyter_runtime_dir(), f"jpserver-{server}.json").read_text(encoding="utf-8")
+        return Path(json.loads(text)["root_dir"])
     except (OSError, ValueError, KeyError):
         return ROOT

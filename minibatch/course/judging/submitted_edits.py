@@ -1,8 +1,8 @@
-"""A submission's edits in minibatch, put into a copy of it: what the task allows, and no more.
+"""Puts a submission's edits in minibatch into a copy of it: only what the task allows.
 
-They come as a patch, or, from who has no git, as the files themselves under minibatch/. Nothing of
-them is run here. A patch counts in those folders that the task names; what else it holds is left
-out, so that nobody hands in a judge of their own.
+Edits are a patch or, from a learner without git, the files themselves under minibatch/. They are
+not run here. Only the folders that the task names count. Other parts of a patch are left out, so
+that a submission cannot replace the judge.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEIGHTS = Path("minibatch", "wayfarer", "weights")
 
 
 def copy_package(copy: Path) -> None:
-    """minibatch/ as it is now; the weights stay where they are."""
+    """Copy minibatch/ as it is now; the weights become a link."""
     for path in (ROOT / "minibatch").rglob("*"):
         name = path.relative_to(ROOT)
         if path.is_file() and "__pycache__" not in name.parts and not name.is_relative_to(WEIGHTS):
@@ -36,7 +36,7 @@ def copy_package(copy: Path) -> None:
 
 
 def edited(submission: Path, copy: Path, may_change: list[str]) -> bool:
-    """Put the submission's edits into the copy; whether there are any that count.
+    """Put the submission's edits into the copy. Returns whether any of them count.
 
     Raises Died for a patch that cannot be read, or does not fit.
     """
@@ -56,7 +56,7 @@ def edited(submission: Path, copy: Path, may_change: list[str]) -> bool:
 
 
 def left_out(patch: Path, may_change: list[str]) -> list[str]:
-    """The files that a patch changes and that do not count."""
+    """The files that a patch changes, but that do not count."""
     try:
         return [name for name in _names(patch) if not _counts(name, may_change)]
     except Died:
@@ -93,7 +93,7 @@ def _apply(patch: Path, copy: Path, *options: str) -> bool:
 
 
 def _git(patch: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """git apply, whatever the two computers' settings: with a/ and b/ before the names, or not."""
+    """Run git apply; works with any git settings: names with or without a/ and b/."""
     is_bare = re.search(rb"^(---|\+\+\+) minibatch/", patch.read_bytes(), re.MULTILINE)
     return subprocess.run(
         ["git", "apply", "-p0" if is_bare else "-p1", *options, str(patch)],
@@ -107,8 +107,8 @@ def _git(patch: Path, folder: Path, *options: str) -> subprocess.CompletedProces
 
 
 def _as_committed(copy: Path) -> None:
-    """The copy's files as of the last commit, where there is one."""
+    """Put the copy's files back to the last commit, if there is one."""
     for path in copy.rglob("*.py"):
         name = path.relative_to(copy).as_posix()
-        with suppress(SetupError):  # a file of the teacher's own
+        with suppress(SetupError):  # the teacher's own file
             path.write_bytes(git_bytes(ROOT, "show", f"HEAD:{name}"))

@@ -1,14 +1,14 @@
-"""The learner's side: a process that reads one exercise file and does what the judge asks with it.
+"""The worker: a process that reads one exercise file and executes the judge's requests.
 
-    python -m minibatch.course.judging.desk
+    python -m minibatch.course.judging.worker
 
-Its settings, then requests come on standard input and answers go to standard output, one line of
-JSON each; what the learner's code prints goes to standard error. This program, and all it needs,
-comes from the course's own minibatch: whatever a learner wrote is read once the limits are in
-place, an edited minibatch included, which then takes the place of the course's.
+Standard input has its settings, then requests; standard output has the answers: one line of JSON
+each. Output of the learner's code goes to standard error. This program, and all that it imports, is
+from the course's own minibatch. The learner's files are read after the limits are set; an edited
+minibatch, too, which then replaces the course's.
 
-Before changing this file: once the file is read, everything a judge learns from here may be a lie.
-Checks belong there. Only what `do_shut_in` answers is true: nothing of the learner's has run then.
+Before changing this file: after the learner's file is read, every answer may be false. So checks
+belong to the judge. Only the answer of `do_shut_in` can be trusted: no learner's code has run then.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from types import ModuleType
 from typing import Any
 
 from minibatch.course.judging import confinement
-from minibatch.course.judging.desk_policy import PolicyDesk
-from minibatch.course.judging.desk_pool import PoolDesk
-from minibatch.course.judging.stand_in import StandIn, tensor
+from minibatch.course.judging.desk_pool import PoolWorker
+from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
+from minibatch.course.judging.worker_policy import PolicyWorker
 
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "lead", "update", "abort", "records")
 OF_A_POOL = ("walk", "run_on", "lookups")
 
 
-class Desk:
+class Worker:
     """One learner's file, and the policy made from it."""
 
     def __init__(self) -> None:
         self.module: ModuleType | None = None
-        self._policy: PolicyDesk | None = None
+        self._policy: PolicyWorker | None = None
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         self._requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
         os.dup2(2, 1)
-        sys.stdout.reconfigure(line_buffering=True)  # a desk may be ended between two lines
+        sys.stdout.reconfigure(line_buffering=True)  # the worker may be ended between two lines
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         self.settings: dict[str, Any] = json.loads(self._requests.readline())
         self.path = Path(self.settings["file"])
 
     def serve(self) -> None:
-        """Answer until the judge hangs up."""
+        """Answer requests until the judge closes the connection."""
         while line := self._requests.readline():
             request = json.loads(line)
             try:
@@ -83,27 +83,27 @@ class Desk:
         own = type(error).__name__
         return {"type": own, "message": shown, "frames": frames[:3] + frames[3:][-5:]}
 
-    # What the judge may ask for ------------------------------------------------------------------
+    # The judge's requests ------------------------------------------------------------------------
 
     def do_shut_in(self) -> list[str]:
-        """Put the limits in place; returns what of the seal holds, if one was asked for."""
+        """Set the limits; returns which parts of the seal are in force, if it was requested."""
         settings = self.settings
         confinement.limit(settings["memory_bytes"], settings["seconds"])
         sys.meta_path.insert(0, Withheld(settings["withheld"]))
         if not settings["seal"]:
             return []
         tempfile.tempdir = str(Path.cwd())
-        ctypes.util.find_library = lambda name: None  # it runs compilers, which no desk may
+        ctypes.util.find_library = lambda name: None  # it runs compilers, which a worker may not
         return confinement.seal(**settings["seal"])
 
     def do_import_ahead(self, name: str) -> None:
-        """Import a library that the file will import, before the file is read."""
+        """Import a library that the file will import, before reading the file."""
         importlib.import_module(name)
 
     def do_open(self) -> None:
         """Read the file, if the task has one."""
         if self.settings["package"]:
-            _leave_the_course_s_own()
+            _forget_course_modules()
             sys.path.insert(0, self.settings["package"])
         if not self.path.is_file():
             return
@@ -121,7 +121,7 @@ class Desk:
         return pack(self._find(name)(*args, **kwargs))
 
     def do_calls(self, name: str, calls: list) -> list:
-        """Call a function of the file again and again, each time with arguments of its own."""
+        """Call a function of the file several times, with other arguments each time."""
         function = self._find(name)
         return [pack(function(*unpack(arguments))) for arguments in calls]
 
@@ -140,12 +140,12 @@ class Desk:
     # Helpers -------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> Any:
-        """What the judge asks for by this name: of the file, or of what is made from it."""
+        """The method for a request: of a policy, of a pool, or of this worker."""
         if name in OF_A_POLICY:
-            self._policy = self._policy or PolicyDesk(self._find)
+            self._policy = self._policy or PolicyWorker(self._find)
             return getattr(self._policy, name)
         if name in OF_A_POOL:
-            return getattr(PoolDesk(self._find, self._describe), name)
+            return getattr(PoolWorker(self._find, self._describe), name)
         return getattr(self, f"do_{name}")
 
     def _find(self, name: str) -> Any:
@@ -158,12 +158,12 @@ class Desk:
 
     def _argument(self, packed: object) -> object:
         if isinstance(packed, dict) and packed.keys() == {"model"}:
-            return StandIn(self.ask_judge, packed["model"])
+            return ModelProxy(self.ask_judge, packed["model"])
         value = unpack(packed)
         return tensor(value) if isinstance(value, Array) else value
 
     def ask_judge(self, question: dict) -> Any:
-        """In the middle of an answer: have the judge do something, and go on with the result."""
+        """Send the judge a question in the middle of an answer; returns its reply."""
         self._send({"ask": question})
         reply = json.loads(self._requests.readline())
         if "error" in reply:
@@ -171,8 +171,8 @@ class Desk:
         return reply["value"]
 
 
-def _leave_the_course_s_own() -> None:
-    """What imports minibatch from now on finds the edited one; this program keeps the course's."""
+def _forget_course_modules() -> None:
+    """Later imports of minibatch find the edited one; this program keeps the course's modules."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "minibatch"]:
         del sys.modules[name]
 
@@ -185,4 +185,4 @@ def _text(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    Desk().serve()
+    Worker().serve()

@@ -1,4 +1,4 @@
-"""Starts JupyterLab and pytest in the environment that set-up has found or made."""
+"""The commands `lab`, `test` and `setup`, in the environment that set-up has found or made."""
 
 import os
 import sys
@@ -9,13 +9,13 @@ from minibatch.course.setup.git import set_filter
 from minibatch.course.setup.process import run
 
 LAB_DEFAULTS = Path(__file__).parent / "jupyter"
-"""JupyterLab's settings where ours differ.
+"""JupyterLab's settings that we change.
 
 labconfig/default_setting_overrides.json: no pop-up that asks about news; a saved notebook keeps the
 last state of its widgets. jupyter_server_config.json: one address is printed, warnings, no more.
 """
 
-_SAME_AS = {  # what else Jupyter calls an option of ours
+_SAME_AS = {  # Jupyter's other names of an option of ours
     "--ServerApp.root_dir": {
         "--ServerApp.root_dir",
         "--ServerApp.notebook_dir",
@@ -29,7 +29,7 @@ _SAME_AS = {  # what else Jupyter calls an option of ours
 }
 
 SHORT = "the short suite"
-SUITES = {  # option: marks that pytest selects, how many examples hypothesis draws, what is said
+SUITES = {  # option: marks that pytest selects, hypothesis profile, the printed sentence
     SHORT: (
         "not full and not slow",
         "short",
@@ -41,8 +41,8 @@ SUITES = {  # option: marks that pytest selects, how many examples hypothesis dr
 
 
 def lab(arguments: list[str]) -> int:
-    """Open JupyterLab on this checkout; `arguments` go to it and win over ours."""
-    os.environ.update(lab_variables())  # run() hands them on
+    """Open JupyterLab on this checkout; `arguments` go to it and override ours."""
+    os.environ.update(lab_variables())  # run() passes them on
     set_filter(ROOT)
     options = without_those_given(lab_options(ROOT), arguments)
     return run([sys.executable, "-m", "jupyterlab", *options, *arguments])
@@ -50,7 +50,7 @@ def lab(arguments: list[str]) -> int:
 
 def lab_options(root: Path) -> list[str]:
     """Root, first page and workspace; reachable from this computer only; no news, no updates."""
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # in a container, as a rule
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # usually in a container
     return [
         *(["--allow-root"] if as_root else []),
         f"--ServerApp.root_dir={root}",
@@ -62,7 +62,7 @@ def lab_options(root: Path) -> list[str]:
 
 
 def without_those_given(options: list[str], given: list[str]) -> list[str]:
-    """Ours, but for those that the learner sets, whatever name they use: Jupyter takes no two."""
+    """Our options without those that the learner sets, by any name: Jupyter refuses duplicates."""
     theirs = {argument.partition("=")[0] for argument in given}
     return [
         option
@@ -72,9 +72,9 @@ def without_those_given(options: list[str], given: list[str]) -> list[str]:
 
 
 def lab_variables() -> dict[str, str]:
-    """Has Jupyter read LAB_DEFAULTS too, after the folders that the learner names for it.
+    """Variables that make Jupyter read LAB_DEFAULTS, too, after the learner's own folders.
 
-    These are defaults: what the learner sets in JupyterLab's own Settings wins over them.
+    These are defaults: the learner's choices in JupyterLab's Settings override them.
     """
     theirs = os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep)
     folders = [folder for folder in theirs if folder and folder != str(LAB_DEFAULTS)]
@@ -83,13 +83,13 @@ def lab_variables() -> dict[str, str]:
 
 
 def thread_variables() -> dict[str, str]:
-    """One core less for PyTorch than there are, unless the learner has said how many.
+    """One thread of PyTorch fewer than cores, unless the learner has set the number.
 
-    Its threads wait for one another by spinning, so a core that the browser takes for a moment
-    stops them all: beside one busy program, steps on two cores took up to 60 times as long with two
-    threads, and as long as ever with one. (Idle, two threads are a fifth quicker than one.)
+    PyTorch's threads spin while they wait for each other, so a core that the browser uses for a
+    moment stops them all. Beside one busy program, steps on two cores took up to 60 times as long
+    with two threads, and no longer with one. (On an idle machine two threads are a fifth faster.)
     """
-    import psutil  # there once everything is installed, which this module may be read before
+    import psutil  # here, because this module is also imported before the installation
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = min(usable or 1, psutil.cpu_count(logical=False) or usable or 1)
@@ -97,7 +97,7 @@ def thread_variables() -> dict[str, str]:
 
 
 def first_page(root: Path) -> str:
-    """The first lesson in reading order; the README as long as there is none."""
+    """The first lesson in reading order; the README if there is none."""
     lessons = sorted((root / "lessons").glob("*.ipynb"))
     return f"lessons/{lessons[0].name}" if lessons else "README.md"
 
@@ -105,8 +105,8 @@ def first_page(root: Path) -> str:
 def test(arguments: list[str]) -> int:
     """Run pytest in the repository's root and return its exit status (5: it found no test).
 
-    --all, --slow: more than the short suite. What else is given goes to pytest. The graders judge
-    the solutions here, never what a learner has solved or half solved.
+    --all, --slow: more than the short suite. All other arguments go to pytest. The graders judge
+    the solutions here, never the learner's files.
     """
     wanted = [suite for suite in SUITES if suite in arguments]
     suite = wanted[-1] if wanted else SHORT
@@ -120,7 +120,8 @@ def test(arguments: list[str]) -> int:
 
 
 def workers(arguments: list[str]) -> list[str]:
-    """Two processes, where nothing needs the tests in this one; a file's tests stay together."""
+    """Options for two processes, unless an argument needs the tests in this one; a file's tests
+    stay together."""
     alone = ("-n", "--pdb", "-s", "--capture", "-x", "--collect-only", "--co", "-k", "tests/")
     if (os.cpu_count() or 1) < 2 or any(a.startswith(alone) for a in arguments):
         return []
@@ -128,7 +129,7 @@ def workers(arguments: list[str]) -> list[str]:
 
 
 def ready(arguments: list[str]) -> int:
-    """Say that all is installed: the set-up that `setup` stands for has run by now."""
+    """The command `setup`: print that all is installed, since every command installs first."""
     if arguments:
         print(f"python -m minibatch setup does not know {' '.join(arguments)}", file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
-"""Shows and undoes a learner's edits in minibatch/, by git: the course asks learners to make them.
+"""Shows and undoes a learner's edits in minibatch/, with git. The course asks learners to edit.
 
-"Edits" are what differs from the course's last commit, committed by the learner or not. Files a
-learner added are theirs: named, never touched.
+"Edits" are all differences from the course's last commit, committed by the learner or not. Files
+that the learner added are listed, and never changed.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def diff_main(arguments: list[str], root: Path = ROOT) -> int:
         command = ["git", "-C", root, "-c", f"safe.directory={root.as_posix()}", "diff"]
         command += ["--stat"] * options.stat + [course_commit(root), "--"]
         subprocess.run([*command, *edits.changed])
-    _name_added(edits)
+    _print_added(edits)
     return 0
 
 
@@ -58,26 +58,28 @@ def restore_main(arguments: list[str], root: Path = ROOT) -> int:
     parser.add_argument("paths", nargs="*", help="only these files")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     options = parser.parse_args(arguments)
-    muddled = [c for c in conflicts.find(root) if not options.paths or c.path in options.paths]
-    if muddled:
-        print("With conflict marks, to be mended:", *(c.path for c in muddled), sep="\n  ")
-        return _mend(root, muddled) if options.yes or _agreed("Mend them?") else _left()
+    conflicted = [c for c in conflicts.find(root) if not options.paths or c.path in options.paths]
+    if conflicted:
+        print("With conflict marks, to be mended:", *(c.path for c in conflicted), sep="\n  ")
+        if options.yes or _confirmed("Mend them?"):
+            return _resolve(root, conflicted)
+        return _nothing_changed()
     edits = find_edits(root, options.paths or ["minibatch"])
     if not edits.changed:
         print("Nothing to undo: minibatch/ is as the course has it.")
-        _name_added(edits)
+        _print_added(edits)
         return 0
     print("To be undone:", *edits.changed, sep="\n  ")
-    if not options.yes and not _agreed("Undo these edits?"):
-        return _left()
+    if not options.yes and not _confirmed("Undo these edits?"):
+        return _nothing_changed()
     copy = restore(root, edits)
     print(f"Undone. What you had is in {copy}.")
-    _name_added(edits)
+    _print_added(edits)
     return 0
 
 
 def restore(root: Path, edits: Edits) -> Path:
-    """Put the changed files back as committed; return the dated folder with what they were."""
+    """Put the changed files back as committed; return the dated folder with the edited files."""
     copy = new_backup(root)
     for path in edits.changed:
         if (root / path).is_file():  # a deleted file leaves nothing to keep
@@ -88,12 +90,12 @@ def restore(root: Path, edits: Edits) -> Path:
 
 
 def find_edits(root: Path, paths: list[str]) -> Edits:
-    """What differs from the last commit under `paths`, which lie in minibatch/.
+    """The differences from the course's last commit under `paths`, which are in minibatch/.
 
-    Raises SetupError without git, without a checkout of our own, and for other paths.
+    Raises SetupError without git, outside a clone, and for other paths.
     """
     here = Path.cwd()
-    paths = [  # as seen from the folder one stands in, or else from the root
+    paths = [  # relative to the current folder, or else to the root
         (here / path).resolve().relative_to(root).as_posix()
         if (here / path).exists() and (here / path).resolve().is_relative_to(root)
         else path
@@ -114,25 +116,25 @@ def find_edits(root: Path, paths: list[str]) -> Edits:
     return Edits(names(changed), sorted(names(staged) + names(untracked)))
 
 
-def _mend(root: Path, muddled: list[conflicts.Conflict]) -> int:
-    lost, copy = conflicts.mend(root, muddled)
+def _resolve(root: Path, conflicted: list[conflicts.Conflict]) -> int:
+    lost, copy = conflicts.resolve(root, conflicted)
     print(f"Mended. What you had is in {copy}.")
     for path, why in lost.items():
         print(f"  {path}: {why}; see there.")
     return 0
 
 
-def _left() -> int:
+def _nothing_changed() -> int:
     print("Nothing was changed. With --yes it is done without asking.")
     return 1
 
 
-def _agreed(question: str) -> bool:
+def _confirmed(question: str) -> bool:
     if not sys.stdin.isatty():
         return False
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _name_added(edits: Edits) -> None:
+def _print_added(edits: Edits) -> None:
     if edits.added:
         print("Files of your own, left as they are:", *edits.added, sep="\n  ")

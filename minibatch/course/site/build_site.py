@@ -1,7 +1,7 @@
-"""`python -m minibatch site DIR`: every lesson run here and now, as a page that needs no network.
+"""`python -m minibatch site DIR`: runs every lesson and writes it as a page that needs no network.
 
-A page holds all that it shows: figures, pictures, style. Exercises stand as a learner finds them,
-unsolved. With the repository's address the pages link its files, and open a lesson elsewhere.
+A page contains all that it shows: figures, pictures, style. Exercises are unsolved. With the
+repository's address, the pages link to its files, and open a lesson in Codespaces or Colab.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pygments.formatters import HtmlFormatter
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
-from minibatch.course.site import film
+from minibatch.course.site import slider_film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.contents import COVER, LEAD, cards, cover
 from minibatch.plots.pages import pages
@@ -66,22 +66,22 @@ def main(arguments: list[str]) -> int:
 
 
 def run(path: Path) -> nbformat.NotebookNode:
-    """The lesson with its outputs and the state of its controls, from a fresh kernel. What a
-    learner has written in exercises/ plays no part. Controls that slide are filmed. Raises
-    nbclient's CellExecutionError."""
+    """The lesson with its outputs and the state of its controls, from a new kernel. The learner's
+    files in exercises/ are not used. Controls with a slider are filmed. Raises nbclient's
+    CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     played = []
     for cell in notebook.cells:
         played.append(cell)
-        if cell.cell_type == "code" and film.MADE.search(cell.source):
-            played.append(nbformat.v4.new_code_cell(film.CODE))
+        if cell.cell_type == "code" and slider_film.MADE.search(cell.source):
+            played.append(nbformat.v4.new_code_cell(slider_film.CODE))
     notebook.cells = played
     with tempfile.TemporaryDirectory() as empty:
         NotebookClient(
             notebook,
             timeout=300,
             kernel_name="python3",
-            coalesce_streams=True,  # what is printed word by word stands on one line
+            coalesce_streams=True,  # text that is printed word by word stays on one line
             resources={"metadata": {"path": LESSONS}},
         ).execute(env={**os.environ, "MINIBATCH_EXERCISES": empty})
     return notebook
@@ -90,7 +90,7 @@ def run(path: Path) -> nbformat.NotebookNode:
 def lesson_page(
     notebook: nbformat.NotebookNode, path: Path, lessons: list[Path], repository: str
 ) -> str:
-    """The page of one lesson that was run. lessons: all of them, for the links at its foot."""
+    """The page of one lesson that was run. lessons: all lessons, for the links at its foot."""
     number = lessons.index(path)
     around = {
         "before": lessons[number - 1] if number else None,
@@ -107,7 +107,7 @@ def lesson_page(
 
 
 def contents_page(repository: str) -> str:
-    """The way in: what the course is, and a card for each lesson."""
+    """The first page: what the course is, and a card for each lesson."""
     picture, words = cover(ROOT)
     return _page(
         "contents.html",
@@ -142,7 +142,7 @@ def _title(notebook: nbformat.NotebookNode) -> str:
 
 
 def _target(target: str, folder: Path, repository: str) -> str:
-    """Where a relative link of a page in `folder` leads to on the site."""
+    """The address on the site of a relative link of a page in `folder`."""
     name, _, heading = target.partition("#")
     path = (folder / name).resolve()
     heading = f"#{heading}" if heading else ""
@@ -155,7 +155,7 @@ def _target(target: str, folder: Path, repository: str) -> str:
 
 
 def _origin() -> str:
-    """The address this was cloned from, if it is a page in the web; "" if there is none."""
+    """The address of the cloned repository, if it is a web page; otherwise ""."""
     with suppress(SetupError):
         found = _GITHUB.match(git(ROOT, "remote", "get-url", "origin").strip())
         return f"https://github.com/{found[1]}" if found else ""
@@ -163,7 +163,7 @@ def _origin() -> str:
 
 
 def _write(path: Path, page: str) -> bool:
-    """Write a page; whether it is larger than a page may be."""
+    """Write a page. Returns whether it is larger than _MOST_BYTES."""
     path.write_text(page, encoding="utf-8")
     size = len(page.encode())
     print(f"{path}: {size / 1e6:.1f} MB", flush=True)

@@ -45,22 +45,22 @@ def run(
     owners: np.ndarray | None = None,
     row_of: Callable[[int, int, int], int] = lambda x, y, z: x,
 ) -> Report:
-    """Run a kernel on grid x threads, and note every access to global and shared memory.
+    """Run a kernel on grid x threads, and record every access to global and shared memory.
 
-    kernel: a function over numba's `cuda`, decorated or not; its source is not changed.
+    kernel: a function that uses numba's `cuda`, decorated or not; its source is not changed.
     arguments: numpy arrays or CPU tensors, contiguous, changed in place as on a GPU, and numbers.
-        Give outputs as `lab.empty`, and reading what nobody has written is a fault; a bfloat16
-        tensor arrives as int16, as for the GPU.
-    watch: the thread block whose barriers the report can step through. shared_bytes: of an array of
-        length 0, as in numba's launch. most_accesses, seconds: where a loop without an end ends,
-        seconds of the processor; the search for races may take as many again.
-    schedule: a seed, which draws in what order threads take turns; a right kernel comes to the same
-        under every one. Without it each goes as far as it gets, in the order of their numbers.
-    expect: what should be in an array in the end, to the tolerance, NaN where anything goes; the
-        report says what is not.
-    owners: bool [rows, slots], whose each slot of key_cache and value_cache is; row_of: (x, y, z)
-        of a thread block -> the row that it works for. Reading another row's is a fault.
-    Faults are in the report, and raise nothing; what Python itself raises inside the kernel does.
+        Make outputs with `lab.empty`: then reading an unwritten element is a fault. A bfloat16
+        tensor arrives as int16, as on the GPU.
+    watch: the thread block whose barriers the report can step through. shared_bytes: size of a
+        shared array of length 0, as in numba's launch. most_accesses, seconds (of processor time):
+        limits that end an endless loop; the search for races has the same limit of seconds again.
+    schedule: a seed for the order in which threads run; a correct kernel gives the same result
+        with every seed. By default each thread runs until it waits, in the order of their numbers.
+    expect: the expected content of arrays by name, NaN where any value is right; the report gives
+        the first element that differs by more than the tolerance.
+    owners: bool [rows, slots], the slots of key_cache and value_cache of each row; row_of: (x, y,
+        z) of a thread block -> its row. Reading another row's slots is a fault.
+    Faults are in the report and do not raise. A Python error inside the kernel is raised.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
     with collector_held_back():
@@ -82,7 +82,7 @@ def run(
 class Launch:
     """Runs the thread blocks, one after the other, and makes their arrays.
 
-    watch: a thread block to step through; None watches nothing at all.
+    watch: a thread block to step through; None: record nothing.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Launch:
         body = rebuilt(self.kernel, self.notes, self._array)
 
         def thread() -> None:
-            with np.errstate(all="ignore"):  # each greenlet has a context of its own
+            with np.errstate(all="ignore"):  # each greenlet has its own context
                 body(*given)
 
         with suppress(Stop):
@@ -129,12 +129,12 @@ class Launch:
                     self._run_blocks(thread)
             except TooLong as error:
                 self.notes.thread = self.notes.thread or thread_of(0, self.notes)
-                site = self._under_way(error)
+                site = self._place_in_kernel(error)
                 self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
         return self.notes
 
     def search_for_races(self, seconds: float) -> None:
-        """Look for races in all that was noted. Sooner done than the launch, yet under a limit."""
+        """Search the recorded accesses for races, for at most `seconds` of processor time."""
         with suppress(Stop):
             try:
                 with time_limit(seconds):
@@ -144,8 +144,8 @@ class Launch:
                 after = f"after {seconds:g} s; `seconds` allows more"
                 self.notes.fault("no end", f"the search for races is still on {after}", self._begin)
 
-    def _under_way(self, error: TooLong) -> Site:
-        """Where the kernel, or a function it calls, stood: above whatever the lab did for it."""
+    def _place_in_kernel(self, error: TooLong) -> Site:
+        """The kernel's place when the time limit was reached, or that of a function it calls."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         body = self._begin.file, self._begin.function
         inside = dropwhile(lambda f: (f.f_code.co_filename, f.f_code.co_name) != body, frames)
@@ -164,7 +164,7 @@ class Launch:
             self._block.run()
 
     def _array(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> object:
-        """A thread's own; or the block's, for every thread that comes to the same place."""
+        """A new array; if it is shared, one for all threads of the block at the same place."""
         place, shared = site_here(), self._block.shared
         if space == "shared" and place in shared:
             return shared[place]
@@ -185,14 +185,14 @@ class Launch:
         return array
 
     def _take_dynamic(self) -> int:
-        """The bytes that the launch gives a block, for the one array of the block that asks."""
+        """`shared_bytes` of the launch, for a block's only shared array of length 0."""
         if self._block.has_dynamic:
             raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
         self._block.has_dynamic = True
         return self._shared_bytes
 
     def _argument(self, name: str, value: object) -> object:
-        torch = sys.modules.get("torch")  # who has a tensor has imported it
+        torch = sys.modules.get("torch")  # a caller with a tensor has imported it
         if torch and isinstance(value, torch.Tensor):
             bits = value.view(torch.int16) if value.dtype == torch.bfloat16 else value
             value = bits.detach().numpy()
@@ -210,10 +210,10 @@ class Launch:
         return array
 
     def _pause(self, waiting: list[Thread]) -> None:
-        """Where the watched block stands, for the report."""
+        """Record the state of the watched block, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.site, _own(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.site, _variables(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
@@ -231,15 +231,15 @@ def _three(sizes: Size) -> tuple[int, int, int]:
 
 @cache
 def _assigned_name(code: CodeType, call: int) -> str | None:
-    """The variable that a call's result goes to: q in `q = cuda.shared.array(…)`."""
+    """The variable that gets a call's result: q in `q = cuda.shared.array(…)`."""
     after = (each for each in dis.get_instructions(code) if each.offset > call)
     instruction = next(after, None)
     is_stored = instruction is not None and instruction.opname.startswith("STORE")
     return instruction.argval if is_stored else None
 
 
-def _own(frame: object) -> dict[str, object]:
-    """A thread's own variables, not the kernel's constants: numbers, and copies of local arrays."""
+def _variables(frame: object) -> dict[str, object]:
+    """A thread's variables, without the kernel's constants: numbers, and copies of local arrays."""
     now = frame.f_locals
     found = {name: now[name] for name in frame.f_code.co_varnames if name in now}
     for name, value in found.items():

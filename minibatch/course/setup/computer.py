@@ -1,4 +1,4 @@
-"""What this computer is, and whether the course can be installed on it, before any download."""
+"""Checks of this computer before any download: can the course be installed on it?"""
 
 import os
 import platform
@@ -28,7 +28,7 @@ _GET_PYTHON = "Install one from https://www.python.org/downloads/ and start with
 
 
 def looks(install_bytes: int, folder: Path) -> list[Finding]:
-    """System, Python and disk, in that order, for an install that still takes `install_bytes`."""
+    """System, Python, venv and disk, for an install that still needs `install_bytes`."""
     return [system(), python(), venv_module(), disk(folder, install_bytes)]
 
 
@@ -64,7 +64,7 @@ def system() -> Finding:
 
 
 def python() -> Finding:
-    """Whether the pinned packages have wheels for the Python that runs this."""
+    """Whether the pinned packages have wheels for the running Python."""
     bits = 64 if sys.maxsize > 2**32 else 32
     seen = f"{platform.python_version()}, {bits}-bit, {sys.executable}"
     supported = f"{_dotted(OLDEST_PYTHON)} to {_dotted(NEWEST_PYTHON)}"
@@ -76,7 +76,7 @@ def python() -> Finding:
 
 
 def venv_module() -> Finding:
-    """Whether this Python can make virtual environments; Debian's, as installed, cannot."""
+    """Whether this Python can make virtual environments; Debian's default one cannot."""
     if find_spec("venv") and find_spec("ensurepip"):
         return fine("venv", "this Python can make virtual environments")
     version = _dotted(sys.version_info[:2])
@@ -88,7 +88,7 @@ def venv_module() -> Finding:
 
 
 def disk(folder: Path, install_bytes: int) -> Finding:
-    """Whether `install_bytes` fit beside `folder`."""
+    """Whether `install_bytes` fit on the disk of `folder`."""
     free = shutil.disk_usage(folder).free
     seen = f"{_gb(free)} free"
     if free >= install_bytes:
@@ -101,7 +101,7 @@ def disk(folder: Path, install_bytes: int) -> Finding:
 
 
 def memory() -> Finding:
-    """Whether a lesson and JupyterLab fit in what is free."""
+    """Whether a lesson and JupyterLab fit into the free memory."""
     available = available_bytes()
     if available is None:
         return warning("memory", "cannot tell how much is free", "The lessons want about 2 GB.")
@@ -115,11 +115,11 @@ def memory() -> Finding:
 
 
 def processors() -> Finding:
-    """Whether others leave the CPU to us. PyTorch's threads wait for one another by spinning, so a
-    core taken away for a moment stops them all: on two busy cores a step took 100 times as long."""
+    """Whether other programs use the CPU. PyTorch's threads spin while they wait for each other, so
+    one lost core stops them all: on two busy cores a step took 100 times as long."""
     cores = os.cpu_count() or 1
     try:
-        busy = os.getloadavg()[0]  # processes that ran or wanted to, over the last minute
+        busy = os.getloadavg()[0]  # processes that ran or waited for a core, over the last minute
     except (AttributeError, OSError):
         return fine("CPU", f"{cores} cores")
     if cores > 1 and busy > cores - 0.5:
@@ -132,7 +132,7 @@ def processors() -> Finding:
 
 
 def port(number: int = JUPYTER_PORT) -> Finding:
-    """Whether JupyterLab's usual address is free, and a program can be reached on this computer."""
+    """Whether JupyterLab's default port is free, and programs on this computer can be reached."""
     with socket.socket() as asked:
         asked.settimeout(2)
         taken = asked.connect_ex(("127.0.0.1", number)) == 0
@@ -151,7 +151,7 @@ def port(number: int = JUPYTER_PORT) -> Finding:
 
 
 def gpu_name() -> str | None:
-    """What nvidia-smi calls the first GPU; None when it is not there or does not answer."""
+    """nvidia-smi's name of the first GPU; None if there is no nvidia-smi, or no answer."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return None

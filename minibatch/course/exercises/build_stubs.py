@@ -1,6 +1,6 @@
 """`python -m minibatch exercises build [--check]`: makes exercises/ from solutions/.
 
-For authors. It never writes over a stub that somebody began to solve: that one is reported.
+For authors. It does not overwrite a stub that a learner has begun to solve: it reports it.
 """
 
 import argparse
@@ -49,5 +49,5 @@ def _is_edited(path: Path, root: Path) -> bool:
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
-        return True  # nothing remembers what it was
+        return True  # without git, the original is not known
     return bool(done.stdout.strip()) and not done.stdout.startswith("??")

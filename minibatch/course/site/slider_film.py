@@ -1,7 +1,7 @@
 """What a control shows at each place of its slider, for a page without a kernel.
 
-`build.run` lets a cell that makes such a control be followed by `film_last()`, in the lesson's own
-kernel; the page then turns the pictures over.
+`build_site.run` inserts `film_last()` after each cell that makes such a control, in the lesson's
+own kernel. The page then shows one of the recorded pictures at a time.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from IPython import get_ipython
 from IPython.display import display
 
 MIME = "application/x-minibatch-film+json"
-SLIDERS = {"Slide": "slider", "Playground": "budget"}  # which of its controls is moved
+SLIDERS = {"Slide": "slider", "Playground": "budget"}  # the attribute with the slider to move
 STEPPERS = "EnginePlayer", "EngineRace", "MemoryPlayer", "BlockMap", "KernelStepper"
 WINDOWS = [  # traffic, window, stream: what lesson 3 asks its WindowSlider for
     *(("independent, load 0.7", 2.0, stream) for stream in range(1, 7)),
     *(("bursts, load 0.3", window, 1) for window in (0.5, 0.25)),
 ]
 MADE = re.compile(rf"\bmb\.widgets\.(?:{'|'.join([*SLIDERS, *STEPPERS, 'WindowSlider'])})\(")
-CODE = "from minibatch.course.site.film import film_last; film_last()"
-FIRST, MORE = 25, 11  # so many values one by one, and of all that follow so many
-MOST, AT_FIRST = 500, 100  # steps: a longer run has so many at first, and then those that matter
+CODE = "from minibatch.course.site.slider_film import film_last; film_last()"
+FIRST, MORE = 25, 11  # values: the first 25 of a slider, and 11 of the others
+MOST, AT_FIRST = 500, 100  # steps: of a longer run, the first 100 and then a selection
 FAR = 100_000  # steps
 _ID = re.compile(r'(\bid="|url\(#|href="#)([a-z-]+)(\d+)(?=["\)])')
 
 
 def film_last() -> None:
-    """Film what the cell before came to. (Not `_`: it stays behind once a lesson sets it.)"""
+    """Film the result of the cell before. (Not `_`: it is not updated once a lesson sets it.)"""
     names = get_ipython().user_ns
     film(names["_oh"].get(len(names["_ih"]) - 2))  # the newest input is this one
 
@@ -42,19 +42,19 @@ def film(control: object) -> None:
 
 
 def frames(control: object) -> tuple[list[tuple[str, str]], int]:
-    """(place in words, HTML) of every picture, and the one to begin with: where the control stands,
-    and still stands afterwards, or a little on from where nothing is to be seen yet."""
+    """(place in words, HTML) of every picture, and the index of the first one to show: the
+    control's present place, which does not change, or a later one if that picture is empty."""
     kind = type(control).__name__
     if kind in SLIDERS:
-        return _slid(control, getattr(control, SLIDERS[kind]))
+        return _slider_frames(control, getattr(control, SLIDERS[kind]))
     if kind == "WindowSlider":
-        return _windows(control), 0
-    return _stepped(control) if kind in STEPPERS else ([], 0)
+        return _window_frames(control), 0
+    return _step_frames(control) if kind in STEPPERS else ([], 0)
 
 
-def _slid(control: object, slider: object) -> tuple[list[tuple[str, str]], int]:
+def _slider_frames(control: object, slider: object) -> tuple[list[tuple[str, str]], int]:
     start, shown = slider.value, []
-    values = _some(_values(slider))
+    values = _sampled(_values(slider))
     for words, value in values:
         slider.value = value
         shown.append((f"{slider.description} {words}", _still(control)))
@@ -63,12 +63,12 @@ def _slid(control: object, slider: object) -> tuple[list[tuple[str, str]], int]:
 
 
 def _values(slider: object) -> list[tuple[str, int]]:
-    """All that it can be set to, in words and as such."""
+    """(words, value) of each place of the slider."""
     values = getattr(slider, "options", None) or range(slider.min, slider.max + 1)
     return [value if isinstance(value, tuple) else (f"{value:,}", value) for value in values]
 
 
-def _windows(control: object) -> list[tuple[str, str]]:
+def _window_frames(control: object) -> list[tuple[str, str]]:
     settings = control.name, control.window, control.stream
     start, shown = [each.value for each in settings], []
     for name, window, stream in WINDOWS:
@@ -82,7 +82,7 @@ def _windows(control: object) -> list[tuple[str, str]]:
     return shown
 
 
-def _stepped(control: object) -> tuple[list[tuple[str, str]], int]:
+def _step_frames(control: object) -> tuple[list[tuple[str, str]], int]:
     start, shown = control.position, []
     control.go_to(FAR)
     places = _places(control.position, getattr(control, "turns", ()))
@@ -90,28 +90,29 @@ def _stepped(control: object) -> tuple[list[tuple[str, str]], int]:
         control.go_to(place)
         shown.append((f"step {place:,}", _still(control)))
     control.go_to(start)
-    middle = len(places) // 2  # where there is most to see
+    middle = len(places) // 2  # the picture with the most content
     return shown, places.index(start) if start and start in places else middle
 
 
 def _places(last: int, turns: Sequence[int]) -> list[int]:
-    """Every step of a short run; of a long one the first, the turns with their neighbours, some."""
+    """All steps of a short run; of a long one the first, `turns` with their neighbours, and some
+    others."""
     if last <= MOST:
         return list(range(last + 1))
     near = {turn + aside for turn in turns for aside in (-1, 0, 1)}
-    some = _some(range(AT_FIRST, last + 1))[FIRST:]
+    some = _sampled(range(AT_FIRST, last + 1))[FIRST:]
     return sorted({*range(AT_FIRST), *some, *near} & {*range(last + 1)})
 
 
-def _some(values: Sequence) -> list:
-    """The first ones, and of the others some, the last among them."""
+def _sampled(values: Sequence) -> list:
+    """The first values, and some of the others, including the last."""
     rest = values[FIRST:]
     return [*values[:FIRST], *rest[len(rest) - 1 :: -max(1, len(rest) // MORE)][::-1]]
 
 
 def _still(control: object) -> str:
-    """What it shows. The ids in a picture are numbered anew each time it is drawn; counted from its
-    own first one, what is the same in two pictures is the same text."""
+    """The control's HTML. Each drawing has new ids; they are renumbered from the picture's first
+    one, so that equal parts of two pictures are equal text."""
     numbers: dict[str, int] = {}
 
     def renamed(found: re.Match) -> str:

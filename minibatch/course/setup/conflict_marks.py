@@ -1,4 +1,4 @@
-"""The marks that git leaves where two versions of a file do not fit."""
+"""Finds the conflict marks that git writes where two versions of a file do not fit."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ _LEARNERS = ("minibatch/**/*.py", "lessons/*.ipynb", "exercises/*.py")
 
 
 def marked_files(root: Path) -> Iterator[tuple[str, int]]:
-    """What a learner reads, runs or writes and has marks in it, and the line of the first."""
+    """(path, line of the first mark) of the lessons, exercises and minibatch/ files with marks."""
     for pattern in _LEARNERS:
         for file in sorted(root.glob(pattern)):
             line = marked_line(file.read_text(encoding="utf-8", errors="replace"))
@@ -27,7 +27,7 @@ def marked_line(text: str) -> int | None:
 
 
 def sides(text: str) -> tuple[str, str]:
-    """The two files that git wove into one: the upper side's and the lower side's."""
+    """The two versions in a file with conflict marks: the upper sides and the lower sides."""
     upper, lower, side = [], [], "both"
     for line in text.splitlines(keepends=True):
         if line.startswith(_UPPER):

@@ -1,4 +1,4 @@
-"""A learner's policy at its desk: made, bound to a pool of its own, and asked step by step."""
+"""A learner's policy in the worker: made, bound to its own pool, and run step by step."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from minibatch.course.judging.values import Lent, pack
 
 
-class PolicyDesk:
-    """What the judge may ask of a policy. find: looks a name up in the learner's file."""
+class PolicyWorker:
+    """The judge's requests for a policy. find: looks up a name in the learner's file."""
 
     def __init__(self, find: Callable[[str], Any]) -> None:
         self.find = find
@@ -26,14 +26,14 @@ class PolicyDesk:
         num_blocks: int,
         block_size: int,
     ) -> dict:
-        """Make a policy and bind it to a pool of its own, in a clock that the judge sets.
+        """Make a policy and bind it to its own pool, with a clock that the judge sets.
 
-        borrowed: methods taken from a class of minibatch, in place of the learner's.
+        borrowed: methods of a class of minibatch that replace the learner's.
         """
         import minibatch as mb
 
         self.scheduler, self.sequences = self._class(name, borrowed)(**options), {}
-        self.clock = mb.VirtualClock()  # moved by sleeping only
+        self.clock = mb.VirtualClock()  # only sleep() moves it
         self.pool = mb.BlockPool(num_blocks, block_size)
         self.scheduler.bind(self.pool, self.clock)
         return self._state()
@@ -92,10 +92,10 @@ class PolicyDesk:
         return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
 
     def lead(self, now: float, num_admitted: int, rows: list, lends: bool) -> dict:
-        """Plan in the learner's place, as the judge says: so many join, then these rows.
+        """Plan for the learner's policy: admit `num_admitted` requests, then use these rows.
 
-        rows: of each the request's id, its tokens and its padding. lends: whether the lists that
-        `update` then gets refuse to be changed.
+        rows: the request's id, number of tokens and padding of each. lends: whether the lists that
+        `update` gets are read-only.
         """
         import minibatch as mb
 
@@ -135,11 +135,11 @@ class PolicyDesk:
         return self._state()
 
     def records(self, attribute: str, requests: list, options: dict) -> object:
-        """Run this minibatch's engine; one attribute of every step's record.
+        """Run this minibatch's engine; returns one attribute of every step's record.
 
-        options: the policy's name, its arguments, the pool's size, whether prefixes are cached; for
-        a policy of the learner's the methods `borrowed`, for one of minibatch's the pretend model's
-        shape.
+        options: the policy's name, its arguments, the pool's size, whether prefixes are cached;
+        also `borrowed` methods for a learner's policy, or the pretend model's shape for one of
+        minibatch.
         """
         import minibatch as mb
 
@@ -158,7 +158,7 @@ class PolicyDesk:
             num_blocks=options["num_blocks"],
             block_size=options["block_size"],
             prefix_caching=options.get("prefix_caching", False),
-            attention="reference",  # the others want to store what numba compiles
+            attention="reference",  # the others store compiled code on disk
             clock=mb.VirtualClock(step_time=1),
         )
         engine.run(
@@ -192,7 +192,7 @@ class PolicyDesk:
 
 
 def _plain(number: Any) -> object:
-    """A number as JSON has it, also numpy's and torch's; of anything else, what it looks like."""
+    """A number as JSON has it, also numpy's and torch's; for other values, a description."""
     if number is None or isinstance(number, bool | int | float):
         return number
     if hasattr(number, "item") and not getattr(number, "shape", ()):
@@ -201,7 +201,7 @@ def _plain(number: Any) -> object:
 
 
 def _shown(value: Any) -> str:
-    """A small thing itself, of any other its kind."""
+    """The repr of a small value; of any other, its type."""
     if value is None or isinstance(value, str | int | float):
         return f"{value!r:.40}"
     return f"a {type(value).__name__}"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from minibatch.attention import threads
+from minibatch.attention import cpu_threads
 from minibatch.attention.cores import INTERVAL, Cores
 
 
@@ -23,19 +23,19 @@ def four_threads():
 @pytest.mark.parametrize("num_tasks", [0, 1, 3, 500])
 def test_every_task_is_done(four_threads, num_tasks):
     done = set()
-    threads.share(done.add, num_tasks)
+    cpu_threads.share(done.add, num_tasks)
     assert done == set(range(num_tasks))
 
 
 def test_one_thread_alone_does_every_task_once_and_in_order(four_threads):
     torch.set_num_threads(2)  # half of it is one
     done = []
-    threads.share(done.append, 5)
+    cpu_threads.share(done.append, 5)
     assert done == [0, 1, 2, 3, 4]
 
 
 def test_a_helper_takes_tasks_while_the_caller_has_one(four_threads, monkeypatch):
-    monkeypatch.setattr(threads, "_pool", ThreadPoolExecutor(1))
+    monkeypatch.setattr(cpu_threads, "_pool", ThreadPoolExecutor(1))
     helped = threading.Event()
     caller = threading.current_thread()
 
@@ -44,7 +44,7 @@ def test_a_helper_takes_tasks_while_the_caller_has_one(four_threads, monkeypatch
             helped.set()
         assert helped.wait(60)  # without a helper, the caller stays here
 
-    threads.share(work, 2)
+    cpu_threads.share(work, 2)
 
 
 def test_what_a_helper_does_not_finish_is_done_again(four_threads, monkeypatch):
@@ -61,8 +61,8 @@ def test_what_a_helper_does_not_finish_is_done_again(four_threads, monkeypatch):
             core_comes_free.wait(60)
 
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(threads, "_pool", pool)
-        threads.share(work, 6)
+        monkeypatch.setattr(cpu_threads, "_pool", pool)
+        cpu_threads.share(work, 6)
         assert sorted(done) == [0, 1, 2, 3, 4, 5]
         core_comes_free.set()
 
@@ -70,20 +70,20 @@ def test_what_a_helper_does_not_finish_is_done_again(four_threads, monkeypatch):
 def test_a_helper_that_gets_no_core_is_not_waited_for(four_threads, monkeypatch):
     core_comes_free = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(threads, "_pool", pool)
+        monkeypatch.setattr(cpu_threads, "_pool", pool)
         pool.submit(core_comes_free.wait)  # another program has the helper's core
         done = []
-        threads.share(done.append, 5)
+        cpu_threads.share(done.append, 5)
         assert done == [0, 1, 2, 3, 4]
         core_comes_free.set()
     assert done == [0, 1, 2, 3, 4]  # and does nothing when it comes late
 
 
 def test_one_allowed_thread_does_it_all_alone(four_threads, monkeypatch):
-    monkeypatch.setattr(threads, "_pool", None)
+    monkeypatch.setattr(cpu_threads, "_pool", None)
     torch.set_num_threads(1)
     names = set()
-    threads.share(lambda task: names.add(threading.current_thread().name), 5)
+    cpu_threads.share(lambda task: names.add(threading.current_thread().name), 5)
     assert names == {threading.current_thread().name}
 
 
@@ -92,22 +92,22 @@ def test_a_fault_in_a_task_comes_out(four_threads):
         raise FloatingPointError(f"task {task}")
 
     with pytest.raises(FloatingPointError, match="task"):
-        threads.share(fail, 8)
+        cpu_threads.share(fail, 8)
 
 
 def test_torch_gets_one_thread_and_our_own_loops_keep_theirs(four_threads):
-    with threads.torch_threads(1):
-        assert (torch.get_num_threads(), threads.num_threads()) == (1, 4)
-        with threads.torch_threads(1):
-            assert (torch.get_num_threads(), threads.num_threads()) == (1, 4)
-        assert (torch.get_num_threads(), threads.num_threads()) == (1, 4)
-    assert (torch.get_num_threads(), threads.num_threads()) == (4, 4)
+    with cpu_threads.torch_threads(1):
+        assert (torch.get_num_threads(), cpu_threads.num_threads()) == (1, 4)
+        with cpu_threads.torch_threads(1):
+            assert (torch.get_num_threads(), cpu_threads.num_threads()) == (1, 4)
+        assert (torch.get_num_threads(), cpu_threads.num_threads()) == (1, 4)
+    assert (torch.get_num_threads(), cpu_threads.num_threads()) == (4, 4)
 
 
 def test_a_fault_leaves_the_number_of_threads_as_it_was(four_threads):
-    with pytest.raises(RuntimeError), threads.torch_threads(1):
+    with pytest.raises(RuntimeError), cpu_threads.torch_threads(1):
         raise RuntimeError
-    assert (torch.get_num_threads(), threads.num_threads()) == (4, 4)
+    assert (torch.get_num_threads(), cpu_threads.num_threads()) == (4, 4)
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,3 @@ def test_threads_are_as_many_as_find_a_core(idle, used, available):
     clock[0] += INTERVAL / 2  # not yet time to look again
     clock[1] += 99
     assert cores.available(4) == available
-
-
-def test_the_threads_of_pytorch_are_restored_after_an_error(four_threads):
-    with pytest.raises(RuntimeError), threads.torch_threads(1):
-        raise RuntimeError
-    assert torch.get_num_threads() == 4

@@ -1,7 +1,7 @@
 """A verdict as a learner sees it: a card, for the terminal and for the notebook.
 
-Word, symbol and colour say the same. The first thing that went wrong is told in a sentence, with
-what was expected beside what came; the learner's own lines of a traceback are folded below.
+Word, symbol and colour have the same meaning. The first problem is a sentence, with the expected
+value beside the learner's; the learner's own lines of a traceback are folded below.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from minibatch.course.judging.verdict import (
 from minibatch.plots.pages import pages
 
 _INKS = {PASSED: "32", WRONG: "31", NOT_ATTEMPTED: "90", ERROR: "35", TIMED_OUT: "33"}
-_COLOURS = {  # ground of the word's badge, always with black or white letters that can be read
+_COLOURS = {  # background of the outcome's badge; black or white letters are readable on it
     PASSED: ("#00664B", "#FFF"),
     WRONG: ("#A33B00", "#FFF"),
     NOT_ATTEMPTED: ("#595959", "#FFF"),
@@ -44,7 +44,7 @@ def headline(verdict: Verdict) -> str:
 
 
 def as_text(verdict: Verdict, colour: bool | None = None) -> str:
-    """The card for a terminal. colour: None asks whether standard output is one."""
+    """The card for a terminal. colour: None uses colours if standard output is a terminal."""
     colour = sys.stdout.isatty() if colour is None else colour
     line = headline(verdict)
     lines = [f"\033[1;{_INKS[verdict.outcome]}m{line}\033[0m" if colour else line]
@@ -90,7 +90,7 @@ def as_html(verdict: Verdict) -> str:
 
 
 def so_far(verdict: Verdict) -> str:
-    """While it is being judged: the tests that have ended, as HTML."""
+    """An unfinished verdict: the tests that have ended, as HTML."""
     return _PAGES.get_template("tests.html").render(
         shown=_shown(verdict), symbols=SYMBOLS, came_to=_came_to
     )
@@ -103,7 +103,7 @@ def _points(points: float, of: float | None = None) -> str:
 
 
 def _came_to(result: TestResult) -> str:
-    """ "0.5 points", and what stood in its way."""
+    """ "0.5 points", and the test that blocked it."""
     if result.outcome == BLOCKED:
         return f"{_points(result.points)}, blocked by “{result.blocked_by}”"
     return f"{_points(result.points)}, {result.outcome}"
@@ -128,7 +128,7 @@ def _shown(verdict: Verdict) -> list[TestResult]:
 
 
 def _told(verdict: Verdict) -> TestResult | None:
-    """The problem to tell: the first of the public tests; a hidden one's sentence stays hidden."""
+    """The problem to show: of the first public test that failed; hidden tests stay hidden."""
     return next((result for result in _shown(verdict) if result.outcome != PASSED), None)
 
 

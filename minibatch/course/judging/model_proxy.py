@@ -1,4 +1,4 @@
-"""The model that a learner's code gets on its desk: the judge computes, this only asks."""
+"""The model that a learner's code gets in the worker: the judge computes its forward passes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from minibatch.course.judging.values import Array, pack, unpack
 
 
-class StandIn:
-    """A transformers model whose forward passes the judge computes, and counts.
+class ModelProxy:
+    """Looks like a transformers model; the judge computes its forward passes and counts them.
 
-    Called as the real one is: `model(input_ids, past_key_values=…, use_cache=…, …)`.
-    ask: sends the judge a question, and returns its answer. number: which of its models this is.
+    Call it as the real one: `model(input_ids, past_key_values=…, use_cache=…, …)`.
+    ask: sends the judge a question, and returns its answer. number: of the judge's model.
     """
 
-    device = "cpu"  # torch.tensor(…, device=model.device) is what a GPU needs
+    device = "cpu"  # so that code for a GPU, torch.tensor(…, device=model.device), works
 
     def __init__(self, ask: Callable[[dict], dict], number: int) -> None:
         self._ask, self._number = ask, number
@@ -70,7 +70,7 @@ class _Cache:
 
     @staticmethod
     def of(given: Any) -> _Cache | None:
-        """What stands for a cache here; None for none, and for an empty one of transformers'."""
+        """The proxy of a given cache; None for None, and for an empty one of transformers."""
         if given is None or isinstance(given, _Cache):
             return given
         if hasattr(given, "filled_by"):
@@ -83,7 +83,7 @@ class _Cache:
         )
 
     def fills(self, given: Any) -> Any:
-        """The cache that was given, which from now on says what this one says."""
+        """The cache that was given, which from now on reports this one's length."""
         if given is not self:
             given.filled_by, given.get_seq_length = self, self.get_seq_length
         return given
@@ -100,7 +100,7 @@ class _Output:
 
 
 def tensor(array: Array) -> Any:
-    """What the judge sent, as torch has it."""
+    """The judge's array as a torch tensor."""
     import torch
 
     return torch.tensor(array.values, dtype=getattr(torch, array.dtype)).reshape(array.shape)

@@ -1,4 +1,4 @@
-"""What a desk finds around it: its environment, what of minibatch it may read, the submission."""
+"""A worker's environment: its variables, the readable part of minibatch, the submission's copy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from minibatch.course.setup import ROOT
 
-MOST_FILE_BYTES = 2**20  # a person's file has some kilobytes
+MOST_FILE_BYTES = 2**20  # a file that a person writes has some kilobytes
 PYTHON_FILE = re.compile(r"[A-Za-z_]\w*\.py")
 
 
 def variables(home: Path) -> dict[str, str]:
-    """The desk's environment: nothing of ours but what a Python needs to start."""
+    """The worker's environment variables: of ours, only those that Python needs to start."""
     kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
     own = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR", "NUMBA_CACHE_DIR")
     return {
@@ -35,13 +35,13 @@ def variables(home: Path) -> dict[str, str]:
 
 
 def module_file(name: str) -> Path:
-    """Where a module of minibatch is written."""
+    """The source file of a module of minibatch."""
     return ROOT.joinpath(*name.split(".")).with_suffix(".py")
 
 
 def without(folder: Path, hidden: set[Path]) -> tuple[list[Path], list[Path]]:
-    """What to read of a folder so that the hidden modules are not read, compiled ones included:
-    files and folders, and folders of which only the names are to be seen."""
+    """The parts of a folder without the hidden modules, and without their compiled files: (readable
+    files and folders, folders of which only the names may be listed)."""
     if not any(path.is_relative_to(folder) for path in hidden):
         is_hidden = folder.name == "__pycache__" and any(p.parent == folder.parent for p in hidden)
         if not is_hidden:
@@ -60,7 +60,7 @@ def without(folder: Path, hidden: set[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def copy_submission(folder: Path, copy: Path) -> None:
-    """Its Python files alone: no links, nothing larger than a person writes."""
+    """Copy the Python files only: no links, and no file over MOST_FILE_BYTES."""
     copy.mkdir()
     for path in sorted(folder.glob("*.py")):
         is_wanted = PYTHON_FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink()
@@ -69,7 +69,7 @@ def copy_submission(folder: Path, copy: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """A folder in which a stranger may have written, folders within folders a thousand deep."""
+    """Remove a folder in which a stranger's code may have made folders a thousand levels deep."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
     except RecursionError:

@@ -5,9 +5,8 @@ published number of output tokens, whatever the model would say (`ignore_eos`). 
 useful output tokens per second, from the first prompt handed over to the last token in hand.
 
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
-engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix.py), `bench graphs`
-CUDA graphs, on a GPU (graphs.py); `bench schedules` tries policies on random traffic
-(schedules.py).
+engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), and
+`bench graphs` CUDA graphs, on a GPU (cuda_graphs.py).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
-from . import graphs, kernels, prefix, scheduler, schedules
+from . import cuda_graphs, kernels, prefix_caching, scheduler
+from .bench_report import full_report, wrong_answers
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
-from .machine import Machine, look, usable_cpus
-from .measuring import Results, Workload, agents_workload, measure
-from .report import full_report, wrong_answers
+from .machine_facts import Machine, look, usable_cpus
+from .rounds import Results, Workload, agents_workload, measure
 
 WORKLOADS = {"short prompts": 0.1, "published prompts": 1.0}  # share of the published lengths
 AGENTS, QUICK_AGENTS = 50, 20  # 20: static and continuous steps differ about as they do for 50
@@ -42,11 +41,9 @@ def main(argv: Sequence[str]) -> int:
     if argv[:1] == ["scheduler"]:
         return scheduler.main(argv[1:])
     if argv[:1] == ["prefix"]:
-        return prefix.main(argv[1:])
+        return prefix_caching.main(argv[1:])
     if argv[:1] == ["graphs"]:
-        return graphs.main(argv[1:])
-    if argv[:1] == ["schedules"]:
-        return schedules.main(argv[1:])
+        return cuda_graphs.main(argv[1:])
     parser = _parser()
     options = parser.parse_args(argv)
     try:

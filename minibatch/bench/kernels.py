@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--compiled", action="store_true", help=told)
     options = parser.parse_args(argv)
     if options.compiled:
-        from .compiled import print_table
+        from .compiled_kernels import print_table
 
         print_table()
         return 0

@@ -38,7 +38,6 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     utilisation       how many slots are at work, step by step
     kv_read           what attention reads of the KV cache, step by step
     token_costs       the next token with and without a KV cache
-    step_times        where the time of a decode step goes, as the batch grows
     cost_stack        what such a step must cost, by cause, beside what it took
     roofline          what a machine can do at most, and what was reached
     memory_use        what every place of a pool is good for, step by step
@@ -50,7 +49,6 @@ a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your
     first_tokens      what the cache saves each of them of the wait for a first token
     hit_curve         how much is found, by how many blocks there are
     block_table_walk  which blocks of the pool a kernel reads, who, and in what order
-    source_heat       a kernel's source, and the bytes that every line moves
     warp_access       what one instruction of a warp asks of memory, and what has to move
     warp_film         the same of every instruction of a warp, one after the other
     dataflow          who hands what to whom through an array, between any two barriers
@@ -106,10 +104,8 @@ if TYPE_CHECKING:
     from .figures.savings import savings
     from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
-    from .figures.source_heat import source_heat
     from .figures.speculation import speculation
     from .figures.staircase import staircase
-    from .figures.step_times import step_times
     from .figures.stream_and_window import stream_and_window
     from .figures.table_and_pool import table_and_pool
     from .figures.tails import tails
@@ -165,10 +161,8 @@ __all__ = [
     "savings",
     "scorecard",
     "seismograph",
-    "source_heat",
     "speculation",
     "staircase",
-    "step_times",
     "stream_and_window",
     "table_and_pool",
     "tails",

@@ -11,11 +11,11 @@ from ..core.collector import collector_held_back
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..plots.colours import colour_of, ink_on
-from .film import Film
-from .filmed import Filmed
+from .film_controls import Filmed
 from .frame import event, event_html, slots_html, waiting_at
-from .pages import PAGES, count
 from .pool_film import PoolFilm, PoolFrame
+from .run_film import Film
+from .widget_templates import PAGES, count
 
 NOBODY = "nobody"
 SHOWN = 24  # entries of a table that are written out

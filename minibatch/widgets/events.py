@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.records import RowRecord, StepRecord
-from .film import Film
+from .run_film import Film
 
 MOST_NAMES = 3  # of a sentence; more are counted
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six"]

@@ -12,8 +12,8 @@ from ..plots.colours import own_colours
 from ..plots.spans import Span
 from ..plots.svg import strip
 from .events import told
-from .film import Film
-from .pages import PAGES, count
+from .run_film import Film
+from .widget_templates import PAGES, count
 
 LONGEST_TEXT = 90  # characters of an answer shown: its newest
 SHORTEST_STRIP = 60  # steps

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..kernel_lab.report import Pause, Report
 from ..kernel_lab.threads import spans
-from .pages import PAGES
 from .still import WithStill
+from .widget_templates import PAGES
 
 MOST_CELLS = 64  # of a shared array shown
 MOST_OF_AN_ARRAY = 8  # of a thread's own

@@ -11,8 +11,8 @@ from ..core.request import Request
 from ..plots.colours import colour_of, ink_on
 from ..simulator.replay import Contiguous, Moment, Paged, replay
 from .frame import event_html
-from .pages import PAGES
 from .stepping import Stepping
+from .widget_templates import PAGES
 
 WIDTH, LETTER = 1000, 10  # of a strip and of a letter, in pixels
 _numbers = itertools.count()  # an id must be one of its kind in the whole page

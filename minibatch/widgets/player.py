@@ -9,10 +9,10 @@ import ipywidgets
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.trace import Trace
-from .film import Film
-from .filmed import Filmed
+from .film_controls import Filmed
 from .frame import event, event_html, frame_html
 from .menu import Policy, PolicyMenu, new, settings
+from .run_film import Film
 
 
 class EnginePlayer(Filmed):

@@ -18,12 +18,12 @@ from ..engine.engine import Engine
 from ..engine.trace import Trace
 from ..schedulers import Scheduler
 from ..simulator.cost import CostModel
-from . import panels
+from . import playground_panels as panels
 from .frame import event_html
 from .menu import COURSE, PolicyMenu, new
-from .pages import PAGES
+from .playground_traffic import AT_ONCE, Described, Traffic
 from .still import WithStill
-from .traffic import AT_ONCE, Described, Traffic
+from .widget_templates import PAGES
 
 OWN, BUDGETS = "as the policy has it", (16, 32, 64, 128, 256, 512, 1024, 2048)  # tokens a step
 ENDLESS, WHOLE = "never short", "a whole request"

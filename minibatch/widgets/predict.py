@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import ipywidgets
 
 from ..plots import guesses
-from .pages import PAGES
 from .still import WithStill
+from .widget_templates import PAGES
 
 STEPS = 100  # about so many from end to end of a slider, unless its numbers are whole ones
 CLASS = "minibatch-question"

@@ -16,7 +16,6 @@ from ..engine.kinds import as_requests
 from ..plots import guesses
 from ..plots.colours import own_colours
 from .events import told
-from .film import Film
 from .frame import (
     SHORTEST_STRIP,
     event_html,
@@ -27,8 +26,9 @@ from .frame import (
     waiting_at,
 )
 from .menu import Policy, new, settings, title
-from .pages import PAGES, count
+from .run_film import Film
 from .stepping import Stepping
+from .widget_templates import PAGES, count
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ..model.load import Model

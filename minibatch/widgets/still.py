@@ -2,7 +2,7 @@
 
 import ipywidgets
 
-from .pages import PAGES
+from .widget_templates import PAGES
 
 
 class WithStill(ipywidgets.VBox):

@@ -13,7 +13,7 @@ from IPython.display import HTML, display
 from ..core.records import StepRecord
 from ..core.request import Request
 from ..engine.engine import Engine
-from .pages import PAGES
+from .widget_templates import PAGES
 
 FRAME_S = 0.04  # a moment is drawn no sooner after the last one: eyes see no more
 

@@ -14,11 +14,14 @@ from ..colours import COLOURS, INK
 from ..guesses import guess as guess_of
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, Picture, describe, dress, with_conditions
-from .step_times import CAUSES
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
 
+# Parts of a bar: label, colour, hatch.
+WEIGHTS = ("weights", COLOURS[1], "")
+KV = ("K and V", COLOURS[0], "///")
+OVERHEAD = ("overhead", "#DDDDDD", "...")
 ARITHMETIC = ("arithmetic beyond the reading", COLOURS[2], "\\\\")
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
 MEASURED = "measured, and how many times its account"
@@ -89,10 +92,10 @@ def _finding(alone: StepTime, last: StepTime) -> str:
 def _account(model: Model, roof: Roof, time: StepTime, alone: StepTime) -> Stack:
     account = roof.account(decode_step(model, time.batch_size, time.context))
     return [
-        (("weights", *CAUSES["weights_s"][1:]), account.weights_s),
+        (WEIGHTS, account.weights_s),
         (ARITHMETIC, account.arithmetic_s),
-        (("K and V", *CAUSES["attention_s"][1:]), account.kv_s),
-        (CAUSES["other_s"], alone.other_s),
+        (KV, account.kv_s),
+        (OVERHEAD, alone.other_s),
     ]
 
 

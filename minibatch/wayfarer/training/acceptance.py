@@ -11,9 +11,9 @@ from pathlib import Path
 
 import minibatch as mb
 from minibatch.wayfarer import JUNIOR
-from minibatch.wayfarer.training.card import junior_card
 from minibatch.wayfarer.training.corpus import Example
-from minibatch.wayfarer.training.evaluate import behind_long_prompts, held_out, prompt_of
+from minibatch.wayfarer.training.evaluation import behind_long_prompts, held_out, prompt_of
+from minibatch.wayfarer.training.model_card import junior_card
 
 NUM_GUESSES = 4
 ALL = "all"

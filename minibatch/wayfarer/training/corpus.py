@@ -1,7 +1,7 @@
 """Questions with their true answers, drawn from a seed: what Wayfarer learns and is examined on.
 
 About one in twenty combinations of question and phrasing is held out by a stable hash: training
-never sees it, `evaluate.py` asks nothing else.
+never sees it, `evaluation.py` asks nothing else.
 """
 
 import hashlib

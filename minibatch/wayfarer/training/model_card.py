@@ -1,4 +1,4 @@
-"""The texts of the model cards; their figures come from `train.py`, `evaluate.py` and
+"""The texts of the model cards; their figures come from `training_run.py`, `evaluation.py` and
 `acceptance.py`."""
 
 from collections.abc import Mapping

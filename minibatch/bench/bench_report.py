@@ -10,10 +10,9 @@ from statistics import median
 
 from ..model.load import Model
 from .agreement import Difference
-from .aims import aims_section, ratios_of
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
-from .machine import Machine
-from .measuring import Results, Run, Workload
+from .machine_facts import Machine
+from .rounds import Results, Run, Workload
 
 RIVALS = {"generate": "/one", "generate-static": "/batched", "transformers-cb": "/continuous"}
 MOST_SHOWN = 4  # differing answers listed for one contender
@@ -38,7 +37,6 @@ def full_report(
             for name, reason in results.not_available.items()
         ),
         machine_section(model, machine),
-        aims_section(model, machine, workloads, results),
         READING if results.runs else "Nothing was measured.",
     ]
     return "\n" + "\n\n".join(section for section in sections if section)
@@ -67,9 +65,15 @@ def workload_section(workload: Workload, contenders: list[Contender], results: R
 
 
 def ratio(own: list[Run], rivals: list[Run]) -> str:
-    """How many times as fast as the rival, in the middle of the rounds."""
+    """The median of `ratios_of`, as text; "-" when no round has both."""
     ratios = ratios_of(own, rivals)
     return f"{median(ratios):.2f}" if ratios else "-"
+
+
+def ratios_of(own: list[Run], rivals: list[Run]) -> list[float]:
+    """How many times as fast as the rival: one number for each round that both ran."""
+    by_round = {run.round: run.tokens_per_s for run in rivals}
+    return [r.tokens_per_s / by_round[r.round] for r in own if r.round in by_round]
 
 
 def speed(runs: list[Run]) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine.engine import Engine
-from .film import Film
+from .run_film import Film
 from .stepping import Stepping
 
 

@@ -25,7 +25,6 @@ from minibatch.wayfarer.checking import Verdict, check
 from minibatch.wayfarer.clients import client
 from minibatch.wayfarer.policy import Messages, chat, fill_prompt
 from minibatch.wayfarer.training.answers import answer
-from minibatch.wayfarer.training.card import model_card
 from minibatch.wayfarer.training.corpus import (
     CLIENT_KINDS,
     KINDS,
@@ -35,6 +34,7 @@ from minibatch.wayfarer.training.corpus import (
     draw_example,
 )
 from minibatch.wayfarer.training.generate import Generated, generate_texts
+from minibatch.wayfarer.training.model_card import model_card
 
 LONG_PROMPTS = (750, 1300)  # tokens of the shortest and the longest long prompt
 

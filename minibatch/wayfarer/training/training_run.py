@@ -22,9 +22,9 @@ from torch import nn
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from minibatch.wayfarer import JUNIOR, WEIGHTS
-from minibatch.wayfarer.training.card import junior_card, model_card
-from minibatch.wayfarer.training.evaluate import behind_long_prompts, examine, held_out
+from minibatch.wayfarer.training.evaluation import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.training.export import export
+from minibatch.wayfarer.training.model_card import junior_card, model_card
 from minibatch.wayfarer.training.optimizers import optimizers
 from minibatch.wayfarer.training.rows import STEP_TOKENS, Phase, Rows, step_rows
 from minibatch.wayfarer.training.sizes import SIZES, Size, new_model

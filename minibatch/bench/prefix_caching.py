@@ -26,7 +26,7 @@ from ..schedulers import Continuous
 from ..simulator import workload
 from .alternating import alternating
 from .contenders import BLOCK_SIZE, NotAvailableError, transformers_manager
-from .machine import look
+from .machine_facts import look
 from .stopwatch import Stopwatch, conditions, one_thread
 
 CHAT, NEW = 1000, 50  # tokens of a conversation so far, and of what is asked next

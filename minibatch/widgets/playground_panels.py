@@ -10,7 +10,7 @@ from ..engine.metrics import Summary
 from ..engine.trace import Trace
 from ..plots import svg
 from ..plots.spans import Span
-from .pages import PAGES
+from .widget_templates import PAGES
 
 FIGURES = {
     "duration_s": ("time until all are served", "{:.1f} s"),

@@ -18,7 +18,7 @@ from ..engine.engine import Engine
 from ..model.load import DTYPES, Model, load_model
 from ..schedulers import Continuous
 from .alternating import alternating
-from .measuring import agents_workload
+from .rounds import agents_workload
 from .stopwatch import conditions
 
 BATCH_SIZES = (1, 8, 32)

@@ -59,10 +59,10 @@ class Question:
         """Tells this question from every other of its kind; stable between runs."""
         city = self.city.name if self.city else ""
         hotel = self.hotel.name if self.hotel else ""
-        who = self.client.name if self.client else ""
+        name = self.client.name if self.client else ""
         number = self.days or self.count or self.year or self.limit
         return "|".join(
-            (self.kind, city, who, str(number), hotel, self.passport, self.diet, *self.parts)
+            (self.kind, city, name, str(number), hotel, self.passport, self.diet, *self.parts)
         )
 
 

@@ -1,4 +1,4 @@
-"""What happened in a step, told in a line: who left, who joined, who wrote.
+"""What happened in a step, as a sentence: which requests left, joined, or generated a token.
 
 step 21: A left (20 tokens). A2 joins slot 0: 80 tokens of prompt; seven others write one each.
 """
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from ..core.records import RowRecord, StepRecord
 from .run_film import Film
 
-MOST_NAMES = 3  # of a sentence; more are counted
+MOST_NAMES = 3  # in a sentence; more are only counted
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six"]
 NUMBERS += ["seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
-def told(film: Film, position: int) -> str:
+def step_text(film: Film, position: int) -> str:
     """What happened in the step that led to frame `position` of the film; "" before the first."""
     frame = film.frames[position]
     if frame.record is None:
@@ -32,7 +32,7 @@ def told(film: Film, position: int) -> str:
 
 
 def _capital(sentence: str) -> str:
-    """A name stays as it is written; a number begins a sentence like any word."""
+    """A number at the start of a sentence is capitalised; a request id stays as it is."""
     is_number = sentence.split()[0] in NUMBERS
     return sentence[0].upper() + sentence[1:] if is_number else sentence
 
@@ -40,7 +40,7 @@ def _capital(sentence: str) -> str:
 def _departures(
     before: StepRecord | None, now: StepRecord, counts: dict[str, int]
 ) -> Sequence[str]:
-    """Who is gone since the step before, who has finished and stays, who had to give way."""
+    """Sentences on requests that left since the step before, finished but stay, or are preempted."""
     if before is None:
         return []
     here = {row.request_id for row in now.rows}
@@ -80,8 +80,8 @@ def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
     if len(writing) == 1:
         parts.append(f"{writing[0].request_id} writes {'one' if parts else 'one token'}")
     elif writing:
-        who = number(len(writing))
-        parts.append(f"{who} others write one each" if parts else f"{who} write one token each")
+        rest = number(len(writing))
+        parts.append(f"{rest} others write one each" if parts else f"{rest} write one token each")
     if padding:
         are = "row is" if len(padding) == 1 else "rows are"
         parts.append(f"{number(len(padding))} {are} padding, read by nobody")
@@ -111,7 +111,7 @@ def _s(verb: str, subjects: Sequence[object]) -> str:
 
 
 def names(ids: Sequence[str]) -> str:
-    """ "A", "A and B", "A, B and C"; of more, how many."""
+    """ "A", "A and B", "A, B and C"; for more, their number."""
     return listed(ids) if len(ids) <= MOST_NAMES else number(len(ids))
 
 
@@ -122,5 +122,5 @@ def listed(words: Sequence[str]) -> str:
 
 
 def number(n: int) -> str:
-    """In words up to twelve."""
+    """The number in words up to twelve, then in digits."""
     return NUMBERS[n] if 0 < n < len(NUMBERS) else f"{n:,}"

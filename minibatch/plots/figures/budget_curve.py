@@ -1,4 +1,4 @@
-"""What a token budget does to the wait for a next token, to the first one, and to throughput."""
+"""The effect of a token budget on the time to the next token, to the first, and on throughput."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def budget_curve(
 ) -> Figure:
     """Three curves over the budgets, on an axis of powers of two.
 
-    summaries: of a run under each budget, tokens a step. predicted: the same of a made-up clock,
-    drawn dotted; also of budgets between. chosen: a budget to mark. limit_s: on the wait for a next
-    token, a line to read the first curve against. guess: the name of a prediction of a budget. ax:
+    summaries: of a run, by its budget in tokens a step. predicted: the same from a virtual clock,
+    drawn dotted; also for budgets between. chosen: a budget to mark. limit_s: a limit on the time to
+    the next token, drawn as a line into the first panel. guess: the name of a prediction of a budget. ax:
     three Axes.
     """
     budgets = sorted(summaries)
@@ -80,7 +80,7 @@ def budget_curve(
 def _kept(
     summaries: Mapping[int, Summary], predicted: Mapping[int, Summary] | None, limit_s: float
 ) -> str:
-    """Up to which budget the limit holds, of those measured and of those predicted."""
+    """The largest budget within the limit: of the measured ones, and of the predicted ones."""
 
     def largest(some: Mapping[int, Summary]) -> str:
         kept = [budget for budget, summary in some.items() if summary["itl_p99_s"] <= limit_s]
@@ -91,5 +91,5 @@ def _kept(
 
 
 def _figures(value: float) -> str:
-    """With three digits that count, the zeros at the end too."""
+    """Three significant digits, with zeros at the end."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

@@ -13,7 +13,7 @@ from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colou
 from ..picture import LABEL, Picture, describe, dress
 
 STAGES = {"1 a rectangle": 1, "2 laid end to end": 2, "3 the mask": 3}
-CLOSE = 6  # how many tokens of the longest row the close-up of the mask shows
+CLOSE = 6  # tokens of the longest row in the close-up of the mask
 
 
 def melting(step: StepRecord, stage: int = 1) -> Figure:
@@ -30,7 +30,7 @@ def melting(step: StepRecord, stage: int = 1) -> Figure:
 
 
 def _look(row: RowRecord) -> dict:
-    """A prompt stands out; one token of an answer is calm."""
+    """A prompt has a strong colour; one token of an answer has a calm one."""
     if row.num_tokens == 1:
         return {"facecolor": WORK, "edgecolor": INK, "linewidth": 0.8}
     look = {"facecolor": _own(row), "edgecolor": ink_on(_own(row)), "linewidth": 0.8}
@@ -81,7 +81,7 @@ def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
     gone = f"{width * len(rows) - useful:,} tokens fewer to compute"
     axis.text(width / 2, len(rows) / 2, gone, ha="center", va="center", fontsize=LABEL, color=INK)
     axis.set_xlim(0, useful)
-    axis.set_ylim(len(rows) - 0.4, -0.6)  # as high as the rectangle was
+    axis.set_ylim(len(rows) - 0.4, -0.6)  # the same height as the rectangle
     axis.set_yticks([])
     long = [at for row, at in zip(rows, starts, strict=False) if row.num_tokens > 1]
     axis.set_xticks(sorted({0, *long, useful}))

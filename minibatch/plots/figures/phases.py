@@ -1,4 +1,4 @@
-"""What a token of the prompt costs, and what a token of the answer costs."""
+"""The cost of a token of the prompt, and of a token of the answer."""
 
 from __future__ import annotations
 

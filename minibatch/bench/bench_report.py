@@ -1,7 +1,7 @@
-"""From raw rounds to what a person reads: a table for each workload, and what it was measured on.
+"""From raw rounds to a report: a table for each workload, and the facts of the machine.
 
-Ratios are taken within a round, between contenders that ran within minutes of each other, and the
-medians are over those.
+Ratios are taken within a round, in which the contenders ran within minutes of each other. Medians
+are over these ratios.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def character(runs: list[Run], workload: Workload) -> tuple[str, str, str]:
 
 
 def differences_of(runs: list[Run]) -> list[Difference]:
-    """The worst difference of each request that ever differed, the worst first."""
+    """The worst difference of each request that differed in any run, the worst first."""
     found = [difference for run in runs for difference in run.differences or []]
     worst = {d.request_id: d for d in sorted(found, key=lambda d: abs(d.gap))}
     return sorted(worst.values(), key=lambda d: -abs(d.gap))
@@ -116,7 +116,7 @@ def differing(contender: Contender, runs: list[Run]) -> list[str]:
 
 
 def wrong_answers(results: Results) -> bool:
-    """Whether a policy of ours failed, or gave other tokens than `generate`, and not by a tie."""
+    """Whether a policy of ours failed, or gave other tokens than `generate` without a tie."""
     return any(CONTENDERS[name].is_ours for name in results.not_available) or any(
         CONTENDERS[run.contender].is_ours and not difference.is_tie
         for run in results.runs
@@ -125,7 +125,7 @@ def wrong_answers(results: Results) -> bool:
 
 
 def machine_section(model: Model, machine: Machine) -> str:
-    """Where and with what this was measured, and whether other programs were at work."""
+    """Machine, system and model of the measurement, and whether other programs were running."""
     parameters, dtype = model.hf.num_parameters() / 1e6, str(model.dtype).removeprefix("torch.")
     lines = [
         f"Machine  {machine.cpu}, {machine.num_cores} cores, {machine.num_usable_cpus} usable CPUs",

@@ -1,8 +1,8 @@
 """`python -m minibatch bench`: our four policies beside transformers, on this machine, in one run.
 
-Every contender does the same work: the agents' prompts as token ids, and for each exactly the
-published number of output tokens, whatever the model would say (`ignore_eos`). What counts is
-useful output tokens per second, from the first prompt handed over to the last token in hand.
+Every contender does the same work: the agents' prompts as token ids, and for each prompt exactly
+the published number of output tokens, past any end token (`ignore_eos`). The result is useful
+output tokens per second, from handing over the first prompt to receiving the last token.
 
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
 engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), and
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _workloads(model: Model, options: argparse.Namespace) -> list[Workload]:
-    """Those asked for; one that does not fit into the model's context is left out, and said so."""
+    """The chosen workloads. One that exceeds the model's context is left out, with a message."""
     scale, default_agents = options.scale, QUICK_AGENTS if options.quick else AGENTS
     shares = WORKLOADS if scale is None else {f"prompts x {scale}": scale}
     workloads = []

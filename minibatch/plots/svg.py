@@ -1,8 +1,8 @@
 """A run as a small SVG, quick enough to be drawn again at every step; without matplotlib.
 
 `strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds. Above
-it, if asked, it shows arrivals and the length of the queue. `grid` has a line for each request and a cell, with a
-letter, for each step.
+it, if asked, it shows arrivals and the length of the queue. `grid` has a line for each request and
+a cell, with a letter, for each step.
 """
 
 import itertools

@@ -40,7 +40,8 @@ def _capital(sentence: str) -> str:
 def _departures(
     before: StepRecord | None, now: StepRecord, counts: dict[str, int]
 ) -> Sequence[str]:
-    """Sentences on requests that left since the step before, finished but stay, or are preempted."""
+    """Sentences on requests that left since the step before, finished but stay, or are
+    preempted."""
     if before is None:
         return []
     here = {row.request_id for row in now.rows}

@@ -63,8 +63,8 @@ class MemoryPlayer(Stepping):
 
     @property
     def turns(self) -> list[int]:
-        """The positions at which, in one of the memories, a request arrives, leaves or is preempted,
-        or begins to wait though enough is free."""
+        """The positions at which, in one of the memories, a request arrives, leaves or is
+        preempted, or begins to wait though enough is free."""
         state_of = attrgetter("running", "waiting", "preempted", "waits_though_enough_is_free")
         found = set()
         for run in self.runs.values():

@@ -1,7 +1,7 @@
 """Synthetic traffic on the real policies: move a control, and every step is planned again.
 
-There is no model. The policies' decisions are real. The time of a step is an assumption: a constant,
-or a cost model measured on this machine. The picture states which.
+There is no model. The policies' decisions are real. The time of a step is an assumption: a
+constant, or a cost model measured on this machine. The picture states which.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ def panel(name: str, trace: Trace, end: float) -> tuple[str, Markup]:
 
 def memory(trace: Trace, end: float, num_blocks: int, block_size: int, is_endless: bool) -> Markup:
     """The number of blocks in use from step to step. With a prefix cache, also the number of free
-    blocks whose content can still be found. is_endless: the pool is large enough for all requests."""
+    blocks whose content can still be found. is_endless: the pool is large enough for all
+    requests."""
     held = [num_blocks - step.num_free_blocks for step in trace.steps]
     known = [step.sharing.num_cached if step.sharing else 0 for step in trace.steps]
     both = [min(num_blocks, a + b) for a, b in zip(held, known, strict=True)]

@@ -44,7 +44,8 @@ class PoolFilm:
         engine.on_step(self._note)
 
     def _allocate(self, num_blocks: int) -> list[int]:
-        """The pool's `allocate`, noted: no frame has a request that comes and leaves in one step."""
+        """The pool's `allocate`, noted: no frame has a request that comes and leaves in one
+        step."""
         found = type(self.engine.pool).allocate(self.engine.pool, num_blocks)
         self.taken.update(found)
         return found

@@ -6,8 +6,8 @@ from .widget_templates import PAGES
 
 
 class WithStill(ipywidgets.VBox):
-    """Controls on top, then a line that a screen reader reads when it changes, then one HTML `view`.
-    A saved notebook shows the line and the view."""
+    """Controls on top, then a line that a screen reader reads when it changes, then one HTML
+    `view`. A saved notebook shows the line and the view."""
 
     def __init__(self, controls: list[ipywidgets.Widget]) -> None:
         self.line, self.view = ipywidgets.HTML(), ipywidgets.HTML()

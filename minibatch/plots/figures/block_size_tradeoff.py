@@ -26,8 +26,8 @@ def block_size_tradeoff(
     over their whole lives; table entries read per 100 tokens of K; and the part of a common prefix
     of `prefix` tokens that can be reused, which is its full blocks.
 
-    requests: prompts are lists of ids, and each request generates its max_tokens. guess: the name of a
-    prediction of the best block size.
+    requests: prompts are lists of ids, and each request generates its max_tokens. guess: the name
+    of a prediction of the best block size.
     """
     lives = [range(len(r.prompt), final_length(r) + 1) for r in requests]
     waste, entries, reusable = [], [], []

@@ -37,7 +37,8 @@ def phase_costs(
     """Two runs of the same requests as bars of seconds: steps with prompts in them, and the others.
 
     The padding's share of a part's tokens or rows is vermillion; that share is counted, not timed.
-    traces: by name; the second is compared with the first. unit: of the engines' clocks. guess: the name of a prediction of how many times as quick.
+    traces: by name; the second is compared with the first. unit: of the engines' clocks. guess: the
+    name of a prediction of how many times as quick.
     """
     figure, (axis,) = canvas(1, ax, height=1.1 * len(traces) + 0.4)
     parts = {name: [_part(t, True), _part(t, False)] for name, t in traces.items()}

@@ -27,8 +27,8 @@ def speculation(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Tokens per second with draft tokens, as a multiple of those without; a line for each proposer.
-    In the hatched half speculation is a loss; the point where a line enters it is marked.
+    """Tokens per second with draft tokens, as a multiple of those without; a line for each
+    proposer. In the hatched half speculation is a loss; the point where a line enters it is marked.
 
     measured, predicted: by a proposer's name, from `measure.speculation_rates` and
     `simulator.speculation.predict`; at most three. guess: the name of a prediction of the largest

@@ -26,8 +26,8 @@ def thrown_away(
     second time are solid, with their number.
 
     traces: a trace, or several by name, of runs without prefix caching and with few requests.
-    guess: the name of a prediction of all tokens computed again in the first trace. ax: where to draw,
-    one Axes a trace.
+    guess: the name of a prediction of all tokens computed again in the first trace. ax: where to
+    draw, one Axes a trace.
     """
     named = by_name(traces)
     lanes = {name: _lanes(trace) for name, trace in named.items()}

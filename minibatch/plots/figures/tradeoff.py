@@ -22,9 +22,9 @@ def tradeoff(
     """Tokens a second of all slots against milliseconds between two tokens of one answer, a dot for
     each number of slots. Thin lines: the throughput of so many slots at any step time.
 
-    times: from `minibatch.bench.measure.step_times`, of one context. limit: the longest
-    acceptable time between two tokens, in milliseconds. guess: the name of a prediction of how many times longer the
-    step with the most slots takes than the one with the fewest.
+    times: from `minibatch.bench.measure.step_times`, of one context. limit: the longest acceptable
+    time between two tokens, in milliseconds. guess: the name of a prediction of how many times
+    longer the step with the most slots takes than the one with the fewest.
     """
     some = sorted(times, key=lambda time: time.batch_size)
     waits, rates = [1e3 * t.total_s for t in some], [t.tokens_per_s for t in some]

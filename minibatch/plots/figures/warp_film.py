@@ -19,7 +19,8 @@ OF_ARRAYS = [COLOURS[i] for i in (0, 1, 2, 6, 7, 3, 4, 5)]  # the last two also 
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
-    """The n-th instruction of a warp that accesses memory, from 1; below it, all of them in a strip.
+    """The n-th instruction of a warp that accesses memory, from 1; below it, all of them in a
+    strip.
 
     Put it under a slider: mb.widgets.Slide(lambda n: mb.plots.warp_film(report, n), …). Raises
     ValueError if the warp accesses no memory.

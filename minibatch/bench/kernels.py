@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> int:
     print("batch context head_dim GQA   ours     SDPA gathered   flex paged")
     results = []
     for case in tqdm(list(_cases(options.quick)), file=sys.stderr, leave=False):
-        times = {name: _tried(make, case) for name, make in CONTENDERS.items()}
+        times = {name: _seconds_or_reason(make, case) for name, make in CONTENDERS.items()}
         results.append({**asdict(case), "seconds": times})
         shares = "  ".join(f"{_share(case, seconds, copy):>13}" for seconds in times.values())
         more = f"  and a row of {case.longest:,}" if case.longest else ""
@@ -111,7 +111,7 @@ def _cases(quick: bool) -> list[Case]:
     return [case for case in cases if case.kv_bytes < room]
 
 
-def _tried(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
+def _seconds_or_reason(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
     """Seconds, or the reason why it could not be measured."""
     if case.longest and make is not _ours:
         return "not ragged"

@@ -78,7 +78,7 @@ def mark(axis: Axes, name: str | None, along: str = "x", start: float = 0) -> No
     if isinstance(value, list):
         _draw_curve(axis, value)
     elif value is not None:
-        _reach(axis, along, [start + value])
+        _extend_axis(axis, along, [start + value])
         label(axis, start + value, f"you said {written(value)}", along)
         (axis.axvline if along == "x" else axis.axhline)(start + value, **LOOK)
     if name and heard(name):
@@ -102,8 +102,8 @@ def label(axis: Axes, value: float, words: str, along: str = "x") -> None:
 
 def _draw_curve(axis: Axes, points: Curve) -> None:
     xs, ys = zip(*points, strict=True)
-    _reach(axis, "x", xs)
-    _reach(axis, "y", ys)
+    _extend_axis(axis, "x", xs)
+    _extend_axis(axis, "y", ys)
     axis.plot(xs, ys, **LOOK, label="you said", scalex=False, scaley=False)
     far = ys[-1] > sum(axis.get_ylim()) / 2
     look = {"xytext": (0, -12 if far else 12), "ha": "right", "va": "top" if far else "bottom"}
@@ -124,7 +124,7 @@ def _draw_ticks(axis: Axes, numbers: list[float], along: str) -> None:
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
 
 
-def _reach(axis: Axes, along: str, values: Sequence[float]) -> None:
+def _extend_axis(axis: Axes, along: str, values: Sequence[float]) -> None:
     """Extend the axis so that it shows these values."""
     get, put = (axis.get_xlim, axis.set_xlim) if along == "x" else (axis.get_ylim, axis.set_ylim)
     first, last = get()

@@ -172,7 +172,7 @@ class CostModel:
         counts = np.array([(1, *_contents(plan)) for plan in plans], dtype=float)
         counts[:, 3] *= kv_bytes_per_token
         times = np.array(seconds, dtype=float)
-        costs = _at_least_0(counts / times[:, None], np.ones(len(times)))
+        costs = _nonnegative_least_squares(counts / times[:, None], np.ones(len(times)))
         *others, per_pair = (float(cost) for cost in costs)
         return cls(*others, kv_bytes_per_token, source, per_pair)
 
@@ -195,7 +195,7 @@ def _contents(plan: StepPlan) -> tuple[int, int, int, int]:
     return len(plan.rows), prompt_tokens, context, pairs
 
 
-def _at_least_0(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _nonnegative_least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
     """x with no element below 0 for which `matrix @ x` is nearest to the target.
 
     Some elements are 0; the others are the plain least-squares solution with their columns only.

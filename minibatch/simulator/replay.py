@@ -178,7 +178,7 @@ def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Mome
     while queue or waiting or running:
         while queue and (queue[0].request.arrival_time or 0) <= len(moments):
             waiting.append(queue.popleft())
-        preempted = _go_on(running, memory)
+        preempted = _grow_or_preempt(running, memory)
         waiting.extendleft(preempted)
         while waiting and not preempted and memory.grow(waiting[0]):
             running.append(waiting.popleft())
@@ -193,7 +193,7 @@ def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Mome
     return moments
 
 
-def _go_on(running: list[Tenant], memory: Contiguous | Paged) -> list[Tenant]:
+def _grow_or_preempt(running: list[Tenant], memory: Contiguous | Paged) -> list[Tenant]:
     """Allocate one token more for each, oldest first. Returns the preempted ones, newest first."""
     preempted = []
     for tenant in list(running):

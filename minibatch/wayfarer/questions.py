@@ -1,7 +1,7 @@
 """What a travel agent may ask.
 
 A `Question` holds everything its true answer depends on. `answers.py` writes that answer,
-`corpus.py` draws questions, `checking.py` judges what a model said.
+`corpus.py` draws questions, `checking.py` judges a model's answer.
 """
 
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ class Question:
 
     @property
     def key(self) -> str:
-        """Tells this question from every other of its kind; stable between runs."""
+        """Identifies this question among all of its kind; stable between runs."""
         city = self.city.name if self.city else ""
         hotel = self.hotel.name if self.hotel else ""
         name = self.client.name if self.client else ""

@@ -1,7 +1,7 @@
 """The sentences that answers are made of.
 
 Each takes the question and the client's name, or "" to leave the name out. Which of several
-wordings is used follows from the city, so text varies on the page and yet has one right form.
+wordings is used follows from the city, so texts vary, but each has one right form.
 """
 
 from minibatch.wayfarer.questions import Question

@@ -108,8 +108,8 @@ class BlockMap(Filmed):
         self.add_class("minibatch-map")
         self.axis.layout.display = "none"  # a pool has only steps
         self._is_picking = False
-        self.walk_menu.observe(self._look, "value")
-        self.block_box.observe(self._look, "value")
+        self.walk_menu.observe(self._on_choice, "value")
+        self.block_box.observe(self._on_choice, "value")
         self.clicked.observe(self._on_click, "value")
         self.go_to(0)
 
@@ -128,7 +128,7 @@ class BlockMap(Filmed):
             self._is_picking = False
         self.show()
 
-    def _look(self, _change: object) -> None:
+    def _on_choice(self, _change: object) -> None:
         if not self._is_picking:
             self.show()
 
@@ -140,7 +140,7 @@ class BlockMap(Filmed):
     @collector_held_back()
     def show(self) -> None:
         """Draw the pool, and describe the step and the chosen block."""
-        self._offer_newcomers()
+        self._add_new_requests()
         frame, pool = self.pool_film.frames[self.position], self.engine.pool
         walk = self.walk_menu.value
         holders = frame.holders()
@@ -222,7 +222,7 @@ class BlockMap(Filmed):
             dim=walk in frame.tables and walk not in (name for name, _ in entries),
         )
 
-    def _offer_newcomers(self) -> None:
+    def _add_new_requests(self) -> None:
         """Add requests that came later, such as forks, to the menu."""
         seen = self.pool_film.frames[self.position].tables
         new = [name for name in seen if name not in self.walk_menu.options]

@@ -23,7 +23,7 @@ def step_text(film: Film, position: int) -> str:
     before = film.frames[position - 1]
     sentences = [
         *_departures(before.record, frame.record, frame.num_output_tokens),
-        _of_rows(frame.record, frame.num_output_tokens),
+        _row_sentence(frame.record, frame.num_output_tokens),
     ]
     if position == film.last and not film.engine.has_work:
         total = len(frame.finished)
@@ -54,14 +54,14 @@ def _departures(
     if kept:
         are, slots = ("is", "its slot") if len(kept) == 1 else ("are", "their slots")
         done = f"{are} done{_tokens(kept, counts)}"
-        sentences.append(f"{names(kept)} {done} and {_s('keep', kept)} {slots}")
+        sentences.append(f"{names(kept)} {done} and {_verb('keep', kept)} {slots}")
     if now.preempted:
-        verbs = _s("give", now.preempted), _s("wait", now.preempted)
+        verbs = _verb("give", now.preempted), _verb("wait", now.preempted)
         sentences.append(f"{names(now.preempted)} {verbs[0]} way and {verbs[1]} again")
     return sentences
 
 
-def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
+def _row_sentence(record: StepRecord, counts: dict[str, int]) -> str:
     rows = record.rows
     new = [row for row in rows if row.request_id in record.admitted]
     more = [row for row in rows if row.kind == "prefill" and row not in new]
@@ -73,11 +73,11 @@ def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
         joins = f"joins slot {new[0].slot}" if len(new) == 1 else "join"
         parts.append(f"{names(_ids(new))} {joins}: {_prompt(new)}")
     if more:
-        parts.append(f"{names(_ids(more))} {_s('read', more)} {_prompt(more)} more")
+        parts.append(f"{names(_ids(more))} {_verb('read', more)} {_prompt(more)} more")
     if last:
         whose = "its last token" if len(last) == 1 else "their last tokens"
         in_all = _tokens(_ids(last), counts, "in all")
-        parts.append(f"{names(_ids(last))} {_s('write', last)} {whose}{in_all}")
+        parts.append(f"{names(_ids(last))} {_verb('write', last)} {whose}{in_all}")
     if len(writing) == 1:
         parts.append(f"{writing[0].request_id} writes {'one' if parts else 'one token'}")
     elif writing:
@@ -107,7 +107,7 @@ def _ids(rows: Sequence[RowRecord]) -> list[str]:
     return [row.request_id for row in rows]
 
 
-def _s(verb: str, subjects: Sequence[object]) -> str:
+def _verb(verb: str, subjects: Sequence[object]) -> str:
     return f"{verb}s" if len(subjects) == 1 else verb
 
 

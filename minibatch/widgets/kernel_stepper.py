@@ -66,7 +66,7 @@ class KernelStepper(WithStill):
         return PAGES.get_template("block.html").render(
             where=f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end",
             position=self.position,
-            moved=list(_moved(pause, before)),
+            moved=list(_accesses(pause, before)),
             lines=list(self._lines(pause)),
             thread=self.thread.value,
             own={name: _short(value) for name, value in own.items()},
@@ -84,7 +84,7 @@ class KernelStepper(WithStill):
             yield ", ".join(spans([rank for _, rank in group])).replace("-", "–"), line, site.text
 
 
-def _moved(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
+def _accesses(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
     """(array, number of accesses to it since the barrier before), where there are any."""
     for name, total in pause.marks.items():
         number = total - (before.marks.get(name, 0) if before else 0)

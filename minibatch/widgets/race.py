@@ -131,11 +131,11 @@ class EngineRace(Stepping):
     def reach(self, position: int) -> int:
         if not self.in_seconds:
             return max(film.reach(position) for film in self.films.values())
-        while position > self.last and self._find_moment():
+        while position > self.last and self._add_moment():
             pass
         return min(max(0, position), self.last)
 
-    def _find_moment(self) -> bool:
+    def _add_moment(self) -> bool:
         """Add the next moment at which a step of any engine ends; False if there is none."""
         films, places = self.films.values(), self._moments[-1]
         nexts = [
@@ -157,7 +157,7 @@ class EngineRace(Stepping):
         if self.in_seconds:
             steps, number = self.position, 0
             while max(self._moments[number]) < steps and (
-                number < len(self._moments) - 1 or self._find_moment()
+                number < len(self._moments) - 1 or self._add_moment()
             ):
                 number += 1
             self.go_to(number)

@@ -45,9 +45,9 @@ def departures(
         for batch in found:
             _draw_rows(axis, batch, trace.max_batch_size, end)
         waiting = _draw_queue(axis, trace)
-        _draw_stop(axis, trace, found, waiting)
+        _draw_brackets(axis, trace, found, waiting)
         last = axis is axes[-1]
-        words = _of_the_first(found[0], first) if first else _of_all(trace, found)
+        words = _finding_of_first(found[0], first) if first else _finding_of_all(trace, found)
         findings.append(f"{name}: {words}" if name else words[0].upper() + words[1:])
         dress(
             axis,
@@ -103,7 +103,7 @@ def _draw_queue(axis: Axes, trace: Trace) -> int:
     return int(waiting.max())
 
 
-def _draw_stop(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> None:
+def _draw_brackets(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> None:
     """Arrivals, and for each batch how long it was open: thin while the machine was busy, bold
     while the machine was idle and the policy waited. Below the longest queue."""
     slots = trace.max_batch_size
@@ -141,14 +141,14 @@ def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
     return handles
 
 
-def _of_the_first(batch: Batch, what: str) -> str:
+def _finding_of_first(batch: Batch, what: str) -> str:
     if what == "departure":
         return f"the first batch leaves after {batch.departed:.2f} s"
     number = len(batch.names)
     return f"the first batch holds {number} request{'s' * (number > 1)}"
 
 
-def _of_all(trace: Trace, found: list[Batch]) -> str:
+def _finding_of_all(trace: Trace, found: list[Batch]) -> str:
     sizes = [len(batch.names) for batch in found]
     between = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     many = f"{len(found)} batches" if len(found) > 1 else "one batch"

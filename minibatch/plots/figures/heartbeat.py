@@ -34,7 +34,7 @@ def heartbeat(
     figure, axes = canvas(len(named), ax, height=1.4)
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        gaps, newcomers, admitted = _beats(trace, request_id)
+        gaps, newcomers, admitted = _gaps(trace, request_id)
         for disturbed, colour, hatch in ((False, WORK, ""), (True, PROTAGONISTS[1], "////")):
             places = [i for i, names in enumerate(newcomers, start=1) if bool(names) == disturbed]
             look = {"color": colour, "edgecolor": INK, "linewidth": 0.3, "hatch": hatch}
@@ -63,7 +63,7 @@ def heartbeat(
     return figure
 
 
-def _beats(
+def _gaps(
     trace: Trace, request_id: str
 ) -> tuple[list[float], list[list[str]], list[tuple[str, ...]]]:
     """For each token after the first: ms since the token before, the requests whose prompts its

@@ -33,11 +33,11 @@ def _look(row: RowRecord) -> dict:
     """A prompt has a strong colour; one token of an answer has a calm one."""
     if row.num_tokens == 1:
         return {"facecolor": WORK, "edgecolor": INK, "linewidth": 0.8}
-    look = {"facecolor": _own(row), "edgecolor": ink_on(_own(row)), "linewidth": 0.8}
+    look = {"facecolor": _colour(row), "edgecolor": ink_on(_colour(row)), "linewidth": 0.8}
     return look | {"hatch": HATCHES["prefill"]}
 
 
-def _own(row: RowRecord) -> str:
+def _colour(row: RowRecord) -> str:
     return own_colours([row.request_id])[row.request_id]
 
 
@@ -74,9 +74,9 @@ def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
         axis.barh(0, row.num_tokens, left=start, height=0.86, **_look(row))
         middle, short = start + row.num_tokens / 2, row.num_tokens == 1
         text = row.request_id if short else f"{row.request_id}: {row.num_tokens} tokens"
-        box = None if short else {"facecolor": _own(row), "edgecolor": "none", "pad": 1.5}
+        box = None if short else {"facecolor": _colour(row), "edgecolor": "none", "pad": 1.5}
         axis.text(middle, 0, text, ha="center", va="center", fontsize=10 if short else 12,
-                  color=INK if short else ink_on(_own(row)), bbox=box)  # fmt: skip
+                  color=INK if short else ink_on(_colour(row)), bbox=box)  # fmt: skip
     useful = starts[-1]
     gone = f"{width * len(rows) - useful:,} tokens fewer to compute"
     axis.text(width / 2, len(rows) / 2, gone, ha="center", va="center", fontsize=LABEL, color=INK)

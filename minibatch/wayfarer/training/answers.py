@@ -1,8 +1,8 @@
 """The true answer to a question: a function of the question and the client's file, nothing else.
 
-Nothing here is drawn at random. Which of several wordings is used follows from the city, so text
-varies on the page and yet has exactly one right form that a model can learn. With a client file
-open the answer names the client once and keeps to the diet and the limit that stand there.
+Nothing here is drawn at random. Which of several wordings is used follows from the city, so texts
+vary, but each has exactly one right form that a model can learn. With a client file open, the
+answer names the client once and respects the diet and the limit in the file.
 """
 
 from minibatch.wayfarer.questions import Question
@@ -22,11 +22,11 @@ def listed(items: list[str]) -> str:
 
 
 def pace(city: City, day: int) -> str:
-    """What follows the sight of this day in an itinerary."""
+    """The words after the sight of this day in an itinerary."""
     return _PACES[(3 * city.index + day) % len(_PACES)]
 
 
-_PACES = (  # none says when, so that it goes with every sight
+_PACES = (  # none names a time of day, so that each fits every sight
     "",
     ", with a guide",
     ", at an easy pace",

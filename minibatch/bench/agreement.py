@@ -1,4 +1,4 @@
-"""Whether everyone said the same, and how near the call was where they did not."""
+"""Whether all contenders gave the same answers, and the difference in logits where not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import torch
 from ..core.request import Request
 from ..model.load import Model
 
-REFERENCE = "generate"  # the contender whose first answers the others' are compared with
-TIE = 1e-4  # two logits nearer than this may swap places with the order of summation
+REFERENCE = "generate"  # the contender with the expected answers: those of its first run
+TIE = 1e-4  # the order of summation may swap two logits that are nearer than this
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An answer that leaves the reference's at `position`, 0 being its first output token.
+    """An answer that differs from the reference's from `position` on; 0 is the first output token.
 
-    gap: how far the reference's token there is ahead of the other one, in logits.
+    gap: the logit of the reference's token there, minus the logit of the other one.
     """
 
     request_id: str
@@ -30,7 +30,7 @@ class Difference:
 
 
 class Agreement:
-    """Compares everyone's answers to the same requests. Answers are lists of output token ids."""
+    """Compares the contenders' answers to the same requests. Answers are lists of token ids."""
 
     def __init__(self, model: Model, requests: list[Request]) -> None:
         self.model = model
@@ -55,7 +55,8 @@ class Agreement:
 
     @torch.inference_mode()
     def _gap(self, i: int, position: int, token: int) -> float:
-        """Logit of the reference's token less that of `token`, after the reference's own words."""
+        """Logit of the reference's token minus that of `token`, after the reference's own
+        answer."""
         key = (i, position, token)
         if key not in self._gaps:
             expected = self.expected[i]

@@ -1,4 +1,4 @@
-"""Whole runs, compared: they take turns, and what is told is the median of the rounds."""
+"""Compares whole runs: they take turns, and the result is the median of the rounds."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ END = object()
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each of several runs took: by its name, the seconds of every round; printed, a table."""
+    """Seconds of every round, for each run by name. `print` shows a table."""
 
     seconds: dict[str, list[float]]
     conditions: str
 
     def median(self, name: str) -> float:
-        """Seconds of that run, in the middle of its rounds."""
+        """Seconds of that run: the median of its rounds."""
         return median(self.seconds[name])
 
     def spread(self, name: str) -> float:
-        """From that run's quickest round to its slowest, as a share of its median."""
+        """Slowest minus quickest round of that run, as a share of its median."""
         return (max(self.seconds[name]) - min(self.seconds[name])) / self.median(name)
 
     def times_as_long(self, one: str, other: str) -> float:
-        """How many times as long `one` took as `other`: round by round, and of these the median."""
+        """How many times as long `one` took as `other`: the median of the ratios of each round."""
         pairs = zip(self.seconds[one], self.seconds[other], strict=True)
         return median(a / b for a, b in pairs)
 
@@ -51,7 +51,7 @@ def alternating(
     device: torch.device | str = "cpu",
     progress: bool = False,
 ) -> Comparison:
-    """Run them in turns, `rounds` times; what they return is dropped.
+    """Run them in turns, `rounds` times; their results are dropped.
 
         took = measure.alternating({
             "Static(8)": lambda: mb.Engine(model, mb.Static(8)).stream(requests),
@@ -60,11 +60,11 @@ def alternating(
         print(took)
         print(took.times_as_long("Static(8)", "Continuous(8)"))
 
-    A run that returns an iterator, as `stream` does, is taken piece by piece: a token of one, a
-    token of the other. So whatever else the machine does meets all of them alike. Other runs take
-    whole turns: A, B, A, B. device: the one that computes; on a CPU the CPU time of this process is
-    measured, with one thread. What has to be compiled is charged to whoever comes first, so let
-    something like it run before.
+    A run that returns an iterator, as `stream` does, advances piece by piece: a token of one, a
+    token of the other. So other work of the machine affects all runs equally. Other runs take whole
+    turns: A, B, A, B. device: the one that computes; on a CPU the CPU time of this process is
+    measured, with one thread. The first run also pays for compilation, so run something similar
+    before.
     """
     watch = Stopwatch(torch.device(device), cpu_time=True)
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -76,7 +76,7 @@ def alternating(
 
 
 def _round(runs: Mapping[str, Callable[[], object]], watch: Stopwatch) -> dict[str, float]:
-    """Each once: whoever has come least far takes the next turn."""
+    """Run each once; the run with the fewest pieces so far takes the next turn."""
     watch.reset()
     unfinished = {name: _pieces(run) for name, run in runs.items()}
     while unfinished:

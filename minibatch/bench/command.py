@@ -1,13 +1,12 @@
 """`python -m minibatch bench`: our four policies beside transformers, on this machine, in one run.
 
-Every contender does the same work: the agents' prompts as token ids, and for each exactly the
-published number of output tokens, whatever the model would say (`ignore_eos`). What counts is
-useful output tokens per second, from the first prompt handed over to the last token in hand.
+Every contender does the same work: the agents' prompts as token ids, and for each prompt exactly
+the published number of output tokens, past any end token (`ignore_eos`). The result is useful
+output tokens per second, from handing over the first prompt to receiving the last token.
 
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
-engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix.py), `bench graphs`
-CUDA graphs, on a GPU (graphs.py); `bench schedules` tries policies on random traffic
-(schedules.py).
+engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), and
+`bench graphs` CUDA graphs, on a GPU (cuda_graphs.py).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
-from . import graphs, kernels, prefix, scheduler, schedules
+from . import cuda_graphs, kernels, prefix_caching, scheduler
+from .bench_report import full_report, wrong_answers
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
-from .machine import Machine, look, usable_cpus
-from .measuring import Results, Workload, agents_workload, measure
-from .report import full_report, wrong_answers
+from .machine_facts import Machine, look, usable_cpus
+from .rounds import Results, Workload, agents_workload, measure
 
 WORKLOADS = {"short prompts": 0.1, "published prompts": 1.0}  # share of the published lengths
 AGENTS, QUICK_AGENTS = 50, 20  # 20: static and continuous steps differ about as they do for 50
@@ -42,11 +41,9 @@ def main(argv: Sequence[str]) -> int:
     if argv[:1] == ["scheduler"]:
         return scheduler.main(argv[1:])
     if argv[:1] == ["prefix"]:
-        return prefix.main(argv[1:])
+        return prefix_caching.main(argv[1:])
     if argv[:1] == ["graphs"]:
-        return graphs.main(argv[1:])
-    if argv[:1] == ["schedules"]:
-        return schedules.main(argv[1:])
+        return cuda_graphs.main(argv[1:])
     parser = _parser()
     options = parser.parse_args(argv)
     try:
@@ -105,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _workloads(model: Model, options: argparse.Namespace) -> list[Workload]:
-    """Those asked for; one that does not fit into the model's context is left out, and said so."""
+    """The chosen workloads. One that exceeds the model's context is left out, with a message."""
     scale, default_agents = options.scale, QUICK_AGENTS if options.quick else AGENTS
     shares = WORKLOADS if scale is None else {f"prompts x {scale}": scale}
     workloads = []

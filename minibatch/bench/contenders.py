@@ -1,7 +1,7 @@
-"""Who competes. Each is asked in the way its own documentation shows, with the same requests.
+"""The systems that are compared. Each is called as its documentation shows, with the same requests.
 
-What a server would do before the first request (allocate the KV pool, start a thread) is done in
-`prepare`, outside the time that is measured.
+`prepare` does what a server does before the first request (allocate the KV pool, start a thread);
+it is not part of the measured time.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from ..model.load import Model
 from ..model.registration import NAME
 from ..schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
 
-BATCH_SIZE = 8  # most requests in one forward pass, for everyone who batches
+BATCH_SIZE = 8  # most requests in one forward pass, for every contender that batches
 BLOCK_SIZE = 16  # tokens in one of our KV blocks
-NUM_SPARE = 1.25  # transformers admits no one while less than 15 % of its pool is free
+NUM_SPARE = 1.25  # transformers admits no request while less than 15 % of its pool is free
 
-Serve = Callable[[], list[list[int]]]  # answers every request: output token ids, in order
+Serve = Callable[[], list[list[int]]]  # serves all requests: output token ids of each, in order
 
 
 class NotAvailableError(RuntimeError):
-    """This contender cannot run here, or did not do the work; the message says why."""
+    """This contender cannot run here, or did not do all of the work; the message gives the
+    reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """prepare(model, requests) is a context manager; what it yields serves those requests."""
+    """prepare(model, requests) is a context manager; it yields a function that serves them."""
 
     name: str
     title: str
@@ -72,7 +73,7 @@ def _generate_batch(model: Model, batch: list[Request]) -> list[list[int]]:
 
 @contextmanager
 def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[Serve]:
-    """transformers' own continuous batching. Prefix sharing is off, as nobody else here shares."""
+    """transformers' own continuous batching. Prefix sharing is off, as for all others here."""
     with transformers_manager(model, requests) as serve:
         yield partial(serve, requests)
 
@@ -81,11 +82,12 @@ def transformers_continuous(model: Model, requests: list[Request]) -> Iterator[S
 def transformers_manager(
     model: Model, requests: list[Request], sharing: bool = False, page_size: int | None = None
 ) -> Iterator[Callable[[list[Request]], list[list[int]]]]:
-    """Serves what it is given through transformers' manager and that manager's thread.
+    """Yields a function that serves requests through transformers' manager, in its own thread.
 
-    requests: it has room for as many as long. sharing: of blocks, between requests that begin
-    alike. page_size: tokens in a block; None is its own default. `max_batch_tokens` lets any one
-    prompt in whole; from 512 to 8,192 it changed its speed on these workloads by 4 % at most.
+    requests: the pool has room for a batch of the longest. sharing: of blocks between requests with
+    a common prefix. page_size: tokens in a block; None: transformers' default. `max_batch_tokens`
+    admits any one prompt whole; values from 512 to 8,192 changed the speed on these workloads by
+    4 % at most.
     """
     try:
         from transformers import ContinuousBatchingConfig
@@ -145,13 +147,13 @@ def minibatch(
 
 
 def _greedy(model: Model, max_new_tokens: int | None = None) -> GenerationConfig:
-    """Greedy, to the full length. What stands here overrides the model's own defaults."""
+    """Greedy, to the full length. These values override the model's own defaults."""
     return GenerationConfig(
         max_new_tokens=max_new_tokens,
         do_sample=False,
         repetition_penalty=1.0,
         use_cache=True,
-        eos_token_id=model.vocab_size,  # past the vocabulary: an end token that is never said
+        eos_token_id=model.vocab_size,  # past the vocabulary: an end token that is never generated
         pad_token_id=0,
     )
 

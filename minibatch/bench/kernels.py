@@ -1,10 +1,10 @@
 """`python -m minibatch bench kernels`: the attention kernels on this GPU, beside a copy and others.
 
-A decode step must read every K and V of its rows once; those bytes over the measured time are the
-bandwidth a kernel reached, and a copy of a large tensor on the same GPU is what could be reached.
-Beside ours: torch's SDPA over K and V that lie gathered already, and flex_attention over torch's
-experimental PagedAttention. All rows have the same context, but for the last cases: one long row
-among short ones, which only ours takes as it is. Times are medians of CUDA events.
+A decode step must read every K and V of its rows once. These bytes divided by the measured time are
+the bandwidth of a kernel; a copy of a large tensor on the same GPU shows the possible bandwidth.
+Beside our kernel run torch's SDPA on K and V that are gathered already, and flex_attention on
+torch's experimental PagedAttention. All rows have the same context, except in the last cases: one
+long row among short ones, which only our kernel supports. Times are medians of CUDA events.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONTEXTS = (512, 4096, 32_768)
 HEAD_DIMS = (64, 128)
 GROUPS = (1, 4, 8)
 QUICK = {"batches": (1, 64), "contexts": (4096,), "head_dims": (128,), "groups": (1, 4, 8)}
-RAGGED = (63, 512, 128), 32_768  # batch, context, head_dim; and one row more, of so many tokens
+RAGGED = (63, 512, 128), 32_768  # batch, context, head_dim; and the tokens of one row more
 KV_HEADS, BLOCK_SIZE, PAGE_SIZE = 8, 16, 128
 ROUNDS = 20
 COPY_BYTES = 1 << 30
@@ -42,7 +42,7 @@ class Case:
     context: int
     head_dim: int
     group: int  # query heads per KV head
-    longest: int = 0  # tokens; 0 is no such row
+    longest: int = 0  # tokens; 0: no such row
 
     @property
     def contexts(self) -> list[int]:
@@ -50,7 +50,7 @@ class Case:
 
     @property
     def kv_bytes(self) -> int:
-        """What must be read: K and V in bfloat16."""
+        """Bytes that must be read: K and V in bfloat16."""
         return 2 * 2 * sum(self.contexts) * KV_HEADS * self.head_dim
 
 
@@ -59,11 +59,11 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m minibatch bench kernels", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="nine shapes instead of 75")
     parser.add_argument("--json", type=Path, help="write what was measured there, too")
-    told = "what the compiler makes of them, for seven kinds of GPU; none is needed"
-    parser.add_argument("--compiled", action="store_true", help=told)
+    about_compiled = "what the compiler makes of them, for seven kinds of GPU; none is needed"
+    parser.add_argument("--compiled", action="store_true", help=about_compiled)
     options = parser.parse_args(argv)
     if options.compiled:
-        from .compiled import print_table
+        from .compiled_kernels import print_table
 
         print_table()
         return 0
@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> int:
     print("batch context head_dim GQA   ours     SDPA gathered   flex paged")
     results = []
     for case in tqdm(list(_cases(options.quick)), file=sys.stderr, leave=False):
-        times = {name: _tried(make, case) for name, make in CONTENDERS.items()}
+        times = {name: _seconds_or_reason(make, case) for name, make in CONTENDERS.items()}
         results.append({**asdict(case), "seconds": times})
         shares = "  ".join(f"{_share(case, seconds, copy):>13}" for seconds in times.values())
         more = f"  and a row of {case.longest:,}" if case.longest else ""
@@ -90,19 +90,19 @@ def main(argv: Sequence[str]) -> int:
 
 
 def copy_bandwidth() -> float:
-    """Bytes per second, read and written, of the largest copy that is sure to fit."""
+    """Bytes per second, read and written, of a copy of 1 GiB."""
     source = torch.empty(COPY_BYTES, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
     return 2 * COPY_BYTES / seconds_of(lambda: target.copy_(source))
 
 
 def seconds_of(run: Callable[[], object]) -> float:
-    """The median of some runs, each with a cold cache."""
+    """The median of ROUNDS runs, each with a cold cache."""
     return statistics.median(gpu_times(run, ROUNDS))
 
 
 def _cases(quick: bool) -> list[Case]:
-    """All that leave half of the GPU's memory free: gathered K and V lie beside the pool."""
+    """All cases that leave half of the GPU's memory free, for gathered K and V and the pool."""
     axes = QUICK.values() if quick else (BATCHES, CONTEXTS, HEAD_DIMS, GROUPS)
     room = torch.cuda.get_device_properties(0).total_memory / 4
     cases = [Case(*shape) for shape in product(*axes)]
@@ -111,13 +111,13 @@ def _cases(quick: bool) -> list[Case]:
     return [case for case in cases if case.kv_bytes < room]
 
 
-def _tried(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
-    """Seconds, or why it could not be measured."""
+def _seconds_or_reason(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
+    """Seconds, or the reason why it could not be measured."""
     if case.longest and make is not _ours:
         return "not ragged"
     try:
         return seconds_of(make(case))
-    except Exception as error:  # not there, or out of memory: a gap in the table
+    except Exception as error:  # not available, or out of memory: a gap in the table
         torch.cuda.empty_cache()
         return f"{type(error).__name__}: {error}"[:200]
 

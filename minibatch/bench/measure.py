@@ -1,12 +1,12 @@
-"""Stopwatches for the lessons: what this machine reaches, and where the time of a step goes.
+"""Measurements for the lessons: the limits of this machine, and the parts of a step's time.
 
     this_machine  step_times  token_costs  cost_model    the quickest of some runs, taken in turns
     alternating                                          whole runs in turns; the median of each
-    speculation_rates                                    tokens per second, with and without guesses
+    speculation_rates                                    tokens/s with and without draft tokens
     clock                                                the same kind of time, for an engine
 
-On a CPU all of it is the CPU time of this process with one thread, which programs at work beside it
-hardly change; each result says so in its `conditions`, or its `source`.
+On a CPU, all of them measure the CPU time of this process with one thread, which other programs
+hardly change. Each result states this in its `conditions`, or its `source`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ += ["one_thread", "step_times", "this_machine", "token_costs"]
 BLOCK_SIZE = 16
 MEGABYTE = 1 << 20
 LINEAR = ("Linear", "Conv1D")  # GPT-2's linear layer is a Conv1D
-# What a cost model is fitted to: rows, tokens in the cache of each, tokens that each computes. All
-# rows' contexts are short enough for attention in one thread.
+# Steps for the fit of a cost model: rows, tokens in the cache of each, tokens that each computes.
+# All contexts are short enough for attention in one thread.
 DECODE_STEPS = ((1, 16), (1, 1000), (4, 250), (4, 900), (8, 64), (8, 400), (16, 16), (16, 200))
 STEPS = [(rows, context, 1) for rows, context in DECODE_STEPS]
 STEPS += [(1, 0, 16), (1, 0, 200), (1, 600, 200), (1, 0, 1300)]
@@ -45,10 +45,10 @@ STEPS += [(1, 0, 16), (1, 0, 200), (1, 600, 200), (1, 0, 1300)]
 
 @dataclass(frozen=True)
 class StepTime:
-    """A decode step of `batch_size` rows over `context` tokens each, in seconds, by cause.
+    """Seconds of a decode step of `batch_size` rows with `context` tokens each, by cause.
 
     weights_s: in the layers that multiply with weights. attention_s: reading K and V.
-    other_s: the rest: norms, activations, sampling, Python. conditions: what kind of time it is.
+    other_s: the rest: norms, activations, sampling, Python. conditions: the kind of time.
     """
 
     batch_size: int
@@ -69,7 +69,7 @@ class StepTime:
 
 @dataclass(frozen=True)
 class TokenCost:
-    """What the next token costs after `length` tokens, in seconds, with and without a KV cache."""
+    """Seconds for the next token after `length` tokens, with and without a KV cache."""
 
     length: int
     cached_s: float
@@ -99,10 +99,10 @@ def step_times(
     repeats: int = 3,
     progress: bool = False,
 ) -> list[StepTime]:
-    """Decode steps of the model, timed and taken apart, in `repeats` rounds.
+    """The times of decode steps of the model and of their parts, in `repeats` rounds.
 
-    The contexts are not computed first: the cache holds zeros, which takes as long to read.
-    Raises ValueError if a context, and the token after it, is more than the model's context holds.
+    The contexts are not computed first: the cache holds zeros, which take as long to read.
+    Raises ValueError if a context plus one token exceeds the model's context.
     """
     sizes = [(batch_size, context) for context in contexts for batch_size in batch_sizes]
     watch = Stopwatch(model.device, cpu_time=True)
@@ -121,9 +121,9 @@ def step_times(
 def token_costs(
     model: Model, lengths: Iterable[int], repeats: int = 2, progress: bool = False
 ) -> list[TokenCost]:
-    """The next token after `length` tokens: with the K and V of all of them at hand, and without.
+    """The cost of the next token after `length` tokens, with their K and V in a cache, and without.
 
-    Without, the model computes the whole sequence again, as its own forward pass does it.
+    Without a cache, the model computes the whole sequence again, with its own forward pass.
     """
     lengths = list(lengths)
 
@@ -141,9 +141,10 @@ def token_costs(
 
 
 def cost_model(model: Model) -> CostModel:
-    """What this model's steps take on this machine, fitted to a handful of them; 1 to 3 seconds.
+    """A model of the time of this model's steps on this machine, fitted to `STEPS` (1 to 3
+    seconds).
 
-    Decode steps of several sizes and contexts, and prompts of several lengths.
+    These are decode steps of several sizes and contexts, and prompts of several lengths.
     """
     shapes = []
     for num_rows, context, num_tokens in STEPS:
@@ -161,10 +162,10 @@ def cost_model(model: Model) -> CostModel:
 
 
 def clock(device: torch.device) -> ProcessClock | WallClock:
-    """For an engine whose steps are compared: CPU time with one thread, where it can be had.
+    """A clock for an engine whose steps are compared: CPU time with one thread, where available.
 
-    CPU time adds up what all threads take, so PyTorch has one from here on. Where arrivals are
-    real, an engine wants real time: leave its clock alone.
+    CPU time adds up the time of all threads, so this sets PyTorch to one thread. Use the engine's
+    default clock where arrivals are real.
     """
     if not counts_cpu_time(device):
         return WallClock()
@@ -176,7 +177,7 @@ Shape = list[tuple[int, int]]  # of a step: each row's tokens in the cache, and 
 
 
 def _steps(model: Model, shapes: list[Shape], watch: Stopwatch) -> list[partial]:
-    """Engine steps of these shapes, each to be run as often as one likes: `runner.run(plan)`."""
+    """Engine steps of these shapes; each can be run any number of times: `runner.run(plan)`."""
     for context, num_tokens in {row for shape in shapes for row in shape}:
         if context + num_tokens > model.max_model_len:
             raise ValueError(
@@ -194,7 +195,7 @@ def _steps(model: Model, shapes: list[Shape], watch: Stopwatch) -> list[partial]
 
 
 def _row(pool: BlockPool, context: int, num_tokens: int) -> Row:
-    """A sequence with `context` tokens in the cache, and so many more to compute."""
+    """A sequence with `context` tokens in the cache, and `num_tokens` more to compute."""
     sequence = Sequence(
         request=Request([0] * (context + num_tokens)),
         request_id="",

@@ -1,9 +1,9 @@
-"""`python -m minibatch bench scheduler`: what the engine itself costs, with no model behind it.
+"""`python -m minibatch bench scheduler`: the cost of the engine itself, without a model.
 
-The same traffic at growing numbers of requests: if the cost of one grows with their number,
-something in the loop looks at all of them. Times are processor time of this process, so other
-programs disturb them little. What is imported is put out of the garbage collector's sight first:
-walking over it again and again would be most of the cost, and is none of the engine's.
+The same traffic with more and more requests: if the cost of one grows with their number, something
+in the loop visits all of them. Times are CPU time of this process, so other programs disturb them
+little. Imported objects are hidden from the garbage collector first (`gc.freeze`): visiting them
+again and again would be most of the cost, and does not belong to the engine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_RATIO = 1.3
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a whole run, from the first `add` to the last answer. seconds: processor time."""
+    """Cost of a whole run, from the first `add` to the last answer. seconds: CPU time."""
 
     num_requests: int
     seconds: float
@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def run(num_requests: int, keep: int | None) -> Cost:
-    """Serve that many requests, all there at the start."""
+    """Serve that many requests, which all arrive at the start. keep: steps kept in the trace."""
     scheduler = Continuous(SLOTS)
     engine = Engine(
         PretendModel(),

@@ -1,4 +1,4 @@
-"""Tokens per second with guesses and without, in steps in which every slot decodes."""
+"""Tokens per second with draft tokens and without, in steps in which every slot decodes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .stopwatch import Stopwatch, conditions, one_thread
 
 @dataclass(frozen=True)
 class SpeculationRate(Prediction):
-    """Measured. acceptance_rate: of guesses that were judged; tokens_per_draft: of a row that had
-    guesses. conditions: what kind of time it is."""
+    """Measured rates. acceptance_rate: of verified draft tokens. tokens_per_draft: tokens generated
+    by a row with draft tokens. conditions: the kind of time."""
 
     acceptance_rate: float
     tokens_per_draft: float
@@ -31,13 +31,13 @@ def speculation_rates(
     batch_sizes: Iterable[int] = (1, 2, 4, 8, 16, 32),
     most_s: float = 1.0,
 ) -> dict[str, list[SpeculationRate]]:
-    """At each batch size an engine for each proposer, and one without; whoever has computed least
-    takes a step. Returns the rates by the proposers' names.
+    """At each batch size: an engine for each proposer, and one without. The engine with the least
+    time so far runs the next step. Returns the rates by the proposers' names.
 
-    proposers: each makes a new one for each engine. requests: some for a batch size, enough to keep
-    its slots full for a while. What is counted are steps in which every slot decodes and did so
-    before, about `most_s` seconds of them, or what the requests last. So prompts are left out,
-    those that a draft model reads in its first step with a sequence included.
+    proposers: each call makes a new one for an engine. requests: makes requests for a batch size,
+    enough to keep its slots full for a while. Only steps count in which every slot decodes, and did
+    so in the step before: about `most_s` seconds of them, or until the requests end. So prompts are
+    left out, also those that a draft model reads in its first step with a sequence.
     """
     found: dict[str, list[SpeculationRate]] = {name: [] for name in proposers}
     for size in batch_sizes:
@@ -59,14 +59,14 @@ def speculation_rates(
 
 
 class _Run:
-    """An engine, and what its steps of `size` decoding rows put out and took."""
+    """An engine, and the tokens and seconds of its steps with `size` decoding rows."""
 
     def __init__(
         self, model: Model, proposer: Proposer | None, requests: list[Request], size: int
     ) -> None:
         self.engine = Engine(model, Continuous(size), speculation=proposer)
         self.size, self.tokens, self.seconds = size, 0, 0.0
-        self.is_settled = False  # whether in the newest step every slot decoded
+        self.is_settled = False  # whether every slot decoded in the newest step
         for request in requests:
             self.engine.add(request)
 
@@ -75,7 +75,7 @@ class _Run:
         return self.tokens / self.seconds
 
     def is_full(self) -> bool:
-        """Whether steps with a row in every slot are still to come."""
+        """Whether there will be more steps with a row in every slot."""
         scheduler, trace = self.engine.scheduler, self.engine.trace
         left = len(scheduler.running) + len(scheduler.waiting)
         return left >= self.size if trace.num_steps else self.engine.has_work

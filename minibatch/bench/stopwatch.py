@@ -1,11 +1,11 @@
-"""The stopwatches of all that is timed here. On a GPU a clock is read once the GPU has finished.
+"""The stopwatches of all measurements here. On a GPU, a clock is read once the GPU has finished.
 
-On a CPU, what is compared is measured in the time that this process computes, with one thread: a
-program that takes the core away adds nothing to it, as it does to the time that passes. It may
-still slow us down, through caches and where two processors are one core inside: the same loop took
-1.0 to 1.8 times its CPU time beside others on a rented machine. So what is compared takes turns,
-and its quotient is what may be told: in pieces of a token it came back within 3 %. (Windows counts
-CPU time in steps of 16 ms, too long for a pass; there the time that passes has to do.)
+On a CPU, comparisons use the CPU time of this process with one thread: another program that takes
+the core adds to the wall time, but not to the CPU time. It may still slow this process down,
+through caches and shared cores: on a rented machine, the same loop took 1.0 to 1.8 times its CPU
+time beside other programs. So compared runs take turns, and only their ratio is reported: with
+turns of one token it was reproduced within 3 %. (Windows counts CPU time in steps of 16 ms, too
+long for a pass; there, wall time is used.)
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ COLD_BYTES = 1 << 30  # more than any L2 cache
 class Stopwatch:
     """Adds up the seconds of named parts, and counts how often each was timed.
 
-    cpu_time: where it can be had, count only while this process computes. All its threads count,
-    those that wait for one another too: see `one_thread`.
+    cpu_time: use the CPU time of this process, where available. It includes all threads, also those
+    that wait for one another: see `one_thread`.
     """
 
     def __init__(self, device: torch.device, cpu_time: bool = False) -> None:
@@ -47,7 +47,7 @@ class Stopwatch:
         return self._clock()
 
     def add(self, name: str, began: float) -> None:
-        """A part that began then, and ends now."""
+        """Add the time from `began` until now to a part."""
         self.seconds[name] += self.now() - began
         self.counts[name] += 1
 
@@ -58,9 +58,9 @@ class Stopwatch:
         self.add(name, began)
 
     def around(self, name: str, function: Callable) -> Callable:
-        """The same function, its time added to a part."""
+        """The same function; its time is added to a part."""
 
-        @wraps(function)  # with its attributes: they tell the runner how to go about it
+        @wraps(function)  # with its attributes, which the runner reads
         def timed(*arguments: object) -> object:
             with self.part(name):
                 return function(*arguments)
@@ -69,8 +69,8 @@ class Stopwatch:
 
     @contextmanager
     def between(self, first: torch.nn.Module, last: torch.nn.Module, name: str) -> Iterator[None]:
-        """While open, the time from the beginning of one module's forward pass to the end of
-        another's is added to a part, whoever calls them."""
+        """While open, the time from the beginning of `first`'s forward pass to the end of `last`'s
+        is added to a part, for any caller."""
         began = 0.0
 
         def before(*_: object) -> None:
@@ -89,7 +89,7 @@ class Stopwatch:
 
     @contextmanager
     def inside(self, modules: Iterable[torch.nn.Module], name: str) -> Iterator[None]:
-        """The same for each of these modules. None of them may stand in another."""
+        """The same for each of these modules. None of them may contain another."""
         with ExitStack() as stack:
             for module in modules:
                 stack.enter_context(self.between(module, module, name))
@@ -97,12 +97,12 @@ class Stopwatch:
 
 
 def counts_cpu_time(device: torch.device) -> bool:
-    """Whether what this device computes can be timed by the processor time of this process."""
+    """Whether the CPU time of this process measures the work of this device."""
     return device.type == "cpu" and sys.platform != "win32"
 
 
 def conditions(device: torch.device) -> str:
-    """What `quickest` measures on this device, to be said wherever its figures are shown."""
+    """The kind of time that `quickest` measures on this device; show it beside the numbers."""
     if device.type != "cpu":
         return "time until the GPU has finished"
     return f"{'CPU time of this process' if counts_cpu_time(device) else 'time'}, one thread"
@@ -115,11 +115,11 @@ def quickest(
     unit: str = "act",
     progress: bool = False,
 ) -> list[dict[str, float]]:
-    """For each act the parts of its quickest run, in seconds, with all of it as "total".
+    """For each act: the parts of its quickest run, in seconds; "total" is all of it.
 
-    They take turns, so that a machine that gets slower does not always favour the same one; each
-    runs twice in its turn, as it may find nothing of its own left in the caches at first. The
-    first of all is not counted: it may have to compile.
+    The acts take turns, so that a machine that gets slower does not always favour the same one.
+    Each runs twice in its turn, because the caches may be cold at first. The very first run is not
+    counted: it may compile.
     """
     best = [{"total": math.inf} for _ in acts]
     with one_thread():
@@ -135,10 +135,10 @@ def quickest(
 
 
 def gpu_times(act: Callable[[], object], repeats: int) -> list[float]:
-    """Seconds of each run by the GPU's own clock, after some that are not counted.
+    """Seconds of each run by the GPU's own clock, after three runs that are not counted.
 
-    Before each, a gigabyte is overwritten: nothing of the run's lies in the L2 cache any more, and
-    the launch, which may take Python longer than the run takes the GPU, is over before it starts.
+    Before each run, a gigabyte is overwritten. So the L2 cache is cold, and the launch, which may
+    take Python longer than the run takes the GPU, is over before the run starts.
     """
     for _ in range(3):
         act()
@@ -156,7 +156,7 @@ def gpu_times(act: Callable[[], object], repeats: int) -> list[float]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """While open, the engine and PyTorch compute in one thread: CPU time is then what they take."""
+    """While open, engine and PyTorch use one thread: then CPU time is the time they take."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,69 +1,19 @@
 """Pictures of a run. Each function takes what was measured and returns a matplotlib Figure.
 
 A figure answers one question, and its title states the finding. Colours are Okabe and Ito's, which
-colour-blind readers can tell apart; hatching and labels say the same without colour. In a notebook
-a figure brings its alt text along (`picture.py`). `ax=` draws into axes of your own instead.
+colour-blind readers can tell apart; hatching and labels repeat what the colours mean. In a notebook
+a figure has an alt text. `ax=` draws into your own axes instead.
 
-    timeline          who held which slot at which step, and what for
-    staircase         how many rows of each step yield a token, and how many are padding
-    token_grid        what a handful of requests did in each of a few steps, a letter a cell
-    rectangle         prompts of a padded batch: words, padding, mask and positions
-    phase_costs       what a run spent on prompts, and what on answers
-    same_answers      the picture to share: two policies, equal work, and the rows in vain
-    waits             each request's wait for a slot, for its first token, for its last
-    arrivals          when requests come
-    capacity          how many a policy serves when it is never out of work, and what it burns
-    departures        who waits, when a batch leaves, and what runs then, on an axis of seconds
-    departure_difference   two runs of the same requests, and the batch that leaves otherwise
-    window_curve      what a window does to the first token, or to the machine, over many streams
-    stream_and_window   one stream's batches, above all streams by window
-    rules             rules for when a batch may leave, on the same streams
-    tails             how much of a batch is padding, by how many are in it
-    pass_times        what every pass of a run took, and for whom it was
-    savings           how many passes and how many seconds several runs took
-    passes            which tokens go into every pass of one answer, word by word
-    phases            what a token read costs, and what a token written
-    dumbbells         several runs' figures as multiples of the first run's
-    scorecard         a few figures of several runs, a panel for each figure
-    heartbeat         the time from each token of an answer to the next
-    seismograph       a line for each answer, thick where somebody's prompt makes it wait
-    prompt_progress   how far each prompt has come, chunk by chunk
-    budget_curve      what a token budget does to ITL, TTFT and throughput
-    thrown_away       tokens in memory, request by request, and those computed a second time
-    livelock          two who preempt one another: what each has in the pool, and what comes of it
-    waste_bars        several policies on one axis: what each computed in vain
-    waits_by_arrival  everybody's TTFT by when they came, and who was turned away
-    melting           a step's tokens: a padded rectangle, laid end to end, and their mask
-    tradeoff          tokens a second of all slots, against the wait of each for a token
-    utilisation       how many slots are at work, step by step
-    kv_read           what attention reads of the KV cache, step by step
-    token_costs       the next token with and without a KV cache
-    step_times        where the time of a decode step goes, as the batch grows
-    cost_stack        what such a step must cost, by cause, beside what it took
-    roofline          what a machine can do at most, and what was reached
-    memory_use        what every place of a pool is good for, step by step
-    fragmentation     allocators side by side: how much of the memory holds tokens
-    two_by_two        two ideas with and without each, and what each step buys
-    table_and_pool    where an answer's words are kept: through the block table into the pool
-    block_size_tradeoff   what speaks for small blocks, and what for large ones
-    prefix_tree       prompts that begin alike, and what each found in the cache
-    first_tokens      what the cache saves each of them of the wait for a first token
-    hit_curve         how much is found, by how many blocks there are
-    block_table_walk  which blocks of the pool a kernel reads, who, and in what order
-    source_heat       a kernel's source, and the bytes that every line moves
-    warp_access       what one instruction of a warp asks of memory, and what has to move
-    warp_film         the same of every instruction of a warp, one after the other
-    dataflow          who hands what to whom through an array, between any two barriers
-    online_softmax    a softmax that never sees all scores, tile by tile
-    ladder            kernels that compute the same, and how many times they read what they need
-    waves             thread blocks on the multiprocessors of a model GPU
-    drafts            guesses of one request, token by token: kept, refused, never judged
-    speculation       what guessers bring, by batch size, and from where on they cost
-    plan_difference   two runs of the same requests, and the step where they part
-    room              what a class guessed, and what it is
+    figures/     the figures, one file each, named like its function; its docstring lists them
+    batches.py   the batches of a run: when each opened, departed and ended
+    colours.py   what each colour means
+    guesses.py   predictions: kept by name, drawn into the figure that answers
+    pages.py     loads the HTML and SVG templates of a folder
+    picture.py   a Figure with alt text, and the common look
+    spans.py     what each slot did, found in the step records
+    svg.py       the same as SVG, for players and for a grader's verdict; without matplotlib
 
-They stand in figures/ and load matplotlib when first used. What is found in the records for them is
-in spans.py; what draws it as SVG, at every step of a player and in a grader's verdict, in svg.py.
+A figure loads matplotlib when it is first used.
 """
 
 import importlib
@@ -106,10 +56,8 @@ if TYPE_CHECKING:
     from .figures.savings import savings
     from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
-    from .figures.source_heat import source_heat
     from .figures.speculation import speculation
     from .figures.staircase import staircase
-    from .figures.step_times import step_times
     from .figures.stream_and_window import stream_and_window
     from .figures.table_and_pool import table_and_pool
     from .figures.tails import tails
@@ -165,10 +113,8 @@ __all__ = [
     "savings",
     "scorecard",
     "seismograph",
-    "source_heat",
     "speculation",
     "staircase",
-    "step_times",
     "stream_and_window",
     "table_and_pool",
     "tails",

@@ -1,6 +1,6 @@
-"""Batches that run to their end: who left together, when they could have, when they did.
+"""Batches that run to their end: which requests left together, when they could, when they did.
 
-For traces of policies like `Static` and `Dynamic`, which take nobody in while a batch runs.
+For traces of policies like `Static` and `Dynamic`, which admit no request while a batch runs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from ..engine.trace import Trace
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch. names: its requests, in the order in which they were admitted. opened: when the
-    first of them came; departed, ended: its first step's start, its last step's end; seconds on the
-    engine's clock. free_since: when the batch before it had ended."""
+    """One batch. names: its requests, in order of admission. opened: when the first of them
+    arrived. departed: the start of its first step. ended: the end of its last step. free_since:
+    when the batch before it ended. Times are seconds on the engine's clock."""
 
     names: tuple[str, ...]
     steps: Sequence[StepRecord]
@@ -25,12 +25,12 @@ class Batch:
 
     @property
     def held_from(self) -> float:
-        """From here to `departed` it was kept back by the policy: the machine was idle."""
+        """From here to `departed` the machine was idle, because the policy waited."""
         return min(max(self.opened, self.free_since), self.departed)
 
     @property
     def useful(self) -> float:
-        """The share of its rows that yielded a token."""
+        """The share of its rows, 0 to 1, that yielded a token."""
         rows = sum(len(step.row_values) for step in self.steps)
         return sum(step.num_output_tokens for step in self.steps) / rows
 

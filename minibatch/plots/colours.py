@@ -2,7 +2,7 @@
 
 Waste is loud: solid vermillion, with its number inside. Work is one calm hue, with letters on it.
 The one to three requests that a picture is about have colours of their own. Empty is white.
-No meaning is carried by colour alone: hatches and letters say it again (`HATCHES`).
+No meaning is carried by colour alone: hatches and letters repeat it (`HATCHES`).
 """
 
 import re
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 INK = "#222222"
 FAINT = "#777777"
 WORK = "#7DBBE8"  # a row that yields a token
-WASTE = "#C75000"  # computed, and read by nobody
+WASTE = "#C75000"  # computed, but never used
 FADED = "#E58A4A"  # the hatch on waste
 EMPTY = "#FFFFFF"
-WAITS = "#EEEEEE"  # has come, and computes nothing
-GUESS = "#7A2E63"  # what you said before you looked
+WAITS = "#EEEEEE"  # has arrived, but computes nothing
+GUESS = "#7A2E63"  # your prediction
 PROTAGONISTS = ("#007F5C", "#E69F00", "#B04A86")
-DARK = "filter: invert(0.93) hue-rotate(180deg)"  # a dark theme turns the lightness round
+DARK = "filter: invert(0.93) hue-rotate(180deg)"  # a dark theme inverts the lightness
 HATCHES = {"decode": "", "prefill": "////", "padding": "xx"}
 # Okabe & Ito (2008), without black; green, vermillion and purple darker, for white letters
 COLOURS = (
@@ -33,8 +33,9 @@ COLOURS = (
 
 
 def colour_of(request_id: str) -> str:
-    """The colour of a request where a picture tells all of them apart: by its letter, or else by
-    its number; a second of its letter (A2 after A, A/1 beside A) is paler, a third paler still."""
+    """A request's colour in a picture where every request has its own: by its letter, or else by
+    its number. The second request of a letter (A2 after A, A/1 beside A) is paler, the third paler
+    still."""
     digits = re.findall(r"\d+", request_id)
     if request_id[0] in "ABCDEFGH":
         colour = COLOURS["CBADEFHG".index(request_id[0])]  # A and H as in PROTAGONISTS
@@ -49,8 +50,8 @@ def _paler(colour: str, share: float) -> str:
 
 
 def own_colours(highlight: Sequence[str]) -> dict[str, str]:
-    """Of the one to three requests that a picture is about, in this order. A, A2 and H, whom the
-    lessons follow, have the same in every picture."""
+    """Colours of the one to three requests that a picture is about, in this order. A, A2 and H,
+    which the lessons follow, have the same colours in every picture."""
     own = dict(zip(("A", "A2", "H"), PROTAGONISTS, strict=True))
     free = [colour for name, colour in own.items() if name not in highlight]
     others = [name for name in highlight if name not in own]
@@ -59,7 +60,7 @@ def own_colours(highlight: Sequence[str]) -> dict[str, str]:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever can be read on one of these: with a contrast of 4.5 to 1 or more
-    (WCAG 2), and almost as much where a dark theme turns the lightness round (`DARK`)."""
+    """Black or white, whichever has a contrast of at least 4.5 to 1 on `colour` (WCAG 2), and
+    almost as much where a dark theme inverts the lightness (`DARK`)."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 128 else "#FFFFFF"

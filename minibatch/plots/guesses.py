@@ -1,8 +1,8 @@
-"""What you said before you looked: kept for the run, drawn into the figure that answers.
+"""Predictions: kept by name until the kernel ends, and drawn into the figure that answers.
 
-`mb.predict` and `mb.predict_curve` ask and call `keep`; `mb.room` calls `hear` with what a class
-said; a figure calls `mark` and `said`. A question that was skipped has no guess, and is neither
-drawn nor spoken of.
+`mb.predict` and `mb.predict_curve` ask the question and call `keep`. `mb.room` calls `hear` with
+the predictions of a class. A figure calls `mark` and `said`. A skipped question has no guess:
+figures draw nothing for it, and their titles do not mention it.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ _rooms: dict[str, list[float]] = {}
 
 
 def keep(name: str, value: float | Sequence[tuple[float, float]]) -> None:
-    """Remember a guess: a number, or a curve as (x, y) points. The newest of a name counts."""
+    """Remember a guess: a number, or a curve as (x, y) points. It replaces an earlier one."""
     _guesses[name] = value if isinstance(value, Real) else [tuple(p) for p in value]
 
 
 def guess(name: str) -> float | Curve | None:
-    """What was said to the question `name`; None if it was skipped."""
+    """The guess for the question `name`; None if the question was skipped."""
     return _guesses.get(name)
 
 
 def hear(name: str, numbers: Sequence[float]) -> None:
-    """Remember what a room full of people said to the question `name`."""
+    """Remember the guesses of a class for the question `name`."""
     _rooms[name] = list(numbers)
 
 
 def heard(name: str) -> list[float]:
-    """What the room said to the question `name`; nothing if it was not asked."""
+    """The guesses of the class for the question `name`; empty if there are none."""
     return _rooms.get(name, [])
 
 
 def forget(name: str | None = None) -> None:
-    """Drop what was said to one question, or to all; the room's guesses too."""
+    """Drop the guesses for one question, or for all; the guesses of the class too."""
     for kept in (_guesses, _rooms):
         kept.clear() if name is None else kept.pop(name, None)
 
 
 def written(number: float) -> str:
-    """ "250", "12,345", "0.053": a whole or a large number in full, others to three digits."""
+    """ "250", "12,345", "0.053": a whole or large number in full, others to three digits."""
     whole = number == round(number) or abs(number) >= 1000
     return f"{number:,.0f}" if whole else f"{number:,.3g}"
 
 
 def said(name: str | None, words: str = "") -> str:
-    """ "; you said 250" for a title, or "" if nothing was said. words: a format of the number."""
+    """ "; you said 250" for a title, or "" without a guess. words: a format of the number."""
     value = guess(name) if name else None
     if not isinstance(value, Real):
         return ""
@@ -67,18 +67,18 @@ def said(name: str | None, words: str = "") -> str:
 
 
 def mark(axis: Axes, name: str | None, along: str = "x", start: float = 0) -> None:
-    """Draw into `axis` what was said to the question `name`; nothing if it was skipped.
+    """Draw into `axis` the guess for the question `name`; nothing if it was skipped.
 
-    A number is a dashed line at its place `along` "x" or "y", labelled "you said 250"; a curve is a
-    dashed curve. What the room said is a row of faint ticks. Call it last: an axis too short for
-    the guess is made longer; the room's ticks beyond its ends are left out. start: where on the
-    axis the number counts from.
+    A number is a dashed line at its place `along` "x" or "y", labelled "you said 250". A curve is a
+    dashed curve. The guesses of the class are a row of faint ticks. Call this last: it extends an
+    axis that is too short for the guess, and leaves out ticks beyond the ends. start: the place on
+    the axis from which the number counts.
     """
     value = guess(name) if name else None
     if isinstance(value, list):
         _draw_curve(axis, value)
     elif value is not None:
-        _reach(axis, along, [start + value])
+        _extend_axis(axis, along, [start + value])
         label(axis, start + value, f"you said {written(value)}", along)
         (axis.axvline if along == "x" else axis.axhline)(start + value, **LOOK)
     if name and heard(name):
@@ -102,8 +102,8 @@ def label(axis: Axes, value: float, words: str, along: str = "x") -> None:
 
 def _draw_curve(axis: Axes, points: Curve) -> None:
     xs, ys = zip(*points, strict=True)
-    _reach(axis, "x", xs)
-    _reach(axis, "y", ys)
+    _extend_axis(axis, "x", xs)
+    _extend_axis(axis, "y", ys)
     axis.plot(xs, ys, **LOOK, label="you said", scalex=False, scaley=False)
     far = ys[-1] > sum(axis.get_ylim()) / 2
     look = {"xytext": (0, -12 if far else 12), "ha": "right", "va": "top" if far else "bottom"}
@@ -124,8 +124,8 @@ def _draw_ticks(axis: Axes, numbers: list[float], along: str) -> None:
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
 
 
-def _reach(axis: Axes, along: str, values: Sequence[float]) -> None:
-    """Make the axis long enough for these."""
+def _extend_axis(axis: Axes, along: str, values: Sequence[float]) -> None:
+    """Extend the axis so that it shows these values."""
     get, put = (axis.get_xlim, axis.set_xlim) if along == "x" else (axis.get_ylim, axis.set_ylim)
     first, last = get()
     low, high = sorted((first, last))

@@ -1,6 +1,6 @@
-"""HTML and SVG come from templates, in a folder `templates` beside the file that fills them in.
+"""HTML and SVG come from templates, in a folder `templates` beside the file that renders them.
 
-What is filled in is escaped, unless it is `Markup`: a piece that has come out of a template itself.
+A value is escaped, unless it is `Markup`: the output of another template.
 """
 
 from pathlib import Path
@@ -11,8 +11,8 @@ FRAMED = "border: 1px solid var(--jp-border-color1, #bbb); border-radius: 4px"
 
 
 def pages(file: str, **names: object) -> Environment:
-    """The templates beside that file, each compiled when first asked for. names: what all of them
-    may use, beside `framed`, a card's edge. A misspelt name is an error, not an empty place."""
+    """The templates beside `file`, each compiled at its first use. names: values that all of them
+    may use, besides `framed`, the border of a card. A misspelt name in a template is an error."""
     folder = Path(file).with_name("templates")
     environment = Environment(
         loader=FileSystemLoader(folder),

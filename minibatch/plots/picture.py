@@ -1,5 +1,6 @@
-"""A Figure that a notebook shows as an image with alt text: on white, and in JupyterLab's dark
-theme on black, with its lightness turned round and its hues kept."""
+"""A Figure that a notebook shows as an image with alt text.
+
+The background is white. JupyterLab's dark theme inverts the lightness and keeps the hues."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ RC = {"svg.fonttype": "path", "svg.hashsalt": "minibatch"}  # the same picture, 
 
 
 class Picture(Figure):
-    """alt: what a reader who cannot see the picture needs to know."""
+    """alt: the text for a reader who cannot see the picture."""
 
     alt: str = ""
 
     def to_svg(self) -> str:
-        """The picture as a file of its own; the same run gives the same bytes."""
+        """The picture as an SVG file; the same run gives the same bytes."""
         with rc_context(RC), io.StringIO() as file:
             self.savefig(file, format="svg", metadata={"Date": None})
             return file.getvalue()
@@ -46,10 +47,10 @@ class Picture(Figure):
 def canvas(
     num_axes: int, ax: Axes | list[Axes] | None, height: float = 2.6, beside: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """New axes one below the other on one x axis, or the axes that were given, as a list.
+    """New axes, one below the other with a common x axis; or the given axes, as a list.
 
-    height: of one, in inches. beside: put them side by side instead, on one y axis. Raises
-    ValueError if other than `num_axes` were given.
+    height: of one, in inches. beside: put them side by side instead, with a common y axis. Raises
+    ValueError if the number of given axes is not `num_axes`.
     """
     if ax is not None:
         axes = ax if isinstance(ax, list) else [ax]
@@ -64,14 +65,14 @@ def canvas(
 
 
 class Thousands(ScalarFormatter):
-    """Numbers on an axis as everywhere in the course: 12,500."""
+    """Numbers on an axis with a comma, as everywhere in the course: 12,500."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:,.0f}" if abs(x) >= 1000 else super().__call__(x, pos)
 
 
 def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
-    """The look that all pictures share. x, y: what is on the axes, with units."""
+    """Apply the common look. x, y: the labels of the axes, with units."""
     axis.set_title(finding, loc="left", fontsize=TITLE, color=INK)
     axis.set_xlabel(x, fontsize=LABEL, color=INK)
     axis.set_ylabel(y, fontsize=LABEL, color=INK)
@@ -84,12 +85,12 @@ def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
 
 
 def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
-    """The alt text: what is drawn, then what it shows. A figure of someone else's keeps its own."""
+    """Set the alt text: `what` is drawn, then the findings. Other matplotlib Figures have none."""
     if isinstance(figure, Picture):
         figure.alt = " ".join([what, *(f"{finding}.".replace("\n", " ") for finding in findings)])
 
 
 def with_conditions(label: str, measured: Iterable[object]) -> str:
-    """A label for an axis of measured figures, and under it how these say they were measured."""
-    said = {str(figure.conditions) for figure in measured if figure.conditions}
-    return "\n".join([label, *sorted(said)])
+    """An axis label, and below it the `conditions` of the measurements, each once."""
+    conditions = {str(figure.conditions) for figure in measured if figure.conditions}
+    return "\n".join([label, *sorted(conditions)])

@@ -1,7 +1,7 @@
-"""Who did what, when: what a picture of a run shows, found in its step records.
+"""Which request did what, and when, found in the step records of a run.
 
-Pictures differ: matplotlib's figures, the strip under a player, a grader's grid of letters. What
-they say of a run is told here, once.
+Three kinds of picture use it: matplotlib figures, the strip under a player, and a grader's grid of
+letters.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..core.records import StepRecord
 
 ROUNDING = 1e-9  # seconds; durations that differ by more were measured
-SAME_TIME = 1e-6  # seconds; a policy that asks again and again wakes up a rounding error late
+SAME_TIME = 1e-6  # seconds; a policy that polls the clock may wake up a rounding error late
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Span:
 
 
 def spans(steps: Sequence[StepRecord]) -> Iterator[Span]:
-    """What each slot did, in stretches, in the order they ended."""
+    """What each slot did, as spans, in the order of their ends."""
     open_spans: dict[int, Span] = {}
     for index, step in enumerate(steps):
         for row in step.rows:
@@ -41,8 +41,8 @@ def spans(steps: Sequence[StepRecord]) -> Iterator[Span]:
 
 
 def pauses(steps: Sequence[StepRecord], found: Iterable[Span]) -> Iterator[Span]:
-    """Stretches in which a request kept its slot and had no row, as "waiting". found: the `spans`
-    of these steps."""
+    """Spans in which a request kept its slot but had no row, as "waiting". found: the `spans` of
+    these steps."""
     before: dict[int, Span] = {}
     for span in found:
         last = before.get(span.slot)
@@ -56,14 +56,14 @@ def pauses(steps: Sequence[StepRecord], found: Iterable[Span]) -> Iterator[Span]
 
 def kinds(step: StepRecord) -> dict[str, str]:
     """What each request did in a step: "prefill", "decode" or "padding", or "waiting" if the trace
-    keeps the names of those who wait. Who was not there is left out."""
+    keeps the names of waiting requests. Absent requests are left out."""
     waiting = dict.fromkeys(step.waiting_names or (), "waiting")
     return waiting | {row.request_id: row.kind for row in step.rows}
 
 
 def first_difference(expected: Sequence[StepRecord], yours: Sequence[StepRecord]) -> int | None:
-    """Index of the first step whose rows differ, order aside, or that only one run has; None if
-    all agree."""
+    """Index of the first step whose rows differ (in any order), or that only one run has. None if
+    the runs agree."""
     for index in range(max(len(expected), len(yours))):
         steps = [run[index] if index < len(run) else None for run in (expected, yours)]
         if None in steps or _rows(steps[0]) != _rows(steps[1]):
@@ -72,8 +72,8 @@ def first_difference(expected: Sequence[StepRecord], yours: Sequence[StepRecord]
 
 
 def first_other_time(expected: Sequence[StepRecord], yours: Sequence[StepRecord]) -> int | None:
-    """Index of the first step that begins at another time, up to where rows differ; None if none
-    does, or if time was measured: then steps take longer in one run than in the other anyway."""
+    """Index of the first step that begins at another time, before the rows differ. None if there
+    is none, or if time was measured: measured steps always differ in length."""
     part = first_difference(expected, yours)
     pairs = list(zip(expected[:part], yours[:part], strict=False))
     if any(abs(_duration(a) - _duration(b)) > ROUNDING for a, b in pairs):

@@ -1,8 +1,8 @@
-"""A run as a small SVG, quick enough to be drawn anew at every step; without matplotlib.
+"""A run as a small SVG, quick enough to be drawn again at every step; without matplotlib.
 
-`strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds; above
-it, if asked, who arrives and how many wait. `grid` has a line for each request and a cell, with a
-letter, for each step.
+`strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds. Above
+it, if asked, it shows arrivals and the length of the queue. `grid` has a line for each request and
+a cell, with a letter, for each step.
 """
 
 import itertools
@@ -23,19 +23,19 @@ MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "w
 LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING, "waiting": WAITING}
 FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: WAITS, AWAY: EMPTY}
 
-WIDTH = 1000  # of a strip's panel, in pixels, as which letters have room; the page may be narrower
+WIDTH = 1000  # of a strip's panel, in pixels, to decide which letters fit; the page may be narrower
 LETTER_WIDTH = 8  # at most, of a strip's letters
 FLAG = 18  # percent of a panel that the words of a flag take at most
 ARRIVALS, QUEUE, AXIS = 16, 40, 20  # heights of a strip's lines, above and below its slots
 CELL, LEFT, TOP, BOTTOM = 22, 70, 21, 17  # of a grid, in pixels
 _PAGES = pages(__file__, ink=INK, guess=GUESS, faded=FADED, empty=EMPTY, waste=WASTE)
-_numbers = itertools.count()  # an id must be one of its kind in the whole page
+_numbers = itertools.count()  # an id must be unique in the whole page
 
 
 @dataclass
 class Bar:
-    """left, width: of a grid in pixels, of a strip in percent of its panel. hatch: "prefill",
-    "padding", "waiting" or none, over the fill. text: in its middle."""
+    """left, width: in pixels for a grid, in percent of its panel for a strip. hatch: "prefill",
+    "padding", "waiting" or none, over the fill. text: in the middle of the bar."""
 
     line: int
     left: float
@@ -48,7 +48,7 @@ class Bar:
 
 @dataclass
 class Panel:
-    """top: where its first line begins. heads: (middle, text) of columns. frame: (left, width)."""
+    """top: the y of its first line. heads: (middle, text) of columns. frame: (left, width)."""
 
     top: int
     bars: list[Bar]
@@ -61,8 +61,8 @@ class Panel:
 
 @dataclass
 class Traffic:
-    """Who comes and who waits, on a strip's axis: when each request arrives, and how many wait from
-    each of these moments on."""
+    """Arrivals and queue on a strip's axis: the time of each arrival, and the number of waiting
+    requests from each moment on."""
 
     arrivals: Sequence[float]
     queue: Sequence[tuple[float, int]]
@@ -80,20 +80,20 @@ def strip(
     highlight: Sequence[str] = (),
     traffic: Traffic | None = None,
     flag: tuple[float, str] | None = None,
-    said: float | None = None,
+    guess: float | None = None,
 ) -> Markup:
-    """Who held which slot, from 0 to `end`, one line a slot; as wide as the page.
+    """Which request held which slot, from 0 to `end`, one line a slot; as wide as the page.
 
-    edges: where a span begins and ends on the same axis; as a rule, its steps. alt: what the
-    picture says, for those who cannot see it. highlight: the one to three requests with colours of
-    their own. flag: a place where something happens, and what. said: a guess of one.
+    edges: where a span begins and ends on the axis; by default, its steps. alt: the text for a
+    reader who cannot see the picture. highlight: the one to three requests with their own colours.
+    flag: a place on the axis and its label. guess: a prediction of such a place.
     """
 
     def at(place: float) -> float:
         return round(100 * place / max(end, 1e-9), 3)
 
     def hidden(place: float) -> bool:
-        """By the words of the flag, which stand before it."""
+        """Whether the words of the flag, on its left, cover this place."""
         return flag is not None and -2 <= at(flag[0]) - at(place) <= FLAG
 
     own = own_colours(highlight)
@@ -117,7 +117,7 @@ def strip(
         ticks=[(at(place), f"{place:g}") for place in _round_places(end) if not hidden(place)],
         unit=unit,
         flag=flag and (at(flag[0]), flag[1]),
-        said=None if said is None else (at(said), f"you said {written(said)}"),
+        said=None if guess is None else (at(guess), f"you said {written(guess)}"),
     )
 
 
@@ -138,7 +138,7 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
 
 
 def _area(queue: Sequence[tuple[float, int]]) -> str:
-    """How many wait, as the points of a polygon in a square of 100: right is later, up is more."""
+    """The queue length as points of a polygon in a square of 100: right is later, up is more."""
     if not queue:
         return ""
     most = max(n for _, n in queue) or 1
@@ -150,7 +150,7 @@ def _area(queue: Sequence[tuple[float, int]]) -> str:
 
 
 def _round_places(end: float) -> list[float]:
-    """Six places or so from 0 to `end`, at 1, 2 or 5 times a power of ten from one another."""
+    """About six places from 0 to `end`; their distance is 1, 2 or 5 times a power of ten."""
     rough = max(end, 1e-6) / 6
     power = 10 ** math.floor(math.log10(rough))
     apart = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)

@@ -1,9 +1,10 @@
-"""The same engine and the same schedulers without a model, and traffic for both.
+"""The real engine and schedulers without a model, and traffic for them.
 
-pretend.py    a model that computes nothing
-workload.py   the running example, the fifty agents, arrivals
-streams.py    thirty streams of arrivals at once, and what a policy makes of each
-replay.py     the same requests through contiguous memory and through blocks, place by place
-conversations.py  a chat service's hour, whose prompts begin as earlier ones ended
-cost.py       what a step has to read and to compute, and what that takes
+pretend.py        a model that computes nothing
+workload.py       the running example, the fifty agents, arrivals
+streams.py        thirty streams of arrivals, and a policy's outcome for each
+replay.py         the same requests in contiguous memory and in blocks, place by place
+conversations.py  one hour of a chat service: prompts that continue earlier conversations
+cost.py           the bytes and operations of a step, and the time they take
+speculation.py    the gain of speculation, calculated from an acceptance rate
 """

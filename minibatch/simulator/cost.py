@@ -1,10 +1,10 @@
-"""What a decode step has to read and to compute, from the model's shapes alone; and what a machine
-can read and compute at most. Their quotient is the roofline's promise; `measure` has the truth.
+"""The bytes and operations of a decode step, from the model's shapes; and a machine's limits.
 
+Their quotient is the roofline: a lower bound for the time of a step. `measure` has measured times.
 Source of the roofline: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
 
-`CostModel` is what remains of the truth once it was measured: a few numbers that tell a made-up
-clock what a step takes.
+`CostModel` sums up measured times in a few numbers, from which a virtual clock takes the time of a
+step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # importing transformers takes seconds, and a cost model need
 class StepCost:
     """Bytes that one decode step must read, and floating-point operations it must do.
 
-    attention_flops: those of `flops` that are done on K and V, and not on weights.
+    attention_flops: the part of `flops` that works on K and V, not on weights.
     """
 
     weight_bytes: int
@@ -44,7 +44,7 @@ class StepCost:
 def decode_step(model: Model, batch_size: int, context: int) -> StepCost:
     """One token for each of `batch_size` sequences that have `context` tokens in the cache.
 
-    Weights are read once, whatever the batch; K and V are read by each sequence for itself. Two
+    Weights are read once for the whole batch; each sequence reads its own K and V. Two
     operations (multiply, add) for each weight and token; in attention four for each query head,
     head dimension and token of context (two for q·k, two for the sum over V).
     """
@@ -60,8 +60,8 @@ def decode_step(model: Model, batch_size: int, context: int) -> StepCost:
 
 
 def num_weights(model: Model) -> int:
-    """Numbers that every step multiplies with: all parameters, but an embedding table that is only
-    looked up (one that also serves as the output layer counts, once)."""
+    """Number of weights that every step multiplies with: all parameters, except an embedding table
+    that is only looked up. A table that is also the output layer counts once."""
     table, output = model.hf.get_input_embeddings(), model.hf.get_output_embeddings()
     only_looked_up = output is None or output.weight is not table.weight
     total = sum(parameter.numel() for parameter in model.hf.parameters())
@@ -84,7 +84,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Roof:
-    """What a machine can do at most. source: where the figures are from, with their conditions."""
+    """A machine's limits. source: the origin of the numbers, with their conditions."""
 
     name: str
     bytes_per_s: float
@@ -93,11 +93,11 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """Operations per byte from which on computing, not reading, is what takes the time."""
+        """Operations per byte; above it, computing takes longer than reading."""
         return self.flops_per_s / self.bytes_per_s
 
     def time(self, cost: StepCost) -> float:
-        """Seconds the step takes at least."""
+        """The least seconds of the step: reading or computing, whichever takes longer."""
         reading = (cost.weight_bytes + cost.kv_bytes) / self.bytes_per_s
         return max(reading, cost.flops / self.flops_per_s)
 
@@ -109,12 +109,12 @@ class Roof:
         return Account(reading, max(0.0, computing - reading), max(attending))
 
     def rows_at_the_ridge(self, bytes_per_weight: int) -> float:
-        """Rows from which on multiplying with the weights takes longer than reading them: each
-        weight is read once, and multiplied and added once for each row."""
+        """Rows from which multiplying with the weights takes longer than reading them. Each weight
+        is read once, and multiplied and added once for each row."""
         return self.ridge * bytes_per_weight / 2
 
     def flops_at(self, intensity: float) -> float:
-        """The most operations a second at that many operations per byte."""
+        """The largest possible operations a second at this many operations per byte."""
         return min(self.flops_per_s, intensity * self.bytes_per_s)
 
 
@@ -124,14 +124,13 @@ H200 = Roof("H200", 4.8e12, 989e12, "data sheet: dense bfloat16 on tensor cores,
 
 @dataclass(frozen=True)
 class CostModel:
-    """What a step takes, as a sum over what is in it; called with a plan, it answers in seconds.
+    """Seconds of a step, as a sum over its contents; call it with a plan.
 
         clock = VirtualClock(step_time=measure.cost_model(model))
 
-    Every row reads the K and V of its whole context once. The tokens of one that prefills are
-    prompt tokens, and each attends to itself and to all before it: pairs of tokens, so many that a
-    long prompt costs more than several short ones. source: where the figures are from, with their
-    conditions.
+    Every row reads the K and V of its whole context once. Each prompt token attends to itself and
+    to all tokens before it: these pairs of tokens make a long prompt cost more than several short
+    ones. source: the origin of the numbers, with their conditions.
     """
 
     seconds_per_step: float
@@ -166,22 +165,22 @@ class CostModel:
         kv_bytes_per_token: int,
         source: str,
     ) -> CostModel:
-        """The one that comes nearest to these steps' times, each error as a share of its time.
+        """The model with the least squared error, each error as a share of the step's time.
 
-        Nothing costs less than nothing: least squares over numbers at 0 or above.
+        plans, seconds: of the measured steps. No coefficient is negative.
         """
         counts = np.array([(1, *_contents(plan)) for plan in plans], dtype=float)
         counts[:, 3] *= kv_bytes_per_token
         times = np.array(seconds, dtype=float)
-        costs = _at_least_0(counts / times[:, None], np.ones(len(times)))
+        costs = _nonnegative_least_squares(counts / times[:, None], np.ones(len(times)))
         *others, per_pair = (float(cost) for cost in costs)
         return cls(*others, kv_bytes_per_token, source, per_pair)
 
 
 def _contents(plan: StepPlan) -> tuple[int, int, int, int]:
-    """Of a plan: rows, prompt tokens computed (padding among them too, and guesses, which are
-    computed beside a row's own tokens just so), tokens in the cache that the rows read, and pairs
-    of a prompt token and one that it attends to."""
+    """Of a plan: rows; prompt tokens computed, with padding and draft tokens, which cost the same;
+    tokens in the cache that the rows read; and pairs of a prompt token and a token it attends
+    to."""
     prompt_tokens = context = pairs = 0
     for row in plan.rows:
         seq_len = row.seq_len
@@ -196,11 +195,11 @@ def _contents(plan: StepPlan) -> tuple[int, int, int, int]:
     return len(plan.rows), prompt_tokens, context, pairs
 
 
-def _at_least_0(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _nonnegative_least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
     """x with no element below 0 for which `matrix @ x` is nearest to the target.
 
-    Its elements are 0, or those of a plain least-squares solution without the columns of the
-    others; with so few of them, every choice of columns can be tried.
+    Some elements are 0; the others are the plain least-squares solution with their columns only.
+    There are so few columns that every choice of them is tried.
     """
     best, smallest = np.zeros(matrix.shape[1]), float(target @ target)
     for chosen in product((False, True), repeat=matrix.shape[1]):

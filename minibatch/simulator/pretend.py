@@ -1,8 +1,8 @@
-"""A model that computes nothing: the real engine and the real policies, in made-up time.
+"""A model that computes nothing: the real engine and the real policies, in virtual time.
 
-With `VirtualClock` it shows what a policy *decides*, in milliseconds. How long a step takes is then
-an assumption, and a picture of such a run has to say so. Nothing here imports torch before it is
-asked for a dtype, so an engine on a pretend model is there at once.
+With `VirtualClock` a run takes milliseconds and shows what a policy *decides*. The time of a step
+is then an assumption, and a picture of such a run must state that. torch is imported only when the
+dtype is asked for, so an engine on a pretend model starts at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..core.plan import StepPlan
 if TYPE_CHECKING:
     import torch
 
-TOKEN = 0  # what it answers, always
+TOKEN = 0  # the token that it always generates
 
 
 class PretendModel:
@@ -44,7 +44,7 @@ class PretendModel:
         raise ValueError("a pretend model has no tokenizer; give prompts as lists of token ids")
 
     def num_affordable_blocks(self, block_size: int) -> float:
-        """No end of them: there are no tensors behind its blocks."""
+        """Infinity: there are no tensors behind its blocks."""
         return math.inf
 
     def runner(self, pool: object, attention: object) -> PretendRunner:
@@ -52,7 +52,7 @@ class PretendModel:
 
 
 class PretendRunner:
-    """Answers every plan at once."""
+    """Runs every plan at once, without computing."""
 
     def run(self, plan: StepPlan) -> list[list[int]]:
         return [

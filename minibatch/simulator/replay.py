@@ -1,8 +1,8 @@
-"""The same requests through another memory: what every place of it is good for, step by step.
+"""The same requests in another memory: how every place of it is used, step by step.
 
-No model and no engine: a request that is admitted computes its prompt in one step and writes one
-token in each, as under `Continuous`, and waits for nothing but memory, first come, first served. So
-two memories differ by what they give out, and by nothing else.
+There is no model and no engine. An admitted request computes its prompt in one step and generates
+one token in each, as under `Continuous`. Requests wait only for memory, first come, first served.
+So two memories differ only in how they allocate.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..memory.contiguous import Ask, Buddy, FirstFit, final_length
 
 @dataclass
 class Tenant:
-    """A request in memory. name: its id. written: tokens of its answer so far. places: the
-    stretches it holds, in the order of its tokens."""
+    """A request in memory. name: its id. written: tokens of its answer so far. places: its
+    stretches of memory, in the order of its tokens."""
 
     request: Request
     name: str
@@ -29,14 +29,14 @@ class Tenant:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens whose K and V a step leaves stored: the prompt, and what was written before."""
+        """Tokens whose K and V are stored after a step: the prompt, and earlier generated ones."""
         return len(self.request.prompt) + self.written
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A stretch that somebody holds: `tokens` of it hold K and V, `useful` will in the end, `asked`
-    were asked for; the rest of `place` the allocator added."""
+    """A stretch of memory that a request holds: `tokens` of it have K and V now, `useful` will have
+    them at the end, `asked` were requested. The allocator added the rest of `place`."""
 
     name: str
     place: range
@@ -47,9 +47,9 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Moment:
-    """One step. waiting: who is not admitted yet, in order. needs: tokens that the first of them
-    asks for; fits: how long a hole has to be for it; both 0 if nobody waits. preempted: who had to
-    give way."""
+    """One step. waiting: requests not admitted yet, in order. needs: tokens that the first of them
+    asks for; fits: the length of a hole for it; both 0 if no request waits. preempted: requests
+    preempted in this step."""
 
     stretches: tuple[Stretch, ...]
     holes: tuple[range, ...]
@@ -60,19 +60,19 @@ class Moment:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Who is in memory, each once."""
+        """The requests in memory, each once."""
         return tuple(dict.fromkeys(stretch.name for stretch in self.stretches))
 
     @property
     def waits_though_enough_is_free(self) -> bool:
-        """Whether the first in the queue would fit into all holes together, and into none."""
+        """Whether the first in the queue fits into all holes together, but into no single one."""
         return 0 < self.needs <= sum(map(len, self.holes)) and not any(
             len(hole) >= self.fits for hole in self.holes
         )
 
     @property
     def use(self) -> MemoryUse:
-        """What all places are good for. A hole is external if the next request does not fit in."""
+        """The use of all places. A hole is external if the next request does not fit into it."""
         some = self.stretches
         return MemoryUse(
             tokens=sum(s.tokens for s in some),
@@ -85,52 +85,52 @@ class Moment:
 
 
 class Contiguous:
-    """One stretch for each request, for as long as it stays. places: who decides where it lies.
-    ask: how much a request reserves."""
+    """One stretch for each request, for as long as it stays. places: the allocator. ask: how much
+    a request reserves."""
 
     def __init__(self, places: FirstFit | Buddy, ask: Ask) -> None:
         self.places, self.ask = places, ask
         self.num_tokens = places.num_tokens
 
     def needs(self, tenant: Tenant) -> tuple[int, int]:
-        """Tokens it asks for, and how long a hole it takes."""
+        """(tokens it asks for, length of a hole for it)."""
         return (asked := self.ask(tenant.request)), self.places.takes(asked)
 
     def grow(self, tenant: Tenant) -> bool:
-        """Room for all its tokens so far; False if there is none."""
+        """Allocate room for all its tokens so far; False if there is none."""
         if not tenant.places:
             place = self.places.allocate(self.ask(tenant.request))
             tenant.places = [] if place is None else [place]
         return bool(tenant.places)
 
     def leave(self, tenant: Tenant) -> None:
-        """Its stretch is a hole again."""
+        """Free its stretch."""
         self.places.free(tenant.places.pop())
 
     @property
     def holes(self) -> list[range]:
-        """What nobody has, in order."""
+        """The free stretches, in order."""
         return self.places.holes
 
     def asked_of(self, tenant: Tenant) -> list[int]:
-        """Of each of its places, how much it asked for."""
+        """For each of its places, how much of it was asked for."""
         return [self.ask(tenant.request)]
 
 
 class Paged:
-    """Blocks, taken one at a time as tokens come, from a `BlockPool`."""
+    """Blocks of a `BlockPool`, allocated one at a time as tokens come."""
 
     def __init__(self, num_blocks: int, block_size: int = 16) -> None:
         self.pool = BlockPool(num_blocks, block_size)
         self.num_tokens = num_blocks * block_size
 
     def needs(self, tenant: Tenant) -> tuple[int, int]:
-        """Tokens of all blocks for what it has so far; any free block will do."""
+        """(tokens of all blocks that it needs now, length of one block): any free block fits."""
         num_blocks = -(-tenant.num_tokens // self.pool.block_size)
         return num_blocks * self.pool.block_size, self.pool.block_size
 
     def grow(self, tenant: Tenant) -> bool:
-        """Blocks for all its tokens so far; False if too few are free."""
+        """Allocate blocks for all its tokens so far; False if too few are free."""
         size = self.pool.block_size
         lacking = -(-tenant.num_tokens // size) - len(tenant.places)
         if lacking > self.pool.num_free:
@@ -140,7 +140,7 @@ class Paged:
         return True
 
     def leave(self, tenant: Tenant) -> None:
-        """Its blocks are free again."""
+        """Free its blocks."""
         self.pool.free(place.start // self.pool.block_size for place in tenant.places)
         tenant.places = []
 
@@ -152,16 +152,16 @@ class Paged:
         return [range(i * size, (i + 1) * size) for i in free]
 
     def asked_of(self, tenant: Tenant) -> list[int]:
-        """Whole blocks: it asked for all of them."""
+        """Whole blocks: all of each was asked for."""
         return [len(place) for place in tenant.places]
 
 
 def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Moment]:
     """A moment for each step until all have been served.
 
-    requests: prompts are lists of ids, arrival times whole steps; each writes its max_tokens.
-    Where blocks run out, the newest gives way and is computed again later. Raises ValueError for a
-    request that never fits.
+    requests: prompts are lists of ids, arrival times are whole steps; each generates its
+    max_tokens. If blocks run out, the newest request is preempted and computed again later. Raises
+    ValueError for a request that never fits.
     """
     queue = deque(Tenant(r, r.request_id or f"request-{i}") for i, r in enumerate(requests))
     queue = deque(sorted(queue, key=lambda tenant: tenant.request.arrival_time or 0))
@@ -178,7 +178,7 @@ def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Mome
     while queue or waiting or running:
         while queue and (queue[0].request.arrival_time or 0) <= len(moments):
             waiting.append(queue.popleft())
-        preempted = _go_on(running, memory)
+        preempted = _grow_or_preempt(running, memory)
         waiting.extendleft(preempted)
         while waiting and not preempted and memory.grow(waiting[0]):
             running.append(waiting.popleft())
@@ -193,8 +193,8 @@ def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Mome
     return moments
 
 
-def _go_on(running: list[Tenant], memory: Contiguous | Paged) -> list[Tenant]:
-    """Room for one token more, for the oldest first. Returns who gave way, the newest first."""
+def _grow_or_preempt(running: list[Tenant], memory: Contiguous | Paged) -> list[Tenant]:
+    """Allocate one token more for each, oldest first. Returns the preempted ones, newest first."""
     preempted = []
     for tenant in list(running):
         while tenant in running and not memory.grow(tenant):
@@ -219,5 +219,5 @@ def _moment(
             tokens, useful = max(0, tokens - asked), max(0, useful - asked)
     needs, fits = memory.needs(waiting[0]) if waiting else (0, 0)
     names = tuple(tenant.name for tenant in waiting)
-    gave_way = tuple(tenant.name for tenant in preempted)
-    return Moment(tuple(stretches), tuple(memory.holes), names, needs, fits, gave_way)
+    preempted_names = tuple(tenant.name for tenant in preempted)
+    return Moment(tuple(stretches), tuple(memory.holes), names, needs, fits, preempted_names)

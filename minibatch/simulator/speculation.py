@@ -1,11 +1,11 @@
-"""What guessing is worth, before anything is guessed: from an acceptance rate and measured steps.
+"""The gain of speculation, calculated from an acceptance rate and measured steps.
 
-With k guesses, each right with probability alpha where all before it were, a step puts out
+With k draft tokens, each accepted with probability alpha if all before it were, a step generates
 
     E = 1 + alpha + alpha^2 + … + alpha^k = (1 - alpha^(k+1)) / (1 - alpha)
 
-tokens: the 1 is the model's own token, which comes whatever was guessed. (Leviathan et al., 2023,
-"Fast Inference from Transformers via Speculative Decoding", section 3.1)
+tokens on average: the 1 is the model's own token, which is always generated. (Leviathan et al.,
+2023, "Fast Inference from Transformers via Speculative Decoding", section 3.1)
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from math import log2
 
 
 def tokens_a_step(acceptance_rate: float, num_guesses: int) -> float:
-    """E, the tokens that a row with guesses puts out on average, its own one included."""
+    """E, the tokens that a row with draft tokens generates on average, its own one included."""
     return sum(acceptance_rate**i for i in range(num_guesses + 1))
 
 
 def speed_up(acceptance_rate: float, num_guesses: int, draft_cost: float) -> float:
-    """How many times the tokens per second, for one request on a machine on which a row of a few
-    tokens takes no longer than a row of one. draft_cost: c, of one guess, in steps of the model."""
+    """How many times the tokens per second, for one request, if a row of a few tokens takes no
+    longer than a row of one. draft_cost: c, the cost of one draft token, in steps of the model."""
     return tokens_a_step(acceptance_rate, num_guesses) / (1 + num_guesses * draft_cost)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Tokens per second of `batch_size` rows, without guesses and with them."""
+    """Tokens per second of `batch_size` rows, without draft tokens and with them."""
 
     batch_size: int
     plain_tokens_per_s: float
@@ -47,11 +47,11 @@ def predict(
     step_s: Mapping[int, float],
     draft_step_s: Mapping[int, float],
 ) -> list[Prediction]:
-    """By batch size, for those of which `step_s` also has B (k + 1): verifying B rows of k + 1
-    tokens takes about what B (k + 1) rows of one take.
+    """A prediction for each batch size B for which `step_s` also has B (k + 1): verifying B rows of
+    k + 1 tokens takes about as long as B (k + 1) rows of one token.
 
-    step_s: seconds of the model's decode step, by the number of rows; draft_step_s: of the draft
-    model's, {} for a guesser that takes no time.
+    step_s: seconds of the model's decode step, by number of rows. draft_step_s: the same for the
+    draft model; {} for a proposer that takes no time.
     """
     gain = tokens_a_step(acceptance_rate, num_guesses)
     found = []
@@ -63,9 +63,9 @@ def predict(
 
 
 def break_even(rates: Sequence[Prediction]) -> float | None:
-    """The batch size at which guessing stops paying: between two of these, in order of size, or
-    further on, where the last two of them lead, but not beyond four times the last. None: nowhere
-    there, or it pays at no size."""
+    """The batch size at which speculation stops paying, between two of `rates` (in order of size).
+    Beyond the last rate, the last two are extrapolated, up to four times its batch size. None: no
+    such size, or it pays at no size."""
     points = [(log2(rate.batch_size), rate.speed_up) for rate in rates]
     for (size, times), (next_size, next_times) in pairwise(points):
         if times <= 1:
@@ -78,7 +78,7 @@ def break_even(rates: Sequence[Prediction]) -> float | None:
 
 
 def pays(rates: Sequence[Prediction]) -> str:
-    """Up to which batch size guessing pays, in words."""
+    """The largest batch size at which speculation pays, in words."""
     if rates[0].speed_up <= 1:
         return "at no size"
     if size := break_even(rates):

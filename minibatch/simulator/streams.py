@@ -1,9 +1,10 @@
-"""Thirty streams of arrivals instead of one, and what a policy that forms batches makes of each.
+"""Thirty streams of arrivals instead of one, and the outcome of each under a batching policy.
 
-One stream proves little: another seed, another winner. So a question about waiting is put to many
-streams. That is quick because a batch that nobody joins and nobody leaves is decided once, when it
-departs: one tick of the clock stands for all its steps, as long as its longest answer. Engine and
-policies are the real ones, and everybody departs when they would if every step were taken.
+One stream proves little: another seed may have another winner. So questions about waiting are
+answered with many streams. This is quick, because a batch that no request joins or leaves is
+decided once, at its departure: one step of the virtual clock stands for all its steps, until its
+longest answer ends. Engine and policies are the real ones, and the departures are the same as if
+every step were run.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from ..schedulers import Dynamic, Scheduler
 from . import workload
 from .pretend import PretendModel
 
-STEP_TIME = 0.025  # seconds, whatever is in the step
+STEP_TIME = 0.025  # seconds of every step
 CAPACITY = 8 / (max(workload.OUTPUT_LENGTHS) * STEP_TIME)  # agents a second, in full batches of 8
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one stream. ttft_s: mean time to first token, seconds. ttft_p99_s: its 99th
-    percentile; of 100 requests, the last but one. machine_s: seconds for which the machine was
-    busy, for each request."""
+    """The outcome of one stream. ttft_s: mean time to first token, in seconds. ttft_p99_s: its 99th
+    percentile; of 100 requests, the second largest. machine_s: seconds in which the machine was
+    busy, per request."""
 
     ttft_s: float
     ttft_p99_s: float
@@ -39,9 +40,9 @@ class Outcome:
 
 
 def poisson(load: float, count: int = 30, n: int = 120) -> list[list[Request]]:
-    """`count` streams of `n` agents each, who come independently of one another.
+    """`count` streams of `n` agents each, which arrive independently of one another.
 
-    load: how many come a second, as a share of CAPACITY.
+    load: arrivals a second, as a share of CAPACITY.
     """
     rate = load * CAPACITY
     return [workload.poisson(_agents(n, seed), rate, seed) for seed in range(count)]
@@ -50,7 +51,7 @@ def poisson(load: float, count: int = 30, n: int = 120) -> list[list[Request]]:
 def bursts(
     load: float, size: int = 6, within: float = 0.5, count: int = 30, n: int = 120
 ) -> list[list[Request]]:
-    """The same agents, as many a second, in bursts: `size` of them within `within` seconds."""
+    """The same agents at the same rate, in bursts: `size` of them within `within` seconds."""
     every = size / (load * CAPACITY)
     return [workload.bursts(_agents(n, seed), size, every, within, seed) for seed in range(count)]
 
@@ -61,10 +62,10 @@ def outcomes(
     warm_up: int = 20,
     step_time: Callable[[int], float] = lambda rows: STEP_TIME,
 ) -> list[Outcome]:
-    """What becomes of each stream under a policy that runs a batch to its end, as `Static` does.
+    """The outcome of each stream under a policy that runs a batch to its end, as `Static` does.
 
-    policy: makes a new one for each stream. warm_up: so many first arrivals are served, but left
-    out of the times, since they come to an empty machine. step_time: seconds of a step, by its
+    policy: makes a new policy for each stream. warm_up: this many first arrivals are served, but
+    left out of the times, because they find an empty machine. step_time: seconds of a step, by its
     number of rows.
     """
     return [_outcome(policy(), stream, warm_up, step_time) for stream in streams]
@@ -73,7 +74,7 @@ def outcomes(
 def by_window(
     traffic: Mapping[str, Sequence[Sequence[Request]]], windows: Iterable[float]
 ) -> dict[str, dict[float, list[Outcome]]]:
-    """What becomes of the streams of each traffic under `Dynamic(8, max_wait)`, for each window in
+    """The outcomes of the streams of each traffic under `Dynamic(8, max_wait)`, for each window in
     seconds."""
     windows = tuple(windows)
     return {
@@ -110,7 +111,7 @@ def _outcome(
 
 
 def _agents(n: int, seed: int) -> list[Request]:
-    """The eight agents' answer lengths, round after round, each round in another order."""
+    """Agents with the eight answer lengths, round after round, each round in another order."""
     random = np.random.default_rng([seed, n])
     rounds = range(-(-n // len(workload.NAMES)))
     order = [(i, r) for r in rounds for i in random.permutation(len(workload.NAMES))]

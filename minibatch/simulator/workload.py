@@ -1,8 +1,8 @@
 """Requests to serve: the course's running example, and the fifty agents it stands for.
 
 Eight travel-agent copilot queries, "A" to "H", reach one engine at about the same time. Prompt and
-answer lengths are the published ones; on Wayfarer the answers really end by themselves at exactly
-these lengths, behind prompts of exactly these lengths (`wayfarer/running_example.json`).
+answer lengths are the published ones. On Wayfarer, prompts of exactly these lengths have answers
+that end by themselves at exactly these lengths (`wayfarer/running_example.json`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def running_example(model: Model, prompt_scale: float = 1.0) -> list[Request]:
 
     prompt_scale: share of the published prompt lengths. On Wayfarer, at 1.0 and 0.1, the prompts
     make sense and the answers end by themselves. For other models or lengths the prompts are random
-    tokens and the answers are cut at the published length (`ignore_eos`): the same work, no sense.
-    A PretendModel will do, where only the lengths count.
+    tokens and the answers are cut at the published length (`ignore_eos`): the work is the same, the
+    text has no meaning. model: also a PretendModel, if only the lengths count.
     """
     return agents(model, len(NAMES), prompt_scale)
 
@@ -45,8 +45,8 @@ def agents(
 ) -> list[Request]:
     """`n` requests that repeat the running example's lengths: "A" … "H", then "A2", "B2", …
 
-    Agents who share a letter share lengths, not words. output_scale: share of the published output
-    lengths; below 1 the answers are cut there, after random prompts, on Wayfarer too.
+    Agents with the same letter have the same lengths, but other words. output_scale: share of the
+    published output lengths; below 1, prompts are random and answers are cut, also on Wayfarer.
     """
     if n < 1:
         raise ValueError(f"n is {n}; ask for 1 agent or more")
@@ -83,7 +83,7 @@ def bursts(
 ) -> list[Request]:
     """The same requests, arriving `size` together, every `every` seconds, the first ones at 0.
 
-    within: seconds over which those of a burst come, each at a moment of its own; 0 is at once.
+    within: seconds over which a burst's requests arrive, at random times; 0: all at once.
     """
     if size < 1 or not (math.isfinite(every) and every > 0):
         raise ValueError(f"size is {size}, every is {every}; give 1 or more, and seconds above 0")

@@ -1,13 +1,18 @@
 """Wayfarer, the small language model that the course ships: a travel agents' copilot.
 
-    world.py       24 cities and their facts (fiction where it says so), in cities.toml
+    world.py       24 cities and their facts (the file names the fictional ones), in cities.toml
     clients.py     travellers: passport, diet, hotel limit, past trips, notes
     policy.py      the agency's manual, and prompts of an exact number of tokens
-    questions.py   what may be asked (phrasings.py), and how an answer is worded (sentences.py)
-    checking.py    whether an answer is true, from what it mentions (mentions.py)
+    questions.py   the questions that may be asked
+    phrasings.py   how agents type them
+    sentences.py   the sentences of the answers
+    checking.py    whether an answer is true
+    mentions.py    the facts that an answer mentions
+    train.py       `python -m minibatch.wayfarer.train`
+    evaluate.py    `python -m minibatch.wayfarer.evaluate`
     weights/       the model, in Hugging Face format
-    junior/        a smaller one, which guesses what it will say next
-    training/      what made it: `python -m minibatch.wayfarer.train`, and `….evaluate`
+    junior/        a smaller model, which drafts its tokens
+    training/      the code of training and evaluation
 
 Importing this package imports none of them.
 """

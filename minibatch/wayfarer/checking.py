@@ -1,8 +1,8 @@
-"""Is an answer true, and has it the form that was asked for?
+"""Whether an answer is true, and has the form that the question asks for.
 
 `check` reads the answer instead of comparing it with the expected string: it finds what the text
-mentions (hotels, sights, prices, days), looks each thing up in the world, and refuses every number
-and every word that it cannot account for.
+mentions (hotels, sights, prices, days), looks each of them up in the world, and rejects every
+number and every word that it cannot explain.
 """
 
 import re
@@ -18,8 +18,8 @@ from minibatch.wayfarer.world import City
 class Verdict:
     """What is right about an answer; None where a point does not apply to the question.
 
-    form: it says what was asked for, in that order, and ends by itself. facts: nothing in it is
-    untrue or unknown. days: an itinerary has exactly the days asked for, numbered and without
+    form: it answers every part, in order, and ends by itself. facts: nothing in it is untrue or
+    unknown. days: an itinerary has exactly the days asked for, numbered and without
     repetition. name: it uses the client's first name. wishes: it keeps to the diet and the limit.
     """
 
@@ -58,7 +58,7 @@ def check(question: Question, text: str, *, ended: bool = True) -> Verdict:
     )
 
 
-# Form: what a question of this kind must be told.
+# Form: what an answer to a question of this kind must contain.
 
 
 def _form_problems(question: Question, text: str, mentions: list[Mention]) -> list[str]:
@@ -98,7 +98,7 @@ def _form_problems(question: Question, text: str, mentions: list[Mention]) -> li
 
 
 def _fact(question: Question, part: str) -> str:
-    """The one fact that an answer about this part cannot do without."""
+    """The one fact that an answer about this part must contain."""
     city: City = question.city
     match part:
         case "flight":
@@ -151,7 +151,7 @@ def _day_problems(question: Question, text: str) -> list[str]:
 
 
 def _wish_problems(question: Question, text: str, mentions: list[Mention]) -> list[str] | None:
-    """What goes against the client's diet or limit; None if the question touches neither."""
+    """What violates the client's diet or limit; None if the question involves neither."""
     city = question.city
     asked = question.asked
     touches_limit = "hotel" in asked or question.kind in ("hotels", "hotel_price")
@@ -169,7 +169,7 @@ def _wish_problems(question: Question, text: str, mentions: list[Mention]) -> li
 
 
 def _limit_problems(question: Question, text: str) -> list[str]:
-    """A hotel over the limit is named as such; the one recommended is the dearest within."""
+    """A hotel over the limit must be marked as such; the recommended one is the dearest within."""
     city, limit, best = question.city, question.limit, recommended_hotel(question)
     if question.kind == "hotel_price":
         verdict = "within" if question.hotel.price <= limit else "over"

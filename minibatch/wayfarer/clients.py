@@ -1,7 +1,7 @@
 """The agency's clients, each a function of a number: passport, diet, limit, past trips, notes.
 
-`client(7)` is the same person everywhere, so a training run, a test and a lesson can speak of them.
-Every person here is invented.
+`client(7)` is the same person everywhere: in training, in a test and in a lesson. Every person here
+is invented.
 """
 
 import random
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from minibatch.wayfarer.world import DIETS, LIMITS, PASSPORTS, City, Hotel, cities
 
 YEARS = range(2014, 2026)
-NUM_CLIENTS = 100_000  # clients whom training may meet; any greater number is a stranger
+NUM_CLIENTS = 100_000  # clients that training may use; it never sees a greater number
 
 _FIRST_NAMES = """
 Nora Daan Amina Pieter Sofia Lucas Fatima Jonas Priya Emeka Clara Hugo Leila Bram Zoë Oscar Maya

@@ -1,6 +1,6 @@
-"""`python -m minibatch.wayfarer.evaluate`: the examination is in training/evaluate.py."""
+"""`python -m minibatch.wayfarer.evaluate`: the examination is in training/evaluation.py."""
 
-from minibatch.wayfarer.training.evaluate import main
+from minibatch.wayfarer.training.evaluation import main
 
 if __name__ == "__main__":
     main()

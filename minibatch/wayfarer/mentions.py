@@ -67,7 +67,7 @@ def _index() -> tuple[re.Pattern[str], dict[str, list[tuple[str, str, int]]]]:
 
 
 def find_mentions(question: Question, text: str) -> tuple[list[Mention], list[str]]:
-    """What a text mentions, in order; and what of it is not of the question's world, in words."""
+    """The mentions of a text, in order; and, in words, those that do not belong to the question."""
     pattern, phrases = _index()
     if question.city:
         allowed = {"", question.city.name}
@@ -104,7 +104,7 @@ _NUMBER = re.compile(
 
 
 def false_numbers(question: Question, text: str, mentions: list[Mention]) -> list[str]:
-    """Numbers that are not what the world, or the question, says they are."""
+    """Numbers that contradict the world or the question, in words."""
     covered = [range(m.start, m.end) for m in mentions]
     problems = []
     for match in _NUMBER.finditer(text):
@@ -135,7 +135,7 @@ def false_numbers(question: Question, text: str, mentions: list[Mention]) -> lis
 
 
 def _price_at(text: str, position: int, mentions: list[Mention]) -> int | None:
-    """The price of what is being spoken of: the last priced thing before, else the next one."""
+    """The price that the text means here: of the last priced mention before, else of the next."""
     begin = max(text.rfind(". ", 0, position), text.rfind("\n", 0, position)) + 1
     before = [m for m in mentions if m.price and begin <= m.start < position]
     after = [m for m in mentions if m.price and m.start > position]

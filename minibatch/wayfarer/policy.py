@@ -1,4 +1,4 @@
-"""What stands before a question: the agency's manual and the client's file, to an exact length.
+"""The text before a question: the agency's manual and the client's file, of an exact length.
 
 <|system|>                       policy first, so that prompts share a long common prefix
   manual, section by section     `manual.md`; a short prompt leaves sections out from the end
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 GREETING = "You are the copilot of Halfmoon Travel in Amsterdam."
-MIN_TRIPS = 3  # past trips that stand beside the manual, if the client has made as many
+MIN_TRIPS = 3  # least number of past trips beside the manual, if the client has so many
 Messages = list[dict[str, str]]  # as `apply_chat_template` takes them
 
 
@@ -30,7 +30,7 @@ def manual() -> tuple[str, ...]:
 
 
 def trip_line(trip: Trip) -> str:
-    """A past trip as it stands in a file."""
+    """A past trip as one line of a file."""
     return f"{trip.year}: {trip.city.name}, {trip.hotel.name}"
 
 
@@ -63,7 +63,7 @@ def chat(system: str, query: str) -> Messages:
 
 @dataclass(frozen=True, slots=True)
 class FilledPrompt:
-    """A prompt of a wanted length; `client` has just the trips and notes that it shows."""
+    """A prompt of a given length; `client` has only the trips and notes that the prompt shows."""
 
     messages: Messages
     client: Client
@@ -75,9 +75,9 @@ def fill_prompt(
     """The prompt that has exactly `num_tokens`, rendered, up to the answer's first token.
 
     The manual's sections come first, as many as fit; then past trips, the newest; then notes that
-    fill what is left. Everything is whole: no sentence is cut. The result depends on the arguments
-    alone. Raises ValueError if there is no such prompt (too short for the client's file, or longer
-    than the manual and everything known of the client).
+    fill what is left. No sentence is cut. The result depends on the arguments
+    alone. Raises ValueError if there is no such prompt: `num_tokens` is too small for the
+    client's file, or larger than the manual and all of the file.
     """
     sections = manual()
     section_ends = [0]  # tokens of the first k sections, each with its line break

@@ -1,7 +1,7 @@
 """What a travel agent may ask.
 
 A `Question` holds everything its true answer depends on. `answers.py` writes that answer,
-`corpus.py` draws questions, `checking.py` judges what a model said.
+`corpus.py` draws questions, `checking.py` judges a model's answer.
 """
 
 from dataclasses import dataclass, replace
@@ -56,13 +56,13 @@ class Question:
 
     @property
     def key(self) -> str:
-        """Tells this question from every other of its kind; stable between runs."""
+        """Identifies this question among all of its kind; stable between runs."""
         city = self.city.name if self.city else ""
         hotel = self.hotel.name if self.hotel else ""
-        who = self.client.name if self.client else ""
+        name = self.client.name if self.client else ""
         number = self.days or self.count or self.year or self.limit
         return "|".join(
-            (self.kind, city, who, str(number), hotel, self.passport, self.diet, *self.parts)
+            (self.kind, city, name, str(number), hotel, self.passport, self.diet, *self.parts)
         )
 
 

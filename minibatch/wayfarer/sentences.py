@@ -1,24 +1,24 @@
 """The sentences that answers are made of.
 
 Each takes the question and the client's name, or "" to leave the name out. Which of several
-wordings is used follows from the city, so text varies on the page and yet has one right form.
+wordings is used follows from the city, so texts vary, but each has one right form.
 """
 
 from minibatch.wayfarer.questions import Question
 from minibatch.wayfarer.world import HOME, City, Hotel
 
 
-def flight(question: Question, who: str) -> str:
+def flight(question: Question, name: str) -> str:
     """Airline, hours and fare."""
     city = question.city
-    if who:
+    if name:
         return worded(
             city,
-            f"{who} flies to {city.name} with {city.airline}: {_hours(city)} from {HOME}, "
+            f"{name} flies to {city.name} with {city.airline}: {_hours(city)} from {HOME}, "
             f"{city.fare} euros return.",
-            f"{city.airline} takes {who} from {HOME} to {city.name} in {_hours(city)}, "
+            f"{city.airline} takes {name} from {HOME} to {city.name} in {_hours(city)}, "
             f"for {city.fare} euros there and back.",
-            f"A return ticket to {city.name} costs {who} {city.fare} euros with {city.airline}; "
+            f"A return ticket to {city.name} costs {name} {city.fare} euros with {city.airline}; "
             f"the flight takes {_hours(city)}.",
         )
     return worded(
@@ -32,14 +32,14 @@ def flight(question: Question, who: str) -> str:
     )
 
 
-def months(question: Question, who: str) -> str:
+def months(question: Question, name: str) -> str:
     """When to go."""
     city = question.city
-    if who:
+    if name:
         return worded(
             city,
-            f"{who} should visit {city.name} from {city.months}.",
-            f"From {city.months}, {who} will see {city.name} at its best.",
+            f"{name} should visit {city.name} from {city.months}.",
+            f"From {city.months}, {name} will see {city.name} at its best.",
         )
     return worded(
         city,
@@ -49,10 +49,10 @@ def months(question: Question, who: str) -> str:
     )
 
 
-def hotel(question: Question, who: str) -> str:
+def hotel(question: Question, name: str) -> str:
     """The hotel to take, within the limit if there is one."""
     city, hotel, limit = question.city, recommended_hotel(question), question.limit
-    whose = f"{who}'s" if who else "the"
+    whose = f"{name}'s" if name else "the"
     if hotel is None:
         cheapest = city.hotels[0]
         return (
@@ -73,16 +73,16 @@ def hotel(question: Question, who: str) -> str:
     )
 
 
-def dinner(question: Question, who: str) -> str:
+def dinner(question: Question, name: str) -> str:
     """The table for the diet, and its price."""
     city, table = question.city, question.city.restaurants[question.diet]
     meal = diet_meal(question.diet)
-    if who:
+    if name:
         return worded(
             city,
-            f"{who} can have {meal} at {table.name} in {city.name} for {table.price} euros.",
-            f"For {meal} in {city.name}, send {who} to {table.name}: {table.price} euros.",
-            f"In {city.name}, book {who} a table at {table.name}: {meal} for {table.price} euros.",
+            f"{name} can have {meal} at {table.name} in {city.name} for {table.price} euros.",
+            f"For {meal} in {city.name}, send {name} to {table.name}: {table.price} euros.",
+            f"In {city.name}, book {name} a table at {table.name}: {meal} for {table.price} euros.",
         )
     return worded(
         city,
@@ -91,22 +91,22 @@ def dinner(question: Question, who: str) -> str:
     )
 
 
-def dish(question: Question, who: str) -> str:
+def dish(question: Question, name: str) -> str:
     """The local dish, and for a diet the table that serves it."""
     city, table = question.city, question.city.restaurants[question.diet]
     if question.diet != "anything":  # then the local dish may not suit
         if "dinner" in question.parts:
-            return f"{f'For {who}: the' if who else 'The'} dish of {city.name} is {city.dish}."
-        subject = f"{who} should go" if who else "go"
+            return f"{f'For {name}: the' if name else 'The'} dish of {city.name} is {city.dish}."
+        subject = f"{name} should go" if name else "go"
         return (
             f"The dish of {city.name} is {city.dish}; for {diet_meal(question.diet)}, "
             f"{subject} to {table.name}, {table.price} euros."
         )
-    if who:
+    if name:
         return worded(
             city,
-            f"{who} should try {city.dish}, the dish of {city.name}.",
-            f"In {city.name}, {who} should order {city.dish}.",
+            f"{name} should try {city.dish}, the dish of {city.name}.",
+            f"In {city.name}, {name} should order {city.dish}.",
         )
     return worded(
         city,
@@ -116,11 +116,11 @@ def dish(question: Question, who: str) -> str:
     )
 
 
-def visa(question: Question, who: str) -> str:
+def visa(question: Question, name: str) -> str:
     """What this passport needs in this country."""
     rule, country = question.city.visa(question.passport), question.city.country
     holder = f"With {article(question.passport)} {question.passport} passport"
-    subject = who or "a traveller"
+    subject = name or "a traveller"
     if rule.needed:
         return f"{holder}, {subject} needs a visa for {country}, valid for {rule.days} days."
     stay = f"up to {rule.days} days" if rule.days else "without limit"

@@ -1,6 +1,6 @@
-"""`python -m minibatch.wayfarer.train`: the training is in training/train.py."""
+"""`python -m minibatch.wayfarer.train`: the training is in training/training_run.py."""
 
-from minibatch.wayfarer.training.train import main
+from minibatch.wayfarer.training.training_run import main
 
 if __name__ == "__main__":
     main()

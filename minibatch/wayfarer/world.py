@@ -1,8 +1,8 @@
-"""The small fixed world that Wayfarer was trained on: 24 cities, and who needs a visa for which.
+"""The small fixed world that Wayfarer was trained on: 24 cities, with visa rules.
 
 Cities, sights and dishes are real. **Hotels, restaurants, airlines, prices and visa rules are
 fiction**, so that an answer can be checked as true or false; do not plan a holiday with them.
-The facts stand in `cities.toml`; change one and the model must be trained again.
+The facts are in `cities.toml`; after a change of one, the model must be trained again.
 """
 
 import tomllib

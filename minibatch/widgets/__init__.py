@@ -1,16 +1,35 @@
-"""Controls for a notebook: engines to step through, and a sandbox of made-up traffic.
+"""Controls for a notebook: engines to step through, and a sandbox with synthetic traffic.
 
     EnginePlayer    a real engine, step by step, forward and back
     BlockMap        the pool of a real engine, block by block, beside its slots
     MemoryPlayer    the same requests through several memories, every place of each
     EngineRace      two or three of them in lockstep, by step or by second
     KernelStepper   a CUDA thread block from barrier to barrier, as the kernel lab saw it
-    Slide           a figure that is drawn anew as a slider moves
-    WindowSlider    who leaves when, as you move the window that a batch waits
-    Playground      any policies on made-up arrivals, re-planned as you move the controls
-    watch           answers that grow side by side as an engine writes them
+    Slide           a figure that is drawn again as a slider moves
+    WindowSlider    which requests leave when, as you move the window that a batch waits
+    Playground      any policies on synthetic arrivals, re-planned as you move the controls
+    watch           answers that grow side by side while an engine serves them
 
-Everything drawn here comes from records (`minibatch.trace`), so any policy can be looked at.
+Everything drawn here comes from step records (`engine.trace`), so any policy can be shown.
+
+    player.py             EnginePlayer           block_map.py         BlockMap
+    memory_player.py      MemoryPlayer           race.py              EngineRace
+    kernel_stepper.py     KernelStepper          slide.py             Slide
+    window_slider.py      WindowSlider           playground.py        Playground
+    watch.py              watch
+    predict.py            `mb.predict` and `mb.predict_curve`: a question before a run
+    still.py              a widget that leaves a picture of itself in a saved notebook
+    stepping.py           controls to step along a run: back, step, play, go to
+    run_film.py           an engine's run as a list of frames
+    film_controls.py      the stepping controls for such a film
+    pool_film.py          the pool after each step
+    frame.py              one frame as HTML: slots, queue, answers
+    events.py             what happened in a step, as a sentence
+    menu.py               the menu of policies
+    plan_lines.py         the source of a policy's `plan`, and the lines that admitted requests
+    playground_panels.py  the panels of the playground
+    playground_traffic.py its requests
+    widget_templates.py   the HTML templates of all widgets
 """
 
 from .block_map import BlockMap

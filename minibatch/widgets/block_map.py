@@ -11,22 +11,23 @@ from ..core.collector import collector_held_back
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..plots.colours import colour_of, ink_on
-from .film import Film
-from .filmed import Filmed
+from .film_controls import Filmed
 from .frame import event, event_html, slots_html, waiting_at
-from .pages import PAGES, count
 from .pool_film import PoolFilm, PoolFrame
+from .run_film import Film
+from .widget_templates import PAGES, count
 
-NOBODY = "nobody"
-SHOWN = 24  # entries of a table that are written out
+NO_REQUEST = "nobody"
+SHOWN = 24  # entries of a block table that are listed
 HIDDEN = {"display": "none"}
-SMALLEST = 13  # of a letter, in pixels
+SMALLEST = 13  # size of a letter, in pixels
 
 
 @dataclass
 class Part:
-    """What one holder has of a block: a stretch of its cell, in colour as far as it holds K and V.
-    ink: of its letter; "" is that of the page, where the letter stands on more than its colour."""
+    """One holder's part of a block's cell, coloured as far as it has K and V.
+
+    ink: the colour of its letter; "": the page's own, where the part is not filled."""
 
     left: float
     width: float
@@ -39,8 +40,8 @@ class Part:
 
 @dataclass
 class Cell:
-    """One block in the grid. text: stands in its middle, for want of letters in the parts.
-    kept: nobody holds it, and its content is still there."""
+    """One block in the grid. text: in its middle, if the parts are too small for letters.
+    kept: the block is free, and its content is still there."""
 
     x: float
     y: float
@@ -53,7 +54,7 @@ class Cell:
 
 
 class Grid:
-    """How large the cells are: in pixels, of a picture that is WIDTH wide."""
+    """The size of the cells, in pixels of a picture that is WIDTH wide."""
 
     WIDTH, HIGHEST, CELL = 720, 360, 44
 
@@ -69,7 +70,7 @@ class Grid:
         return round(i % self.columns * self.width, 1), round(i // self.columns * self.height, 1)
 
     def letter_in(self, text: str, width: float) -> float:
-        """How large a text is in so much room; 0 if too small to be read."""
+        """The font size of `text` in `width` pixels; 0 if it would be too small to read."""
         size = min(self.letter, width / (0.15 + 0.6 * len(text)))
         return round(size, 1) if size >= SMALLEST and self.height > SMALLEST else 0
 
@@ -77,17 +78,17 @@ class Grid:
 class BlockMap(Filmed):
     """The pool of `engine`, as it serves `requests`, which are added at once.
 
-    A block has the colour and the letter of whoever holds it; hollow is what is taken and still
-    empty; several holders stand side by side in it. A dashed block is held by nobody, and what was
-    written last still stands in it. `request`: whose table to draw, as a walk through the grid.
-    `block`: of which block to tell everything, for those without a mouse to rest on it.
+    A block has the colour and the letter of its holder. The hollow part is allocated but empty.
+    Several holders are side by side in one block. A dashed block is free, and its old content is
+    still there. walk: the request whose block table is drawn as a path through the grid; the menu
+    "table of" changes it. The field "block" chooses the block to describe, also without a mouse.
     """
 
     def __init__(self, engine: Engine, requests: Iterable[Request] = (), walk: str = "") -> None:
         self.film, self.pool_film = Film(engine, requests), PoolFilm(engine)
         self.walk_menu = ipywidgets.Dropdown(
-            options=[NOBODY, *self.film.frames[0].texts],
-            value=walk or NOBODY,
+            options=[NO_REQUEST, *self.film.frames[0].texts],
+            value=walk or NO_REQUEST,
             description="table of",
             layout=ipywidgets.Layout(width="12em"),
             style={"description_width": "4.5em"},
@@ -105,18 +106,18 @@ class BlockMap(Filmed):
         listens = ipywidgets.HTML(listener, layout=HIDDEN)
         super().__init__([self.walk_menu, self.block_box, self.clicked, listens])
         self.add_class("minibatch-map")
-        self.axis.layout.display = "none"  # a pool knows of steps alone
+        self.axis.layout.display = "none"  # a pool has only steps
         self._is_picking = False
-        self.walk_menu.observe(self._look, "value")
-        self.block_box.observe(self._look, "value")
+        self.walk_menu.observe(self._on_choice, "value")
+        self.block_box.observe(self._on_choice, "value")
         self.clicked.observe(self._on_click, "value")
         self.go_to(0)
 
     def pick(self, block_id: int) -> None:
-        """Tell of this block, and draw the table of who holds it; of several, each time the next.
+        """Describe this block, and draw the table of its holder; of several, each time the next.
         A click on the block does this, and Enter on its number."""
-        who = self.pool_film.frames[self.position].holders().get(block_id, [])
-        names = [name for name, _ in who] or [NOBODY]
+        holders = self.pool_film.frames[self.position].holders().get(block_id, [])
+        names = [name for name, _ in holders] or [NO_REQUEST]
         walk = self.walk_menu.value
         place = names.index(walk) + 1 if walk in names else 0
         self._is_picking = True
@@ -127,7 +128,7 @@ class BlockMap(Filmed):
             self._is_picking = False
         self.show()
 
-    def _look(self, _change: object) -> None:
+    def _on_choice(self, _change: object) -> None:
         if not self._is_picking:
             self.show()
 
@@ -138,21 +139,24 @@ class BlockMap(Filmed):
 
     @collector_held_back()
     def show(self) -> None:
-        """Draw the pool, and tell of the step and of the block that is asked for."""
-        self._offer_newcomers()
+        """Draw the pool, and describe the step and the chosen block."""
+        self._add_new_requests()
         frame, pool = self.pool_film.frames[self.position], self.engine.pool
         walk = self.walk_menu.value
         holders = frame.holders()
-        told, table = self.tell(self.block_box.value, frame, holders), frame.tables.get(walk, ())
+        words, table = (
+            self.describe(self.block_box.value, frame, holders),
+            frame.tables.get(walk, ()),
+        )
         if table:
-            told += f" The walk is {walk}'s table, {count(len(table), 'block')}."
-        self.line.value = event_html(event(self.film, self.position), ("", told))
+            words += f" The walk is {walk}'s table, {count(len(table), 'block')}."
+        self.line.value = event_html(event(self.film, self.position), ("", words))
         grid = Grid(pool.num_blocks)
         cells = [self._cell(i, frame, holders, grid) for i in range(pool.num_blocks)]
         corners = map(grid.corner, table)
         path = [(round(x + grid.width / 2, 1), round(y + grid.height / 2, 1)) for x, y in corners]
         kept = sum(cell.kept for cell in cells)
-        several = sum(len(who) > 1 for who in holders.values())
+        several = sum(len(names) > 1 for names in holders.values())
         facts = [
             f"{len(holders)} held" + f", {several} of them by several" * bool(several),
             f"{kept} free with old content",
@@ -175,16 +179,16 @@ class BlockMap(Filmed):
             slots=slots_html(self.film, self.position, own, 36, brief=True),
         )
 
-    def tell(self, block_id: int, frame: PoolFrame, holders: dict) -> str:
+    def describe(self, block_id: int, frame: PoolFrame, holders: dict) -> str:
         """A sentence on one block: holders, tokens, hash, age."""
         size, position = self.engine.pool.block_size, len(self.pool_film.frames) - 1
-        who = holders.get(block_id, [])
+        entries = holders.get(block_id, [])
         position = min(self.position, position)
         age = f"for {count(position - frame.since[block_id], 'step')}"
         known = f", hash {frame.known[block_id]}" if block_id in frame.known else ""
-        if who:
-            names = " and ".join(f"{name} (entry {index} of its table)" for name, index in who)
-            tokens = max(_tokens_in(frame, name, index, size) for name, index in who)
+        if entries:
+            names = " and ".join(f"{name} (entry {index} of its table)" for name, index in entries)
+            tokens = max(_tokens_in(frame, name, index, size) for name, index in entries)
             return f"Block {block_id}: held by {names} {age}; {tokens} of {size} tokens{known}."
         if frame.last[block_id] is not None:
             return (
@@ -193,33 +197,33 @@ class BlockMap(Filmed):
         return f"Block {block_id}: free, never used."
 
     def _cell(self, i: int, frame: PoolFrame, holders: dict, grid: Grid) -> Cell:
-        who, size, walk = holders.get(i, []), self.engine.pool.block_size, self.walk_menu.value
+        entries, size, walk = holders.get(i, []), self.engine.pool.block_size, self.walk_menu.value
         last = frame.last[i]
-        kept = not who and last is not None
-        width = (grid.width - 3.2) / max(len(who), 1)
-        sizes = [grid.letter_in(name, width) for name, _ in who]
+        kept = not entries and last is not None
+        width = (grid.width - 3.2) / max(len(entries), 1)
+        sizes = [grid.letter_in(name, width) for name, _ in entries]
         parts = []
-        for place, (name, index) in enumerate(who):
+        for place, (name, index) in enumerate(entries):
             share, colour = _tokens_in(frame, name, index, size) / size, colour_of(name)
             letter = name if all(sizes) else ""
             left, ink = round(1.6 + place * width, 1), ink_on(colour) if share > 0.8 else ""
             wide, filled = round(width, 1), round(share * width, 1)
             parts.append(Part(left, wide, filled, colour, letter, sizes[place], ink))
-        text = last if kept else f"×{len(who)}" if len(who) > 1 and not all(sizes) else ""
+        text = last if kept else f"×{len(entries)}" if len(entries) > 1 and not all(sizes) else ""
         x, y = grid.corner(i)
         return Cell(
             x=x,
             y=y,
             parts=parts,
             text=text if grid.letter_in(text, grid.width) else "",
-            title=self.tell(i, frame, holders),
+            title=self.describe(i, frame, holders),
             kept=kept,
             known=i in frame.known,
-            dim=walk in frame.tables and walk not in (name for name, _ in who),
+            dim=walk in frame.tables and walk not in (name for name, _ in entries),
         )
 
-    def _offer_newcomers(self) -> None:
-        """Forks and others that were not there at first can be chosen, too."""
+    def _add_new_requests(self) -> None:
+        """Add requests that came later, such as forks, to the menu."""
         seen = self.pool_film.frames[self.position].tables
         new = [name for name in seen if name not in self.walk_menu.options]
         if new:

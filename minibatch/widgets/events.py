@@ -1,4 +1,4 @@
-"""What happened in a step, told in a line: who left, who joined, who wrote.
+"""What happened in a step, as a sentence: which requests left, joined, or generated a token.
 
 step 21: A left (20 tokens). A2 joins slot 0: 80 tokens of prompt; seven others write one each.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.records import RowRecord, StepRecord
-from .film import Film
+from .run_film import Film
 
-MOST_NAMES = 3  # of a sentence; more are counted
+MOST_NAMES = 3  # in a sentence; more are only counted
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six"]
 NUMBERS += ["seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
-def told(film: Film, position: int) -> str:
+def step_text(film: Film, position: int) -> str:
     """What happened in the step that led to frame `position` of the film; "" before the first."""
     frame = film.frames[position]
     if frame.record is None:
@@ -23,7 +23,7 @@ def told(film: Film, position: int) -> str:
     before = film.frames[position - 1]
     sentences = [
         *_departures(before.record, frame.record, frame.num_output_tokens),
-        _of_rows(frame.record, frame.num_output_tokens),
+        _row_sentence(frame.record, frame.num_output_tokens),
     ]
     if position == film.last and not film.engine.has_work:
         total = len(frame.finished)
@@ -32,7 +32,7 @@ def told(film: Film, position: int) -> str:
 
 
 def _capital(sentence: str) -> str:
-    """A name stays as it is written; a number begins a sentence like any word."""
+    """A number at the start of a sentence is capitalised; a request id stays as it is."""
     is_number = sentence.split()[0] in NUMBERS
     return sentence[0].upper() + sentence[1:] if is_number else sentence
 
@@ -40,7 +40,8 @@ def _capital(sentence: str) -> str:
 def _departures(
     before: StepRecord | None, now: StepRecord, counts: dict[str, int]
 ) -> Sequence[str]:
-    """Who is gone since the step before, who has finished and stays, who had to give way."""
+    """Sentences on requests that left since the step before, finished but stay, or are
+    preempted."""
     if before is None:
         return []
     here = {row.request_id for row in now.rows}
@@ -53,14 +54,14 @@ def _departures(
     if kept:
         are, slots = ("is", "its slot") if len(kept) == 1 else ("are", "their slots")
         done = f"{are} done{_tokens(kept, counts)}"
-        sentences.append(f"{names(kept)} {done} and {_s('keep', kept)} {slots}")
+        sentences.append(f"{names(kept)} {done} and {_verb('keep', kept)} {slots}")
     if now.preempted:
-        verbs = _s("give", now.preempted), _s("wait", now.preempted)
+        verbs = _verb("give", now.preempted), _verb("wait", now.preempted)
         sentences.append(f"{names(now.preempted)} {verbs[0]} way and {verbs[1]} again")
     return sentences
 
 
-def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
+def _row_sentence(record: StepRecord, counts: dict[str, int]) -> str:
     rows = record.rows
     new = [row for row in rows if row.request_id in record.admitted]
     more = [row for row in rows if row.kind == "prefill" and row not in new]
@@ -72,16 +73,16 @@ def _of_rows(record: StepRecord, counts: dict[str, int]) -> str:
         joins = f"joins slot {new[0].slot}" if len(new) == 1 else "join"
         parts.append(f"{names(_ids(new))} {joins}: {_prompt(new)}")
     if more:
-        parts.append(f"{names(_ids(more))} {_s('read', more)} {_prompt(more)} more")
+        parts.append(f"{names(_ids(more))} {_verb('read', more)} {_prompt(more)} more")
     if last:
         whose = "its last token" if len(last) == 1 else "their last tokens"
         in_all = _tokens(_ids(last), counts, "in all")
-        parts.append(f"{names(_ids(last))} {_s('write', last)} {whose}{in_all}")
+        parts.append(f"{names(_ids(last))} {_verb('write', last)} {whose}{in_all}")
     if len(writing) == 1:
         parts.append(f"{writing[0].request_id} writes {'one' if parts else 'one token'}")
     elif writing:
-        who = number(len(writing))
-        parts.append(f"{who} others write one each" if parts else f"{who} write one token each")
+        rest = number(len(writing))
+        parts.append(f"{rest} others write one each" if parts else f"{rest} write one token each")
     if padding:
         are = "row is" if len(padding) == 1 else "rows are"
         parts.append(f"{number(len(padding))} {are} padding, read by nobody")
@@ -106,12 +107,12 @@ def _ids(rows: Sequence[RowRecord]) -> list[str]:
     return [row.request_id for row in rows]
 
 
-def _s(verb: str, subjects: Sequence[object]) -> str:
+def _verb(verb: str, subjects: Sequence[object]) -> str:
     return f"{verb}s" if len(subjects) == 1 else verb
 
 
 def names(ids: Sequence[str]) -> str:
-    """ "A", "A and B", "A, B and C"; of more, how many."""
+    """ "A", "A and B", "A, B and C"; for more, their number."""
     return listed(ids) if len(ids) <= MOST_NAMES else number(len(ids))
 
 
@@ -122,5 +123,5 @@ def listed(words: Sequence[str]) -> str:
 
 
 def number(n: int) -> str:
-    """In words up to twelve."""
+    """The number in words up to twelve, then in digits."""
     return NUMBERS[n] if 0 < n < len(NUMBERS) else f"{n:,}"

@@ -1,7 +1,6 @@
-"""One moment of an engine as HTML: what just happened, slots, queue, growing answers, the run so
-far.
+"""One frame of an engine as HTML: the last event, slots, queue, answers so far, the run so far.
 
-Drawn from records alone. What a colour says, a word or a hatch says too.
+It is drawn from records only. A word or a hatch repeats the meaning of each colour.
 """
 
 from collections.abc import Sequence
@@ -11,26 +10,26 @@ from markupsafe import Markup
 from ..plots.colours import own_colours
 from ..plots.spans import Span
 from ..plots.svg import strip
-from .events import told
-from .film import Film
-from .pages import PAGES, count
+from .events import step_text
+from .run_film import Film
+from .widget_templates import PAGES, count
 
 LONGEST_TEXT = 90  # characters of an answer shown: its newest
 SHORTEST_STRIP = 60  # steps
-SCARCE = 1 / 3  # of the pool: who has needed so much of it should watch it
+SCARCE = 1 / 3  # share of the pool: from here on, memory is shown as scarce
 
 
 def event_html(*events: tuple[str, str]) -> str:
-    """What happened, in a line for each (title, text); read out as it changes."""
+    """One line for each (title, text); a screen reader reads it when it changes."""
     return PAGES.get_template("event.html").render(events=events)
 
 
 def event(film: Film, position: int) -> tuple[str, str]:
-    """The title and the text of what led to that frame."""
+    """Title and text of the step that led to that frame."""
     waiting = len(film.frames[0].texts)
     if position == 0:
         return "before the first step", f"{count(waiting, 'request')} wait{'s' * (waiting == 1)}."
-    return f"step {position:,}", told(film, position)
+    return f"step {position:,}", step_text(film, position)
 
 
 def slots_html(
@@ -41,18 +40,18 @@ def slots_html(
     brief: bool = False,
     narrow: bool = False,
 ) -> Markup:
-    """A row for each slot: who has it, what for, and the newest of the answer.
+    """A row for each slot: its request, its kind of work, and the end of the answer.
 
-    own: colours of the requests that are highlighted. longest: characters of an answer shown.
-    brief: leave out what a row does, but for padding, and how many tokens it has. narrow: leave
-    out only that number, so that the answer has room.
+    own: colours of the highlighted requests. longest: characters of an answer shown. brief: leave
+    out the kind of work, except padding, and the number of tokens. narrow: leave out only that
+    number, so that the answer has room.
     """
     frame = film.frames[position]
     record = frame.record
     rows = {} if record is None else {row.slot: row for row in record.rows}
 
     def answer(request_id: str) -> tuple[str, str]:
-        """What was there, and what this step wrote; cut at the left."""
+        """The old text, cut on the left, and the text of this step."""
         text, new = frame.texts.get(request_id, ""), frame.newest.get(request_id, "")
         old = text[: len(text) - len(new)].replace("\n", " / ")
         return (old if len(old) <= longest else "…" + old[-longest:]), new.replace("\n", " / ")
@@ -80,11 +79,11 @@ def run_html(
     in_seconds: bool,
     flag: str = "",
     row_height: int = 18,
-    said: float | None = None,
+    guess: float | None = None,
 ) -> Markup:
     """The strip of the run up to that frame, from 0 to `end` steps or seconds.
 
-    flag: what stands at its end, if the run is over. said: a guess of a place on it.
+    flag: the label at its end, if the run is over. guess: a prediction of a place on it.
     """
     steps = film.steps(position)
     num_rows, padding = film.frames[position].num_rows, num_padding(film, position)
@@ -105,7 +104,7 @@ def run_html(
         row_height=row_height,
         highlight=tuple(own),
         flag=(place, flag) if flag else None,
-        said=said,
+        guess=guess,
     )
 
 
@@ -116,7 +115,7 @@ def frame_html(
     in_seconds: bool = False,
     show_plan: bool = False,
 ) -> str:
-    """The whole card of one film; what happened stands in `event_html`."""
+    """The whole card of one frame; the event line is in `event_html`."""
     frame, trace = film.frames[position], film.trace
     own = own_colours(highlight)
     record = frame.record
@@ -147,7 +146,7 @@ def frame_html(
 
 
 def is_over(film: Film, position: int) -> bool:
-    """Whether that frame is the last there will be."""
+    """Whether that frame is the last one of the run."""
     return position == film.last and not film.engine.has_work
 
 

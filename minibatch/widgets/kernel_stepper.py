@@ -1,6 +1,6 @@
 """A thread block, barrier by barrier: where each thread waits, and what shared memory holds.
 
-Drawn from a report of the kernel lab, so going back costs nothing. Every control is a native one.
+It is drawn from a report of the kernel lab, so going back costs nothing.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 
 from ..kernel_lab.report import Pause, Report
 from ..kernel_lab.threads import spans
-from .pages import PAGES
 from .still import WithStill
+from .widget_templates import PAGES
 
-MOST_CELLS = 64  # of a shared array shown
-MOST_OF_AN_ARRAY = 8  # of a thread's own
+MOST_CELLS = 64  # numbers shown of a shared array
+MOST_OF_AN_ARRAY = 8  # numbers shown of a thread's own array
 
 
 class KernelStepper(WithStill):
-    """Of the thread block that `lab.run(…, watch=(x, y, z))` watched.
+    """Steps through the thread block that `lab.run(…, watch=(x, y, z))` watched.
 
     Position 0 is its first barrier.
     """
@@ -66,7 +66,7 @@ class KernelStepper(WithStill):
         return PAGES.get_template("block.html").render(
             where=f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end",
             position=self.position,
-            moved=list(_moved(pause, before)),
+            moved=list(_accesses(pause, before)),
             lines=list(self._lines(pause)),
             thread=self.thread.value,
             own={name: _short(value) for name, value in own.items()},
@@ -77,15 +77,15 @@ class KernelStepper(WithStill):
         )
 
     def _lines(self, pause: Pause) -> Iterator[tuple[str, str, str]]:
-        """Which threads wait where, with the source of the line."""
+        """Which threads wait at which line, with its source."""
         by_site = sorted((site, rank) for rank, (site, _) in pause.threads.items())
         for site, group in groupby(by_site, key=lambda pair: pair[0]):
             line = site.seen_from(self.report.file)
             yield ", ".join(spans([rank for _, rank in group])).replace("-", "–"), line, site.text
 
 
-def _moved(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
-    """How many accesses each array has seen since the barrier before, if any."""
+def _accesses(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
+    """(array, number of accesses to it since the barrier before), where there are any."""
     for name, total in pause.marks.items():
         number = total - (before.marks.get(name, 0) if before else 0)
         if number:
@@ -93,7 +93,7 @@ def _moved(pause: Pause, before: Pause | None) -> Iterator[tuple[str, int]]:
 
 
 class Cell(NamedTuple):
-    """One number of a shared array; value: None while it is not written."""
+    """One number of a shared array. value: None until it is written."""
 
     value: str | None
     changed: bool  # since the barrier before

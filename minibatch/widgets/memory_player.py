@@ -1,4 +1,4 @@
-"""The same requests through several memories, side by side, step by step: every place of each."""
+"""The same requests in several memories, side by side, step by step: every place of each."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..core.request import Request
 from ..plots.colours import colour_of, ink_on
 from ..simulator.replay import Contiguous, Moment, Paged, replay
 from .frame import event_html
-from .pages import PAGES
 from .stepping import Stepping
+from .widget_templates import PAGES
 
 WIDTH, LETTER = 1000, 10  # of a strip and of a letter, in pixels
-_numbers = itertools.count()  # an id must be one of its kind in the whole page
+_numbers = itertools.count()  # an id must be unique in the whole page
 
 
 @dataclass
 class Bar:
-    """left, width: in pixels. kind: "tokens", "reserved" (and empty), "short" (a hole, too short
-    for the next) or "hole". title: what it is, in words."""
+    """left, width: in pixels. kind: "tokens", "reserved" (but empty), "short" (a hole too short for
+    the next request) or "hole". title: a description in words."""
 
     left: float
     width: float
@@ -42,9 +42,9 @@ class Lane:
 
 
 class MemoryPlayer(Stepping):
-    """A strip for each of `memories`, by name, as the same `requests` go through all of them
-    (`simulator.replay`): letters are tokens, hatched is reserved and empty, cross-hatched a hole
-    that is too short for the next in the queue.
+    """A strip for each of `memories`, by name, that all hold the same `requests` in turn
+    (`simulator.replay`). Letters: tokens. Hatched: reserved but empty. Cross-hatched: a hole that
+    is too short for the next request in the queue.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class MemoryPlayer(Stepping):
         self.sizes = {name: memory.num_tokens for name, memory in memories.items()}
         self.runs = {name: replay(requests, memory) for name, memory in memories.items()}
         super().__init__([])
-        self.axis.layout.display = "none"  # there are steps alone
+        self.axis.layout.display = "none"  # there are only steps
         self.go_to(0)
 
     @property
@@ -63,12 +63,12 @@ class MemoryPlayer(Stepping):
 
     @property
     def turns(self) -> list[int]:
-        """The positions at which, in one of the memories, somebody comes, leaves or gives way, or
-        waits though enough is free and did not before."""
-        told = attrgetter("running", "waiting", "preempted", "waits_though_enough_is_free")
+        """The positions at which, in one of the memories, a request arrives, leaves or is
+        preempted, or begins to wait though enough is free."""
+        state_of = attrgetter("running", "waiting", "preempted", "waits_though_enough_is_free")
         found = set()
         for run in self.runs.values():
-            states = [None, *map(told, run)]
+            states = [None, *map(state_of, run)]
             found |= {i for i in range(1, len(states)) if states[i] != states[i - 1]}
         return sorted(found)
 
@@ -85,9 +85,9 @@ class MemoryPlayer(Stepping):
             for name, run in self.runs.items()
         }
         waits = [n for n, m in moments.items() if m is not None and m.waits_though_enough_is_free]
-        told = [f"{n}: {moments[n].waiting[0]} waits though enough is free." for n in waits]
+        words = [f"{n}: {moments[n].waiting[0]} waits though enough is free." for n in waits]
         title = f"step {self.position:,}" if self.position else "before the first step"
-        self.line.value = event_html((title, " ".join(told)))
+        self.line.value = event_html((title, " ".join(words)))
         lanes = [Lane(n, m, list(_bars(m, self.sizes[n]))) for n, m in moments.items()]
         self.view.value = PAGES.get_template("memory_player.html").render(
             lanes=lanes,

@@ -19,7 +19,7 @@ Policy = Scheduler | type[Scheduler]
 
 
 def policies(own: Iterable[type[Scheduler]] = COURSE) -> dict[str, type[Scheduler]]:
-    """Those of `own`, and the policies that the notebook knows by a name, as they are now."""
+    """The policies of `own`, and those that the notebook defines now, by name."""
     ours = {cls.__name__ for cls in COURSE}
     notebook = [value for value in vars(sys.modules["__main__"]).values() if _is_policy(value)]
     theirs = [cls for cls in notebook if cls.__name__ not in ours]
@@ -27,22 +27,22 @@ def policies(own: Iterable[type[Scheduler]] = COURSE) -> dict[str, type[Schedule
 
 
 def _is_policy(value: object) -> bool:
-    """Told by names: after an edit that autoreload has taken in, two classes may have one name."""
+    """Compared by name: after an edit, autoreload may leave two classes with one name."""
     if not isinstance(value, type) or inspect.isabstract(value):
         return False
     return any(cls.__name__ == "Scheduler" for cls in value.__mro__[1:])
 
 
 def settings(policy: Scheduler) -> dict[str, object]:
-    """What it was made with, as far as it has kept that under the same names."""
+    """The arguments it was made with, if it keeps them under the same names."""
     names = inspect.signature(type(policy)).parameters
     return {name: value for name, value in vars(policy).items() if name in names}
 
 
 def new(policy: Policy, known: Mapping[str, object] | None = None) -> Scheduler:
-    """A policy that serves nobody yet: of this class, or like this one.
+    """An unused policy of this class, or with the settings of this one.
 
-    known: settings for a class; those that its `__init__` does not take are left out.
+    known: settings for a class; those that its `__init__` does not accept are left out.
     """
     if isinstance(policy, type):
         names = inspect.signature(policy).parameters
@@ -51,12 +51,12 @@ def new(policy: Policy, known: Mapping[str, object] | None = None) -> Scheduler:
 
 
 def title(policy: Scheduler) -> str:
-    """ "Continuous(8)": whose it is, and with how many slots."""
+    """ "Continuous(8)": its class, and its number of slots."""
     return f"{type(policy).__name__}({policy.max_batch_size})"
 
 
 class PolicyMenu(ipywidgets.Dropdown):
-    """Names of policies; what a cell defines is among them once the cell has run."""
+    """Names of policies. A policy that a cell defines appears once the cell has run."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class PolicyMenu(ipywidgets.Dropdown):
         own: Iterable[type[Scheduler]] = COURSE,
         nothing: str = "",
     ) -> None:
-        """first: what is chosen to begin with. nothing: what an entry for no policy is called; ""
-        is to have none."""
+        """first: the first choice. nothing: the label of an entry for no policy; "": no such
+        entry."""
         self._own, self._nothing = tuple(own), [nothing] if nothing else []
         self._given: dict[str, tuple] = {}  # by name: a class, and the notebook's at that time
         self._choose: Callable[[], object] = lambda: None
@@ -81,7 +81,7 @@ class PolicyMenu(ipywidgets.Dropdown):
             shell.events.register("post_run_cell", lambda _: self.refresh())
 
     def on_choice(self, choose: Callable[[], object]) -> None:
-        """Call this when somebody has chosen, and not when the menu has only grown."""
+        """Call `choose` when the user chooses, but not when the menu gets new entries."""
         self._choose = choose
 
     @property
@@ -92,17 +92,17 @@ class PolicyMenu(ipywidgets.Dropdown):
         return given if now is then else now
 
     def offer(self, policy: type[Scheduler] | None) -> None:
-        """Have it in the menu, and chosen."""
+        """Add the policy to the menu, and choose it."""
         name = policy.__name__ if policy else self._nothing[0]
         if policy:
             self._given[name] = policy, policies(self._own).get(name)
         self.refresh(name)
 
     def refresh(self, name: str | None = None) -> None:
-        """Take in what the notebook has defined since. name: what to show; None is the same."""
+        """Add the policies defined since. name: the entry to show; None: the same as before."""
         names = [*self._nothing, *(policies(self._own) | self._given)]
         name = name or self.value
-        choose, self._choose = self._choose, lambda: None  # new options begin with their first
+        choose, self._choose = self._choose, lambda: None  # setting options selects the first one
         try:
             if names != list(self.options):
                 self.options = names

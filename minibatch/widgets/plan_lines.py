@@ -1,4 +1,4 @@
-"""The source of a policy's `plan`, and which of its lines admitted whom."""
+"""The source of a policy's `plan`, and which of its lines admitted which request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..schedulers import Scheduler
 class PlanLines:
     """Notes, for each call of the policy's `admit`, the line of its `plan` at that moment.
 
-    A line that calls something else which admits, or `super().plan(now)`, is the one that is noted.
+    For an indirect call, such as `super().plan(now)`, the line in this `plan` is noted.
     """
 
     def __init__(self, policy: Scheduler) -> None:
@@ -20,10 +20,10 @@ class PlanLines:
         self.title = self.plan.__qualname__
         self._policy = policy
         self._lines: dict[str, int] = {}
-        policy.admit = self._admit  # of this policy alone
+        policy.admit = self._admit  # of this policy object only
 
     def _admit(self, *arguments: object, **keywords: object) -> Sequence:
-        code = inspect.unwrap(type(self._policy).plan).__code__  # an edit makes it another
+        code = inspect.unwrap(type(self._policy).plan).__code__  # an edit makes another code object
         caller = sys._getframe(1)
         while caller is not None and caller.f_code is not code:
             caller = caller.f_back
@@ -33,14 +33,14 @@ class PlanLines:
         return admitted
 
     def of(self, names: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
-        """Who of these was admitted by which line; the lines numbered as in their file."""
+        """For each line number of the file: the requests, among `names`, that it admitted."""
         lines = {self._lines[name] for name in names if name in self._lines}
         return {
             line: tuple(name for name in names if self._lines.get(name) == line) for line in lines
         }
 
     def source(self) -> list[tuple[int, str]]:
-        """The lines of `plan` with their numbers; none where its source is not to be had."""
+        """(line number, line) of `plan`; empty if Python cannot find its source."""
         try:
             lines, first = inspect.getsourcelines(self.plan)
         except (OSError, TypeError):

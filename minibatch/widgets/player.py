@@ -1,4 +1,4 @@
-"""A player for a real engine: forward runs it, step by step; back shows what is remembered."""
+"""A player for a real engine: forward runs it, step by step; back shows earlier frames."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import ipywidgets
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.trace import Trace
-from .film import Film
-from .filmed import Filmed
+from .film_controls import Filmed
 from .frame import event, event_html, frame_html
 from .menu import Policy, PolicyMenu, new, settings
+from .run_film import Film
 
 
 class EnginePlayer(Filmed):
     """Controls and a picture of `engine` as it serves `requests`, which are added at once.
-    One that is refused raises the engine's ValueError, and none of them stays.
+    If the engine refuses one, its ValueError is raised, and none of them is kept.
 
-    highlight: ids of the one to three requests with colours of their own. show_plan: have the
-    source of the policy's `plan` beside the slots, with the line lit that admitted the newcomer.
+    highlight: ids of the one to three requests with their own colours. show_plan: show the source
+    of the policy's `plan` beside the slots, with the line marked that admitted the new request.
 
-    Going back changes nothing in the engine; going forward past the newest step makes it take one.
-    What a policy of your own raises is shown, and the next step tries again. The menu has every
+    Going back changes nothing in the engine; going forward past the newest step runs a step. If
+    your policy raises an exception, it is shown, and the next step tries again. The menu has every
     policy that the notebook defines; another choice serves the same requests from the start, in
     another `engine`.
     """
@@ -53,8 +53,8 @@ class EnginePlayer(Filmed):
 
     def restart(self, policy: Policy | None = None) -> None:
         """Serve the same requests from the start, in an engine like the last one, under `policy`: a
-        class, or a policy that serves nobody yet. None is the one that the menu shows, as it is
-        defined now. What goes wrong in making it is shown."""
+        class, or an unused policy. None: the menu's choice, as it is defined now. An error in
+        making it is shown."""
         self.play_button.value = False
         old = self.film.engine.scheduler
         chosen = self.menu.chosen if policy is None else policy
@@ -71,7 +71,7 @@ class EnginePlayer(Filmed):
 
     @property
     def trace(self) -> Trace:
-        """Of the run that is shown."""
+        """The trace of the run that is shown."""
         return self.film.trace
 
     def show(self) -> None:

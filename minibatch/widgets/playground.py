@@ -1,7 +1,7 @@
-"""Made-up traffic on the real policies: move a control, and every step is planned anew.
+"""Synthetic traffic on the real policies: move a control, and every step is planned again.
 
-There is no model in it. What a policy decides is real; how long a step takes is assumed: the same,
-whatever is in it, or what such steps were measured to take on this machine. The picture says which.
+There is no model. The policies' decisions are real. The time of a step is an assumption: a
+constant, or a cost model measured on this machine. The picture states which.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..engine.engine import Engine
 from ..engine.trace import Trace
 from ..schedulers import Scheduler
 from ..simulator.cost import CostModel
-from . import panels
+from . import playground_panels as panels
 from .frame import event_html
 from .menu import COURSE, PolicyMenu, new
-from .pages import PAGES
+from .playground_traffic import AT_ONCE, Described, Traffic
 from .still import WithStill
-from .traffic import AT_ONCE, Described, Traffic
+from .widget_templates import PAGES
 
 OWN, BUDGETS = "as the policy has it", (16, 32, 64, 128, 256, 512, 1024, 2048)  # tokens a step
 ENDLESS, WHOLE = "never short", "a whole request"
@@ -34,23 +34,22 @@ class DoesNotFit(ValueError):
 
 
 class Playground(WithStill):
-    """One policy or two on the same traffic, drawn in time: who arrives, how many wait, who has
-    which slot.
+    """One or two policies on the same traffic, drawn in time: arrivals, queue, slots.
 
         Playground()                                     Dynamic and Continuous
         Playground(MyPolicy)                             yours, and Continuous
         Playground(policies=(mb.Static, mb.Dynamic))     without those of later lessons
 
-    shown: classes of policies, at most two, to begin with. policies: what the two menus offer,
-    besides every policy that the notebook defines. The controls give them `max_batch_size`,
-    `max_wait` and, if one is chosen, a budget, `max_batch_tokens`, as far as they take these; a
-    policy that raises is shown with what it raised.
-    The memory is a pool of KV blocks, of so many tokens in all; "a whole request" is one block for
-    the longest, so that each is reserved the maximum. "begin alike" is the share of its prompt that
-    a request has in common with all others, and only with the prefix cache on it is found there.
-    num_requests: how many arrive. mean_length: of their answers, in tokens. step_time: what a step
-    is assumed to take, in seconds. cost: what it takes instead when "measured here" is chosen; None
-    is measured then, with Wayfarer, once.
+    shown: classes of policies at the start, at most two. policies: the entries of the two menus,
+    besides every policy that the notebook defines. The controls give a policy `max_batch_size`,
+    `max_wait` and, if chosen, a budget `max_batch_tokens`, where its `__init__` accepts them. If a
+    policy raises an exception, it is shown.
+    "memory": tokens in the pool of KV blocks. "a whole request": one block holds the longest
+    request, so that each request reserves the maximum. "begin alike": the share of its prompt that
+    a request has in common with all others; only the prefix cache makes use of it.
+    num_requests: how many arrive. mean_length: of their answers, in tokens. step_time: assumed
+    seconds of a step. cost: the cost model for "measured here"; None: it is then measured once,
+    with Wayfarer.
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class Playground(WithStill):
         return self.traffic.requests(Described(*(control.value for control in controls)))
 
     def blocks(self) -> tuple[int, int]:
-        """How many blocks the pool has, and how many tokens each."""
+        """(number of blocks in the pool, tokens in a block)."""
         needs = [len(request.prompt) + request.max_tokens for request in self.requests()]
         size = max(needs) if self.block_size.value == WHOLE else self.block_size.value
         if self.pool.value == math.inf:
@@ -167,7 +166,7 @@ class Playground(WithStill):
 
     @collector_held_back()
     def replan(self) -> None:
-        """Plan it all anew and show it."""
+        """Plan everything again and show it."""
         if self.takes.value and self.cost is None:
             self._measure()
         traces, what, error = {}, "The policy stopped.", ""
@@ -177,7 +176,7 @@ class Playground(WithStill):
                 traces[name] = trace
         except DoesNotFit as refused:
             what, error = "Nobody is served.", str(refused)
-        except Exception as raised:  # a policy under construction
+        except Exception as raised:  # an unfinished policy
             error = f"{type(raised).__name__}: {raised}"
         self._show(traces, what, error)
 

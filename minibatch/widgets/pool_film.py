@@ -1,4 +1,4 @@
-"""A pool as it was after each step: who held which block, how full it was, what it still holds."""
+"""A pool after each step: the holders of each block, how full it is, and its old content."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from ..core.records import StepRecord
 from ..engine.engine import Engine
 
-SOMEBODY = "somebody"
+UNKNOWN_HOLDER = "somebody"
 
 
 @dataclass(frozen=True)
 class PoolFrame:
-    """After one step. tables: block ids by request, in order; tokens: how many of its tokens have K
-    and V. last: who held each block last, None if nobody ever did; since: the step that changed its
-    holders last. known: the hash of each block whose content can be found again."""
+    """The pool after one step. tables: block ids by request, in order. tokens: how many tokens of a
+    request have K and V. last: the last holder of each block; None if it had none. since: the step
+    that last changed its holders. known: the hash of each block that the prefix cache can find."""
 
     tables: dict[str, tuple[int, ...]] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class PoolFrame:
     known: dict[int, str] = field(default_factory=dict)
 
     def holders(self) -> dict[int, list[tuple[str, int]]]:
-        """Of each held block: who holds it, and as how-manieth of its table."""
+        """For each block in use: its holders, and its index in their tables."""
         found: dict[int, list[tuple[str, int]]] = {}
         for name, table in self.tables.items():
             for index, block_id in enumerate(table):
@@ -32,19 +32,20 @@ class PoolFrame:
 
 
 class PoolFilm:
-    """Of an engine's pool, from now on. frames[0] is before the first step."""
+    """A film of an engine's pool, from now on. frames[0] is before the first step."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         num_blocks = engine.pool.num_blocks
         self.frames = [PoolFrame(last=(None,) * num_blocks, since=(0,) * num_blocks)]
-        self.taken: set[int] = set()  # ever, since the film began
+        self.taken: set[int] = set()  # at any time since the film began
         engine.pool.allocate = self._allocate
         self.frames = [self._frame()]
         engine.on_step(self._note)
 
     def _allocate(self, num_blocks: int) -> list[int]:
-        """As the pool does, and noted: who comes and leaves in one step is in no frame's tables."""
+        """The pool's `allocate`, noted: no frame has a request that comes and leaves in one
+        step."""
         found = type(self.engine.pool).allocate(self.engine.pool, num_blocks)
         self.taken.update(found)
         return found
@@ -69,5 +70,5 @@ class PoolFilm:
         index = self.engine.pool.prefixes
         known = {} if index is None else {i: index.link_of(i).hash.hex()[:8] for i in index}
         for block_id in self.taken:
-            last[block_id] = last[block_id] or SOMEBODY
+            last[block_id] = last[block_id] or UNKNOWN_HOLDER
         return PoolFrame(tables, tokens, tuple(last), tuple(since), known)

@@ -1,7 +1,7 @@
-"""A question before the run: say what you expect, then look. The next figure draws what you said.
+"""A question before the run: give your prediction, then look. The next figure draws it.
 
 The guess is kept by name (`plots/guesses.py`) until the kernel ends, and may be changed at any
-time. Nobody has to answer: a notebook that is run from top to bottom skips the question.
+time. An answer is optional: a notebook that is run from top to bottom skips the question.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Sequence
 import ipywidgets
 
 from ..plots import guesses
-from .pages import PAGES
 from .still import WithStill
+from .widget_templates import PAGES
 
-STEPS = 100  # about so many from end to end of a slider, unless its numbers are whole ones
+STEPS = 100  # about so many from end to end of a slider, unless its numbers are integers
 CLASS = "minibatch-question"
-UNSAID = "minibatch-unsaid"  # its number is not shown: it would suggest an answer
+NOT_MOVED = "minibatch-unsaid"  # no number is shown yet: it would suggest an answer
 
 
 class Question(WithStill):
-    """Controls under a question, a button that keeps the guess, and a line that says what is kept.
+    """Controls under a question, a button that keeps the guess, and a line with the kept guess.
 
-    sliders: what a screen reader calls each of them; Jupyter's have no names of their own.
+    sliders: a screen reader's names for them; Jupyter's sliders have no names.
     """
 
     asks = "Move the slider to your guess."
@@ -36,27 +36,27 @@ class Question(WithStill):
         self.button.on_click(lambda _: self._keep())
         super().__init__([*controls, self.button])
         page = PAGES.get_template("question.html")
-        asked = page.render(question=question, sliders=sliders, classname=CLASS, unsaid=UNSAID)
+        asked = page.render(question=question, sliders=sliders, classname=CLASS, unsaid=NOT_MOVED)
         self.children = [ipywidgets.HTML(asked), *self.children]
         self.add_class(CLASS)
-        self._tell()
+        self._show_kept()
 
     @property
-    def said(self) -> float | guesses.Curve:
-        """What the controls say now."""
+    def answer(self) -> float | guesses.Curve:
+        """The number or the curve that the controls have now."""
         raise NotImplementedError
 
     @property
     def still(self) -> str:
-        """The question, and what was said to it."""
+        """The question, and the kept guess, as HTML."""
         page = PAGES.get_template("question.html")
         return page.render(question=self.question, sliders=()) + self.view.value
 
     def _keep(self) -> None:
-        guesses.keep(self.name, self.said)
-        self._tell()
+        guesses.keep(self.name, self.answer)
+        self._show_kept()
 
-    def _tell(self) -> None:
+    def _show_kept(self) -> None:
         kept = guesses.guess(self.name)
         words = "" if kept is None else self._words(kept)
         self.view.value = PAGES.get_template("said.html").render(words=words, asks=self.asks)
@@ -68,34 +68,35 @@ class Question(WithStill):
 class Predict(Question):
     """A slider and a field for a number, for mouse and keyboard.
 
-    It begins at its upper end, and counts once it was moved: a middle would suggest an answer, and
-    what is pressed unread would be kept. Until then its number is not shown.
+    It begins at its upper end, because the middle would suggest an answer. The button works, and
+    the number is shown, only after the slider was moved: otherwise a click would keep a number that
+    the learner did not choose.
     """
 
     def __init__(self, name: str, question: str, low: float, high: float, unit: str = "") -> None:
         self.unit = unit
         kept = guesses.guess(name)
-        was_said = kept is not None and not isinstance(kept, list)
-        start = kept if was_said else high
+        is_number = kept is not None and not isinstance(kept, list)
+        start = kept if is_number else high
         self.slider, self.number = _slider_and_number(low, high, start, "your guess")
         self.slider.layout.width = "24em"
         self.number.layout.width = "12em"
         self.unit_label = ipywidgets.Label(unit_of(start, unit))
         controls = [self.slider, self.number, self.unit_label]
         super().__init__(name, question, controls, [question])
-        if not was_said:
+        if not is_number:
             self.button.disabled = True
-            self.add_class(UNSAID)
+            self.add_class(NOT_MOVED)
         self.slider.observe(self._moved, "value")
 
     def _moved(self, _: object) -> None:
         self.button.disabled = False
-        self.remove_class(UNSAID)
-        self.unit_label.value = unit_of(self.said, self.unit)
+        self.remove_class(NOT_MOVED)
+        self.unit_label.value = unit_of(self.answer, self.unit)
 
     @property
-    def said(self) -> float:
-        """Where the slider stands."""
+    def answer(self) -> float:
+        """The position of the slider."""
         return self.slider.value
 
     def _words(self, kept: float | guesses.Curve) -> str:
@@ -103,7 +104,7 @@ class Predict(Question):
 
 
 class PredictCurve(Question):
-    """A slider and a field for each point of a curve, and the curve as they draw it."""
+    """A slider and a field for each point of a curve, and a picture of the curve."""
 
     asks = "Move the sliders until the curve is yours."
 
@@ -139,12 +140,12 @@ class PredictCurve(Question):
         super().__init__(name, question, [ipywidgets.HBox(columns), self.picture], names)
 
     @property
-    def said(self) -> guesses.Curve:
-        """Where the sliders stand, as (x, y)."""
+    def answer(self) -> guesses.Curve:
+        """The positions of the sliders, as (x, y)."""
         return [(x, slider.value) for x, slider in zip(self.xs, self.sliders, strict=True)]
 
     def _across(self) -> dict[float, float]:
-        """Where each x stands, from 0 at the left to 1 at the right."""
+        """The place of each x on the axis, from 0 (left) to 1 (right)."""
         left, right = min(self.xs), max(self.xs)
         scale = math.log if self.is_log else float
         width = scale(right) - scale(left) or 1
@@ -152,7 +153,7 @@ class PredictCurve(Question):
 
     def _draw(self) -> None:
         self.picture.value = PAGES.get_template("curve.html").render(
-            points=self.said,
+            points=self.answer,
             across=self._across(),
             low=self.low,
             high=self.high,
@@ -164,7 +165,7 @@ class PredictCurve(Question):
 def _slider_and_number(
     low: float, high: float, start: float, description: str
 ) -> tuple[ipywidgets.Widget, ipywidgets.Widget]:
-    """Two controls of one number from low to high, which move together, in the browser alone."""
+    """Two controls of one number from low to high; the browser links them, without the kernel."""
     whole = isinstance(low, int) and isinstance(high, int)
     start = min(max(low, start), high)
     if whole:
@@ -180,8 +181,8 @@ def _slider_and_number(
 
 
 def _round_step(low: float, high: float) -> float:
-    """1, 2 or 5 times a power of ten: of those next to a hundredth of the range the nearest that
-    reaches both ends, or the nearest."""
+    """1, 2 or 5 times a power of ten, near a hundredth of the range: the nearest such step that
+    reaches both ends, or else the nearest."""
     hundredth = (high - low) / STEPS
     power = 10.0 ** math.floor(math.log10(hundredth))
     steps = [power * digit for digit in (1, 2, 5, 10)]
@@ -194,7 +195,7 @@ def _round_step(low: float, high: float) -> float:
 
 
 def unit_of(number: float, unit: str) -> str:
-    """The unit, such as "rows" or "agents a second", as it is said of that number: 1 row."""
+    """The unit, such as "rows" or "agents a second", as it is written after that number: 1 row."""
     first, *others = unit.split(" ")
     one = first[:-1] if len(first) > len("ms") and first.endswith("s") else first
     return " ".join([one, *others]) if number == 1 else unit
@@ -203,7 +204,7 @@ def unit_of(number: float, unit: str) -> str:
 def predict(name: str, question: str, low: float, high: float, unit: str = "") -> Predict:
     """Ask `question`; the answer is a number from `low` to `high`, in `unit`, kept under `name`.
 
-    Whole numbers if both ends are. Figures take the name: `guess="steps"` draws what was said.
+    Integers if both ends are. Figures take the name: `guess="steps"` draws the guess.
     """
     return Predict(name, question, low, high, unit)
 
@@ -220,8 +221,8 @@ def predict_curve(
 ) -> PredictCurve:
     """Ask for a curve: at each of `xs` a number from `low` to `high`, kept as (x, y) points.
 
-    x_label, y_label: what is on the axes, with units. log: as far to the right for each factor of
-    x, which is then above 0. Half a dozen points are enough for a curve.
+    x_label, y_label: what is on the axes, with units. log: use a
+    logarithmic x axis, for x above 0. Half a dozen points are enough for a curve.
     Figures draw it with `minibatch.plots.guesses.mark`.
     """
     return PredictCurve(name, question, xs, low, high, x_label, y_label, log)

@@ -15,8 +15,7 @@ from ..engine.argument_checks import as_requests
 from ..engine.engine import Engine
 from ..plots import guesses
 from ..plots.colours import own_colours
-from .events import told
-from .film import Film
+from .events import step_text
 from .frame import (
     SHORTEST_STRIP,
     event_html,
@@ -27,8 +26,9 @@ from .frame import (
     waiting_at,
 )
 from .menu import Policy, new, settings, title
-from .pages import PAGES, count
+from .run_film import Film
 from .stepping import Stepping
+from .widget_templates import PAGES, count
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ..model.load import Model
@@ -38,7 +38,7 @@ TEXT = 60  # characters of an answer shown
 
 @dataclass
 class Lane:
-    """What one engine shows of itself."""
+    """The part of the picture for one engine."""
 
     name: str
     film: Film
@@ -51,15 +51,15 @@ class Lane:
 
 
 class EngineRace(Stepping):
-    """The same requests under each of `policies`, by their titles, on engines of their own.
+    """The same requests under each of `policies`, by title, each on its own engine.
 
         EngineRace({"Static(8)": mb.Static(8), "Continuous(8)": mb.Continuous(8)}, requests)
 
-    model: None is `mb.load_model()`. highlight: ids of the one to three requests with colours of
-    their own. guess: the name of a prediction of a step, which is drawn into both. options: of
-    `Engine`, the same for all; each has a clock like `clock`. In lockstep by step, all have taken
-    as many; by second, each is where it was when so many seconds had passed in its own steps,
-    whatever the others took.
+    model: None is `mb.load_model()`. highlight: ids of the one to three requests with their own
+    colours. guess: the name of a prediction of a step, which is drawn into all. options: of
+    `Engine`, the same for all; each has a copy of `clock`. By step, all engines have run the same
+    number of steps. By second, each engine is shown at the same time on its own clock, which counts
+    only its own steps.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class EngineRace(Stepping):
         if not 2 <= len(policies) <= 3:
             raise ValueError(f"{len(policies)} policies given; a race has two or three")
         if model is None:
-            from ..model.load import load_model  # which takes seconds
+            from ..model.load import load_model  # takes seconds
 
             model = load_model()
         self.own, self.guess = own_colours(tuple(highlight)), guess
@@ -91,7 +91,7 @@ class EngineRace(Stepping):
         self.go_to(0)
 
     def restart(self, policy: Policy | None = None) -> None:
-        """Begin anew, every policy as it was made; `policy`, if given, in the place of the last."""
+        """Start again with the same policies; `policy`, if given, replaces the last one."""
         self.play_button.value = False
         films = {name: film.remade(new(film.engine.scheduler)) for name, film in self.films.items()}
         if policy is not None:
@@ -104,14 +104,14 @@ class EngineRace(Stepping):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """How many steps each has taken, at this position."""
+        """The number of steps that each engine has run at this position."""
         if self.in_seconds:
             return self._moments[self.position]
         return tuple(min(self.position, film.last) for film in self.films.values())
 
     @property
-    def said(self) -> float | None:
-        """The guess, a step: on an axis of seconds it has no place."""
+    def guessed_step(self) -> float | None:
+        """The guess, a number of steps; None on an axis of seconds."""
         return guesses.guess(self.guess) if self.guess and not self.in_seconds else None
 
     @property
@@ -131,12 +131,12 @@ class EngineRace(Stepping):
     def reach(self, position: int) -> int:
         if not self.in_seconds:
             return max(film.reach(position) for film in self.films.values())
-        while position > self.last and self._find_moment():
+        while position > self.last and self._add_moment():
             pass
         return min(max(0, position), self.last)
 
-    def _find_moment(self) -> bool:
-        """The next one at which a step ends, whoever's; False if there is none."""
+    def _add_moment(self) -> bool:
+        """Add the next moment at which a step of any engine ends; False if there is none."""
         films, places = self.films.values(), self._moments[-1]
         nexts = [
             film.frames[place + 1].seconds if film.reach(place + 1) > place else None
@@ -150,14 +150,14 @@ class EngineRace(Stepping):
         return True
 
     def turn_axis(self) -> None:
-        """The first position at which as many steps have been taken as are shown now."""
+        """Go to the first position that has as many steps as are shown now."""
         self.play_button.value = False
         self.scrubber.description = "moment" if self.in_seconds else "step"
         self.go_to_box.description = f"go to {self.scrubber.description}"
         if self.in_seconds:
             steps, number = self.position, 0
             while max(self._moments[number]) < steps and (
-                number < len(self._moments) - 1 or self._find_moment()
+                number < len(self._moments) - 1 or self._add_moment()
             ):
                 number += 1
             self.go_to(number)
@@ -169,14 +169,14 @@ class EngineRace(Stepping):
         if self.in_seconds:
             end = max(film.frames[-1].seconds for _, film in films)
         else:
-            end = max(SHORTEST_STRIP, self.said or 0, *(film.last for _, film in films))
+            end = max(SHORTEST_STRIP, self.guessed_step or 0, *(film.last for _, film in films))
         lanes = [
             self._lane(name, film, place, end)
             for (name, film), place in zip(films, places, strict=True)
         ]
         self.line.value = event_html(
             *(
-                (f"{lane.name}, step {place:,}", _news(lane, place, max(places)))
+                (f"{lane.name}, step {place:,}", _event_text(lane, place, max(places)))
                 for lane, place in zip(lanes, places, strict=True)
             )
         )
@@ -195,12 +195,12 @@ class EngineRace(Stepping):
             waiting_at(film, place),
             flag,
             slots_html(film, place, self.own, TEXT, brief=True),
-            run_html(film, place, self.own, end, self.in_seconds, flag, 16, self.said),
+            run_html(film, place, self.own, end, self.in_seconds, flag, 16, self.guessed_step),
         )
 
 
-def _news(lane: Lane, place: int, furthest: int) -> str:
-    """What happened in a lane's step; that it is over, once the others have gone on."""
+def _event_text(lane: Lane, place: int, furthest: int) -> str:
+    """What happened in a lane's step; or that it is over, if others have gone on."""
     if lane.flag and place < furthest:
         return "has finished."
-    return told(lane.film, place) or "before the first step."
+    return step_text(lane.film, place) or "before the first step."

@@ -1,4 +1,4 @@
-"""A figure under a slider: drawn anew as the slider moves."""
+"""A figure under a slider: drawn again as the slider moves."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 
 class Slide(WithStill):
-    """What `draw` makes of a whole number from `low` to `high`, which the slider says: a figure, or
-    whatever else has `_repr_html_`.
+    """Shows `draw(number)` for the slider's integer from `low` to `high`: a figure, or any object
+    with `_repr_html_`.
 
-    label: what the number is, with its unit. values: the only ones to choose from, if not all are.
-    start: where it begins; default: at the lowest. A saved notebook shows the figure of the number
-    that was set last.
+    label: the name of the number, with its unit. values: the allowed numbers; default: all. start:
+    the first number; default: the lowest. A saved notebook shows the figure of the last number.
     """
 
     def __init__(

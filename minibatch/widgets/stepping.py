@@ -1,8 +1,8 @@
-"""Controls that walk along a run: back, step, play, a speed, a number, and a scrubber.
+"""Controls to step along a run: back, step, play, a speed, a number, and a scrubber.
 
-`ipywidgets.Play` counts in the browser and so drives the steps: nothing here waits for anything,
-and the notebook stays free. Every control is a native one: Tab reaches it, a screen reader names
-it, and arrow keys move the scrubber.
+`ipywidgets.Play` counts in the browser and triggers the steps, so no cell blocks the notebook.
+Every control is a native one: Tab reaches it, a screen reader names it, and arrow keys move the
+scrubber.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import ipywidgets
 from .still import WithStill
 
 SPEEDS = {"slow": 800, "normal": 250, "fast": 60}  # milliseconds from one step to the next
-FAR = 1_000_000  # steps; the browser counts on while the end is not known
+FAR = 1_000_000  # steps; the limit of the controls while the end is not known
 STEPS, SECONDS = "steps", "seconds"
 
 
 class Stepping(WithStill):
-    """Position 0 is before the first step. A subclass says how far the run is known (`last`),
-    whether it `can_go_on`, and how to `reach` a position and `show` it.
+    """Position 0 is before the first step. A subclass defines the newest position (`last`), whether
+    the run `can_go_on`, and how to `reach` a position and `show` it.
 
-    The scrubber runs over all that is known and one step more, so that its right end, or the right
-    arrow key there, takes a step.
+    The scrubber has all known positions and one more, so that its right end, or the right arrow key
+    there, runs a step.
     """
 
     def __init__(self, more: list[ipywidgets.Widget]) -> None:
-        """more: controls of the subclass, after the common ones."""
+        """more: controls of the subclass, to follow the common ones."""
         self.position, self._moving = 0, False
         self.back_button = _button("◀ Back", "one step back")
         self.step_button = _button("Step ▶", "one step forward")
@@ -38,7 +38,9 @@ class Stepping(WithStill):
             layout=ipywidgets.Layout(width="7em"),
         )
         self.play = ipywidgets.Play(min=0, max=FAR, interval=SPEEDS["normal"])
-        self.play.layout.display = "none"  # it counts; its own buttons have no names to read out
+        self.play.layout.display = (
+            "none"  # it only counts: its buttons have no names for a screen reader
+        )
         self.speed = _menu("speed", SPEEDS, SPEEDS["normal"])
         self.axis = _menu("by", (STEPS, SECONDS), STEPS)
         self.go_to_box = ipywidgets.BoundedIntText(
@@ -72,12 +74,12 @@ class Stepping(WithStill):
     @property
     @abstractmethod
     def last(self) -> int:
-        """The newest position there is."""
+        """The newest position."""
 
     @property
     @abstractmethod
     def can_go_on(self) -> bool:
-        """Whether there is more to come."""
+        """Whether the run has more steps."""
 
     @property
     def in_seconds(self) -> bool:
@@ -86,19 +88,19 @@ class Stepping(WithStill):
 
     @abstractmethod
     def reach(self, position: int) -> int:
-        """Take what steps are missing; returns how far it came. `show` shows what stopped it."""
+        """Run the missing steps; returns the position reached. `show` shows what stopped it."""
 
     @abstractmethod
     def show(self) -> None:
         """Draw `self.position`."""
 
     def turn_axis(self) -> None:
-        """The axis was changed."""
+        """Redraw after a change of the axis."""
         self.go_to(self.position)
 
     def go_to(self, position: int) -> None:
-        """Show the run after that many steps; takes those that have not been taken yet."""
-        if self._moving:  # our own setting of the controls, come back as an event
+        """Show the run after that many steps; runs those that are missing."""
+        if self._moving:  # an event caused by our own change of the controls
             return
         self._moving = True
         try:
@@ -109,7 +111,7 @@ class Stepping(WithStill):
             self._moving = False
 
     def _jump(self, position: int) -> None:
-        """Go there and stay: a jump ends the playing."""
+        """Go to that position and stop playing."""
         if not self._moving:
             self.play_button.value = False
             self.go_to(position)
@@ -125,7 +127,7 @@ class Stepping(WithStill):
         self.step_button.disabled = at_the_end
 
     def _name_play_button(self, _change: object) -> None:
-        """What a press would do next."""
+        """Label the button with its next action."""
         playing = self.play_button.value
         self.play_button.description = "Pause" if playing else "Play"
         self.play_button.icon = "pause" if playing else "play"

@@ -1,13 +1,13 @@
-"""A widget that leaves a still of itself where no kernel can bring it to life."""
+"""A widget that leaves a picture of itself in a saved notebook, where no kernel runs."""
 
 import ipywidgets
 
-from .pages import PAGES
+from .widget_templates import PAGES
 
 
 class WithStill(ipywidgets.VBox):
-    """Controls above, a line that is read out as it changes, one HTML `view` below; the line and
-    the view are also what a saved notebook shows."""
+    """Controls on top, then a line that a screen reader reads when it changes, then one HTML
+    `view`. A saved notebook shows the line and the view."""
 
     def __init__(self, controls: list[ipywidgets.Widget]) -> None:
         self.line, self.view = ipywidgets.HTML(), ipywidgets.HTML()
@@ -17,7 +17,7 @@ class WithStill(ipywidgets.VBox):
 
     @property
     def still(self) -> str:
-        """What it shows now, as HTML."""
+        """The present line and view, as HTML."""
         return self.line.value + self.view.value
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, object]:
@@ -26,7 +26,7 @@ class WithStill(ipywidgets.VBox):
 
 
 def accessible() -> ipywidgets.HTML:
-    """Shows nothing: it gives the controls beside it what a keyboard and a screen reader need."""
+    """An invisible element: it makes the controls usable with a keyboard and a screen reader."""
     return ipywidgets.HTML(
         PAGES.get_template("accessible.html").render(), layout=ipywidgets.Layout(display="none")
     )

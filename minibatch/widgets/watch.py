@@ -1,6 +1,6 @@
-"""Answers that grow in boxes, side by side, while a real engine serves them: who writes, who waits.
+"""Answers that grow in boxes, side by side, while a real engine serves them.
 
-It has no controls: it runs as its cell runs, and its last moment stays on the page.
+It has no controls: it runs while its cell runs, and its last state stays on the page.
 """
 
 import re
@@ -13,15 +13,15 @@ from IPython.display import HTML, display
 from ..core.records import StepRecord
 from ..core.request import Request
 from ..engine.engine import Engine
-from .pages import PAGES
+from .widget_templates import PAGES
 
-FRAME_S = 0.04  # a moment is drawn no sooner after the last one: eyes see no more
+FRAME_S = 0.04  # the shortest time between two drawings: more cannot be seen
 
 
 @dataclass
 class Box:
-    """One request's: what was asked, what has come, in which pass it began to be read, had its
-    first token and its last (from 1; 0: not yet)."""
+    """One request: its question, and its answer so far. begun, first, last: the passes of its first
+    prefill, its first token and its last token (from 1; 0: not yet)."""
 
     name: str
     question: str
@@ -34,7 +34,7 @@ class Box:
 
     @property
     def state(self) -> str:
-        """A few words under the name."""
+        """A few words on its state, for the line under the name."""
         if self.last:
             return f"{self.num_tokens} tokens, passes {self.first}–{self.last}"
         if self.first:
@@ -43,10 +43,10 @@ class Box:
 
 
 def watch(engine: Engine, requests: Iterable[Request], slow: float = 0.0) -> None:
-    """Serve the requests, which have ids, and show each answer in a box of its own as it grows.
+    """Serve the requests, which must have ids, and show each answer in its own box as it grows.
 
-    slow: seconds of rest after every pass, so that eyes can follow. The engine's clock does not
-    stop meanwhile, but no step's own time holds any of it.
+    slow: seconds of pause after every pass, to make it readable. The engine's clock runs on during
+    a pause, but the pause is not part of any step's time.
     """
     requests = list(requests)
     boxes = {r.request_id: Box(r.request_id, _question(r)) for r in requests}
@@ -56,7 +56,7 @@ def watch(engine: Engine, requests: Iterable[Request], slow: float = 0.0) -> Non
 
     def after_step(new: StepRecord) -> None:
         nonlocal record, drawn
-        if time.perf_counter() - drawn > FRAME_S or slow:  # the tokens of the step before
+        if time.perf_counter() - drawn > FRAME_S or slow:  # shows the tokens of the step before
             shown.update(HTML(_page(boxes, record)))
             drawn = time.perf_counter()
             time.sleep(slow)
@@ -82,6 +82,6 @@ def _page(boxes: dict[str, Box], record: StepRecord | None) -> str:
 
 
 def _question(request: Request) -> str:
-    """What the agent asked, if the prompt says where that is; nothing else of the prompt."""
+    """The agent's question, if the prompt has chat markers; otherwise ""."""
     found = re.findall(r"<\|user\|>(.*?)<\|end\|>", str(request.prompt), re.DOTALL)
     return found[-1].strip() if found else ""

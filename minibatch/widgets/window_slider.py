@@ -1,6 +1,6 @@
-"""Move the window of a policy, and see who leaves when: one of many streams, and all of them.
+"""Move the window of a policy, and see which requests leave when: in one stream, and in all.
 
-Engine and policy are real, time is made up: 25 ms a step, whatever is in it.
+Engine and policy are real; time is virtual: every step takes 25 ms.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SHOWN = 20  # requests of a stream whose departures are drawn
 
 
 class WindowSlider(WithStill):
-    """A traffic, one of its streams, and the window.
+    """Controls for the traffic, one of its streams, and the window.
 
-    traffic: streams of requests by name. runs: their outcomes by name and window, 0 among them.
-    policy: makes one, given the window in seconds.
+    traffic: streams of requests by name. runs: their outcomes by name and window; 0 must be one of
+    the windows. policy: makes a policy from a window in seconds.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class WindowSlider(WithStill):
         self.replan()
 
     def replan(self) -> None:
-        """Serve the stream anew and show it."""
+        """Serve the stream again and show it."""
         name, window = self.name.value, self.window.value
         stream = self.traffic[name][self.stream.value - 1]
         clock = VirtualClock(STEP_TIME)

@@ -13,7 +13,7 @@ from numba.core import types  # noqa: E402
 from minibatch.attention.cuda.merge import merge_chunks  # noqa: E402
 from minibatch.attention.cuda.simple import paged_attention_simple  # noqa: E402
 from minibatch.attention.cuda.write_kv import write_kv  # noqa: E402
-from minibatch.bench.compiled import (  # noqa: E402
+from minibatch.bench.compiled_kernels import (  # noqa: E402
     CAPABILITIES,
     NUM_THREADS,
     SHAPES,

@@ -2,9 +2,10 @@ import json
 from contextlib import contextmanager
 
 import pytest
+import release_goals
 import torch
 
-from minibatch.bench import agreement, aims, measuring, report
+from minibatch.bench import agreement, bench_report, rounds
 from minibatch.bench import command as bench
 from minibatch.bench.contenders import CONTENDERS, NotAvailableError
 from minibatch.bench.stopwatch import Stopwatch
@@ -51,7 +52,7 @@ def measured(folder):
 
 
 def run(contender="continuous", round=1, seconds=1.0, forward_seconds=0.95, differences=()):
-    return measuring.Run(
+    return rounds.Run(
         workload="short prompts",
         contender=contender,
         round=round,
@@ -105,7 +106,6 @@ def test_the_report_names_everyone_the_machine_and_the_limits(measured):
     assert written["machine"]["cpu"] in printed
     assert f"transformers {written['machine']['transformers']}" in printed
     assert "What these numbers do not show" in printed
-    assert f"{NUM_AGENTS} agents, not 50" in printed
 
 
 def test_a_workload_past_the_models_context_is_left_out_with_the_numbers(folder, capsys):
@@ -117,7 +117,7 @@ def test_a_workload_past_the_models_context_is_left_out_with_the_numbers(folder,
 
 
 def test_an_interrupted_run_prints_what_it_has(folder, capsys, monkeypatch):
-    serve, calls = measuring.serve, []
+    serve, calls = rounds.serve, []
 
     def interrupted(*arguments):
         calls.append(arguments)
@@ -125,7 +125,7 @@ def test_an_interrupted_run_prints_what_it_has(folder, capsys, monkeypatch):
             raise KeyboardInterrupt
         return serve(*arguments)
 
-    monkeypatch.setattr(measuring, "serve", interrupted)
+    monkeypatch.setattr(rounds, "serve", interrupted)
     arguments = ["--agents", "1", "--scale", "0.02", "--only", "static,continuous"]
     assert bench.main([*arguments, "--model", str(folder)]) == bench.INTERRUPTED
     printed = capsys.readouterr().out
@@ -144,21 +144,21 @@ def test_a_contender_that_cannot_run_is_named_with_the_reason(folder, capsys, mo
 
 
 def test_a_contender_that_does_less_work_is_left_out(tiny_model):
-    requests = measuring.agents_workload(tiny_model, "short", 1, 0.02).requests
+    requests = rounds.agents_workload(tiny_model, "short", 1, 0.02).requests
 
     @contextmanager
     def prepare(model, requests):
         with CONTENDERS["continuous"].prepare(model, requests) as answer_all:
             yield lambda: [answer[:-1] for answer in answer_all()]
 
-    contender = measuring.Contender("lazy", "lazy", prepare)
+    contender = rounds.Contender("lazy", "lazy", prepare)
     watch = Stopwatch(tiny_model.device)
     with pytest.raises(NotAvailableError, match="'A' with 19 tokens, not 20"):
-        measuring.serve(tiny_model, requests, contender, watch)
+        rounds.serve(tiny_model, requests, contender, watch)
 
 
 def test_a_wrong_token_is_no_tie_and_fails_the_run(tiny_model):
-    requests = measuring.agents_workload(tiny_model, "short", 1, 0.02).requests
+    requests = rounds.agents_workload(tiny_model, "short", 1, 0.02).requests
     judge = agreement.Agreement(tiny_model, requests)
     with CONTENDERS["generate"].prepare(tiny_model, requests) as answer_all:
         expected = answer_all()
@@ -168,15 +168,15 @@ def test_a_wrong_token_is_no_tie_and_fails_the_run(tiny_model):
     (difference,) = judge.compare("continuous", wrong)
     assert (difference.request_id, difference.position) == ("A", 7)
     assert not difference.is_tie
-    assert report.wrong_answers(measuring.Results([run(differences=[difference])]))
-    assert not report.wrong_answers(measuring.Results([run("generate-static", 1, 1, 1)]))
+    assert bench_report.wrong_answers(rounds.Results([run(differences=[difference])]))
+    assert not bench_report.wrong_answers(rounds.Results([run("generate-static", 1, 1, 1)]))
 
 
 def test_ratios_are_taken_within_a_round():
     own = [run(round=1, seconds=1.0), run(round=2, seconds=2.0)]
     rival = [run(round=2, seconds=6.0), run(round=1, seconds=2.0)]
-    assert aims.ratios_of(own, rival) == [2.0, 3.0]
-    assert aims.ratios_of(own[:1], rival[:1]) == []
+    assert bench_report.ratios_of(own, rival) == [2.0, 3.0]
+    assert bench_report.ratios_of(own[:1], rival[:1]) == []
 
 
 @pytest.mark.parametrize(
@@ -192,17 +192,33 @@ def test_ratios_are_taken_within_a_round():
     ],
 )
 def test_the_verdict_follows_from_the_median_and_the_rounds(is_met, reached, words):
-    assert aims.verdict(is_met, reached) == words
+    assert release_goals.verdict(is_met, reached) == words
+
+
+def test_the_goals_of_a_release_are_judged_from_the_written_results(measured):
+    results = {**measured[1], "workloads": [{"name": "short prompts", "prompt_tokens": [1, 2]}]}
+    own = {"workload": "short prompts", "round": 1, "output_tokens": 100, "seconds": 1.0}
+    results["runs"] = [
+        {**own, "contender": "continuous", "forward_seconds": 0.95},
+        {**own, "contender": "generate", "seconds": 4.5},
+        {**own, "contender": "generate-static", "seconds": 1.5},
+    ]
+    (first, second, outside, conditions), all_met = release_goals.judge(results)
+    assert "4.50 times as fast as generate; goal 4.3 or more: met" in first
+    assert "1.50 times as fast as generate-static; goal 2.0 or more: missed" in second
+    assert "5.0% of its time outside the forward pass; goal 10% or less: met" in outside
+    assert f"{NUM_AGENTS} agents, not 50" in conditions
+    assert not all_met
 
 
 def test_a_policy_of_ours_that_does_other_work_fails_the_run():
-    assert report.wrong_answers(measuring.Results(not_available={"continuous": "19 tokens"}))
-    assert not report.wrong_answers(measuring.Results(not_available={"transformers-cb": "old"}))
+    assert bench_report.wrong_answers(rounds.Results(not_available={"continuous": "19 tokens"}))
+    assert not bench_report.wrong_answers(rounds.Results(not_available={"transformers-cb": "old"}))
 
 
 def test_everyone_takes_a_turn_in_every_round_and_nobody_is_always_last(tiny_model):
-    workload = measuring.agents_workload(tiny_model, "short", 1, 0.02)
-    found = list(measuring.turns([workload], list("abc"), 3))
+    workload = rounds.agents_workload(tiny_model, "short", 1, 0.02)
+    found = list(rounds.turns([workload], list("abc"), 3))
     orders = [[name for n, _, name in found if n == round] for round in range(4)]
     assert all(sorted(order) == ["a", "b", "c"] for order in orders)
     assert len({order[-1] for order in orders[1:]}) == 3  # nobody is always the last

@@ -1,6 +1,6 @@
 """`bench prefix`: counts and order; its times are for people to read."""
 
-from minibatch.bench.prefix import Gain, in_turns, num_common
+from minibatch.bench.prefix_caching import Gain, in_turns, num_common
 
 
 def test_with_and_without_take_turns_and_the_first_round_is_not_counted():

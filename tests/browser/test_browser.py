@@ -86,7 +86,7 @@ def turn_round(x, out):
 
 
 report = lab.run(turn_round, 1, 32, np.arange(32, dtype=np.float32), lab.empty(32))
-display(mb.plots.source_heat(report))
+display(mb.plots.warp_film(report, 1))
 mb.widgets.KernelStepper(report)
 """
 

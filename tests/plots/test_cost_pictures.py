@@ -127,18 +127,6 @@ TIMES = [
 ]
 
 
-def test_step_times_are_stacked_by_cause_and_labelled_with_throughput(said):
-    said(ms=9.0)
-    short, long = mb.plots.step_times(TIMES, guess="ms").axes
-    tops = sorted({round(bar.get_y() + bar.get_height(), 6) for bar in short.patches})
-    assert tops == [1.0, 2.0, 4.0, 9.0, 11.0]
-    words = [text.get_text() for text in short.texts]
-    assert words == ["250", f"{8 / 0.011:,.0f}", "you said 9"]
-    assert title(short) == "64 tokens of context; you said 9 ms:\n8× the rows take 2.8× the time"
-    assert title(long) == "1,000 tokens of context:\n8× the rows take 2.8× the time"
-    assert len({bar.get_hatch() for bar in short.patches}) == 3
-
-
 @pytest.mark.parametrize("batch_size", [1, 8])
 def test_a_step_is_an_account_under_what_it_took(tiny_model, batch_size, said):
     said(step=9.0)
@@ -183,7 +171,6 @@ PICTURES = {
     ),
     "phases": lambda _, ax=None: mb.plots.phases(run(mb.Sequential(), A=3), ax=ax),
     "token_costs": lambda _, ax=None: mb.plots.token_costs(COSTS, ax=ax),
-    "step_times": lambda _, ax=None: mb.plots.step_times(TIMES[:2], ax=ax),
     "roofline": lambda model, ax=None: mb.plots.roofline(model, ROOF, TIMES, [ROOF], ax=ax),
 }
 

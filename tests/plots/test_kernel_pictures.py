@@ -57,21 +57,10 @@ def test_a_slot_that_several_rows_read_is_hatched():
     assert "(hatched: 3 slots that several rows read)" in figure.axes[0].get_xlabel()
 
 
-def test_the_source_is_drawn_with_its_costs_and_faults(report):
-    figure = plots.source_heat(report)
-    assert "no fault" not in figure.alt
-    assert f"line {line_of(faulty_kernels.right, 'score +=')} moves" in figure.alt
-    broken = lab.run(faulty_kernels.off_by_one_tail, 2, 8, *scene())
-    figure = plots.source_heat(broken)
-    assert "; 1 fault." in figure.alt
-    marked = [text.get_text() for text in figure.axes[0].texts if "✗" in text.get_text()]
-    assert marked == [f"✗ {line_of(faulty_kernels.off_by_one_tail, '# here')}"]
-
-
-@pytest.mark.parametrize("draw", ["warp_access", "block_table_walk", "source_heat"])
+@pytest.mark.parametrize("draw", ["warp_access", "block_table_walk"])
 def test_they_draw_into_axes_of_ones_own(report, draw):
     line = line_of(faulty_kernels.right, "score +=")
-    more = {"warp_access": ("keys", line), "block_table_walk": ("keys",)}.get(draw, ())
+    more = {"warp_access": ("keys", line), "block_table_walk": ("keys",)}[draw]
     axis = Figure().subplots()
     assert getattr(plots, draw)(report, *more, ax=axis) is axis.figure
 

@@ -4,9 +4,9 @@ import pytest
 from by_hand import ByHand
 from hypothesis import given
 from hypothesis import strategies as st
+from random_schedules import Reckless
 
 import minibatch as mb
-from minibatch.bench.schedules import Reckless
 from minibatch.schedulers import admission, chunks, orders, victims
 from minibatch.schedulers.base import Scheduler
 

@@ -1,13 +1,13 @@
-"""Random traffic under every combination of a policy's parts; and the same, broken on purpose."""
+"""Random traffic under every combination of a policy's parts; and the same with one part broken."""
 
 import random
 
 import pytest
+import random_schedules
 from hypothesis import given
 from hypothesis import strategies as st
+from random_schedules import Schedule
 
-from minibatch.bench import schedules
-from minibatch.bench.schedules import Schedule
 from minibatch.engine.arrivals import Arrivals
 from minibatch.schedulers import Budget, Scheduler, admission, chunks, orders
 from minibatch.schedulers.backpressure import QueueLimits
@@ -16,21 +16,6 @@ from minibatch.schedulers.backpressure import QueueLimits
 @given(st.randoms(use_true_random=False))
 def test_everyone_is_served_and_every_promise_kept(rng):
     Schedule.draw(rng).run()
-
-
-def test_the_command_says_what_it_tried(capsys):
-    assert schedules.main(["--number", "3"]) == 0
-    assert "3 schedules," in capsys.readouterr().out
-
-
-def test_the_command_says_how_to_see_a_failure_again(capsys, monkeypatch):
-    monkeypatch.setattr(
-        orders.FirstCome, "next", lambda self, scheduler, now: scheduler.waiting[-1]
-    )
-    assert schedules.main(["--number", "300"]) == 1
-    out = capsys.readouterr().out
-    assert out.startswith("--seed ")
-    assert schedules.main([*out.split(":")[0].split()]) == 1
 
 
 def nobody_is_spared(self, candidates):
@@ -133,7 +118,7 @@ limits_check = QueueLimits.check
 def test_a_break_is_seen(name, monkeypatch):
     where, what, broken = BREAKS[name]
     if where is None:
-        monkeypatch.setattr(schedules, "CHUNKS", (broken,))
+        monkeypatch.setattr(random_schedules, "CHUNKS", (broken,))
     else:
         monkeypatch.setattr(where, what, broken)
     with pytest.raises((AssertionError, RuntimeError)):

@@ -16,7 +16,7 @@ from minibatch.wayfarer.policy import fill_prompt, rendered_length
 from minibatch.wayfarer.questions import phrasings, query
 from minibatch.wayfarer.training.answers import answer
 from minibatch.wayfarer.training.corpus import KINDS, conversations, draw_question
-from minibatch.wayfarer.training.evaluate import behind_long_prompts, examine, held_out
+from minibatch.wayfarer.training.evaluation import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.world import cities
 
 

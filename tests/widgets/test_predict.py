@@ -6,7 +6,7 @@ import pytest
 
 import minibatch as mb
 from minibatch.plots import guesses
-from minibatch.widgets.predict import UNSAID
+from minibatch.widgets.predict import NOT_MOVED
 
 
 @pytest.fixture(autouse=True)
@@ -73,10 +73,10 @@ def test_nothing_is_suggested_and_what_was_not_moved_is_not_kept():
     question = mb.predict("steps", "How many steps?", 0, 400)
     assert question.slider.value == 400
     assert question.button.disabled
-    assert UNSAID in question._dom_classes  # its number is not shown
+    assert NOT_MOVED in question._dom_classes  # its number is not shown
     question.slider.value = 0
     assert not question.button.disabled
-    assert UNSAID not in question._dom_classes
+    assert NOT_MOVED not in question._dom_classes
     guesses.keep("steps", 7)
     assert not mb.predict("steps", "How many steps?", 0, 400).button.disabled
 

@@ -8,7 +8,7 @@ import pytest
 import minibatch as mb
 from minibatch.plots import guesses
 from minibatch.plots.colours import PROTAGONISTS, WORK, ink_on, own_colours
-from minibatch.widgets.events import told
+from minibatch.widgets.events import step_text
 from minibatch.widgets.menu import policies
 
 PRETEND = mb.PretendModel()
@@ -60,7 +60,7 @@ def few(**lengths):
 def test_a_step_is_told_in_a_line(policy, step, sentence):
     player = play(policy(8))
     player.go_to(step)
-    assert told(player.film, step) == sentence
+    assert step_text(player.film, step) == sentence
     assert sentence in player.line.value
     assert 'aria-live="polite"' in player.line.value
 
@@ -70,7 +70,7 @@ def test_who_gives_way_is_told():
     engine = mb.Engine(PRETEND, mb.Continuous(2), num_blocks=3, block_size=8)
     player = mb.widgets.EnginePlayer(engine, requests)
     player.go_to(10**6)
-    lines = [told(player.film, i) for i in range(1, player.last + 1)]
+    lines = [step_text(player.film, i) for i in range(1, player.last + 1)]
     assert any("B gives way and waits again." in line for line in lines)
 
 

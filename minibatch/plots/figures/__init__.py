@@ -1,1 +1,58 @@
-"""Each figure in a file of its own. They are loaded from `minibatch.plots` when first asked for."""
+"""The figures: one function in each file, of the same name, loaded from `minibatch.plots`.
+
+timeline.py          which request had which slot at which step, and for what
+staircase.py         how many rows of each step yield a token, and how many are padding
+token_grid.py        what a few requests did in each of a few steps, one letter a cell
+rectangle.py         prompts of a padded batch: words, padding, mask and positions
+phase_costs.py       the time that a run spent on prompts, and on answers
+same_answers.py      two policies with the same answers: equal areas are equal work
+waits.py             each request's wait for a slot, for its first token, for its last
+arrivals.py          when requests arrive
+capacity.py          requests a second of a policy that always has work, and what it wastes
+departures.py        which requests wait, when a batch leaves, and what runs then, in seconds
+departure_difference.py   two runs of the same requests, and the first batch that differs
+window_curve.py      the effect of a window on TTFT or on the machine, over many streams
+stream_and_window.py one stream's batches, above all streams by window
+rules.py             rules for when a batch may leave, on the same streams
+tails.py             how much of a batch is padding, by batch size
+pass_times.py        the time of every pass of two runs
+savings.py           how many passes and how many seconds several runs took
+passes.py            which tokens go into every pass of one answer, word by word
+phases.py            the cost of a token read, and of a token written
+dumbbells.py         several runs' numbers as multiples of the first run's
+scorecard.py         a few numbers of several runs, a panel for each number
+heartbeat.py         the time from each token of an answer to the next
+seismograph.py       a line for each answer, thick while another request's prompt delays it
+prompt_progress.py   how much of each prompt is computed, chunk by chunk
+budget_curve.py      the effect of a token budget on ITL, TTFT and throughput
+thrown_away.py       tokens in memory, request by request, and those computed a second time
+livelock.py          requests that preempt one another: what each has in the pool
+waste_bars.py        several policies on one axis: the tokens that each computed in vain
+waits_by_arrival.py  each request's TTFT by arrival time, and which requests were refused
+melting.py           a step's tokens: a padded rectangle, laid end to end, and their mask
+tradeoff.py          tokens a second of all slots, against the time between two tokens of one
+utilisation.py       how many slots are at work, step by step
+kv_read.py           what attention reads of the KV cache, step by step
+token_costs.py       the cost of the next token with and without a KV cache
+cost_stack.py        the calculated cost of a decode step by cause, beside the measured one
+roofline.py          what a machine can reach at most, and what was reached
+memory_use.py        how every place of a pool is used, step by step
+fragmentation.py     allocators side by side: how much of the memory holds tokens
+two_by_two.py        two ideas with and without each, and the gain of each
+table_and_pool.py    where an answer's tokens are stored: from the block table to the pool
+block_size_tradeoff.py    arguments for small blocks, and for large ones
+prefix_tree.py       prompts with common beginnings, and what each found in the cache
+first_tokens.py      each request's wait for a first token, with and without the prefix cache
+hit_curve.py         how much of the prompts is found, by the number of blocks
+block_table_walk.py  which blocks of the pool a kernel reads, for which row, in what order
+warp_access.py       the memory that one instruction of a warp requests, and what is moved
+warp_film.py         the same for every instruction of a warp, one after the other
+dataflow.py          which thread writes, and which reads, an array between two barriers
+online_softmax.py    a softmax that never sees all scores, tile by tile
+ladder.py            kernels with equal results, and how many times they read what they need
+waves.py             thread blocks on the multiprocessors of a model GPU
+drafts.py            draft tokens of one request: accepted, rejected, not verified
+speculation.py       the gain of speculation by batch size, and where it becomes a loss
+plan_difference.py   two runs of the same requests, and the first step that differs
+room.py              what a class predicted, and the true number
+"""

@@ -1,4 +1,4 @@
-"""When requests come."""
+"""When requests arrive."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from ...core.request import Request
 from ..colours import INK, WORK
 from ..picture import canvas, describe, dress
 
-BIN = 0.5  # seconds whose arrivals stand upon one another
+BIN = 0.5  # seconds; arrivals of one bin are stacked
 
 
 def arrivals(
     streams: Mapping[str, Iterable[Request]], *, ax: Axes | list[Axes] | None = None
 ) -> Figure:
-    """A dot for each request, on one axis of seconds; who comes in the same half second stands upon
-    the others. A panel for each stream by name. ax: where to draw, one Axes a stream.
+    """A dot for each request on an axis of seconds; dots of the same half second are stacked.
+
+    A panel for each stream by name. ax: where to draw, one Axes a stream.
     """
     times = {name: [r.arrival_time for r in stream] for name, stream in streams.items()}
     figure, axes = canvas(len(times), ax, height=1.1)

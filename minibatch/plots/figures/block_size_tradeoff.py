@@ -1,4 +1,4 @@
-"""What speaks for small blocks, and what for large ones, on one axis."""
+"""Arguments for small blocks and for large ones, on one axis."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def block_size_tradeoff(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """By block size, in percent: how much of the blocks that `requests` hold is empty, over their
-    whole lives; table entries read per 100 tokens of K; and how much of a common prefix of `prefix`
-    tokens others can reuse, which is its full blocks.
+    """Three curves by block size, in percent: the empty part of the blocks that `requests` hold,
+    over their whole lives; table entries read per 100 tokens of K; and the part of a common prefix
+    of `prefix` tokens that can be reused, which is its full blocks.
 
-    requests: prompts are lists of ids, and each writes its max_tokens. guess: the name of a
-    prediction of the best block size.
+    requests: prompts are lists of ids, and each request generates its max_tokens. guess: the name
+    of a prediction of the best block size.
     """
     lives = [range(len(r.prompt), final_length(r) + 1) for r in requests]
     waste, entries, reusable = [], [], []

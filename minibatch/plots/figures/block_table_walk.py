@@ -1,4 +1,4 @@
-"""Which KV blocks of the pool a kernel reads, who reads them, and in what order."""
+"""Which KV blocks of the pool a kernel reads, for which row, and in what order."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def block_table_walk(
     """The pool, a row for each block and a cell for each slot, numbered in the order of reading.
 
     cache: the array's name in the kernel. shape: [blocks, block_size, kv_heads, head_dim], for a
-    kernel that takes the cache flat. Colour and letter say which row of the batch, blockIdx.x, read
-    a slot; the number, in which of its steps. The title says how many thread blocks work for a row.
+    kernel that takes the cache flat. Colour and letter: the row of the batch, blockIdx.x, that read
+    a slot. Number: in which of its steps. The title says how many thread blocks work for a row.
     """
     watched = report.arrays(cache)[0]
     if len(shape or watched.shape) < 3:
         raise ValueError(f"{cache} has no KV blocks; `shape` says how to see it so")
     blocks, block_size, *inner = shape or watched.shape
     per_slot = prod(inner)
-    readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: its how-manieth slot}
+    readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: position in its reading order}
     orders: dict[int, dict[int, int]] = {}
     columns = watched.columns
     thread_blocks = columns.thread // prod(report.threads)
@@ -46,15 +46,15 @@ def block_table_walk(
     figure, (axis,) = canvas(1, ax, height=0.5 + 0.42 * blocks)
     for block in range(blocks):
         for offset in range(block_size):
-            who = readers.get(block * block_size + offset, {})
-            first = min(who, default=None)
+            rows = readers.get(block * block_size + offset, {})
+            first = min(rows, default=None)
             colour = "white" if first is None else COLOURS[first % len(COLOURS)]
             box = Rectangle((offset, block), 1, 1, facecolor=colour, edgecolor=FAINT, linewidth=0.8)
-            if len(who) > 1:
+            if len(rows) > 1:
                 box.set_hatch("///")
             axis.add_patch(box)
             if first is not None:
-                text, ink = f"{chr(65 + first % 26)}{who[first]}", ink_on(colour)
+                text, ink = f"{chr(65 + first % 26)}{rows[first]}", ink_on(colour)
                 middle = {"ha": "center", "va": "center", "fontsize": TICK - 2}
                 axis.text(offset + 0.5, block + 0.52, text, color=ink, **middle)
     axis.set_xlim(0, block_size)
@@ -62,12 +62,12 @@ def block_table_walk(
     axis.set_yticks([b + 0.5 for b in range(blocks)], [str(b) for b in range(blocks)])
     axis.set_xticks([o + 0.5 for o in range(block_size)], [str(o) for o in range(block_size)])
     walks = [
-        f"{chr(65 + who % 26)} "
+        f"{chr(65 + row % 26)} "
         + " → ".join(str(b) for b in dict.fromkeys(slot // block_size for slot in order))
-        + f" by {counts[who]} thread blocks" * (counts[who] > 1)
-        for who, order in sorted(orders.items())
+        + f" by {counts[row]} thread blocks" * (counts[row] > 1)
+        for row, order in sorted(orders.items())
     ]
-    shared = sum(len(who) > 1 for who in readers.values())
+    shared = sum(len(rows) > 1 for rows in readers.values())
     more = "; …" if len(walks) > 6 else ""
     finding = f"{cache}, KV block by KV block: {'; '.join(walks[:6])}{more}"
     hatched = f" (hatched: {shared} slots that several rows read)" if shared else ""

@@ -1,4 +1,4 @@
-"""What a token budget does to the wait for a next token, to the first one, and to throughput."""
+"""The effect of a token budget on the time to the next token, to the first, and on throughput."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def budget_curve(
 ) -> Figure:
     """Three curves over the budgets, on an axis of powers of two.
 
-    summaries: of a run under each budget, tokens a step. predicted: the same of a made-up clock,
-    drawn dotted; also of budgets between. chosen: a budget to mark. limit_s: on the wait for a next
-    token, a line to read the first curve against. guess: the name of a prediction of a budget. ax:
-    three Axes.
+    summaries: of a run, by its budget in tokens a step. predicted: the same from a virtual clock,
+    drawn dotted; also for budgets between. chosen: a budget to mark. limit_s: a limit on the time
+    to the next token, drawn as a line into the first panel. guess: the name of a prediction of a
+    budget. ax: three Axes.
     """
     budgets = sorted(summaries)
     kinds = (
@@ -54,9 +54,9 @@ def budget_curve(
         if chosen is not None:
             axis.axvline(chosen, color=INK, linewidth=1, linestyle="--")
             value = scale * summaries[chosen][key]
-            axis.annotate(_figures(value), (chosen, value), (6, 6), textcoords="offset points",
+            axis.annotate(_three_digits(value), (chosen, value), (6, 6), textcoords="offset points",
                           fontsize=12, color=INK)  # fmt: skip
-        ends = f"from {_figures(values[0])} to {_figures(values[-1])}"
+        ends = f"from {_three_digits(values[0])} to {_three_digits(values[-1])}"
         findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}")
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
@@ -69,7 +69,7 @@ def budget_curve(
         axes[0].axhline(1e3 * limit_s, color=WASTE, linewidth=2.5)
         axes[0].annotate(f"limit: {1e3 * limit_s:,.0f} ms", (budgets[0], 1e3 * limit_s), (0, 4),
                          textcoords="offset points", fontsize=12, color=INK)  # fmt: skip
-        findings[0] = _kept(summaries, predicted, limit_s)
+        findings[0] = _largest_budgets(summaries, predicted, limit_s)
         dress(axes[0], findings[0], "", kinds[0][2])
     axes[-1].set_xlabel("max_batch_tokens: most tokens in one step", fontsize=13, color=INK)
     mark(axes[0], guess)
@@ -77,10 +77,10 @@ def budget_curve(
     return figure
 
 
-def _kept(
+def _largest_budgets(
     summaries: Mapping[int, Summary], predicted: Mapping[int, Summary] | None, limit_s: float
 ) -> str:
-    """Up to which budget the limit holds, of those measured and of those predicted."""
+    """The largest budget within the limit: of the measured ones, and of the predicted ones."""
 
     def largest(some: Mapping[int, Summary]) -> str:
         kept = [budget for budget, summary in some.items() if summary["itl_p99_s"] <= limit_s]
@@ -90,6 +90,6 @@ def _kept(
     return words + (f"; by the cost model {largest(predicted)}" if predicted else "")
 
 
-def _figures(value: float) -> str:
-    """With three digits that count, the zeros at the end too."""
+def _three_digits(value: float) -> str:
+    """Three significant digits, with zeros at the end."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

@@ -1,4 +1,4 @@
-"""How many requests a second a policy serves when it is never out of work, and what it burns."""
+"""How many requests a second a policy serves when it always has work, and what it wastes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..picture import LABEL, canvas, describe, dress
 
 
 def capacity(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) -> Figure:
-    """Requests a second: those served, and what the slots that yielded nothing would have served.
+    """Requests a second: those served, and those that the wasted slots could have served.
 
     trace: of a run whose queue was never empty. guess: the name of a prediction of the rate.
     """

@@ -1,4 +1,4 @@
-"""What a decode step must cost, by cause, as the batch grows; and what it took."""
+"""The calculated cost of a decode step by cause, as the batch grows; and the measured time."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from ..colours import COLOURS, INK
 from ..guesses import guess as guess_of
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, Picture, describe, dress, with_conditions
-from .step_times import CAUSES
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
 
+# Parts of a bar: label, colour, hatch.
+WEIGHTS = ("weights", COLOURS[1], "")
+KV = ("K and V", COLOURS[0], "///")
+OVERHEAD = ("overhead", "#DDDDDD", "...")
 ARITHMETIC = ("arithmetic beyond the reading", COLOURS[2], "\\\\")
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
 MEASURED = "measured, and how many times its account"
-FAR = 3  # times as high as the panel
+FAR = 3  # heights of the panel
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
 
 
@@ -34,13 +37,14 @@ def cost_stack(
     *,
     guess: str | None = None,
 ) -> Figure:
-    """A bar for each batch of up to `batch_size` rows: the account of its step. Squares: what the
-    step took, and how many times its account that is; under each bar, what a token of it took. A
-    panel for each context.
+    """A bar for each batch of up to `batch_size` rows: the account of its step. Squares: the
+    measured time, and how many times its account that is. Under each bar: the time of one of its
+    tokens. A panel for each context.
 
-    The account: weights, K and V at the roof's bandwidth; arithmetic at its FLOP/s, as far as that
-    takes longer than reading; and the overhead of one row. times: from `measure.step_times`. guess:
-    the name of a prediction of the largest batch's milliseconds in the first panel.
+    The account has three parts: weights, K and V at the roof's bandwidth; arithmetic at its FLOP/s,
+    where that takes longer than reading; and the overhead of one row. times: from
+    `measure.step_times`. guess: the name of a prediction of the largest batch's milliseconds in the
+    first panel.
     """
     contexts = sorted({time.context for time in times})
     figure = Picture(figsize=(11, 4.6), layout="constrained", facecolor="white")
@@ -68,7 +72,7 @@ def cost_stack(
         axis.set_xlim(-0.6, log2(some[-1].batch_size) + 0.6)
         top = 1.2 * max([*heights, *(time.total_s * 1e3 for time in some)])
         axis.set_ylim(0, top)
-        if (guess_of(asked) or 0) < FAR * top:  # a guess further off would leave no room for bars
+        if (guess_of(asked) or 0) < FAR * top:  # a larger guess would leave no room for the bars
             mark(axis, asked, along="y")
         _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size, words=first)
     label = with_conditions("ms per step", times).replace(", ", ",\n")
@@ -89,10 +93,10 @@ def _finding(alone: StepTime, last: StepTime) -> str:
 def _account(model: Model, roof: Roof, time: StepTime, alone: StepTime) -> Stack:
     account = roof.account(decode_step(model, time.batch_size, time.context))
     return [
-        (("weights", *CAUSES["weights_s"][1:]), account.weights_s),
+        (WEIGHTS, account.weights_s),
         (ARITHMETIC, account.arithmetic_s),
-        (("K and V", *CAUSES["attention_s"][1:]), account.kv_s),
-        (CAUSES["other_s"], alone.other_s),
+        (KV, account.kv_s),
+        (OVERHEAD, alone.other_s),
     ]
 
 
@@ -114,7 +118,7 @@ def _legend(axis: Axes) -> tuple[list, list[str]]:
 
 
 def _ridge(axis: Axes, rows: float, batch_size: int, words: bool) -> None:
-    """Once the batch is that large."""
+    """Draw a line at the ridge, once the batch is that large."""
     if rows > batch_size:
         return
     axis.axvline(log2(rows), color=ARITHMETIC[1], linewidth=2.5, linestyle=":", zorder=0)

@@ -1,4 +1,4 @@
-"""Who hands what to whom through an array, barrier round by barrier round."""
+"""Which thread writes and which reads an array, barrier round by barrier round."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def dataflow(
     thread_block: int = 0,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """Up to three rounds, from round `first` on, from 1; by default from that of the first race on.
+    """Up to three rounds, from round `first` on, counted from 1; default: the first with a race.
 
-    A round lies between two barriers. Threads stand above, the array's elements below: an arrow
-    down is a write, a dashed one up a read; more than anybody could follow are a band. Two accesses
-    that nothing orders are drawn thick, and their element is boxed and marked with ✗. Raises
-    ValueError if the thread block does not touch the array.
+    A round lies between two barriers. Threads are above, the array's elements below. An arrow down
+    is a write, a dashed arrow up is a read; too many arrows become a band. Two unordered accesses
+    are drawn thick, and their element is boxed and marked with ✗. Raises ValueError if the thread
+    block does not touch the array.
     """
     size = prod(report.threads)
     found = [
@@ -56,19 +56,19 @@ def dataflow(
     marked = {racing[epoch].place for epoch in shown if epoch in racing}
     places = sorted({*touched[:MOST_CELLS], *marked})
     figure, axes = canvas(len(shown), ax, height=2.2)
-    said = []
+    findings = []
     for axis, epoch in zip(axes, shown, strict=True):
         here = [access for access in found if access.epoch == epoch]
         pair = racing.get(epoch)
-        said.append(f"Round {epoch + 1}: {_finding(here, pair, size)}")
+        findings.append(f"Round {epoch + 1}: {_finding(here, pair, size)}")
         _draw(axis, here, pair, places, size)
-        dress(axis, said[-1])
+        dress(axis, findings[-1])
         axis.set_yticks([CELLS, THREADS], [array, "threads"], fontsize=TICK)
         axis.spines[["left", "bottom"]].set_visible(False)
         axis.set(xticks=[], ylim=(-0.28, 1.28), xlim=(-0.03, 1.03))
     some = f"; {len(places)} of {len(touched):,} elements drawn" * (places != touched)
     axes[-1].set_xlabel(KEY + some, fontsize=TICK, color=INK)
-    describe(figure, f"Arrows between threads and the elements of {array}.", said)
+    describe(figure, f"Arrows between threads and the elements of {array}.", findings)
     return figure
 
 
@@ -129,8 +129,8 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         axis.text(cell_at[pair.place], CELLS, f"✗ {pair.place}", bbox=box, zorder=5, **mark)
 
 
-def _band(axis: Axes, lines: list[tuple], colour: str, said: str) -> None:
-    """More arrows than anybody could follow: from whom to where, and how many."""
+def _band(axis: Axes, lines: list[tuple], colour: str, words: str) -> None:
+    """A band for too many arrows: from which threads to which elements, and how many."""
     above, below = ([end[0] for end in ends] for ends in zip(*lines, strict=True))
     left, right = (min(above), min(below)), (max(above), max(below))
     heights = [THREADS, CELLS]
@@ -140,4 +140,4 @@ def _band(axis: Axes, lines: list[tuple], colour: str, said: str) -> None:
     middle = (sum(left) + sum(right)) / 4
     box = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": INK, "zorder": 5}
-    axis.text(middle, (THREADS + CELLS) / 2, said, bbox=box, **look)
+    axis.text(middle, (THREADS + CELLS) / 2, words, bbox=box, **look)

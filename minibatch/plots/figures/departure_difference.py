@@ -1,4 +1,4 @@
-"""Two runs of the same requests in made-up time, and the first batch that leaves otherwise."""
+"""Two runs of the same requests in virtual time, and the first batch that differs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def departure_difference(
     names: tuple[str, str] = ("expected", "yours"),
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """The departures of both, and the first that differs in who leaves or when.
+    """The departures of both, and the first that differs in its requests or its time.
 
-    Two runs under one name are a policy and itself: shown once, and not compared.
+    Two runs with the same name are one policy: it is shown once, and not compared.
     """
     if names[0] == names[1]:
         return departures({f"{names[0]}, standing in for yours": expected}, ax=ax)
@@ -43,14 +43,14 @@ def _first_difference(
 ) -> tuple[str, float | None]:
     pairs = zip_longest(batches(expected), batches(yours))
     for number, pair in enumerate(pairs, start=1):
-        told = [_told(batch) for batch in pair]
-        if told[0] != told[1]:
-            words = "; ".join(f"{name}: {words}" for name, words in zip(names, told, strict=True))
+        texts = [_described(batch) for batch in pair]
+        if texts[0] != texts[1]:
+            words = "; ".join(f"{name}: {words}" for name, words in zip(names, texts, strict=True))
             return f"Batch {number} leaves otherwise. {words}", min(b.departed for b in pair if b)
     return "The same agents leave at the same times", None
 
 
-def _told(batch: Batch | None) -> str:
+def _described(batch: Batch | None) -> str:
     if batch is None:
         return "no such batch"
     return f"{', '.join(sorted(batch.names))} at {batch.departed:.2f} s"

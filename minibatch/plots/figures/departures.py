@@ -1,4 +1,4 @@
-"""Who waits at the stop, when the batch leaves, and what runs then: on an axis of time."""
+"""Which requests wait, when the batch leaves, and what runs then: on an axis of time."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def departures(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """Above the line the rows of the batch that runs, below it those who wait; under them a bracket
-    for each batch, from its first arrival to its departure, and a tick for each arrival.
+    """Above the line: the rows of the running batch. Below it: the waiting requests. Under them: a
+    bracket for each batch, from its first arrival to its departure, and a tick for each arrival.
 
-    traces: of policies that run a batch to its end; one, or several by name. first: what the titles
-    say of the first batch, how many it holds or when it leaves; None: they speak of all. guess: the
-    name of a prediction of that, for the last panel. ax: one Axes a trace.
+    traces: of policies that run a batch to its end; one, or several by name. first: the titles
+    state the size of the first batch, or its departure; None: they speak of all batches. guess: the
+    name of a prediction of that number, for the last panel. ax: one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=2.8 if len(named) == 1 else 2.4)
@@ -45,9 +45,9 @@ def departures(
         for batch in found:
             _draw_rows(axis, batch, trace.max_batch_size, end)
         waiting = _draw_queue(axis, trace)
-        _draw_stop(axis, trace, found, waiting)
+        _draw_brackets(axis, trace, found, waiting)
         last = axis is axes[-1]
-        words = _of_the_first(found[0], first) if first else _of_all(trace, found)
+        words = _finding_of_first(found[0], first) if first else _finding_of_all(trace, found)
         findings.append(f"{name}: {words}" if name else words[0].upper() + words[1:])
         dress(
             axis,
@@ -70,7 +70,7 @@ def departures(
 
 
 def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
-    """What the batch computes, step by step: tokens, and on top of them padding."""
+    """The rows that the batch computes, step by step: tokens, and padding on top of them."""
     edges = [step.start_time for step in batch.steps] + [batch.ended]
     useful = np.array([step.num_output_tokens for step in batch.steps])
     rows = np.array([len(step.row_values) for step in batch.steps])
@@ -85,13 +85,13 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
             box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
             at = batch.departed + 0.66 * (batch.ended - batch.departed)
             axis.text(at, rows.max() * 0.72, words, bbox=box, va="center", **look)
-        else:  # a plate would hide what it counts
+        else:  # a white box would hide the rows that it counts
             at = (batch.departed + batch.ended) / 2
             axis.text(at, rows.max() + 0.04 * slots, words, va="bottom", **look)
 
 
 def _draw_queue(axis: Axes, trace: Trace) -> int:
-    """Those who have come and not left, as an area below the line; returns the most there were."""
+    """The waiting requests as an area below the line; returns the largest number of them."""
     events = [(c.arrival_time, 1) for c in trace.completions]
     events += [(c.first_scheduled_time, -1) for c in trace.completions]
     times, changes = zip(*sorted(events), strict=True)
@@ -103,9 +103,9 @@ def _draw_queue(axis: Axes, trace: Trace) -> int:
     return int(waiting.max())
 
 
-def _draw_stop(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> None:
-    """Arrivals, and for each batch how long it stood open: thin while the machine had no time for
-    it, bold while it had, and the policy kept it waiting. Below the longest queue."""
+def _draw_brackets(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> None:
+    """Arrivals, and for each batch how long it was open: thin while the machine was busy, bold
+    while the machine was idle and the policy waited. Below the longest queue."""
     slots = trace.max_batch_size
     unit = (slots + waiting) / 14
     level = -waiting - 1.2 * unit
@@ -125,7 +125,7 @@ def _draw_stop(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> No
 
 
 def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
-    """What there is to name: a window only if one can be seen."""
+    """The entries of the legend: a window only if one is visible."""
     found = [batch for trace in traces for batch in batches(trace)]
     handles: list[Artist] = [Patch(facecolor=WORK, edgecolor=INK, label="yields a token")]
     if any(batch.useful < 1 for batch in found):
@@ -141,14 +141,14 @@ def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
     return handles
 
 
-def _of_the_first(batch: Batch, what: str) -> str:
+def _finding_of_first(batch: Batch, what: str) -> str:
     if what == "departure":
         return f"the first batch leaves after {batch.departed:.2f} s"
     number = len(batch.names)
     return f"the first batch holds {number} request{'s' * (number > 1)}"
 
 
-def _of_all(trace: Trace, found: list[Batch]) -> str:
+def _finding_of_all(trace: Trace, found: list[Batch]) -> str:
     sizes = [len(batch.names) for batch in found]
     between = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     many = f"{len(found)} batches" if len(found) > 1 else "one batch"

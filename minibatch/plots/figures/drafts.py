@@ -1,4 +1,4 @@
-"""Draft and verification, token by token: what was guessed, what was kept, what came instead."""
+"""Draft and verification, token by token: drafted, accepted, or replaced by the model's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..colours import EMPTY, FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WO
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-LONGEST = 13  # letters of a token that have room in a cell
+LONGEST = 13  # letters of a token that fit into a cell
 OWN = PROTAGONISTS[1]
 
 
@@ -28,11 +28,11 @@ def drafts(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A line for each step of one request: its guesses, and the model's own token at the end.
+    """A line for each step of one request: its draft tokens, and the model's own token at the end.
 
-    decode: makes text of token ids, such as `model.tokenizer.decode`. first, most: which of its
-    steps with guesses are drawn, and how many. guess: the name of a prediction of how many steps
-    the whole answer takes. Below stands how many more there are.
+    decode: makes text of token ids, such as `model.tokenizer.decode`. first, most: the first of its
+    steps with draft tokens to draw, and how many. guess: the name of a prediction of how many steps
+    the whole answer takes. A line below states how many steps are not drawn.
     """
     every = [
         (step.index, row)

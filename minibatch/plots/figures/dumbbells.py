@@ -1,4 +1,4 @@
-"""What changes, and by how much, when one policy takes another's place."""
+"""What changes, and by how much, when one policy replaces another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..colours import EMPTY, INK, PROTAGONISTS
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-WORDS = {  # what a figure is called, how it is written
+WORDS = {  # name and format of a number
     "num_steps": ("steps", "{:,}"),
     "duration_s": ("time until all are served", "{:.2f} s"),
     "output_tokens_per_s": ("tokens a second", "{:,.0f}"),
@@ -36,11 +36,11 @@ def dumbbells(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Several runs' figures as multiples of the first run's: a line for each figure, a mark for
+    """Several runs' numbers as multiples of the first run's: a line for each number, a mark for
     each run, with its value.
 
-    summaries: from `Trace.summary`, two to four by name. keys: names of figures in them. guess: the
-    name of a prediction of the first figure, in the last run.
+    summaries: from `Trace.summary`, two to four by name. keys: their entries to show. guess: the
+    name of a prediction of the first entry, in the last run.
     """
     first, *others = summaries
     keys = list(keys)

@@ -1,4 +1,4 @@
-"""How long each of several agents waits for a first token, without the prefix cache and with it."""
+"""How long each agent waits for a first token, without the prefix cache and with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def first_tokens(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Two bars for each agent, in the order given, and how many times as soon the second ends.
+    """Two bars for each agent, in the given order, and the quotient of their lengths.
 
     seconds: (without, with), by name. unit: of the axis, as "CPU s". guess: the name of a
     prediction of the means' ratio.

@@ -1,4 +1,4 @@
-"""How much of the memory holds tokens, and what becomes of the rest, allocator by allocator."""
+"""How much of the memory holds tokens, and how the rest is lost, allocator by allocator."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def fragmentation(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A bar for each memory, in percent of the pool, over the steps in which somebody waited.
+    """A bar for each memory, in percent of the pool, over the steps in which a request waited.
 
-    runs: replays by name. published: for each of them, in percent, which share held tokens in
-    somebody's published measurement, drawn as a diamond; None where there is none. guess: the name
-    of a prediction, in percent, of the first.
+    runs: replays by name. published: for each of them, the share in percent that held tokens in a
+    published measurement, drawn as a diamond; None where there is none. guess: the name of a
+    prediction, in percent, of the first.
     """
     figure, (axis,) = canvas(1, ax, height=0.6 + 0.62 * len(runs))
     shares = {}

@@ -1,4 +1,4 @@
-"""How evenly an answer comes: the time from each of its tokens to the next."""
+"""How even the pace of an answer is: the time from each of its tokens to the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def heartbeat(
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Milliseconds from each token of one answer to the next (inter-token latency, ITL), and which
-    of those steps computed somebody else's prompt as well.
+    of those steps also computed another request's prompt.
 
     traces: a trace, or several by name, in each of which the request has finished. guess: the name
     of a prediction of the longest in the first of them, in ms. ax: where to draw, one Axes a trace.
@@ -34,7 +34,7 @@ def heartbeat(
     figure, axes = canvas(len(named), ax, height=1.4)
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        gaps, newcomers, admitted = _beats(trace, request_id)
+        gaps, newcomers, admitted = _gaps(trace, request_id)
         for disturbed, colour, hatch in ((False, WORK, ""), (True, PROTAGONISTS[1], "////")):
             places = [i for i, names in enumerate(newcomers, start=1) if bool(names) == disturbed]
             look = {"color": colour, "edgecolor": INK, "linewidth": 0.3, "hatch": hatch}
@@ -63,11 +63,11 @@ def heartbeat(
     return figure
 
 
-def _beats(
+def _gaps(
     trace: Trace, request_id: str
 ) -> tuple[list[float], list[list[str]], list[tuple[str, ...]]]:
-    """For each token after the first: ms since the one before, whose prompts were computed in its
-    step, and who joined with it."""
+    """For each token after the first: ms since the token before, the requests whose prompts its
+    step computed, and the requests that joined in its step."""
     times = next((c.token_times for c in trace.completions if c.request_id == request_id), None)
     if times is None:
         raise ValueError(f"request {request_id!r} has not finished in this trace")

@@ -1,4 +1,4 @@
-"""How much is found, by how many blocks there are to keep it in."""
+"""How many prompt tokens the prefix cache finds, by the number of blocks in the pool."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ def hit_curve(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Tokens found, in per cent, against the size of the pool, on an axis where each step is ten
-    times the blocks.
+    """Tokens found, in percent, against the size of the pool, on a logarithmic axis.
 
-    hits: share found, 0 to 1, by blocks; or several of these by name. published: mark our
-    count of Mooncake's trace behind it. x: what is on the axis. guess: the name of a predicted
+    hits: share found, 0 to 1, by number of blocks; or several of these by name. published: also
+    draw our count of Mooncake's trace. x: the label of the axis. guess: the name of a predicted
     curve. ax: where to draw.
     """
     named = hits if isinstance(next(iter(hits.values())), Mapping) else {"": hits}

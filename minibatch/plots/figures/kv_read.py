@@ -14,7 +14,7 @@ from ..picture import LABEL, canvas, describe, dress
 def kv_read(megabytes: Sequence[float], weights: float, *, ax: Axes | None = None) -> Figure:
     """Megabytes of K and V that each step reads; in words, those of the weights.
 
-    megabytes: one number a step. weights: what every step reads of them, in megabytes.
+    megabytes: one number a step. weights: megabytes of weights that every step reads.
     """
     figure, (axis,) = canvas(1, ax, height=1.9)
     axis.stairs(megabytes, fill=True, color=WORK)

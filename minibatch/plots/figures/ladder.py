@@ -24,13 +24,13 @@ def ladder(
     arrays: tuple[str, ...] = ("key_cache", "value_cache"),
     ax: Axes | None = None,
 ) -> Figure:
-    """rungs: a report of each kernel, by what to call it; top rung first. yours: which to mark, in
-    a colour of their own and bold.
+    """A bar for each kernel: the bytes it moves of these arrays, as a multiple of what it needs.
 
-    A bar is what the kernel moves of these arrays, in multiples of what it needs.
+    rungs: a report of each kernel, by its label; top rung first. yours: labels to mark, in another
+    colour and bold.
     """
     figure, (axis,) = canvas(1, ax, height=0.9 + 0.55 * len(rungs))
-    marked, said = {yours} if isinstance(yours, str) else set(yours), []
+    marked, labels = {yours} if isinstance(yours, str) else set(yours), []
     for y, (name, report) in enumerate(rungs.items()):
         entries = [report.of(array) for array in arrays]
         needed = sum(entry.needed for entry in entries)
@@ -46,16 +46,16 @@ def ladder(
             axis.barh(y, wide, 0.62, left, label=label, linewidth=0.6, **look)
             left += wide
         axis.text(left + 0.08, y, f"×{moved:.1f}", va="center", fontsize=TICK + 1, color=INK)
-        said.append(f"{name} ×{moved:.1f}")
+        labels.append(f"{name} ×{moved:.1f}")
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.4, -0.6)
     axis.margins(x=0.12)
-    first, last = (each.rsplit("×")[-1] for each in (said[0], said[-1]))
+    first, last = (each.rsplit("×")[-1] for each in (labels[0], labels[-1]))
     title = f"The first reads {first} times what is needed, the last {last} times"
     dress(axis, title, "K and V read, in multiples of what is needed")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:
             label.set(color=YOURS, fontweight="bold")
     axis.legend(fontsize=TICK, frameon=False, loc="lower right")
-    describe(figure, "How many times each kernel reads K and V.", said)
+    describe(figure, "How many times each kernel reads K and V.", labels)
     return figure

@@ -1,4 +1,4 @@
-"""Two who preempt one another: what each has in the pool, step by step, and what comes of it."""
+"""Requests that preempt one another: what each has in the pool, step by step."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def livelock(
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Tokens in memory, stacked, an area for each request; hatched where they are computed for a
-    second time. A letter above the pool's edge is who gives way, a dot a token said.
+    second time. A letter above the pool's edge: this request is preempted. A dot: a token
+    generated.
 
     traces: a trace, or several by name, of two or three requests without prefix caching. pool: its
-    size in tokens. steps: so many are drawn, and how many more there are is said; the titles count
-    all. guess: the name of a prediction of the preemptions in the first. ax: where to draw, one
-    Axes a trace.
+    size in tokens. steps: how many are drawn; the titles count all. guess: the name of a prediction
+    of the preemptions in the first. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=2.1)

@@ -13,7 +13,7 @@ from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colou
 from ..picture import LABEL, Picture, describe, dress
 
 STAGES = {"1 a rectangle": 1, "2 laid end to end": 2, "3 the mask": 3}
-CLOSE = 6  # how many tokens of the longest row the close-up of the mask shows
+CLOSE = 6  # tokens of the longest row in the close-up of the mask
 
 
 def melting(step: StepRecord, stage: int = 1) -> Figure:
@@ -30,14 +30,14 @@ def melting(step: StepRecord, stage: int = 1) -> Figure:
 
 
 def _look(row: RowRecord) -> dict:
-    """A prompt stands out; one token of an answer is calm."""
+    """A prompt has a strong colour; one token of an answer has a calm one."""
     if row.num_tokens == 1:
         return {"facecolor": WORK, "edgecolor": INK, "linewidth": 0.8}
-    look = {"facecolor": _own(row), "edgecolor": ink_on(_own(row)), "linewidth": 0.8}
+    look = {"facecolor": _colour(row), "edgecolor": ink_on(_colour(row)), "linewidth": 0.8}
     return look | {"hatch": HATCHES["prefill"]}
 
 
-def _own(row: RowRecord) -> str:
+def _colour(row: RowRecord) -> str:
     return own_colours([row.request_id])[row.request_id]
 
 
@@ -74,14 +74,14 @@ def _end_to_end(figure: Figure, rows: tuple[RowRecord, ...]) -> tuple[str, str]:
         axis.barh(0, row.num_tokens, left=start, height=0.86, **_look(row))
         middle, short = start + row.num_tokens / 2, row.num_tokens == 1
         text = row.request_id if short else f"{row.request_id}: {row.num_tokens} tokens"
-        box = None if short else {"facecolor": _own(row), "edgecolor": "none", "pad": 1.5}
+        box = None if short else {"facecolor": _colour(row), "edgecolor": "none", "pad": 1.5}
         axis.text(middle, 0, text, ha="center", va="center", fontsize=10 if short else 12,
-                  color=INK if short else ink_on(_own(row)), bbox=box)  # fmt: skip
+                  color=INK if short else ink_on(_colour(row)), bbox=box)  # fmt: skip
     useful = starts[-1]
     gone = f"{width * len(rows) - useful:,} tokens fewer to compute"
     axis.text(width / 2, len(rows) / 2, gone, ha="center", va="center", fontsize=LABEL, color=INK)
     axis.set_xlim(0, useful)
-    axis.set_ylim(len(rows) - 0.4, -0.6)  # as high as the rectangle was
+    axis.set_ylim(len(rows) - 0.4, -0.6)  # the same height as the rectangle
     axis.set_yticks([])
     long = [at for row, at in zip(rows, starts, strict=False) if row.num_tokens > 1]
     axis.set_xticks(sorted({0, *long, useful}))

@@ -1,4 +1,4 @@
-"""What every place of a pool is good for, step by step, stacked."""
+"""How every place of a pool is used, step by step, stacked."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "external": ("external: rounding, holes", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
-PROMISED = ("promised: kept for those who run", PALE, FADED, "//")  # of what is free
-MOST = 600  # stairs of a panel: more are finer than a screen, and make a page heavy
-SEEN = 0.03  # of the pool: a part that is less is too thin to be named beside what is promised
+PROMISED = ("promised: kept for those who run", PALE, FADED, "//")  # part of the free places
+MOST = 600  # stairs of a panel: more are too fine for a screen, and make a page large
+SEEN = 0.03  # share of the pool: a smaller part is too thin for a label beside the promised places
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 
 
@@ -44,7 +44,7 @@ def memory_use(
     reserved, internal, external, free.
 
     runs: by name, from `engine.memory_use.memory_use` or `simulator.replay.replay`.
-    promised: by the same names, for each step, tokens of what is free that nobody else may have.
+    promised: by the same names, for each step: free tokens that are kept for running requests.
     guess: the name of a prediction, in tokens, for the last panel.
     """
     figure, axes = canvas(len(runs), ax, height=2.1)
@@ -83,7 +83,7 @@ def memory_use(
 
 
 def add_legend(figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Artist] = ()) -> None:
-    """A swatch for each of these parts, and what else there is to name."""
+    """A legend: a swatch for each of these parts, then `more`."""
     swatches = [_swatch(*PARTS[part]) for part in parts]
     figure.legend(handles=[*swatches, *more], loc="outside lower center", ncols=3, frameon=False,
                   fontsize=TICK)  # fmt: skip
@@ -94,22 +94,22 @@ def _swatch(label: str, colour: str, edge: str, hatch: str) -> Patch:
 
 
 def uses_of(run: Sequence[MemoryUse | Moment]) -> list[MemoryUse]:
-    """The uses themselves, also of a replay."""
+    """The uses of a run, also of a replay."""
     return [each if isinstance(each, MemoryUse) else each.use for each in run]
 
 
 def total(uses: Sequence[MemoryUse], part: str) -> int:
-    """Of all steps."""
+    """The sum of this part over all steps, in tokens."""
     return sum(getattr(use, part) for use in uses)
 
 
 def share_of(uses: Sequence[MemoryUse], part: str) -> float:
-    """Of the pool, in all steps."""
+    """This part as a share of the pool, over all steps."""
     return total(uses, part) / max(sum(map(sum_of, uses)), 1)
 
 
 def sum_of(use: MemoryUse) -> int:
-    """The whole pool."""
+    """Tokens of the whole pool."""
     return sum(getattr(use, part) for part in PARTS)
 
 
@@ -129,7 +129,7 @@ def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
 def _stacked(
     axis: Axes, edges: list[int], bottom: list[int], values: Sequence[int], look: dict[str, object]
 ) -> list[int]:
-    """Draw these on top of what is there; returns where they end."""
+    """Draw these values on top of `bottom`; returns their upper edges."""
     top = [low + value for low, value in zip(bottom, values, strict=True)]
     if any(values):
         axis.stairs(top, edges, baseline=bottom, fill=True, **look)
@@ -144,12 +144,12 @@ def _number(
     pool: int,
     what: str = "",
 ) -> None:
-    """Write how much it is, where it is most, if that is much."""
+    """Write the sum of the values where they are largest, if there is room."""
     if max(values) < 0.12 * pool:
         return
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
     if edges[places[-1] + 1] - edges[places[0]] < 0.06 * axis.get_xlim()[1]:
-        return  # it would hide what it counts
+        return  # it would hide the area that it counts
     at = places[len(places) // 2]
     x, y = max(edges[at], 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
     axis.text(x, y, f"{values[at]:,}{what}", ha="center", va="center", fontsize=LABEL - 1,

@@ -1,4 +1,4 @@
-"""A softmax that never sees all scores: what is known after so many tiles."""
+"""A softmax that never sees all scores: its state after some tiles."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ..picture import TICK, canvas, describe, dress
 def online_softmax(
     scores: Sequence[float], tile: int, tiles: int, *, ax: Axes | None = None
 ) -> Figure:
-    """scores: of one row and head, in the order of its tokens. tile: how many come at a time;
-    tiles: how many of them have been seen. Drawn: the scores, the running maximum, and by what
-    factor the newest tile shrinks the sum so far."""
+    """The scores, the running maximum, and the factor by which the newest tile shrinks the sum.
+
+    scores: of one row and head, in the order of its tokens. tile: scores in a tile. tiles: how many
+    tiles have been seen."""
     scores = np.asarray(scores, float)
     seen = min(tiles * tile, len(scores))
     highest, total, shrink = -np.inf, 0.0, 1.0

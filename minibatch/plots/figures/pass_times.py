@@ -1,4 +1,4 @@
-"""What a pass takes with some people in it, and with more."""
+"""The time of a pass with few requests in it, and with more."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def pass_times(
     """Two bars for every pass (a step of an engine), one of each run, in percent of a pass of the
     run with fewer rows, and a line at the median of each.
 
-    The medians are compared, prefills aside, of as many passes as both runs have with all their
-    rows. guess: the name of a prediction: what a pass with more rows takes, in percent of one with
+    The medians leave out prefills; they are over as many passes as both runs have with all their
+    rows. guess: the name of a prediction: the time of a pass with more rows, in percent of one with
     fewer. Raises ValueError if both have equally many rows.
     """
     runs = {len(trace.steps[0].rows): trace.steps for trace in (few, many)}
@@ -60,7 +60,7 @@ def pass_times(
 def _draw(
     axis: Axes, steps: list[StepRecord], whole: float, left: float, colour: str, top: float
 ) -> None:
-    """A bar for each pass; of one that reads and is higher than the picture, how high."""
+    """A bar for each pass; a prefill that is higher than the picture has its value as text."""
     heights = [100 * _ms(step) / whole for step in steps]
     places = [number + left for number in range(1, len(steps) + 1)]
     look = {"width": WIDTH, "align": "edge", "edgecolor": "white", "linewidth": 0.6}

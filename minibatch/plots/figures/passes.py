@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # importing transformers takes seconds
 
 HEAD, TAIL = 1, 6  # tokens of a long prompt that are shown, before and after a gap
 LONG = 12  # tokens
-EDGE = 1.5  # letters: what is left and right of a word in its cell, together
+EDGE = 1.5  # letters: the margins of a word in its cell, both together
 OUT = PROTAGONISTS[0]
 FINDING = "The prompt goes in together; then every token of the answer goes in alone"
 KEY = "filled: goes in  ·  bold: comes out, and goes in next  ·  slanted: went in before"
@@ -33,14 +33,14 @@ def passes(
 ) -> Figure:
     """One line for each of the first passes of the trace's first answer, a cell for each token.
 
-    Blue cells go into the model in that pass. White ones went in before: their K and V are read.
-    The green one comes out, and goes in next. Of a long prompt the middle is left out.
+    Blue cells are the input of that pass. White ones were input before: their K and V are read.
+    The green one is the output, and the next input. The middle of a long prompt is left out.
     """
     answer = trace.completions[0]
     ids, num_prompt = answer.prompt_token_ids + answer.token_ids, len(answer.prompt_token_ids)
     rows = (r for s in trace.steps for r in s.rows if r.request_id == answer.request_id)
     num_new = [row.num_tokens for row in rows][:num_passes]
-    ends = list(accumulate(num_new))  # how many have gone in, after each pass
+    ends = list(accumulate(num_new))  # input tokens so far, after each pass
 
     hidden = range(HEAD, num_prompt - TAIL if num_prompt > LONG else HEAD)
     shown = [i for i in range(ends[-1] + 1) if i not in hidden or i == HEAD]
@@ -70,7 +70,7 @@ def passes(
 
 
 def _word(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
-    """As it is written, without the spaces at its ends; marks of a chat stand in ‹ ›."""
+    """The token's text without spaces at its ends; the chat marker <|user|> becomes ‹user›."""
     text = tokenizer.decode([token_id]).strip() or "↵"
     return f"‹{text[2:-2]}›" if text.startswith("<|") else text
 

@@ -1,4 +1,4 @@
-"""What a run spent on prompts and what on answers, and how much of both was padding."""
+"""The time that a run spent on prompts and on answers, and how much of both was padding."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..colours import FADED, HATCHES, INK, WASTE, WORK
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-ANSWERS = "#DCECF7"  # paler than work: a phase, not another worth
+ANSWERS = "#DCECF7"  # paler than WORK: another phase, but not waste
 
 
 @dataclass
 class Part:
-    """Steps of one phase: what they took, what they computed, and how much of it was padding."""
+    """Steps of one phase: their time, what they computed, and how much of it was padding."""
 
     seconds: float
     words: str
@@ -36,9 +36,9 @@ def phase_costs(
 ) -> Figure:
     """Two runs of the same requests as bars of seconds: steps with prompts in them, and the others.
 
-    Of each part, the share of its tokens or rows that is padding is vermillion: that share is
-    counted, not timed. traces: by name; the first is what the second is compared with. unit: what
-    the engines' clocks told. guess: the name of a prediction of how many times as quick.
+    The padding's share of a part's tokens or rows is vermillion; that share is counted, not timed.
+    traces: by name; the second is compared with the first. unit: of the engines' clocks. guess: the
+    name of a prediction of how many times as quick.
     """
     figure, (axis,) = canvas(1, ax, height=1.1 * len(traces) + 0.4)
     parts = {name: [_part(t, True), _part(t, False)] for name, t in traces.items()}
@@ -64,7 +64,7 @@ def _seconds(steps: Iterable[StepRecord]) -> float:
 
 
 def _part(trace: Trace, prompts: bool) -> Part:
-    """Of the steps with a prompt in them, or of the others."""
+    """The steps with a prompt in them, or the others."""
     some = [step for step in trace.steps if _has_prompt(step) == prompts]
     rows = [row for step in some for row in step.rows]
     if prompts:
@@ -88,7 +88,7 @@ def _is_padding(row: RowRecord) -> bool:
 def _draw(
     axis: Axes, line: int, left: float, name: str, part: Part, colour: str, hatch: str
 ) -> None:
-    """A part of a bar, its words above it, and what of it is padding with its number inside."""
+    """A part of a bar with its words above, and its padding with the number inside."""
     wasted = part.seconds * part.padding / max(part.computed, 1)
     look = {"edgecolor": INK, "linewidth": 0.8, "height": 0.46}
     axis.barh(line, part.seconds - wasted, left=left, color=colour, hatch=hatch, **look)

@@ -1,4 +1,4 @@
-"""What a token of the prompt costs, and what a token of the answer costs."""
+"""The cost of a token of the prompt, and of a token of the answer."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) ->
         axis.plot([place] * 2, [0.65, 1.35], color="white", linewidth=0.8)
     read = f"{reading / num_read * 1e3:.2f} ms: {num_read:,} in 1 pass of {reading * 1e3:,.0f} ms"
     written = f"{writing / len(decodes) * 1e3:.2f} ms: {len(decodes):,} in {len(decodes):,} passes"
-    _say(axis, 1.3, 0, read)
-    _say(axis, 0.4, 1, f"{written}, {writing * 1e3:,.0f} ms together")
+    _write(axis, 1.3, 0, read)
+    _write(axis, 0.4, 1, f"{written}, {writing * 1e3:,.0f} ms together")
     axis.set_yticks([0, 1], ["a token read", "a token written"])
     axis.set_ylim(1.5, -1)
     axis.set_xlim(0, times * 1.15)
@@ -44,6 +44,6 @@ def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) ->
     return figure
 
 
-def _say(axis: Axes, left: float, y: float, words: str) -> None:
+def _write(axis: Axes, left: float, y: float, words: str) -> None:
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     axis.text(left, y, words, va="center", fontsize=LABEL, color=INK, bbox=paper, zorder=7)

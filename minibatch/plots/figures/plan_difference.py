@@ -1,4 +1,4 @@
-"""Two runs of the same requests, one below the other, and where they part."""
+"""Two runs of the same requests, one below the other, and the first step that differs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def plan_difference(
     names: tuple[str, str] = ("expected", "yours"),
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """Two timelines with the first step marked whose rows differ (order in the step aside), or, in
-    made-up time, the first that begins at another time.
+    """Two timelines. Marked: the first step whose rows differ (in any order), or, in virtual time,
+    the first that begins at another time.
 
-    Two runs of one policy that do not differ are called that, and no more: as long as a learner's
-    is not written, its stand-in is compared with itself.
+    Two equal runs of one policy are named as such: until a learner's policy is written, the
+    course's policy stands in for it, and is compared with itself.
     """
     number, finding = _finding(expected, yours)
     if number is None and expected.policy == yours.policy:
@@ -48,7 +48,7 @@ def plan_difference(
 
 
 def _finding(expected: Trace, yours: Trace) -> tuple[int | None, str]:
-    """The index of the step where they part, if they do, and what to say of it."""
+    """The index of the first step that differs, if any, and the finding in words."""
     rows = first_difference(expected.steps, yours.steps)
     time = first_other_time(expected.steps, yours.steps)
     if time is not None:

@@ -1,4 +1,4 @@
-"""Who begins like whom: prompts as a tree of blocks, and what each found in the cache."""
+"""Prompts with common beginnings as a tree of blocks, and what each found in the cache."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Branch:
 def prefix_tree(
     trace: Trace, block_size: int = 16, *, guess: str | None = None, ax: Axes | None = None
 ) -> Figure:
-    """A row for each request, its prompt from left to right; thick lines around blocks that the
-    rows within them share, with their number. Hatched: found in the cache. Plain: computed. At the
-    right, why no more was found.
+    """A row for each request, its prompt from left to right; thick lines around blocks that
+    several rows share, with their number. Hatched: found in the cache. Plain: computed. On the
+    right: why no more was found.
 
-    trace: of an engine with `prefix_caching`. block_size: its tokens in a block. guess: the name of
-    a prediction of the tokens found, all together. Raises ValueError if nothing was looked up.
+    trace: of an engine with `prefix_caching`. block_size: tokens in its blocks. guess: the name of
+    a prediction of the tokens found in all. Raises ValueError if the trace has no look-ups.
     """
     lookups = {}
     for step in trace.steps:
@@ -99,7 +99,7 @@ def _row(axis: Axes, y: int, num_tokens: int, num_hits: int) -> None:
 
 
 def _outline(axis: Axes, branch: Branch, block_size: int, longest: int) -> None:
-    """A frame around what several rows share, and how much that is."""
+    """A frame around the blocks that several rows share, and their number."""
     if branch.last == branch.first:
         return
     left, width = branch.start * block_size, (branch.end - branch.start) * block_size
@@ -135,7 +135,7 @@ def _blocks(ids: list[int], block_size: int) -> list[Ids]:
 
 
 def _tree(chains: dict[str, list[Ids]]) -> tuple[list[str], list[Branch]]:
-    """Names so ordered that those who share stand together, and what they share."""
+    """Names in an order in which requests that share blocks are neighbours; and the branches."""
     ordered: list[str] = []
     branches: list[Branch] = []
 
@@ -156,7 +156,7 @@ def _tree(chains: dict[str, list[Ids]]) -> tuple[list[str], list[Branch]]:
 
 
 def _by_next(group: list[str], chains: dict[str, list[Ids]], at: int) -> Iterator[list[str]]:
-    """Those who go on with the same block, together; in the order of the first of each."""
+    """Groups of names whose next block is the same, in the order of their first names."""
     parts: dict[Ids | None, list[str]] = {}
     for name in group:
         key = chains[name][at] if at < len(chains[name]) else None

@@ -1,4 +1,4 @@
-"""How far each prompt has come, step by step: chunks, and who gets the budget."""
+"""How much of each prompt is computed, step by step: its chunks, and how they share the budget."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def prompt_progress(
 ) -> Figure:
     """Prompt tokens computed so far, a line for each of these requests, a dot for each chunk.
 
-    traces: a trace, or several by name. names: request ids, the last of them being the one that the
-    title speaks of. guess: the name of a prediction of the steps until its prompt is computed, in
+    traces: a trace, or several by name. names: request ids; the title is about the last of
+    them. guess: the name of a prediction of the steps until its prompt is computed, in
     the first trace. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
@@ -43,7 +43,7 @@ def prompt_progress(
                 points.append((index, points[-1][1] + num_tokens))
             xs, ys = zip(*points, strict=True)
             colour = PROTAGONISTS[place % 3]
-            width = 2.5 if place else 5.5  # what runs beneath another still shows
+            width = 2.5 if place else 5.5  # a line under another one stays visible
             axis.plot([x - begin for x in xs], ys, color=colour, linewidth=width,
                       marker=MARKS[place % 4], markersize=4.5 + width)  # fmt: skip
             paper = {"fc": "white", "ec": "none", "pad": 1}
@@ -64,7 +64,7 @@ def prompt_progress(
 
 
 def _chunks(trace: Trace, name: str) -> list[tuple[int, int]]:
-    """In which steps its prompt was computed, and how many tokens of it."""
+    """(step, prompt tokens of this request computed in it), for each such step."""
     found = [
         (step.index, row.num_tokens)
         for step in trace.steps

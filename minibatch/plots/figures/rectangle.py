@@ -29,9 +29,9 @@ def rectangle(
     *,
     ax: Axes | None = None,
 ) -> Figure:
-    """A cell for each place of a padded batch; under it what the mask and the positions say.
+    """A cell for each place of a padded batch; under it its mask and its position.
 
-    The place that the next token is read off, the last of its row, has a frame. Three int64
+    A frame marks the last place of each row: the next token is predicted there. Three int64
     tensors, [prompts, places]. ax: where to draw.
     """
     ids, mask, positions = (t.tolist() for t in (input_ids, attention_mask, position_ids))
@@ -71,7 +71,7 @@ def _word(tokenizer: Tokenizer, token: int) -> str:
 
 
 def _runs(mask: list[int]) -> list[tuple[int, int]]:
-    """Where padding begins and ends, stretch by stretch."""
+    """(start, end) of each stretch of padding."""
     edges = [i for i in range(len(mask) + 1) if (mask[i - 1] if i else 1) !=
              (mask[i] if i < len(mask) else 1)]  # fmt: skip
     return list(zip(edges[::2], edges[1::2], strict=True))

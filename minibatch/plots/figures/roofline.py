@@ -1,4 +1,4 @@
-"""What a machine can do at most, and what decode steps reached of it."""
+"""What a machine can reach at most, and how much of it decode steps reached."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def roofline(
 def _path(
     axis: Axes, roof: Roof, context: int, path: list[tuple[StepTime, object]], number: int
 ) -> str:
-    """Draw the steps of one context; say in words which share of the roof its ends reached."""
+    """Draw the steps of one context; returns, in words, the share of the roof at both ends."""
     colour = PROTAGONISTS[number % len(PROTAGONISTS)]
     xs = [step.intensity for _, step in path]
     ys = [step.flops / time.total_s for time, step in path]
@@ -93,7 +93,7 @@ def _path(
 
 
 def _inset(axis: Axes, roofs: list[Roof]) -> None:
-    """All machines' roofs, small: how far apart they are, and where each has its ridge."""
+    """The roofs of all machines, small, with the ridge of each."""
     inset = axis.inset_axes((0.56, 0.09, 0.43, 0.5))
     x = np.geomspace(0.3, 3 * max(roof.ridge for roof in roofs), 200)
     for roof, style in zip(roofs, LINES, strict=False):

@@ -1,4 +1,4 @@
-"""What a room full of people guessed, and what it is."""
+"""What a class predicted, and the true number."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..guesses import hear, label, mark, written
 from ..picture import canvas, describe, dress
 
 COLUMNS = 60  # places for a dot, side by side
-MOST_DOTS = 8  # one upon the other, before they begin to overlap
-NEAR = 0.1  # of the truth: a guess that far off is near
-FAR = 5  # times the truth, or the middle guess: what is beyond is counted, and not drawn
+MOST_DOTS = 8  # in a stack, before they begin to overlap
+NEAR = 0.1  # of the truth: a guess within this distance is near
+FAR = 5  # times the truth, or the median guess: guesses beyond are counted, not drawn
 LONGEST_NAME = 255  # characters, of a file
 
 
@@ -36,9 +36,9 @@ def room(
 
         mb.room("steps", "250 310 190, 400", truth=320, unit="steps")
 
-    guesses: numbers as pasted, with spaces, commas or new lines between them; the path of a file of
-    such; or a list. None so far is no error. truth: what it is, drawn as a line. Raises ValueError
-    for a word that is no number, and for "1,300", which may be one number or two.
+    guesses: a text of numbers with spaces, commas or new lines between them; the path of such a
+    file; or a list. It may be empty. truth: the true number, drawn as a line. Raises ValueError for
+    a word that is not a number, and for "1,300", which may be one number or two.
     """
     numbers = [_number(word) for word in _words(guesses)]
     hear(name, numbers)
@@ -97,7 +97,7 @@ def _finding(numbers: list[float], truth: float | None) -> str:
 
 
 def _draw(axis: Axes, numbers: list[float], truth: float | None) -> None:
-    """Dots upon dots, as in a histogram whose every brick is a person."""
+    """A histogram of stacked dots, one for each guess."""
     everything = [*numbers, *([] if truth is None else [truth])] or [0, 1]
     low, high = min(everything), max(everything)
     width = (high - low) / COLUMNS or 1.0

@@ -21,7 +21,7 @@ def rules(
 ) -> Figure:
     """A dot for each stream, and the median's number, by rule; a panel for each traffic.
 
-    runs: by traffic and rule, what became of the same streams each time. yours: the rule to mark,
+    runs: by traffic and rule, the outcomes of the same streams. yours: the rule to mark,
     and to compare with the first one. ax: one Axes a traffic.
     """
     figure, axes = canvas(len(runs), ax, height=0.62 * len(next(iter(runs.values()))), beside=True)

@@ -1,4 +1,4 @@
-"""The picture to share: one workload under two policies, the same answers, and the rows in vain."""
+"""The picture to share: two policies give the same answers, one of them with wasted rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def same_answers(
     """Rows of each step under two policies, both on one scale: equal areas are equal work.
 
     names: of the two panels. ax: where to draw, two Axes. Raises ValueError if the answers differ:
-    then the areas say nothing.
+    then the areas cannot be compared.
     """
     answers = _answers(static)
     if answers != _answers(continuous):
@@ -69,7 +69,7 @@ def _draw(axis: Axes, trace: Trace, name: str, longest: int) -> None:
 
 
 def _stretches(trace: Trace) -> tuple[list[int], list[int], list[int]]:
-    """Steps at which something changes; from each on to the next, the rows, and those of use."""
+    """Steps at which the rows change; from each to the next, the rows and the useful rows."""
     counts = [(len(step.rows), step.num_output_tokens) for step in trace.steps]
     starts = [i for i, count in enumerate(counts) if not i or count != counts[i - 1]]
     rows, useful = zip(*(counts[i] for i in starts), strict=True)
@@ -79,7 +79,7 @@ def _stretches(trace: Trace) -> tuple[list[int], list[int], list[int]]:
 def _middle_tooth(edges: list[int], rows: list[int], useful: list[int]) -> float:
     """Where a number fits into the waste: in the wide tooth that is nearest to the middle.
 
-    A tooth is what lies between two stretches without padding.
+    A tooth is the area between two stretches without padding.
     """
     whole = [i for i, (n, m) in enumerate(zip(rows, useful, strict=True)) if n == m]
     ends = [*whole[1:], len(rows)]
@@ -87,7 +87,7 @@ def _middle_tooth(edges: list[int], rows: list[int], useful: list[int]) -> float
     widest = max(right - left for left, right in teeth)
     wide = [tooth for tooth in teeth if tooth[1] - tooth[0] > 0.9 * widest]
     left, right = min(wide, key=lambda tooth: abs(sum(tooth) - edges[-1]))
-    return left + 0.57 * (right - left)  # it leans to the right
+    return left + 0.57 * (right - left)  # a tooth is higher on its right
 
 
 def _number(axis: Axes, place: tuple[float, float], text: str, **box: str) -> None:

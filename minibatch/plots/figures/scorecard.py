@@ -1,4 +1,4 @@
-"""A few figures of several runs: a panel for each figure, a bar for each run, with its number."""
+"""A few numbers of several runs: a panel for each number, a bar for each run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def scorecard(
     guess: str | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """A panel for each figure, a bar for each run; the best one is green, its number bold.
+    """A panel for each number, a bar for each run; the best one is green and bold.
 
-    runs: by name, the figures of each by what they are, the same ones for all. highest: of which of
-    them more is better. guess: the name of a prediction of the first figure of the first run. ax:
-    where to draw, one Axes a figure.
+    runs: by name, the numbers of each run by their labels, the same labels for all. highest: the
+    labels for which more is better. guess: the name of a prediction of the first number of the
+    first run. ax: where to draw, one Axes a number.
     """
     names, whats = list(runs), list(next(iter(runs.values())))
     figure, axes = canvas(len(whats), ax, height=0.7 + 0.42 * len(runs), beside=True)

@@ -1,4 +1,4 @@
-"""How long each answer stands still when somebody with a long prompt joins."""
+"""How long each answer stops when a request with a long prompt joins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
 CALM = "#0072B2"
-LOUD = 0.1  # seconds: from here on a reader sees an answer stop
+LOUD = 0.1  # seconds: a reader notices a longer pause
 
 
 def seismograph(
@@ -27,13 +27,13 @@ def seismograph(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """A line for each answer; while it waits for its next token it is as thick as that is long.
+    """A line for each answer: the longer the wait for its next token, the thicker the line.
 
-    traces: a trace, or several by name, whose clock tells seconds. joining: the ids of those whose
-    prompts disturb the others; when these are computed is marked. full_s: the wait that fills the
-    room of a line, to compare several figures; None is the longest here. guess: the name of a
-    prediction of the longest wait in the first trace, in ms. ax: where to draw, one Axes a trace.
-    Raises ValueError if nobody but them has finished.
+    traces: a trace, or several by name, on a clock of seconds. joining: ids of the requests whose
+    prompts delay the others; the steps that compute these prompts are marked. full_s: the wait that
+    is drawn with full thickness, to compare several figures; None: the longest wait here. guess:
+    the name of a prediction of the longest wait in the first trace, in ms. ax: where to draw, one
+    Axes a trace. Raises ValueError if no other request has finished.
     """
     named = by_name(traces)
     joining = [joining] if isinstance(joining, str) else list(joining)
@@ -70,7 +70,7 @@ def _token_times(trace: Trace, joining: Collection[str]) -> dict[str, list[float
 
 
 def _draw_line(axis: Axes, place: int, times: list[float], longest: float) -> None:
-    """A tick for each token; between two of them a stretch, as thick as the wait was long."""
+    """A tick for each token; between two of them a bar whose thickness is the wait."""
     for loud, colour in ((False, CALM), (True, WASTE)):
         stretches = []
         for begin, end in pairwise(times):
@@ -108,7 +108,7 @@ def _mark_prompts(
 
 
 def _draw_scale(axis: Axes, seconds: float, longest: float, last: int) -> None:
-    """How thick a line is for a wait of so long."""
+    """A scale: the thickness of a line for a wait of `seconds`."""
     swing, x = 0.47 * seconds / longest, 1.012
     look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
     axis.plot([x, x], [last - swing, last + swing], linewidth=2, **look)

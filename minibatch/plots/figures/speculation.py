@@ -1,5 +1,5 @@
-"""What guessing brings against batch size, for several guessers: predicted, measured, and from
-where on it costs."""
+"""The gain of speculation by batch size, for several proposers: predicted and measured, and where
+it becomes a loss."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def speculation(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """How many times the tokens per second guessing brings, a line for each guesser; in the hatched
-    half it costs, and where a line comes into it is marked.
+    """Tokens per second with draft tokens, as a multiple of those without; a line for each
+    proposer. In the hatched half speculation is a loss; the point where a line enters it is marked.
 
-    measured, predicted: by a guesser's name, of `measure.speculation_rates` and
-    `simulator.speculation.predict`; at most three. guess: the name of a prediction of the last
-    batch size at which the last of them gains.
+    measured, predicted: by a proposer's name, from `measure.speculation_rates` and
+    `simulator.speculation.predict`; at most three. guess: the name of a prediction of the largest
+    batch size at which the last proposer gains.
     """
     figure, (axis,) = canvas(1, ax, height=4.6 if predicted else 3)
     plain = {rate.batch_size: rate.plain_tokens_per_s for rates in measured.values()

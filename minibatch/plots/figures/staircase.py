@@ -1,4 +1,4 @@
-"""How many rows of a batch still yield a token, step by step, and what the others compute."""
+"""How many rows of a batch still yield a token, step by step, and how many are padding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def staircase(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """Rows of each step: those that yield a token, and above them those that are only padding.
+    """Rows of each step: those that yield a token, and above them the rows of padding.
 
     traces: a trace, or several by name. guess: the name of a prediction for the last panel: a curve
     of the rows that yield a token, or a number of steps. ax: where to draw, one Axes a trace.
@@ -60,7 +60,7 @@ def staircase(
 
 
 def _number(axis: Axes, useful: list[int], rows: list[int]) -> None:
-    """Write how much is burnt into the widest place there is for it."""
+    """Write the number of wasted rows into the widest area of waste."""
     wasted = [all_rows - yielding for all_rows, yielding in zip(rows, useful, strict=True)]
     if sum(wasted) < 0.05 * sum(rows):
         return

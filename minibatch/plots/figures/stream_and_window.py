@@ -1,4 +1,4 @@
-"""One stream under a window, above what all streams became under every window."""
+"""One stream under a window, above the outcomes of all streams under every window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def stream_and_window(
     runs: Mapping[str, Mapping[float, Sequence[Outcome]]],
     yours: Mapping[str, tuple[float, Outcome]],
 ) -> Figure:
-    """stream: its trace, by title, for `departures`. runs, yours: for `window_curve`."""
+    """`departures` of one stream, above a `window_curve`.
+
+    stream: its trace, by title. runs, yours: as for `window_curve`."""
     figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
     above, below = figure.subfigures(2, 1)
     departures(stream, first="departure", ax=above.subplots())

@@ -1,4 +1,4 @@
-"""Where the words of an answer are kept: through the block table into the pool."""
+"""Where the tokens of an answer are stored: from its block table to the pool."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
     """Above, the newest tokens of a running request as words, block by block; in the middle its
     block table; below, the pool, with an arrow from each entry to the block that it names.
 
-    position: of a token, counted from 0, that is outlined above, and its slot below. Of blocks of a
-    few tokens, so that words can be read. Raises ValueError if the request does not run or the
+    position: of a token to outline, counted from 0; its slot below is outlined, too. Words can be
+    read only if blocks have few tokens. Raises ValueError if the request is not running, or if the
     token is not among those shown.
     """
     running = {sequence.request_id: sequence for sequence in engine.scheduler.running}
@@ -76,7 +76,7 @@ def _outline(axis: Axes, x: float, y: float, width: float, height: float) -> Non
 def _words(
     axis: Axes, engine: Engine, token_ids: list[int], num_computed: int, index: int, column: int
 ) -> None:
-    """One block's tokens, its first on top; the hollow ones are not there yet."""
+    """One block's tokens, the first on top; hollow ones are not computed yet."""
     size = engine.pool.block_size
     axis.text(column + 0.5, size + 0.35, f"entry {index}", ha="center", va="center",
               fontsize=LABEL, color=INK)  # fmt: skip
@@ -94,19 +94,19 @@ def _words(
 
 
 def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> None:
-    """Every block once: whose it is, and its number below; of the marked one all its slots."""
+    """Every block once, with its holder and its number; the marked block with all its slots."""
     pool, size = engine.pool, engine.pool.block_size
     holders: dict[int, list[str]] = {}
     for sequence in engine.scheduler.running:
         for block_id in sequence.block_table:
             holders.setdefault(block_id, []).append(sequence.request_id)
     for block_id in range(pool.num_blocks):
-        who = holders.get(block_id, [])
-        colour = LIGHT if request_id in who else colour_of(who[0]) if who else EMPTY
+        names = holders.get(block_id, [])
+        colour = LIGHT if request_id in names else colour_of(names[0]) if names else EMPTY
         axis.add_patch(
             Rectangle((block_id, 0), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8)
         )
-        lines = ["+".join(who)]
+        lines = ["+".join(names)]
         if block_id == marked:
             lines = [str(block_id * size + offset) for offset in range(size)]
         look = {"ha": "center", "va": "center", "fontsize": 12}

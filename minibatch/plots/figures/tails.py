@@ -1,4 +1,4 @@
-"""How much of a batch is padding, by how many are in it."""
+"""How much of a batch is padding, by batch size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tails(
     """A mark for each batch: its size, and the share of its rows that yielded a token.
 
     traces: of policies that run a batch to its end, by name. guess: the name of a prediction of
-    that share, in per cent, in full batches. ax: where to draw.
+    that share, in percent, in full batches. ax: where to draw.
     """
     figure, (axis,) = canvas(1, ax, height=2.6)
     slots = max(trace.max_batch_size for trace in traces.values())

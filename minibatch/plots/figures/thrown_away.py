@@ -1,4 +1,4 @@
-"""Whose K and V are in memory, step by step; what gave way, and what was computed again."""
+"""Tokens in memory by request, step by step: which were preempted and computed again."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def thrown_away(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """A lane for each request, as high as it has tokens in memory; solid where they are computed
-    for a second time, with how many.
+    """A lane for each request; its height is the number of tokens in memory. Tokens computed for a
+    second time are solid, with their number.
 
     traces: a trace, or several by name, of runs without prefix caching and with few requests.
-    guess: the name of a prediction of all tokens computed again in the first. ax: where to draw,
-    one Axes a trace.
+    guess: the name of a prediction of all tokens computed again in the first trace. ax: where to
+    draw, one Axes a trace.
     """
     named = by_name(traces)
     lanes = {name: _lanes(trace) for name, trace in named.items()}
@@ -35,9 +35,11 @@ def thrown_away(
     figure, axes = canvas(len(named), ax, height=0.5 + 0.33 * len(next(iter(lanes.values()))))
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        for place, (who, points) in enumerate(lanes[name].items()):
+        for place, (request_id, points) in enumerate(lanes[name].items()):
             _draw_lane(axis, place, points, highest)
-            axis.text(-0.6, place + 0.95, who, ha="right", va="bottom", fontsize=TICK, color=INK)
+            axis.text(
+                -0.6, place + 0.95, request_id, ha="right", va="bottom", fontsize=TICK, color=INK
+            )
         again = trace.summary()["recomputed_tokens"]
         times = trace.summary()["num_preemptions"]
         words = f"{again:,} tokens are computed twice, after {times} preemptions"
@@ -67,7 +69,7 @@ Points = list[tuple[int, int, int]]
 
 
 def _lanes(trace: Trace) -> dict[str, Points]:
-    """Of each request: step, tokens in memory after it, and how many it had to compute again."""
+    """For each request: step, tokens in memory after it, and how many were computed again."""
     lanes: dict[str, Points] = {}
     has: dict[str, int] = {}
     for step in trace.steps:
@@ -87,10 +89,12 @@ def _lanes(trace: Trace) -> dict[str, Points]:
 def _draw_lane(axis: Axes, place: int, points: Points, highest: int) -> None:
     floor = place + 0.95
     axis.axhline(floor, color=INK, linewidth=0.4, alpha=0.4)
-    pieces: list[tuple[bool, list[int], list[float], int]] = []  # twice? steps, tops, how many
+    pieces: list[
+        tuple[bool, list[int], list[float], int]
+    ] = []  # computed twice? steps, tops, how many
     for (x0, n0, _), (x1, n1, again) in pairwise(points):
         if x1 == x0 or n1 == 0:
-            pieces.append((False, [], [], 0))  # it gave way, or has left
+            pieces.append((False, [], [], 0))  # it was preempted, or has finished
             continue
         if not pieces or not pieces[-1][1] or pieces[-1][0] != bool(again) or x1 - x0 > 1:
             pieces.append((bool(again), [x1 - 1], [n0 if x1 - x0 == 1 else 0], 0))

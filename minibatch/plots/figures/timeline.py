@@ -1,4 +1,4 @@
-"""Who held which slot at which step, and what for."""
+"""Which request held which slot at which step, and for what."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def timeline(
     padding: bool = True,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """Who held which slot at which step, and what for: one panel a trace, on one axis of steps.
+    """Which request held which slot, and for what: one panel a trace, on one axis of steps.
 
     traces: a trace, or several by name. highlight: ids of the one to three requests the picture is
     about. guess: the name of a prediction of the last panel's number of steps. padding:
-    whether the titles speak of it. ax: where to draw, one Axes a trace.
+    whether the titles mention padding. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
     num_steps = max(len(trace.steps) for trace in named.values())
-    inches = 0.33 if len(named) < 3 else 0.25  # a slot; three panels stay on a screen
+    inches = 0.33 if len(named) < 3 else 0.25  # a slot; three panels fit on a screen
     figure, axes = canvas(len(named), ax, height=max(0.95, inches * num_slots))
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace, own_colours(list(highlight)))
@@ -54,7 +54,7 @@ def timeline(
 
 
 def _kinds(traces: Collection[Trace]) -> list[Patch]:
-    """What the legend has to name: padding and empty slots only where there are some."""
+    """The entries of the legend: padding and empty slots only where there are some."""
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="decode"),
         Patch(facecolor=WORK, edgecolor=INK, hatch="////", label="prefill"),
@@ -96,14 +96,14 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
         style = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.2}
         if span.kind in ("prefill", "padding"):
             edge = FADED if wasted else ink_on(colour)
-            frame = 0.8 if width >= num_steps / 100 else 0  # one as thin would be all frame
+            frame = 0.8 if width >= num_steps / 100 else 0  # a thinner bar would be only frame
             style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": frame}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
         text = f"{width} padding" if wasted and width >= num_steps / 9 else ""
         text = text or (str(width) if wasted else span.request_id)
         if span.kind != "prefill" and width >= num_steps / 40:
             box = {"facecolor": EMPTY, "edgecolor": "none", "pad": 1} if wasted else None
-            ink = INK if wasted else ink_on(colour)  # waste has a plate behind its number
+            ink = INK if wasted else ink_on(colour)  # waste has a white box behind its number
             look = {"ha": "center", "va": "center", "fontsize": 11, "color": ink}
             axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
@@ -111,7 +111,7 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
 
 
 def _draw_end(axis: Axes, end: int, num_steps: int) -> None:
-    """Grey behind the last step: these are no empty slots, there is nothing left to do."""
+    """Grey after the last step: these slots are not empty; the run is over."""
     bottom, top = axis.get_ylim()
     if end < num_steps:
         axis.fill_between([end, num_steps], bottom, top, color="#EEEEEE", linewidth=0, zorder=0)

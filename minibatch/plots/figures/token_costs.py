@@ -1,4 +1,4 @@
-"""What the next token costs as a sequence grows, with and without a KV cache."""
+"""The cost of the next token as a sequence grows, with and without a KV cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CURVES = {
 def token_costs(
     costs: list[TokenCost], *, guess: str | None = None, ax: Axes | None = None
 ) -> Figure:
-    """Milliseconds for one more token by the tokens there are already; both curves on one plot.
+    """Milliseconds for the next token, by the number of tokens before it; both curves on one plot.
 
     costs: from `minibatch.bench.measure.token_costs`. guess: the name of a predicted curve with a
     cache, in milliseconds.

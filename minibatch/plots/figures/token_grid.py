@@ -1,4 +1,4 @@
-"""What each request did in each step, a letter a cell: for a handful of both."""
+"""What each request did in each step, one letter a cell: for few requests and steps."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def token_grid(
 ) -> Figure:
     """A line for each request, a column for each step: P its prompt, d a token, w it waits.
 
-    Padding is one bar with its number. traces: of runs whose requests were all there from the
-    start, one panel each; up to some twenty steps can be read. guess: the name of a prediction of
+    Padding is one bar with its number. traces: of runs in which all requests arrive at the start,
+    one panel each; about twenty steps can be read. guess: the name of a prediction of
     the last panel's number of steps.
     """
     named = by_name(traces)

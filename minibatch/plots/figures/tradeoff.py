@@ -1,4 +1,4 @@
-"""The plot of serving: how many tokens a second all get together, against how long each waits."""
+"""The trade-off of serving: tokens a second of all requests, against the latency of each."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def tradeoff(
     ax: Axes | None = None,
 ) -> Figure:
     """Tokens a second of all slots against milliseconds between two tokens of one answer, a dot for
-    each number of slots. Thin lines: what so many slots would give at any step time.
+    each number of slots. Thin lines: the throughput of so many slots at any step time.
 
-    times: from `minibatch.bench.measure.step_times`, of one context. limit: most milliseconds that
-    a reader should wait for a token. guess: the name of a prediction of how many times longer the
-    step with the most slots takes than the one with the fewest.
+    times: from `minibatch.bench.measure.step_times`, of one context. limit: the longest acceptable
+    time between two tokens, in milliseconds. guess: the name of a prediction of how many times
+    longer the step with the most slots takes than the one with the fewest.
     """
     some = sorted(times, key=lambda time: time.batch_size)
     waits, rates = [1e3 * t.total_s for t in some], [t.tokens_per_s for t in some]

@@ -1,4 +1,4 @@
-"""Two ideas, with and without each: how many tokens a second, and what each step buys."""
+"""Two ideas, with and without each: tokens a second, and the gain of each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BOX = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.3"}
 
 
 def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None = None) -> Figure:
-    """Four runs of the same requests: two rows of two, by name, the plainest first. In each cell
-    its tokens a second, of its own steps; between cells how many times as many.
+    """Four runs of the same requests: two rows of two, by name, the plainest first. Each cell has
+    the tokens a second of its own steps; between two cells is their ratio.
 
     guess: the name of a prediction of the last cell as a multiple of the first.
     """
@@ -72,6 +72,6 @@ def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
 
 
 def _rate(trace: Trace) -> float:
-    """Tokens a second of its own steps: what was computed between them does not count."""
+    """Tokens a second of its own steps: time between the steps does not count."""
     seconds = sum(step.end_time - step.start_time for step in trace.steps)
     return sum(step.num_output_tokens for step in trace.steps) / seconds

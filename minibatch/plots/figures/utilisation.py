@@ -1,4 +1,4 @@
-"""How many of the slots are at work, step by step."""
+"""How many of the slots yield a token, step by step."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ def waits(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """From arrival: the wait for a slot, on to the first token (TTFT), on to the last one.
+    """From arrival: the wait for a slot, then to the first token (TTFT), then to the last one.
 
-    traces: a trace, or several by name. highlight: ids of the one to three requests the picture is
-    about. guess: the name of a prediction of a moment in the last panel, in seconds. ax: where to
+    traces: a trace, or several by name. highlight: ids of the one to three requests with their own
+    colours. guess: the name of a prediction of a moment in the last panel, in seconds. ax: where to
     draw, one Axes a trace. Requests are drawn in order of arrival; aborted ones are left out.
     """
     own = own_colours(list(highlight))
@@ -74,7 +74,7 @@ def _legend(figure: Figure, axis: Axes) -> None:
 
 
 def _finding(name: str, trace: Trace, about: list[Completion]) -> str:
-    """Of the one request that the picture is about; else of all, on average."""
+    """The finding about the one highlighted request; otherwise about the average of all."""
     if about:
         (one,) = about
         queued = one.first_scheduled_time - one.arrival_time

@@ -1,4 +1,4 @@
-"""Everybody's wait for a first token, by when they came; and who was turned away."""
+"""Each request's wait for a first token, by arrival time; and which requests were refused."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ def waits_by_arrival(
     limit_s: float | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """A bar for each request, as long as its TTFT; a cross for who was refused or given up.
+    """A bar for each request, as long as its TTFT; a cross for a refused or expired request.
 
     traces: a trace, or several by name, on a clock of seconds. guess: the name of a prediction of
-    the longest TTFT in the first. marked: the id of one who was served, among few: then each has a
-    lane, and its bar runs from when it came to its first token. Without, bars stand where they
-    came. limit_s: up to where a wait is in time; what is late has a colour of its own. ax: where to
-    draw, one Axes a trace.
+    the longest TTFT in the first. marked: the id of a served request, in a trace of few: then each
+    request has a lane, and its bar runs from its arrival to its first token. Otherwise bars are at
+    the arrival times. limit_s: the longest wait that is in time; later ones have another colour.
+    ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=1.85)
     findings, longest = [], 0.0
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        everyone = sorted(trace.completions, key=lambda c: c.arrival_time)
-        waits = {c.request_id: c.ttft for c in everyone if c.was_served}
-        longest, turned_away = max(longest, *waits.values()), len(everyone) - len(waits)
+        completions = sorted(trace.completions, key=lambda c: c.arrival_time)
+        waits = {c.request_id: c.ttft for c in completions if c.was_served}
+        longest, refused = max(longest, *waits.values()), len(completions) - len(waits)
         if marked:
-            _draw_lanes(axis, everyone, marked)
+            _draw_lanes(axis, completions, marked)
             own, rest = waits.pop(marked), max(waits.values())
             words = f"{marked} waits {own:.2f} s, of the others nobody more than {rest:.2f} s"
         else:
-            _draw_bars(axis, everyone, limit_s)
+            _draw_bars(axis, completions, limit_s)
             most = max(waits.values())
             words = f"median TTFT {median(waits.values()):.1f} s, the longest {most:.1f} s"
-        if turned_away:
-            words += f"; {turned_away} of {len(everyone)} turned away"
+        if refused:
+            words += f"; {refused} of {len(completions)} turned away"
         words = f"{name}: {words}" if name else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         dress(axis, findings[-1], "", "who came, in order" if marked else "TTFT, s")
@@ -73,18 +73,18 @@ def waits_by_arrival(
     return figure
 
 
-def _draw_lanes(axis: Axes, everyone: Sequence[Completion], marked: str) -> None:
+def _draw_lanes(axis: Axes, completions: Sequence[Completion], marked: str) -> None:
     top = 0.0
-    for c in everyone:
+    for c in completions:
         own = c.request_id == marked
-        high = len(everyone) / 10 if own else 1
+        high = len(completions) / 10 if own else 1
         lane, top = top + high / 2, top + high
         begin, end = c.arrival_time, c.arrival_time + (c.ttft if c.was_served else 0)
         axis.plot(begin, lane, "|", color=INK, markersize=3)
         axis.barh(lane, end - begin, left=begin, height=0.9 * high,
                   color=own_colours([marked])[marked] if own else WAITS)  # fmt: skip
         if own:
-            aside = begin > 0.1 * everyone[-1].arrival_time  # there is room on the left of it
+            aside = begin > 0.1 * completions[-1].arrival_time  # there is room on its left
             axis.annotate(f"{marked}, {end - begin:.2f} s", (begin if aside else end, lane),
                           (-6 if aside else 6, 0), textcoords="offset points", va="center",
                           ha="right" if aside else "left", weight="bold", fontsize=TICK, color=INK,
@@ -94,28 +94,28 @@ def _draw_lanes(axis: Axes, everyone: Sequence[Completion], marked: str) -> None
     axis.margins(x=0.01)
 
 
-def _draw_bars(axis: Axes, everyone: Sequence[Completion], limit_s: float | None) -> None:
-    first, last = everyone[0].arrival_time, everyone[-1].arrival_time
-    width = 0.9 * (last - first) / len(everyone)
-    served = [c for c in everyone if c.was_served]
+def _draw_bars(axis: Axes, completions: Sequence[Completion], limit_s: float | None) -> None:
+    first, last = completions[0].arrival_time, completions[-1].arrival_time
+    width = 0.9 * (last - first) / len(completions)
+    served = [c for c in completions if c.was_served]
     for is_late, colour in ((False, WAITS), (True, WASTE)):
         some = [c for c in served if (limit_s is not None and c.ttft > limit_s) == is_late]
         axis.bar([c.arrival_time for c in some], [c.ttft for c in some], width, color=colour)
-    away = [c.arrival_time for c in everyone if not c.was_served]
+    away = [c.arrival_time for c in completions if not c.was_served]
     axis.plot(away, [0.06] * len(away), "x", color=WASTE, markersize=7, markeredgewidth=2,
               transform=axis.get_xaxis_transform())  # fmt: skip
     axis.margins(x=0.01)
 
 
 def _scale(axes: Sequence[Axes], longest: float, limit_s: float | None) -> None:
-    """One scale for all."""
+    """Set the same scale for all axes."""
     for axis in axes:
         if limit_s:
             axis.axhline(limit_s, color=INK, linewidth=1.2, linestyle=(0, (6, 3)))
             axis.yaxis.set_major_locator(
                 MultipleLocator(limit_s * max(1, round(longest / limit_s / 4)))
             )
-        axis.set_ylim(-0.15 * longest, 1.1 * longest)  # crosses stand below
+        axis.set_ylim(-0.15 * longest, 1.1 * longest)  # crosses are below
         axis.axhline(0, color=INK, linewidth=0.6)
 
 

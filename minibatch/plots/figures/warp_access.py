@@ -1,5 +1,5 @@
-"""What one instruction of one warp asks of memory, lane by lane, and what memory has to move: in a
-strip below the lanes, where waste is loud."""
+"""The memory that one instruction of one warp requests, lane by lane; and, in a strip below, the
+memory that is moved, with the waste in a loud colour."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..picture import TICK, canvas, describe, dress
 
 MOST_SECTORS = 40  # drawn; the rest are counted
 USED = COLOURS[4]
-STRIP = 33, 4  # where it begins, in lanes, and how high it is
+STRIP = 33, 4  # top and height, in lanes
 
 
 def warp_access(report: Report, array: str, line: int, *, ax: Axes | None = None) -> Figure:
     """The busiest instruction of a line on an array: lanes down; 32-byte sectors, or banks, across.
 
-    array: its name in the kernel. line: of the kernel, or else of a function that it calls. Only
-    sectors that are touched are drawn, in the order of their addresses. Raises ValueError if that
-    line does not touch that array, or there is none.
+    array: its name in the kernel. line: of the kernel, or of a function that it calls. Only
+    accessed sectors are drawn, in the order of their addresses. Raises ValueError if the line does
+    not access the array, or if there is no such array.
     """
     report.arrays(array)
     lines = [
@@ -70,9 +70,9 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
         gaps = "; a strong line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
         x = f"32-byte sectors that are touched{more}{gaps}"
         _sectors(axis, sectors[:shown], lanes, starts, wide)
-        said = f"{moved - asked:,} of {moved:,} bytes in vain" if moved > asked else "all is used"
-        said = "one sector, for all lanes" if one.is_broadcast[chosen] else said
-        _name_the_strip(axis, said, shown, WASTE if "vain" in said else USED)
+        words = f"{moved - asked:,} of {moved:,} bytes in vain" if moved > asked else "all is used"
+        words = "one sector, for all lanes" if one.is_broadcast[chosen] else words
+        _label_strip(axis, words, shown, WASTE if "vain" in words else USED)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     dress(axis, finding, x, "lane of the warp")
     axis.tick_params(labelsize=TICK)
@@ -100,19 +100,19 @@ def _sectors(
     axis.set_xlim(0, max(len(sectors), 4))
 
 
-def _name_the_strip(axis: Axes, said: str, width: int, colour: str) -> None:
-    """In its middle, or beside it, and its name at the axis."""
+def _label_strip(axis: Axes, words: str, width: int, colour: str) -> None:
+    """Write `words` in the middle of the strip or beside it, and its name at the axis."""
     top, high = STRIP
     look = {"va": "center", "fontsize": TICK, "fontweight": "bold", "zorder": 4}
     inside = {"color": "white", "ha": "center", "bbox": {"facecolor": colour, "lw": 0, "pad": 2}}
     place, own = (width / 2, inside) if width > 1 else (width + 0.05, {"color": colour})
-    axis.text(place, top + high / 2, said, **look, **own)
+    axis.text(place, top + high / 2, words, **look, **own)
     axis.set_ylim(top + high, 0)
     axis.set_yticks([0, 8, 16, 24, 31, top + high / 2], [0, 8, 16, 24, 31, "moves"])
 
 
 def _banks(axis: Axes, lanes: np.ndarray, words: np.ndarray) -> None:
-    """Lanes by banks; those that want another word of a bank than the first lane there wait."""
+    """Lanes by banks; a lane waits if it needs another word of a bank than the first lane there."""
     first: dict[int, int] = {}
     for lane, word in zip(lanes, words, strict=True):
         bank = int(word % BANKS)

@@ -1,4 +1,4 @@
-"""A warp, instruction by instruction: which lane touches what, and what has to move."""
+"""A warp, instruction by instruction: what each lane accesses, and what memory is moved."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .warp_access import draw_instruction
 
 MOST_OF_THE_STRIP = 120  # instructions
 MOST_NAMES = 6  # of arrays in a line of the legend
-OF_ARRAYS = [COLOURS[i] for i in (0, 1, 2, 6, 7, 3, 4, 5)]  # last what is used, and in vain
+OF_ARRAYS = [COLOURS[i] for i in (0, 1, 2, 6, 7, 3, 4, 5)]  # the last two also mean used and wasted
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
-    """The n-th instruction of a warp that touches memory, from 1; below it, all of them in a strip.
+    """The n-th instruction of a warp that accesses memory, from 1; below it, all of them in a
+    strip.
 
     Put it under a slider: mb.widgets.Slide(lambda n: mb.plots.warp_film(report, n), …). Raises
-    ValueError if the warp touches nothing.
+    ValueError if the warp accesses no memory.
     """
     frames = film_of(report, thread_block, warp)
     if not frames:
@@ -59,7 +60,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
 
 
 def film_of(report: Report, thread_block: int = 0, warp: int = 0) -> list[tuple]:
-    """(Instructions, which of them) of one warp, in the order in which its first lane comes."""
+    """(Instructions, index in them) of one warp, in the order in which its first lane runs."""
     found = [
         (int(one.moment[i]), one, int(i))
         for one in report.instructions

@@ -1,4 +1,4 @@
-"""Several runs of the same requests on one axis: what each computed in vain."""
+"""Several runs of the same requests on one axis: the tokens that each computed in vain."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def waste_bars(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A bar for each, as long as its mean, which stands in it; a dot for every run.
+    """A bar for each policy, as long as its mean, with the number inside; a dot for every run.
 
-    runs: by name, tokens computed again in each of several runs, the same ones for all. what: the
+    runs: by name, tokens computed again in each of several runs of the same requests. what: the
     unit. guess: the name of a prediction, in percent, of how much less the best wastes than the
     worst. ax: where to draw.
     """

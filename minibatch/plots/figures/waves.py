@@ -1,4 +1,4 @@
-"""Thread blocks on the multiprocessors of a model GPU: who works, and who has nothing to do."""
+"""Thread blocks on the multiprocessors of a model GPU: which ones work, and which are idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...kernel_lab.waves import Waves
 from ..colours import INK, PROTAGONISTS, WASTE, WORK
 from ..picture import TICK, TITLE, canvas, describe, dress
 
-MUCH = 0.6  # of the time is used: then no word stands in the white
+MUCH = 0.6  # of the time is used: then the white area has no label
 
 
 def waves(
@@ -18,10 +18,10 @@ def waves(
 ) -> Figure:
     """A panel for each: time to the right, a lane for each multiprocessor; white is idle time.
 
-    The longest thread blocks have a colour of their own, if some are shorter. unit: of the costs.
+    The longest thread blocks have another colour, if some are shorter. unit: of the costs.
     """
     figure, axes = canvas(len(runs), ax, height=2.3)
-    said = []
+    findings = []
     for axis, (name, run) in zip(axes, runs.items(), strict=True):
         lengths = [end - begin for _, begin, end in run.spans]
         for lane, begin, end in run.spans:
@@ -42,8 +42,8 @@ def waves(
         )
         dress(axis, f"{finding} is used", "", "multiprocessor")
         axis.tick_params(labelsize=TICK)
-        said.append(f"{finding} of the multiprocessors' time is used")
+        findings.append(f"{finding} of the multiprocessors' time is used")
     x = f"time, in {unit} by one multiprocessor; orange: the longest thread blocks"
     axes[-1].set_xlabel(x, fontsize=TICK, color=INK)
-    describe(figure, "Multiprocessors by time.", said)
+    describe(figure, "Multiprocessors by time.", findings)
     return figure

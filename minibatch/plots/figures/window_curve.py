@@ -1,4 +1,4 @@
-"""What a window does to the wait for the first token, or to the machine, over many streams."""
+"""The effect of a window on the wait for the first token, or on the machine, over many streams."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..picture import TICK, canvas, describe, dress
 P99 = "99th percentile"
 Runs = Mapping[float, Sequence[Outcome]]
 TINY = 1e-9
-SURE = 28 / 30  # a change is one if it shows in this share of the streams
-WORDS = {  # of a field of Outcome: what is on the axis, and how less and more of it are called
+SURE = 28 / 30  # a change counts if this share of the streams has it
+WORDS = {  # of a field of Outcome: axis label, words for less and for more
     "ttft_s": ("s to first token", "sooner", "later"),
     "machine_s": ("s of the machine per agent", "less", "more"),
 }
@@ -31,12 +31,12 @@ def window_curve(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """By the window: the median of the streams, a band from their 10th to their 90th percentile,
-    and the median without a window as a line across. For times to first token, which are means of a
-    stream, also the median of the streams' 99th percentiles. A panel for each traffic.
+    """By window: the median of the streams, a band from their 10th to their 90th percentile, and a
+    horizontal line at the median without a window. A time to first token is a stream's mean; for
+    it, the median of the streams' 99th percentiles is drawn, too. A panel for each traffic.
 
-    runs: by traffic and window, in seconds, what became of the same streams each time; 0 must be
-    among the windows. of: a field of Outcome, "ttft_s" or "machine_s". yours: by traffic, a window
+    runs: by traffic and window, in seconds, the outcomes of the same streams; 0 must be one of the
+    windows. of: a field of Outcome, "ttft_s" or "machine_s". yours: by traffic, a window
     and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
     curve, or the best window. ax: one Axes a traffic.
     """
@@ -71,7 +71,7 @@ def window_curve(
         between = "\n" if len(runs) > 1 else ": "
         title = name + (said(guess) if first else "") + between + broken
         dress(axis, title, "window, max_wait (s)", label if first else "")
-        axis.set_xlim(-0.03 * max(windows), None)  # so that what stands at 0 is whole
+        axis.set_xlim(-0.03 * max(windows), None)  # so that the mark at 0 is complete
     axes[0].set_ylim(0, highest * 1.08)
     mark(axes[0], guess)
     handles, labels = axes[-1].get_legend_handles_labels()
@@ -83,12 +83,12 @@ def window_curve(
 
 
 def _finding(windows: list[float], values: np.ndarray, words: list[str]) -> str:
-    """Which windows change something in nearly all streams. values: by window, by stream."""
+    """Which windows change the value in nearly all streams. values: by window, by stream."""
     change = values - values[0]
     num_streams = values.shape[1]
     for word, counts in zip(words, ((change < -TINY).sum(1), (change > TINY).sum(1)), strict=True):
         sure = counts >= SURE * num_streams - TINY
-        if sure[-1]:  # and from which one on?
+        if sure[-1]:  # from which window on?
             at = len(sure) - int(np.argmin(sure[::-1]))
             return f"from {windows[at]:g} s: {word} in {counts[at:].min()} of {num_streams} streams"
         if sure.any():

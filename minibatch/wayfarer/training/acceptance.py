@@ -1,7 +1,7 @@
-"""How often Wayfarer says what Junior guessed: `python -m minibatch.wayfarer.training.acceptance`.
+"""How often Wayfarer accepts Junior's drafts: `python -m minibatch.wayfarer.training.acceptance`.
 
-Held-out questions, greedy, in float32, with four guesses a step. Prints the table of Junior's card;
-`--card` also writes it there.
+Held-out questions, greedy, in float32, with four draft tokens a step. Prints the table of Junior's
+card; `--card` also writes it there.
 """
 
 import argparse
@@ -11,35 +11,35 @@ from pathlib import Path
 
 import minibatch as mb
 from minibatch.wayfarer import JUNIOR
-from minibatch.wayfarer.training.card import junior_card
 from minibatch.wayfarer.training.corpus import Example
-from minibatch.wayfarer.training.evaluate import behind_long_prompts, held_out, prompt_of
+from minibatch.wayfarer.training.evaluation import behind_long_prompts, held_out, prompt_of
+from minibatch.wayfarer.training.model_card import junior_card
 
-NUM_GUESSES = 4
+NUM_DRAFT_TOKENS = 4
 ALL = "all"
 
 
 class Count:
-    """Of some questions' rows with guesses: how many, and what became of them."""
+    """Counts over rows with draft tokens: questions, rows, tokens, accepted and rejected ones."""
 
     def __init__(self) -> None:
-        self.questions, self.rows, self.tokens, self.accepted, self.refused = set(), 0, 0, 0, 0
+        self.questions, self.rows, self.tokens, self.accepted, self.rejected = set(), 0, 0, 0, 0
 
     def add(self, row: mb.RowRecord) -> None:
         self.questions.add(row.request_id)
         self.rows += 1
         self.tokens += len(row.token_ids)
         self.accepted += row.num_accepted
-        self.refused += row.num_rejected
+        self.rejected += row.num_rejected
 
     @property
     def rate(self) -> float:
-        """Guesses that were right, of those that were judged."""
-        return self.accepted / (self.accepted + self.refused)
+        """Accepted draft tokens, as a share of the verified ones."""
+        return self.accepted / (self.accepted + self.rejected)
 
 
 def counts(wayfarer: mb.Model, junior: mb.Model, examples: list[Example]) -> dict[str, Count]:
-    """By kind of question, and of all."""
+    """The counts by kind of question, and of all."""
     kinds = {str(i): example.kind for i, example in enumerate(examples)}
     render = wayfarer.tokenizer.apply_chat_template
     requests = [
@@ -50,7 +50,7 @@ def counts(wayfarer: mb.Model, junior: mb.Model, examples: list[Example]) -> dic
         )
         for i, example in enumerate(examples)
     ]
-    draft = mb.DraftModel(junior, NUM_GUESSES)
+    draft = mb.DraftModel(junior, NUM_DRAFT_TOKENS)
     engine = mb.Engine(wayfarer, mb.Continuous(16), speculation=draft)
     engine.run(requests)
     found: defaultdict[str, Count] = defaultdict(Count)
@@ -65,7 +65,7 @@ def table(short: dict[str, Count], long: dict[str, Count]) -> str:
     lines = [
         f"{len(short[ALL].questions)} held-out questions, half of them behind a client's file, and "
         f"{len(long[ALL].questions)} behind prompts of 750–1,300 tokens; greedy, float32, "
-        f"{NUM_GUESSES} guesses a step.",
+        f"{NUM_DRAFT_TOKENS} guesses a step.",
         "",
         "| question | acceptance, short prompts | tokens a step | long prompts | tokens a step |",
         "|---|---|---|---|---|",

@@ -1,8 +1,8 @@
 """The true answer to a question: a function of the question and the client's file, nothing else.
 
-Nothing here is drawn at random. Which of several wordings is used follows from the city, so text
-varies on the page and yet has exactly one right form that a model can learn. With a client file
-open the answer names the client once and keeps to the diet and the limit that stand there.
+Nothing here is drawn at random. Which of several wordings is used follows from the city, so texts
+vary, but each has exactly one right form that a model can learn. With a client file open, the
+answer names the client once and respects the diet and the limit in the file.
 """
 
 from minibatch.wayfarer.questions import Question
@@ -22,11 +22,11 @@ def listed(items: list[str]) -> str:
 
 
 def pace(city: City, day: int) -> str:
-    """What follows the sight of this day in an itinerary."""
+    """The words after the sight of this day in an itinerary."""
     return _PACES[(3 * city.index + day) % len(_PACES)]
 
 
-_PACES = (  # none says when, so that it goes with every sight
+_PACES = (  # none names a time of day, so that each fits every sight
     "",
     ", with a guide",
     ", at an easy pace",
@@ -43,8 +43,10 @@ def _first(question: Question) -> str:
 
 def _together(question: Question, parts: tuple[str, ...]) -> str:
     """One sentence for each part, in order; the first one names the client."""
-    who = [_first(question)] + [""] * (len(parts) - 1)
-    return " ".join(SENTENCES[part](question, name) for part, name in zip(parts, who, strict=True))
+    names = [_first(question)] + [""] * (len(parts) - 1)
+    return " ".join(
+        SENTENCES[part](question, name) for part, name in zip(parts, names, strict=True)
+    )
 
 
 def _visa_answer(question: Question) -> str:
@@ -53,22 +55,22 @@ def _visa_answer(question: Question) -> str:
 
 
 def _hotel_price(question: Question) -> str:
-    hotel, who, limit = question.hotel, _first(question), question.limit
+    hotel, name, limit = question.hotel, _first(question), question.limit
     text = f"{hotel.name} in {hotel.district} costs {hotel.price} euros a night"
     text += f" and has {hotel.feature}"
-    if not who:
+    if not name:
         return text + "."
     verdict = "within" if hotel.price <= limit else "over"
-    return f"{text}; that is {verdict} {who}'s limit of {limit} euros."
+    return f"{text}; that is {verdict} {name}'s limit of {limit} euros."
 
 
 def _hotels(question: Question) -> str:
-    city, who, limit = question.city, _first(question), question.limit
+    city, name, limit = question.city, _first(question), question.limit
     full = [
         f"{h.name} in {h.district} costs {h.price} euros a night and has {h.feature}."
         for h in city.hotels
     ]
-    if not who:
+    if not name:
         low, _, high = city.hotels
         opening = worded(
             city, "We have three hotels", "There are three choices", "Our three hotels are these"
@@ -79,34 +81,34 @@ def _hotels(question: Question) -> str:
     over = [f"{hotel.name} ({hotel.price} euros)" for hotel in city.hotels[within:]]
     if not within:
         return (
-            f"None of our hotels in {city.name} is within {who}'s limit of {limit} euros. "
+            f"None of our hotels in {city.name} is within {name}'s limit of {limit} euros. "
             f"Over the limit: {listed(over)}. The cheapest is {city.hotels[0].name}."
         )
-    opening = f"Within {who}'s limit of {limit} euros in {city.name}:"
+    opening = f"Within {name}'s limit of {limit} euros in {city.name}:"
     closing = f"Over the limit: {listed(over)}." if over else "None is over the limit."
     choice = f"Best choice: {city.hotels[within - 1].name}."
     return " ".join([opening, *full[:within], closing, choice])
 
 
 def _sights(question: Question) -> str:
-    city, who = question.city, _first(question)
-    whose = f" for {who}" if who else ""
+    city, name = question.city, _first(question)
+    whose = f" for {name}" if name else ""
     count = question.count
     return f"{count} sights in {city.name}{whose}: {listed(list(city.sights[:count]))}."
 
 
 def _itinerary(question: Question) -> str:
-    city, who, days = question.city, _first(question), question.days
+    city, name, days = question.city, _first(question), question.days
     length = f"{days} day" + "s" * (days != 1)
-    opening = f"{length} in {city.name} for {who}:" if who else f"{length} in {city.name}:"
+    opening = f"{length} in {city.name} for {name}:" if name else f"{length} in {city.name}:"
     lines = [
         f"Day {day}: {sight[0].upper()}{sight[1:]}{pace(city, day)}"
         for day, sight in enumerate(city.sights[:days], start=1)
     ]
     table = city.restaurants[question.diet]
-    if who:
+    if name:
         diet = "" if question.diet == "anything" else f"{question.diet}, "
-        closing = f"Dinner for {who}: {table.name}, {diet}{table.price} euros."
+        closing = f"Dinner for {name}: {table.name}, {diet}{table.price} euros."
     else:
         closing = worded(
             city,
@@ -134,13 +136,13 @@ def _limit(question: Question) -> str:
 
 
 def _history(question: Question) -> str:
-    trip, who, year = question.trip, _first(question), question.year
+    trip, name, year = question.trip, _first(question), question.year
     if trip is None:
-        return f"The file of {who} shows no trip in {year}."
+        return f"The file of {name} shows no trip in {year}."
     return worded(
         trip.city,
-        f"In {year}, {who} went to {trip.city.name} and stayed at {trip.hotel.name}.",
-        f"{who} went to {trip.city.name} in {year}, at {trip.hotel.name}.",
+        f"In {year}, {name} went to {trip.city.name} and stayed at {trip.hotel.name}.",
+        f"{name} went to {trip.city.name} in {year}, at {trip.hotel.name}.",
     )
 
 

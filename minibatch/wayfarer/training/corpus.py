@@ -1,7 +1,7 @@
-"""Questions with their true answers, drawn from a seed: what Wayfarer learns and is examined on.
+"""Questions with their true answers, drawn from a seed, for training and evaluation.
 
 About one in twenty combinations of question and phrasing is held out by a stable hash: training
-never sees it, `evaluate.py` asks nothing else.
+never sees these, and `evaluation.py` asks only these.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from minibatch.wayfarer.world import DIETS, LIMITS, PASSPORTS, cities
 MAX_DAYS = 14
 Setting = Literal["file", "plain", "client", "manual"]  # of a conversation: see `conversations`
 LOOKUPS = ("name", "passport", "diet", "limit", "history")  # answered by reading the client's file
-KINDS = {  # kind: how often it is asked. Long ones and those that copy need the most practice.
+KINDS = {  # kind: how often it is asked. Long answers and copied facts need the most training.
     "itinerary": 30,
     "briefing": 14,
     "hotels": 12,
@@ -52,7 +52,7 @@ class Example:
 
     @property
     def key(self) -> str:
-        """Tells this combination of question and phrasing from every other."""
+        """Identifies this combination of question and phrasing."""
         return f"{self.question.key}|{self.phrasing}"
 
     @property
@@ -115,8 +115,8 @@ def draw_client(
 ) -> tuple[Client | None, str]:
     """A client and the system prompt that shows the file: short (file only) or long (with manual).
 
-    The client returned has just the trips and notes that the prompt shows. One time in ten no
-    file is open: the client is None. `unseen` clients are those whom training never meets.
+    The client returned has only the trips and notes that the prompt shows. One time in ten no file
+    is open, and the client is None. `unseen`: a client that training never uses.
     """
     number_of_sections = rng.randint(4, len(manual())) if long else rng.choice((0, 0, 0, 0, 0, 1))
     sections = manual()[:number_of_sections]
@@ -132,8 +132,8 @@ def draw_client(
 def conversations(seed: str, setting: Setting) -> Iterator[list[Example]]:
     """Endless conversations of the training set.
 
-    "file": a client's file and eight short questions about what stands there. Reading a file is
-    learnt here: elsewhere only few of an answer's tokens depend on it, too few to begin with.
+    "file": a client's file and eight short questions about its contents. They teach to read a file:
+    in the other settings, too few of an answer's tokens depend on it.
     "plain": one question without a client. "client": a client's file and one to three questions.
     "manual": the manual and a client's file, with twelve questions; a row takes those that fit.
     """

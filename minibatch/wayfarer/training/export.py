@@ -17,7 +17,7 @@ def export(
 ) -> None:
     """Writes weights, configs, tokenizer, `training.json` and the model card into `folder`.
 
-    training: how it was trained (see `train.training_record`); the card tells it (card.py).
+    training: how it was trained (see `training_run.training_record`); shown on the model card.
     """
     folder.mkdir(parents=True, exist_ok=True)
     model = model.to("cpu", torch.bfloat16)

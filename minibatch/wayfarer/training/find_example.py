@@ -2,8 +2,8 @@
 
 For each of "A" to "H", at the published prompt lengths and at a tenth of them, it looks for
 conversations whose prompt has exactly that number of tokens and whose greedy answer ends by itself
-after exactly the published number. The corpus tells how long the true answer is; the model must
-then really give it. Writes `running_example.json`.
+after exactly the published number. The corpus gives the length of the true answer; the model
+must then generate exactly this answer. Writes `running_example.json`.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def candidates(
 
 
 def find(model: mb.Model, letter: str, prompt_scale: float, wanted: int) -> list[dict[str, str]]:
-    """The first `wanted` conversations that the model answers truly, no query twice."""
+    """The first `wanted` conversations that the model answers correctly, no query twice."""
     prompt_length = mb.workload.prompt_length(letter, prompt_scale)
     output_length = mb.workload.OUTPUT_LENGTHS[mb.workload.NAMES.index(letter)]
     found: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""What trains Wayfarer: Muon for the hidden matrices, AdamW for the rest.
+"""The optimizers of the training: Muon for the hidden matrices, AdamW for the rest.
 
 PyTorch's Muon multiplies in bfloat16, which a CPU without AMX only emulates; there, its
 Newton-Schulz iterations are replaced by the same ones in float32.

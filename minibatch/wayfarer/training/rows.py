@@ -32,7 +32,7 @@ class Rows:
     owners: torch.Tensor
 
     def mask(self) -> torch.Tensor:
-        """Who may see whom: bool [rows, 1, query, key]; a conversation sees only its own past."""
+        """bool [rows, 1, query, key]: a token attends only to the past of its own conversation."""
         same = self.owners[:, None, :, None] == self.owners[:, None, None, :]
         return same.tril()
 
@@ -48,14 +48,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A conversation in tokens, and for each whether an answer's token follows it."""
+    """A conversation in tokens; for each token, whether a token of an answer follows it."""
 
     ids: list[int]
     before_answer: list[bool]
 
 
 def encode(tokenizer: PreTrainedTokenizerFast, turns: list[Example], max_tokens: int) -> Encoded:
-    """A conversation of at most `max_tokens`; questions that would overrun are left out."""
+    """A conversation of at most `max_tokens`; questions that do not fit are left out."""
     end, system, user, assistant = tokenizer.convert_tokens_to_ids(
         ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
     )
@@ -76,7 +76,7 @@ def pack(
 ) -> Rows:
     """`count` rows of `length` tokens, filled with the next conversations of `chats`.
 
-    Each conversation goes, longest first, into the first row with room; what is left is padding.
+    Each conversation goes, longest first, into the first row with room; the rest is padding.
     """
     drawn: list[Encoded] = []
     while sum(len(chat.ids) for chat in drawn) < count * length and len(drawn) < count * length:

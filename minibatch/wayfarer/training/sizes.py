@@ -1,7 +1,8 @@
-"""The two models that this training makes: Wayfarer, and Wayfarer Junior, who guesses for it.
+"""The two models that this training makes: Wayfarer, and Wayfarer Junior, its draft model.
 
-A guesser is only worth having if its steps are cheap, and at this size a step costs layers and
-overhead, not parameters: two layers take about a fifth of Wayfarer's time, three a third.
+A draft model is useful only if its steps are cheap. At this size, the cost of a step depends on its
+layers and on overhead, not on parameters: two layers take about a fifth of Wayfarer's time, three a
+third.
 """
 
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from minibatch.wayfarer.training.tokenizer import CONTEXT, VOCAB_SIZE
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """layers, hidden size, query and KV heads of 32, width of the MLP: so that layers, query heads
-    and KV heads all differ in number. tokens: of its training. lr: of that of Wayfarer, a factor.
-    taught: the last share of the tokens, whose labels are Wayfarer's own choices."""
+    """Layers, hidden size, query and KV heads of 32, width of the MLP. The numbers of layers, query
+    heads and KV heads all differ. tokens: of its training. lr: as a multiple of Wayfarer's. taught:
+    the last share of the tokens, for which Wayfarer's own predictions are the labels."""
 
     layers: int
     hidden: int

@@ -1,7 +1,7 @@
 """Wayfarer's tokenizer, a byte-level BPE of 2,048 entries learnt from the corpus; its chat format.
 
-Words carry the space before them, digits stand alone ("145" is three tokens), and any UTF-8 text
-can be written, because the 256 bytes are in the vocabulary. A conversation is
+A word includes the space before it, each digit is a token ("145" is three tokens), and any UTF-8
+text can be encoded, because the 256 bytes are in the vocabulary. A conversation is
 
     <|system|>…<|end|><|user|>…<|end|><|assistant|>…<|end|>
 
@@ -35,7 +35,7 @@ CHAT_TEMPLATE = (
 
 
 def train_tokenizer(num_conversations: int = 12_000) -> "PreTrainedTokenizerFast":
-    """Learns the merges from the corpus; the result is always the same."""
+    """Learns the merges from the corpus; the result is deterministic."""
     from transformers import PreTrainedTokenizerFast
 
     bpe = Tokenizer(models.BPE())
@@ -67,7 +67,7 @@ def train_tokenizer(num_conversations: int = 12_000) -> "PreTrainedTokenizerFast
 
 
 def _texts(num_conversations: int):
-    """Texts to learn merges from: answers count most, since they are what a model writes."""
+    """Texts to learn merges from: answers have the most weight, because a model generates them."""
     for setting in ("plain", "client"):
         for turns in islice(conversations("tokenizer", setting), num_conversations):
             yield turns[0].system

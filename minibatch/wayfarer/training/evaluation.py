@@ -25,7 +25,6 @@ from minibatch.wayfarer.checking import Verdict, check
 from minibatch.wayfarer.clients import client
 from minibatch.wayfarer.policy import Messages, chat, fill_prompt
 from minibatch.wayfarer.training.answers import answer
-from minibatch.wayfarer.training.card import model_card
 from minibatch.wayfarer.training.corpus import (
     CLIENT_KINDS,
     KINDS,
@@ -35,13 +34,14 @@ from minibatch.wayfarer.training.corpus import (
     draw_example,
 )
 from minibatch.wayfarer.training.generate import Generated, generate_texts
+from minibatch.wayfarer.training.model_card import model_card
 
 LONG_PROMPTS = (750, 1300)  # tokens of the shortest and the longest long prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """A question that was asked, what the model said, and what is right about it."""
+    """A question, the model's answer, and its verdict."""
 
     example: Example
     generated: Generated
@@ -54,7 +54,7 @@ class Exam:
 def held_out(count: int, *, clients: bool, seed: int = 1) -> list[Example]:
     """Held-out examples, each different: every third an itinerary, with N = 1 … 14 in turn.
 
-    With `clients`, each stands behind the file of a client whom training has not met.
+    With `clients`, each follows the file of a client that training has not used.
     """
     rng = random.Random(f"held out {clients} {seed}")
     kinds = [kind for kind in (CLIENT_KINDS if clients else KINDS) if kind != "itinerary"]
@@ -62,7 +62,7 @@ def held_out(count: int, *, clients: bool, seed: int = 1) -> list[Example]:
     for kind, days in _in_turn(kinds):
         if len(examples) == count:
             break
-        for _ in range(5_000):  # some kinds have few held-out questions: then on to the next
+        for _ in range(5_000):  # some kinds have few held-out questions: then take the next kind
             person, system = draw_client(rng, long=False, unseen=True) if clients else (None, "")
             if clients and person is None:
                 continue
@@ -84,9 +84,9 @@ def _in_turn(kinds: list[str]) -> Iterator[tuple[str, int]]:
 def behind_long_prompts(
     tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example], seed: int = 1
 ) -> list[Example]:
-    """The same questions behind the manual and as much of the client's history as fits.
+    """The same questions after the manual and as much of the client's history as fits.
 
-    Each prompt has a length of its own between `LONG_PROMPTS`, filled to the token.
+    Each prompt has another length between `LONG_PROMPTS`, filled to the token.
     """
     rng = random.Random(f"long prompts {seed}")
     result = []
@@ -111,7 +111,7 @@ def prompt_of(example: Example) -> Messages:
 def examine(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example]
 ) -> list[Exam]:
-    """Asks each question in a conversation of its own; results in the order of the questions."""
+    """Asks each question in its own conversation; results in the order of the questions."""
     prompts = [prompt_of(example) for example in examples]
     return [
         Exam(example, said, check(example.question, said.text, ended=said.ended))
@@ -179,7 +179,7 @@ def _spread(exams: Sequence[Exam]) -> str:
 
 
 def mistakes(exams: Sequence[Exam], limit: int = 12) -> str:
-    """The first answers that are not good, with what is wrong about them."""
+    """The first wrong answers, with their errors."""
     wrong = [e for e in exams if not e.verdict.good or e.verdict.wishes is False]
     return "\n".join(
         f"{exam.example.query}\n  {exam.generated.text!r}\n  {'; '.join(exam.verdict.problems)}"
@@ -188,7 +188,7 @@ def mistakes(exams: Sequence[Exam], limit: int = 12) -> str:
 
 
 def main() -> None:
-    """Examine the model, print the figures, write them into the card if asked."""
+    """Examine the model, print the numbers, and write them into the card if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, default=WEIGHTS)
     parser.add_argument("--queries", type=int, default=400)

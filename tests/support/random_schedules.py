@@ -1,31 +1,28 @@
-"""`python -m minibatch bench schedules`: every combination of a policy's parts, on random traffic.
+"""Random traffic on the real engine, under every combination of a policy's parts.
 
-No model computes anything; what is tried is whether everybody is served. A schedule is drawn, run
-on the real engine, and held to what must be true of it: `Schedule.run` raises AssertionError, and
-says what was drawn, so that a failure can be had again from its seed.
+The model is a pretend one: only the scheduling is tested. `Schedule.draw` makes a schedule,
+`Schedule.run` serves it and checks what must be true of it. A failed check raises AssertionError
+and names what was drawn. The same seed draws the same schedule again.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
-from collections.abc import Callable
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
 
-from ..core.clock import VirtualClock
-from ..core.completion import Completion
-from ..core.plan import StepPlan
-from ..core.records import StepRecord
-from ..core.request import Request, Sequence
-from ..engine.engine import Engine
-from ..schedulers import Budget, QueueLimits, admission, chunks, orders, victims
-from ..simulator.pretend import PretendModel
+from minibatch.core.clock import VirtualClock
+from minibatch.core.completion import Completion
+from minibatch.core.plan import StepPlan
+from minibatch.core.records import StepRecord
+from minibatch.core.request import Request, Sequence
+from minibatch.engine.engine import Engine
+from minibatch.schedulers import Budget, QueueLimits, admission, chunks, orders, victims
+from minibatch.simulator.pretend import PretendModel
 
 
 class Reckless(admission.Admission):
-    """Lets in whoever finds room for one token more: the worst that a learner may write."""
+    """Admits a sequence when one more token fits: the worst policy that a learner may write."""
 
     def num_tokens(self, sequence: Sequence) -> int:
         return sequence.num_computed_tokens + 1
@@ -55,21 +52,20 @@ ORDERS = (
     orders.FairShare,
 )
 CHUNKS = (chunks.first_come_first_served, chunks.equal_progress)
-NUM_COMBINATIONS = len(ADMISSIONS) * len(VICTIMS) * len(ORDERS) * len(CHUNKS)
 
 
 class Watched(Budget):
-    """Looks at every plan it makes."""
+    """Checks every plan that it makes."""
 
     def plan(self, now: float) -> StepPlan:
         decoding = [s for s in self.running if s.num_uncomputed_tokens == 1]
         new = sum(not sequence.num_preemptions for sequence in self.waiting)
         most = self.limits.max_waiting
-        assert most is None or new <= most, f"{new} newcomers wait, {most} may"
+        assert most is None or new <= most, f"{new} new requests wait, at most {most} may"
         plan = super().plan(now)
         planned = {row.sequence for row in plan.rows}
         stalled = [s.request_id for s in decoding if s in self.running and s not in planned]
-        assert not stalled, f"{stalled} decode, still run, and have no row"
+        assert not stalled, f"{stalled} decode and are running, but have no row"
         num_tokens = sum(row.num_tokens for row in plan.rows)
         assert num_tokens <= self.max_batch_tokens, f"{num_tokens} tokens in one step"
         return plan
@@ -77,8 +73,8 @@ class Watched(Budget):
 
 @dataclass
 class Schedule:
-    """What was drawn: a policy, its requests, and the pool they share. The pool
-    holds the longest of them, and little more."""
+    """What was drawn: a policy, its requests and their pool. The pool holds the longest request,
+    and few blocks more."""
 
     scheduler: Budget
     requests: list[Request]
@@ -88,7 +84,7 @@ class Schedule:
 
     @classmethod
     def draw(cls, rng: random.Random) -> Schedule:
-        """One of all that there are; rng may be any with choice, randint and random."""
+        """A random schedule. rng: any object with choice, randint and random."""
         num_slots, block_size = rng.randint(1, 5), rng.choice((1, 2, 4))
         times = sorted(rng.choice((0.0, 0.0, 0.1, 0.3, 0.6)) for _ in range(rng.randint(1, 7)))
         requests = [
@@ -126,10 +122,11 @@ class Schedule:
         return f"{names}; {slots}; {size}; {len(self.requests)} requests"
 
     def run(self) -> int:
-        """Serve it; returns how many steps it took. Raises AssertionError if it breaks a promise.
+        """Serve the requests; returns the number of steps. Raises AssertionError if a check fails.
 
-        Nobody waits for ever: of all who run, the one admitted first, or one who has got a token
-        since, goes on; so a token comes at least once in as many steps as a sequence has tokens.
+        No request waits forever. Of the running sequences, one always goes on: the one admitted
+        first, or one that has generated a token since. So some sequence generates a token within
+        as many steps as the longest sequence has tokens.
         """
         model = PretendModel()
         model.vocab_size = 2
@@ -154,9 +151,9 @@ class Schedule:
         return engine.trace.num_steps
 
     def check(self, engine: Engine) -> None:
-        """What must be true once everybody has left."""
+        """Check what must be true once every request has ended."""
         done = {c.request_id: c for c in engine.trace.completions}
-        assert len(done) == len(self.requests), f"{self}: somebody was lost"
+        assert len(done) == len(self.requests), f"{self}: a request was lost"
         assert engine.pool.num_free == engine.pool.num_blocks, f"{self}: blocks are missing"
         for request in self.requests:
             self.check_one(request, done[request.request_id])
@@ -168,7 +165,7 @@ class Schedule:
             again = summary["recomputed_tokens"]
             assert computed == needed + again, f"{self}: {computed} computed, {needed} + {again}"
         if isinstance(parts.admission, admission.ReserveMaximum):
-            assert not summary["num_preemptions"], f"{self}: somebody gave way"
+            assert not summary["num_preemptions"], f"{self}: a sequence was preempted"
         served = [done[r.request_id] for r in self.requests if done[r.request_id].was_served]
         if isinstance(parts.order, orders.Priority) and parts.order.aging:
             self.check_aging(served, parts.order.aging)
@@ -178,17 +175,17 @@ class Schedule:
             assert times == sorted(times), f"{self}: a first token came out of order"
 
     def check_one(self, request: Request, completion: Completion) -> None:
-        """It was served to its end, or never ran; and ran in time, if it did."""
+        """Check that the request was served to its end or never ran, and started in time."""
         if completion.was_served:
             assert len(completion.token_ids) == request.max_tokens, f"{self}: cut short"
         else:
-            assert completion.first_scheduled_time is None, f"{self}: given up though it ran"
+            assert completion.first_scheduled_time is None, f"{self}: given up after it ran"
         if request.deadline is not None and completion.first_scheduled_time is not None:
             waited = completion.first_scheduled_time - completion.arrival_time
             assert waited <= request.deadline + 1e-9, f"{self}: began after its deadline"
 
     def check_aging(self, served: Several[Completion], aging: float) -> None:
-        """Whoever passed one that had come before had points for it."""
+        """Check that a later request passed an earlier one only if its priority allowed that."""
         points = {request.request_id: request.priority for request in self.requests}
         for i, early in enumerate(served):
             for late in served[i + 1 :]:
@@ -196,27 +193,3 @@ class Schedule:
                     head = late.arrival_time - early.arrival_time
                     ahead = points[late.request_id] - points[early.request_id]
                     assert head <= ahead * aging + 1e-9, f"{self}: waits longer than aging allows"
-
-
-def main(argv: Several[str], draw: Callable[[random.Random], Schedule] = Schedule.draw) -> int:
-    """Try as many as asked; 1 at the first that fails, with the seed that draws it again."""
-    parser = argparse.ArgumentParser(
-        prog="python -m minibatch bench schedules",
-        description="Try random schedules under every combination of a policy's parts.",
-    )
-    parser.add_argument("--number", type=int, default=100_000, metavar="N", help="how many")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first")
-    options = parser.parse_args(argv)
-    begin, num_steps = time.process_time(), 0
-    for seed in range(options.seed, options.seed + options.number):
-        try:
-            num_steps += draw(random.Random(seed)).run()
-        except AssertionError as error:
-            print(f"--seed {seed} --number 1: {error}")
-            return 1
-    seconds = time.process_time() - begin
-    print(
-        f"{options.number:,} schedules, {num_steps:,} steps, {NUM_COMBINATIONS} combinations of "
-        f"order, admission, victim and chunks: everyone was served ({seconds:.0f} s)"
-    )
-    return 0

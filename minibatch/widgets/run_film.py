@@ -1,6 +1,6 @@
-"""An engine's run as a film: a frame for each step, forward by taking steps, back by remembering.
+"""An engine's run as a film: a frame for each step. New frames run the engine; old ones are kept.
 
-The engine is asked only through its public face, so any policy can be filmed, a learner's too.
+Only the engine's public interface is used, so any policy can be filmed, also a learner's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .plan_lines import PlanLines
 
 @dataclass(frozen=True)
 class Frame:
-    """What is known after one step; `record` is None before the first.
+    """The state after one step; `record` is None before the first.
 
-    texts: the answer of every request, as far as it had come. newest: the ends of those that this
-    step wrote. finished: by the end of this step. num_rows, seconds: of all steps so far; padded:
-    how many of the rows were padding, by request. lines: of `plan` that admitted somebody in this
-    step, and whom.
+    texts: the answer so far of every request. newest: the text that this step added to them.
+    finished: requests that have ended by now. num_rows, seconds: of all steps so far. padded: how
+    many of the rows were padding, by request. lines: the lines of `plan` that admitted requests in
+    this step, and these requests.
     """
 
     record: StepRecord | None
@@ -41,19 +41,19 @@ class Frame:
 
 
 class Film:
-    """Of `engine` as it serves `requests`, which are added at once. Frame 0 is before the first
+    """A film of `engine` serving `requests`, which are added at once. Frame 0 is before the first
     step.
 
-    One that is refused raises the engine's ValueError, and none of them stays. error: what stopped
-    the newest step, if anything did; the next one tries again.
+    If the engine refuses a request, its ValueError is raised, and no request is kept. error: what
+    stopped the newest step, if anything; the next step tries again.
     """
 
     def __init__(
         self, engine: Engine, requests: Iterable[Request], watch_plan: bool = False
     ) -> None:
-        """watch_plan: note which lines of the policy's `plan` admit whom."""
+        """watch_plan: note which lines of the policy's `plan` admit which requests."""
         self.engine, self.trace = engine, engine.trace
-        self.trace.names = True  # a frame shows who waits
+        self.trace.names = True  # a frame shows the waiting requests
         self.requests = list(as_requests(requests))
         self.plan = PlanLines(engine.scheduler) if watch_plan else None
         self._first_step = engine.trace.num_steps
@@ -63,8 +63,7 @@ class Film:
         self.error = ""
 
     def remade(self, scheduler: Scheduler) -> Film:
-        """The same requests from the start, in a new engine that is like this one but for its
-        policy."""
+        """The same requests from the start, in a new engine that differs only in its policy."""
         pool, clock = self.engine.pool, copy.copy(self.engine.clock)
         clock.reset()
         engine = Engine(
@@ -79,7 +78,7 @@ class Film:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the engine has more to do, and is still at the run that is filmed."""
+        """Whether the engine has work, and still belongs to the run that is filmed."""
         return self.engine.has_work and self.engine.trace is self.trace
 
     @property
@@ -92,20 +91,20 @@ class Film:
         return [frame.record for frame in self.frames[1 : position + 1]]
 
     def reach(self, position: int) -> int:
-        """Take the steps up to that frame; returns how far it came, which an error or the end of
-        the run may have stopped."""
+        """Run the steps up to that frame. Returns the number of the frame reached: an error or the
+        end of the run may stop it earlier."""
         self.error = ""
         self._catch_up()
         while position > self.last and self.can_go_on and not self.error:
             try:
                 self.engine.step()
-            except Exception as error:  # a policy under construction: say so, and stop
+            except Exception as error:  # an unfinished policy: keep its error, and stop
                 self.error = f"{type(error).__name__}: {error}"
             self._catch_up()
         return min(max(0, position), self.last)
 
     def _catch_up(self) -> None:
-        """A frame for each step in the trace, also those that were taken elsewhere."""
+        """Add a frame for each new step in the trace, also for steps that other code ran."""
         number = self.trace.num_steps - self._first_step - self.last
         for record in self.trace.steps[-number:] if number else ():
             self.frames.append(self._frame_after(record))
@@ -140,7 +139,7 @@ class Film:
     def _stream_of(
         self, request_id: str, texts: dict[str, str], counts: dict[str, int]
     ) -> TextStream:
-        """Its text; one that came later, like a fork, gets its own with its first token."""
+        """The request's text. A later one, such as a fork, gets a text with its first token."""
         if request_id not in self._streams:
             model = self.engine.model
             self._streams[request_id] = TextStream(model.tokenizer, model.eos_token_ids)
@@ -150,7 +149,7 @@ class Film:
 
 
 def _add_all(engine: Engine, requests: list[Request]) -> dict[str, TextStream]:
-    """The text of each request, by its id; if the engine refuses one, the others are aborted."""
+    """The text of each request, by id. If the engine refuses a request, the others are aborted."""
     streams: dict[str, TextStream] = {}
     try:
         for request in requests:

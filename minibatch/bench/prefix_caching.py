@@ -1,9 +1,9 @@
-"""`python -m minibatch bench prefix`: what it is worth to find what requests have in common.
+"""`python -m minibatch bench prefix`: the gain of the prefix cache.
 
-The same engine with and without `prefix_caching`, in turns, in CPU time with one thread (a GPU: in
-the time until it has finished). What is timed is a request's way to its first token; what has to be
-in the cache beforehand is computed before the watch starts. transformers' own batching takes part
-with its prefix sharing off and on.
+The same engine runs with and without `prefix_caching`, in turns, in CPU time with one thread (on a
+GPU: the time until it has finished). The time from a request to its first token is measured. The
+content that must be in the cache is computed before the watch starts. transformers' own batching
+takes part with its prefix sharing off and on.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ..schedulers import Continuous
 from ..simulator import workload
 from .alternating import alternating
 from .contenders import BLOCK_SIZE, NotAvailableError, transformers_manager
-from .machine import look
+from .machine_facts import look
 from .stopwatch import Stopwatch, conditions, one_thread
 
-CHAT, NEW = 1000, 50  # tokens of a conversation so far, and of what is asked next
-LOOKUPS, BLOCKS = 100_000, 64  # questions to the index, and blocks that each finds
+CHAT, NEW = 1000, 50  # tokens of a conversation so far, and of the next question
+LOOKUPS, BLOCKS = 100_000, 64  # number of look-ups, and blocks that each finds
 WITHOUT, WITH = False, True
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What something took without the cache and with it, in seconds, a pair for each round.
+    """Seconds without the cache and with it, a pair for each round.
 
-    least: how many times as long it should take without; None: no aim.
+    least: the aim for `times`; None: no aim.
     """
 
     name: str
@@ -47,15 +47,15 @@ class Gain:
 
     @property
     def times(self) -> float:
-        """How many times as long it takes without: of each round, and of these the median."""
+        """How many times as long it takes without the cache: the median of the rounds' ratios."""
         return median(without / found for without, found in self.rounds)
 
     def __str__(self) -> str:
         without, found = (median(column) for column in zip(*self.rounds, strict=True))
         aim = ""
         if self.least is not None:
-            said = "met" if self.times >= self.least else "missed"
-            aim = f"aim {self.least:.2f} or more: {said}"
+            result = "met" if self.times >= self.least else "missed"
+            aim = f"aim {self.least:.2f} or more: {result}"
         numbers = f"{1e3 * without:9.1f} {1e3 * found:9.1f}  {self.times:6.2f} x"
         return f"{self.name:44}{numbers}  {aim}".rstrip()
 
@@ -115,8 +115,8 @@ def _gains(model: Model, agents: list[list[int]], shared: int, num_rounds: int) 
 
 
 def in_turns(asked: list[Callable[[bool], float]], num_rounds: int) -> list[tuple[float, float]]:
-    """Mean seconds of what is asked, without the cache and with it, round by round. The two take
-    turns, and turns in who is first; a round before them is not counted."""
+    """Mean seconds of the calls `asked`, without the cache and with it, for each round. The two
+    take turns, also in which is first. One round before them is not counted."""
     rounds = []
     for turn in range(num_rounds + 1):
         seconds: dict[bool, list[float]] = {WITHOUT: [], WITH: []}
@@ -128,12 +128,12 @@ def in_turns(asked: list[Callable[[bool], float]], num_rounds: int) -> list[tupl
 
 
 FirstToken = Callable[[list[int], list[int], bool], float]
-"""(what is there beforehand, prompt, with the cache?) -> seconds to its first token."""
+"""(tokens to cache beforehand, prompt, with the cache?) -> seconds to its first token."""
 
 
 @contextmanager
 def served(model: Model) -> Iterator[FirstToken]:
-    """By this package."""
+    """First tokens, served by this package."""
     watch = Stopwatch(model.device, cpu_time=True)
     engines = {caching: _engine(model, 1, caching) for caching in (WITHOUT, WITH)}
 
@@ -151,9 +151,9 @@ def served(model: Model) -> Iterator[FirstToken]:
 
 @contextmanager
 def served_by_transformers(model: Model) -> Iterator[FirstToken]:
-    """By transformers' own continuous batching. It makes blocks known only of requests that live
-    on after the step: so what goes before has two tokens to say, and the others, who have one,
-    leave nothing behind."""
+    """First tokens, served by transformers' own continuous batching. It caches blocks only of
+    requests that live on after the step. So the tokens to cache are a request with two output
+    tokens; the measured requests have one, and leave nothing in the cache."""
     watch = Stopwatch(model.device, cpu_time=True)
     request = partial(Request, ignore_eos=True)
     longest = [request([0] * 1400, max_tokens=2)] * 4
@@ -176,7 +176,7 @@ def served_by_transformers(model: Model) -> Iterator[FirstToken]:
 
 
 def cold(model: Model, agents: list[list[int]], slots: int, caching: bool) -> float:
-    """Mean seconds to the first token of all, who came at once."""
+    """Mean seconds to the first token, over all agents, which arrive at once."""
     engine = _engine(model, slots, caching)
     for prompt in agents:
         engine.add(Request(prompt, max_tokens=1))
@@ -189,7 +189,7 @@ def cold(model: Model, agents: list[list[int]], slots: int, caching: bool) -> fl
 
 
 def nothing_shared(model: Model, num_rounds: int) -> list[tuple[float, float]]:
-    """Seconds of a whole run, token by token in turns, without and with."""
+    """Seconds of a whole run without and with the cache, token by token in turns."""
     requests = workload.agents(model, 16, prompt_scale=0.1, output_scale=0.25)
     runs = {
         str(caching): lambda caching=caching: _engine(model, 8, caching).stream(requests)
@@ -200,7 +200,7 @@ def nothing_shared(model: Model, num_rounds: int) -> list[tuple[float, float]]:
 
 
 def lookup_seconds() -> float:
-    """Processor time of the look-ups, hashes kept on the sequence."""
+    """CPU time of LOOKUPS look-ups; the sequence keeps its hashes."""
     import torch
 
     pool, index = BlockPool(BLOCKS, BLOCK_SIZE), PrefixIndex(BLOCKS, BLOCK_SIZE)
@@ -217,7 +217,7 @@ def lookup_seconds() -> float:
 
 
 def num_common(prompts: list[list[int]]) -> int:
-    """How many first tokens all of them share."""
+    """Length of the prefix that all prompts share, in tokens."""
     same = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*prompts, strict=False))
     return sum(1 for _ in same)
 

@@ -1,7 +1,7 @@
-"""From raw rounds to what a person reads: a table for each workload, and what it was measured on.
+"""From raw rounds to a report: a table for each workload, and the facts of the machine.
 
-Ratios are taken within a round, between contenders that ran within minutes of each other, and the
-medians are over those.
+Ratios are taken within a round, in which the contenders ran within minutes of each other. Medians
+are over these ratios.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from statistics import median
 
 from ..model.load import Model
 from .agreement import Difference
-from .aims import aims_section, ratios_of
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
-from .machine import Machine
-from .measuring import Results, Run, Workload
+from .machine_facts import Machine
+from .rounds import Results, Run, Workload
 
 RIVALS = {"generate": "/one", "generate-static": "/batched", "transformers-cb": "/continuous"}
 MOST_SHOWN = 4  # differing answers listed for one contender
@@ -38,7 +37,6 @@ def full_report(
             for name, reason in results.not_available.items()
         ),
         machine_section(model, machine),
-        aims_section(model, machine, workloads, results),
         READING if results.runs else "Nothing was measured.",
     ]
     return "\n" + "\n\n".join(section for section in sections if section)
@@ -67,9 +65,15 @@ def workload_section(workload: Workload, contenders: list[Contender], results: R
 
 
 def ratio(own: list[Run], rivals: list[Run]) -> str:
-    """How many times as fast as the rival, in the middle of the rounds."""
+    """The median of `ratios_of`, as text; "-" when no round has both."""
     ratios = ratios_of(own, rivals)
     return f"{median(ratios):.2f}" if ratios else "-"
+
+
+def ratios_of(own: list[Run], rivals: list[Run]) -> list[float]:
+    """How many times as fast as the rival: one number for each round that both ran."""
+    by_round = {run.round: run.tokens_per_s for run in rivals}
+    return [r.tokens_per_s / by_round[r.round] for r in own if r.round in by_round]
 
 
 def speed(runs: list[Run]) -> tuple[str, str]:
@@ -91,7 +95,7 @@ def character(runs: list[Run], workload: Workload) -> tuple[str, str, str]:
 
 
 def differences_of(runs: list[Run]) -> list[Difference]:
-    """The worst difference of each request that ever differed, the worst first."""
+    """The worst difference of each request that differed in any run, the worst first."""
     found = [difference for run in runs for difference in run.differences or []]
     worst = {d.request_id: d for d in sorted(found, key=lambda d: abs(d.gap))}
     return sorted(worst.values(), key=lambda d: -abs(d.gap))
@@ -112,7 +116,7 @@ def differing(contender: Contender, runs: list[Run]) -> list[str]:
 
 
 def wrong_answers(results: Results) -> bool:
-    """Whether a policy of ours failed, or gave other tokens than `generate`, and not by a tie."""
+    """Whether a policy of ours failed, or gave other tokens than `generate` without a tie."""
     return any(CONTENDERS[name].is_ours for name in results.not_available) or any(
         CONTENDERS[run.contender].is_ours and not difference.is_tie
         for run in results.runs
@@ -121,7 +125,7 @@ def wrong_answers(results: Results) -> bool:
 
 
 def machine_section(model: Model, machine: Machine) -> str:
-    """Where and with what this was measured, and whether other programs were at work."""
+    """Machine, system and model of the measurement, and whether other programs were running."""
     parameters, dtype = model.hf.num_parameters() / 1e6, str(model.dtype).removeprefix("torch.")
     lines = [
         f"Machine  {machine.cpu}, {machine.num_cores} cores, {machine.num_usable_cpus} usable CPUs",

@@ -1,4 +1,4 @@
-"""The texts of the model cards; their figures come from `train.py`, `evaluate.py` and
+"""The texts of the model cards; their figures come from `training_run.py`, `evaluation.py` and
 `acceptance.py`."""
 
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ this.
 def junior_card(
     training: Mapping[str, int | float | str], figures: str = "Not yet evaluated."
 ) -> str:
-    """Wayfarer Junior's, likewise."""
+    """The card of Wayfarer Junior in Markdown; arguments as for `model_card`."""
     return _JUNIOR.format(**training, cpu_min=float(training["cpu_s"]) / 60, figures=figures)
 
 

@@ -1,11 +1,11 @@
 """Rounds and times.
 
-Contenders take turns within a round, and each round begins half-way round from where the one before
-began, so that a machine that warms up or slows down does not always favour the same one. A single
-round (`--quick`) cannot even that out.
+Contenders take turns within a round. Each round begins with another contender, half the list after
+the one before, so that a machine that warms up or slows down does not always favour the same one. A
+single round (`--quick`) cannot balance this.
 
-Time in the model's forward pass is taken by hooks on its first module, the embedding, and its last,
-the output layer, for everyone alike; the rest of the time is the contender's own.
+Hooks on the model's first module (the embedding) and last module (the output layer) measure the
+time in the forward pass, for all contenders. The rest of the time is the contender's own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Workload:
 
     @property
     def longest(self) -> int:
-        """The longest prompt with its answer, tokens."""
+        """Tokens of the longest prompt with its answer."""
         return max(len(request.prompt) + request.max_tokens for request in self.requests)
 
     @property
@@ -44,7 +44,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One contender once through one workload. Times in seconds; steps are forward passes."""
+    """One run of one contender on one workload. Times in seconds; steps are forward passes."""
 
     workload: str
     contender: str
@@ -53,7 +53,7 @@ class Run:
     forward_seconds: float
     steps: int
     output_tokens: int
-    differences: list[Difference] | None  # None: there is no reference to compare with
+    differences: list[Difference] | None  # None: no reference to compare with
 
     @property
     def tokens_per_s(self) -> float:
@@ -67,9 +67,9 @@ class Run:
 
 @dataclass(slots=True)
 class Results:
-    """Filled as the measurement goes, so that an interrupted one is not lost.
+    """Filled during the measurement, so that an interrupted one is not lost.
 
-    not_available: why a contender was left out, by its name.
+    not_available: by a contender's name, the reason why it was left out.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -103,7 +103,7 @@ def measure(
     results: Results,
     bar: tqdm,
 ) -> None:
-    """Everyone, on every workload, `num_rounds` times, after a short turn to warm up."""
+    """Run every contender on every workload, `num_rounds` times, after a short warm-up."""
     bar.total = len(workloads) * len(contenders) * (num_rounds + 1)
     agreements = {w.name: Agreement(model, w.requests) for w in workloads}
     watch = Stopwatch(model.device)
@@ -132,7 +132,9 @@ def measure(
                 results.runs.append(run)
             except NotAvailableError as error:
                 results.not_available[contender.name] = str(error)
-            except Exception as error:  # one contender's fault must not lose the others' results
+            except (
+                Exception
+            ) as error:  # an error of one contender must not lose the others' results
                 results.not_available[contender.name] = f"{type(error).__name__}: {error}"
             finally:
                 bar.update()

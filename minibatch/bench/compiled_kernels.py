@@ -1,8 +1,8 @@
-"""`python -m minibatch bench kernels --compiled`: what the compiler makes of the tiled kernel.
+"""`python -m minibatch bench kernels --compiled`: the compiler's output for the tiled kernel.
 
-numba and ptxas compile for GPUs that need not be here: registers of a thread, its stack (0, unless
-something has landed in local memory), 16-byte loads of a round of the loop, and how many warps of
-such threads a multiprocessor's registers hold. It tells no speed.
+numba and ptxas compile also for GPUs that are not here. Shown are the registers of a thread, its
+stack (0, unless local memory is used), the 16-byte loads of one round of the loop, and how many
+warps of such threads fit into a multiprocessor's registers. This is not a measure of speed.
 """
 
 import re
@@ -19,33 +19,34 @@ REGISTERS, WARP = 65_536, 32  # of a multiprocessor; threads
 
 @dataclass(frozen=True)
 class Compiled:
-    """One kernel for one compute capability. log: what ptxas said."""
+    """One kernel for one compute capability. log: the output of ptxas."""
 
     ptx: str
     log: str
 
     @property
     def registers(self) -> int:
-        """Of a thread."""
+        """Registers of a thread."""
         return int(re.search(r"Used (\d+) registers", self.log)[1])
 
     @property
     def stack(self) -> int:
-        """Bytes of a thread, in memory: local arrays that found no registers, and spills."""
+        """Bytes of a thread in local memory: arrays that are not in registers, and spills."""
         return int(re.search(r"(\d+) bytes stack frame", self.log)[1])
 
     @property
     def local_accesses(self) -> int:
-        """To local arrays; spills are not among them."""
+        """Number of accesses to local arrays, without spills."""
         return len(re.findall(r"\b(?:ld|st)\.local\b", self.ptx))
 
     @property
     def warps(self) -> int:
-        """That a multiprocessor has registers for; they are given out by eights."""
+        """Warps that fit into a multiprocessor's registers, which are allocated in eights."""
         return REGISTERS // (-(-self.registers // 8) * 8 * WARP)
 
     def wide_loads(self, inside: str = "") -> int:
-        """Of 16 bytes; with `inside`, those of the innermost loop that has this instruction."""
+        """Number of 16-byte loads; with `inside`: only in the innermost loop with this
+        instruction."""
         text = "\n".join(self.loop_of(inside)) if inside else self.ptx
         return len(re.findall(r"ld\.global(?:\.\w+)*\.v4\.[a-z]+32", text))
 

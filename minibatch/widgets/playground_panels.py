@@ -1,4 +1,4 @@
-"""What the playground shows of a run: who had which slot, how much memory was held, figures."""
+"""What the playground shows of a run: slots, memory in use, and a table of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..engine.metrics import Summary
 from ..engine.trace import Trace
 from ..plots import svg
 from ..plots.spans import Span
-from .pages import PAGES
+from .widget_templates import PAGES
 
 FIGURES = {
     "duration_s": ("time until all are served", "{:.1f} s"),
@@ -28,7 +28,7 @@ FIGURES = {
 
 
 def panel(name: str, trace: Trace, end: float) -> tuple[str, Markup]:
-    """What was found, and its picture."""
+    """The finding in words, and the picture of the slots."""
 
     def edges(span: Span) -> tuple[float, float]:
         return trace.steps[span.start].start_time, trace.steps[span.end - 1].end_time
@@ -41,20 +41,21 @@ def panel(name: str, trace: Trace, end: float) -> tuple[str, Markup]:
 
 
 def memory(trace: Trace, end: float, num_blocks: int, block_size: int, is_endless: bool) -> Markup:
-    """How many blocks were held from step to step, and, with a prefix cache, how many of the free
-    ones still held something that is known. is_endless: the pool is as large as anybody needs."""
+    """The number of blocks in use from step to step. With a prefix cache, also the number of free
+    blocks whose content can still be found. is_endless: the pool is large enough for all
+    requests."""
     held = [num_blocks - step.num_free_blocks for step in trace.steps]
     known = [step.sharing.num_cached if step.sharing else 0 for step in trace.steps]
     both = [min(num_blocks, a + b) for a, b in zip(held, known, strict=True)]
     top = max(*both, 1) if is_endless else num_blocks
-    said = f"{max(held):,} blocks of {block_size:,} held at most"
-    said += "" if is_endless else f", of {num_blocks:,}"
+    words = f"{max(held):,} blocks of {block_size:,} held at most"
+    words += "" if is_endless else f", of {num_blocks:,}"
     times = [100 * step.start_time / end for step in trace.steps] + [
         100 * trace.steps[-1].end_time / end
     ]
     return Markup(
         PAGES.get_template("memory.html").render(
-            said=f"{said}; grey is free, and known to the cache" if any(known) else said,
+            said=f"{words}; grey is free, and known to the cache" if any(known) else words,
             held=_area(times, held, top),
             known=_area(times, both, top) if any(known) else "",
         )
@@ -70,8 +71,8 @@ def _area(times: list[float], blocks: list[int], top: int) -> str:
 
 
 def summary(trace: Trace, num_blocks: int, is_endless: bool) -> Summary:
-    """With the slowest in place of percentiles, for which the requests are too few. What says
-    nothing here is None."""
+    """The trace's summary, with the slowest request instead of percentiles, which need more
+    requests. Numbers without a meaning here are None."""
     found = trace.summary()
     slowest = max(completion.ttft for completion in trace.completions)
     found |= {"ttft_slowest_s": slowest, "peak_share": found["peak_blocks"] / num_blocks}
@@ -79,7 +80,7 @@ def summary(trace: Trace, num_blocks: int, is_endless: bool) -> Summary:
 
 
 def gist(trace: Trace) -> str:
-    """What to compare: when all were served, and how long each waited for a first token."""
+    """The two numbers to compare: the time until all are served, and the mean TTFT."""
     found = trace.summary()
     first = f"{found['ttft_mean_s']:.2f} s to the first token on average"
     return f"all served after {found['duration_s']:.1f} s, {first}."
@@ -91,7 +92,7 @@ def has_padding(trace: Trace) -> bool:
 
 
 def _queue(trace: Trace) -> Iterator[tuple[float, int]]:
-    """From each moment on, how many have arrived and are not yet in a slot."""
+    """(time, number of requests that have arrived and have no slot yet from then on)."""
     changes = [(c.arrival_time, 1) for c in trace.completions]
     changes += [(c.first_scheduled_time, -1) for c in trace.completions]
     length = 0

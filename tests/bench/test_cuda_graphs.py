@@ -6,7 +6,7 @@ from tiny import make_tiny_llama
 
 import minibatch as mb
 from minibatch.attention.cuda.paged_attention import PagedAttention
-from minibatch.bench import command, graphs
+from minibatch.bench import command, cuda_graphs
 from minibatch.model.graphs import DecodeGraphs
 
 
@@ -27,7 +27,7 @@ def test_both_serve_the_same_and_every_batch_size_has_a_line(monkeypatch):
     monkeypatch.setattr("minibatch.model.load.choose", lambda *given: attention)
     monkeypatch.setattr("minibatch.model.graphs.recorded", recorded)
     model = mb.Model(make_tiny_llama(hidden_size=64, max_position_embeddings=512))
-    lines = list(graphs.table(model, (1, 2), num_agents=2, rounds=1))
+    lines = list(cuda_graphs.table(model, (1, 2), num_agents=2, rounds=1))
     assert [line.split()[0] for line in lines] == ["batch", "1", "2"]
     assert used == [1, 2]
     assert cuda.num_replays > 0

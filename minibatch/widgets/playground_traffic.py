@@ -1,4 +1,4 @@
-"""Made-up traffic: drawn once, so that a control changes what it says and nothing else."""
+"""Synthetic traffic. Random numbers are drawn once: a control changes only what its label says."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ AT_ONCE = "all at once"
 
 
 class Described(NamedTuple):
-    """What is asked for. spread: sigma of the answers' lognormal lengths. rate: arrivals a second,
-    or AT_ONCE. prompt: tokens of each prompt. common: which share of these all prompts begin with.
+    """The settings. spread: sigma of the answers' lognormal lengths. rate: arrivals a second, or
+    AT_ONCE. prompt: tokens of each prompt. common: the share of them that all prompts begin with.
     """
 
     spread: float
@@ -34,8 +34,8 @@ class Traffic:
         self._made: tuple[Described | None, list[Request]] = None, []
 
     def requests(self, described: Described) -> list[Request]:
-        """The requests that are described; their names count from 1."""
-        if self._made[0] != described:  # long prompts take a while to be checked
+        """The requests for these settings; their ids are numbers from 1."""
+        if self._made[0] != described:  # checking long prompts takes time
             self._made = described, self._requests(*described)
         return self._made[1]
 
@@ -56,7 +56,7 @@ class Traffic:
         ]
 
     def model(self) -> PretendModel:
-        """One that takes these prompts."""
+        """A model whose vocabulary has the ids of these prompts."""
         model = PretendModel()
         model.vocab_size = self.num_requests + 1
         return model

@@ -1,12 +1,12 @@
 """Trains Wayfarer from scratch: `python -m minibatch.wayfarer.train --out DIR`.
 
-`--size junior` trains Wayfarer Junior instead, which guesses Wayfarer's next tokens (sizes.py): on
-the same text, and in the end on what Wayfarer would say.
+`--size junior` trains Wayfarer Junior instead, the draft model (sizes.py): on the same text, and at
+the end on Wayfarer's own predictions.
 
-Three phases. It begins with lookups in clients' files, for 6 % of the tokens. Then come short rows:
-questions alone, and questions behind a client's file. In the second half every second step has long
-rows, in which several questions stand behind the policy manual and a client's file. In the loss an
-answer's token counts ten times a prompt's.
+Training has three phases. The first 6 % of the tokens are look-ups in clients' files. Then come
+short rows: questions alone, and questions after a client's file. In the second half, every second
+step has long rows, in which several questions follow the policy manual and a client's file. In the
+loss, a token of an answer counts ten times a token of a prompt.
 
 The data of step `s` are a function of (seed, s), so a run stopped at a checkpoint resumes with
 `--resume` as if it had not been stopped.
@@ -22,15 +22,15 @@ from torch import nn
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from minibatch.wayfarer import JUNIOR, WEIGHTS
-from minibatch.wayfarer.training.card import junior_card, model_card
-from minibatch.wayfarer.training.evaluate import behind_long_prompts, examine, held_out
+from minibatch.wayfarer.training.evaluation import behind_long_prompts, examine, held_out
 from minibatch.wayfarer.training.export import export
+from minibatch.wayfarer.training.model_card import junior_card, model_card
 from minibatch.wayfarer.training.optimizers import optimizers
 from minibatch.wayfarer.training.rows import STEP_TOKENS, Phase, Rows, step_rows
 from minibatch.wayfarer.training.sizes import SIZES, Size, new_model
 from minibatch.wayfarer.training.tokenizer import train_tokenizer
 
-# shares of the tokens: until where lookups, from where long rows
+# shares of the tokens: the end of the look-ups, the start of the long rows
 FILE_PHASE, LONG_PHASE = 0.06, 0.50
 WARMUP_STEPS, DECAY = 40, 0.60  # the learning rate falls linearly over the last 60 %
 CHECKPOINT_EVERY_S, SAMPLE_EVERY_S = 180, 900
@@ -38,7 +38,7 @@ CHECKPOINT_EVERY_S, SAMPLE_EVERY_S = 180, 900
 
 @dataclass(slots=True)
 class Progress:
-    """What a checkpoint remembers besides the weights; times in seconds."""
+    """What a checkpoint stores besides the weights; times in seconds."""
 
     step: int = 0
     tokens: int = 0
@@ -49,8 +49,8 @@ class Progress:
 def losses(
     model: LlamaForCausalLM, rows: Rows, teacher: LlamaForCausalLM | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cross entropy per token: weighted, to learn from; and of the answers alone, to look at. With
-    a teacher it is that with the teacher's probabilities."""
+    """Cross entropy per token: weighted, for training; and of the answers only, to print. With a
+    teacher, the teacher's probabilities are the targets."""
     counted = rows.weights > 0
     weights = rows.weights[counted]
     labels = rows.labels[counted]
@@ -162,7 +162,7 @@ def train(
 
 
 def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int = 8) -> str:
-    """Held-out questions alone, behind a client's file and behind a long prompt: what it says."""
+    """Its answers to held-out questions: alone, after a client's file, and after a long prompt."""
     clients = held_out(count, clients=True)
     examples = held_out(count, clients=False) + clients + behind_long_prompts(tokenizer, clients)
     model.eval()
@@ -178,7 +178,7 @@ def samples(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: 
 def training_record(
     progress: Progress, model: nn.Module, device: str, precision: str
 ) -> dict[str, int | float | str]:
-    """What the model card says about the training; times in seconds."""
+    """The facts of the training for the model card; times in seconds."""
     where = (
         torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU cores"
     )
@@ -195,7 +195,7 @@ def training_record(
 def save_checkpoint(
     path: Path, model: nn.Module, optims: list[torch.optim.Optimizer], progress: Progress
 ) -> None:
-    """Writes beside `path` and then renames, so that a checkpoint is whole or not there."""
+    """Writes a file beside `path`, then renames it: a checkpoint is never incomplete."""
     state = {
         "model": model.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in optims],
@@ -206,7 +206,7 @@ def save_checkpoint(
 
 
 def main() -> None:
-    """Train as the command line says."""
+    """Train with the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", choices=SIZES, default="wayfarer")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: checkpoints/ the size")

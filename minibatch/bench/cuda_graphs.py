@@ -1,8 +1,8 @@
 """`python -m minibatch bench graphs`: the engine's throughput with and without CUDA graphs.
 
-Both serve the course's agents, all there at once, in turns; greedy, each answer exactly as long as
-published, prompts at a tenth of their lengths, so that most steps decode. What graphs save is the
-time between launches: it counts for small models and batches, and is lost in large ones.
+Both serve the course's agents in turns. All requests arrive at once; decoding is greedy; each
+answer has exactly the published length; prompts have a tenth of theirs, so that most steps decode.
+Graphs save the time between launches: it matters for small models and batches, not for large ones.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..engine.engine import Engine
 from ..model.load import DTYPES, Model, load_model
 from ..schedulers import Continuous
 from .alternating import alternating
-from .measuring import agents_workload
+from .rounds import agents_workload
 from .stopwatch import conditions
 
 BATCH_SIZES = (1, 8, 32)
-AGENTS, SHARE = 50, 0.1  # how many, and how much of their published prompts
+AGENTS, SHARE = 50, 0.1  # number of requests, and share of the published prompt lengths
 WITHOUT, WITH = "without graphs", "with graphs"
 
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def table(model: Model, batch_sizes: Sequence[int], num_agents: int, rounds: int) -> Iterator[str]:
-    """A line for each batch size, as soon as it is measured."""
+    """Yields a line for each batch size, as soon as it is measured."""
     workload = agents_workload(model, "agents", num_agents, SHARE)
     yield f"batch {WITHOUT:>15} {WITH:>12}"
     for size in batch_sizes:

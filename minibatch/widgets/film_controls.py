@@ -1,20 +1,20 @@
-"""What steps through the film of one engine: the player, and the map of its pool."""
+"""The base of widgets that step through the film of one engine: EnginePlayer and BlockMap."""
 
 from __future__ import annotations
 
 from ..engine.engine import Engine
-from .film import Film
+from .run_film import Film
 from .stepping import Stepping
 
 
 class Filmed(Stepping):
-    """A subclass makes `film` before anything else, and may put another in its place."""
+    """A subclass sets `film` first, and may replace it later."""
 
     film: Film
 
     @property
     def engine(self) -> Engine:
-        """The one that runs now."""
+        """The engine of the present film."""
         return self.film.engine
 
     @property

@@ -1,9 +1,9 @@
-"""The templates of all controls, and what they may use."""
+"""The HTML templates of all widgets, and the names that they may use."""
 
 from ..plots.colours import DARK, EMPTY, FAINT, INK, WAITS, WASTE, WORK, colour_of, ink_on
 from ..plots.pages import pages
 
-MOST_CHIPS = 24  # requests named in a line; the rest are counted
+MOST_CHIPS = 24  # requests named in a line; the others are only counted
 
 
 def count(number: int, what: str) -> str:

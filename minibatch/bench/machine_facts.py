@@ -1,4 +1,4 @@
-"""What a measurement was made on: without it, a number of tokens per second says nothing."""
+"""The machine of a measurement: without it, a number of tokens per second has no meaning."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import psutil
 import torch
 import transformers
 
-QUIET = 10.0  # percent of the CPU that a machine uses while nothing much goes on
+QUIET = 10.0  # percent of the CPU that an idle machine uses at most
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """busy_percent: the CPU in use by others, just before the measurement began."""
+    """busy_percent: CPU use by other programs, just before the measurement began."""
 
     date: str
     os: str
@@ -41,7 +41,7 @@ class Machine:
 
 
 def look() -> Machine:
-    """This machine, now, under the thread settings in force. Takes half a second."""
+    """This machine with its present thread settings. Takes half a second."""
     return Machine(
         date=datetime.now().astimezone().isoformat(timespec="seconds"),
         os=platform.platform(terse=True),
@@ -66,7 +66,7 @@ def usable_cpus() -> int:
 
 
 def cpu_name() -> str:
-    """The processor by its maker's name, where the system tells."""
+    """The processor's product name, where the system gives it."""
     try:
         if sys.platform == "linux":
             for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

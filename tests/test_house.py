@@ -36,7 +36,7 @@ def within(folder, names):
 
 
 MOST_CODE = {
-    "the reading path": (900, within("", READING_PATH)),
+    "the reading path": (800, within("", READING_PATH)),
     "what runs on the device": (650, within("attention/cuda", ON_THE_DEVICE)),
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
     "the kernel lab, as it runs a kernel": (1000, within("kernel_lab", IN_THE_LAB)),

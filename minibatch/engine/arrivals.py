@@ -102,6 +102,11 @@ class Arrivals:
             scheduler.limits.check(sequence.request_id, sequence.num_tokens, waiting)
 
 
+def soonest(*times: float | None) -> float | None:
+    """The earliest of these; None if all are None."""
+    return min((time for time in times if time is not None), default=None)
+
+
 def _waits(sequence: Sequence) -> bool:
     """Whether it was never admitted and has not ended."""
     return sequence.first_scheduled_time is None and not sequence.is_finished

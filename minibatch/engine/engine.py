@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tqdm.auto import tqdm
-
 from ..core.clock import SAME_TIME, Clock, WallClock
 from ..core.other_names import ENGINE, translates
 from ..core.plan import StepPlan
@@ -22,17 +20,16 @@ from ..memory.block_manager import BlockManager
 from ..memory.blocks import BlockPool
 from ..memory.prefix import PrefixIndex
 from ..model.text import decode
-from ..schedulers import Scheduler
-from ..schedulers.base import reset_policy
+from ..schedulers import Scheduler, reset_policy
 from ..speculation.drafting import Drafting
 from ..speculation.proposer import Guesser
 from .argument_checks import check_finished, check_parts, check_plan, no_rows
-from .arrivals import Arrivals
+from .arrivals import Arrivals, soonest
 from .guard import Guard
 from .intake import fork_requests, live_one, make_pool, make_runner, take_in
 from .invariants import check_invariants
 from .recovery import recover
-from .streaming import token_events
+from .serving import step_until_finished, token_events
 from .trace import Trace
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend model needs neither
@@ -86,18 +83,16 @@ class Engine:
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # when to ask a policy again that planned no rows
 
-    # One step ------------------------------------------------------------------------------------
-
     @property
     def has_work(self) -> bool:
         """Whether a request is still to arrive, waits or runs."""
         return bool(self._live)
 
     def step(self, wait: bool = True) -> StepRecord | None:
-        """One forward pass. Sleeps first if all requests are still to arrive, or the policy waits;
-        with `wait=False` it returns None instead, and `next_event_time` says when to call again.
-        Returns None, too, if the last requests ended without a pass (refused, or too late). Raises
-        RuntimeError without work, or if the policy plans no rows and no time to ask again."""
+        """One forward pass. Sleeps first if all requests are still to arrive or the policy waits;
+        with `wait=False` it returns None instead (see `next_event_time`). None, too, if the last
+        requests ended without a pass. Raises RuntimeError without work, or if the policy plans no
+        rows and no time to ask again."""
         if not self.has_work:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
         with self._guard.transaction():
@@ -122,7 +117,7 @@ class Engine:
         now, time = self.clock.now(), self._wake_time
         if time is None and (self.scheduler.waiting or self.scheduler.running):
             return now
-        return _soonest(time, self._arrivals.next_time(now), self._arrivals.next_deadline())
+        return soonest(time, self._arrivals.next_time(now), self._arrivals.next_deadline())
 
     def _next_plan(self, wait: bool) -> StepPlan | None:
         """A plan with rows; None if there is none yet, or no request is left."""
@@ -139,19 +134,19 @@ class Engine:
                 self.scheduler.check(plan)
                 self.trace.begin(now, self.pool.num_free)
                 return plan
-            self._wake_time = _soonest(plan.wake_at, self._arrivals.next_time(now))
+            self._wake_time = soonest(plan.wake_at, self._arrivals.next_time(now))
             if self._wake_time is None or self._wake_time <= now:
                 raise no_rows(self.scheduler, now)
             if not wait:
                 break
-            until = _soonest(self._wake_time, self._arrivals.next_deadline())
+            until = soonest(self._wake_time, self._arrivals.next_deadline())
             self.clock.sleep(max(until - now, SAME_TIME))
         return None
 
     def _record(
         self, plan: StepPlan, tokens: list[list[int]], finished: list[Sequence], now: float
     ) -> StepRecord:
-        """What is known after a step goes into the prefix cache, the trace and the completions."""
+        """Store what is known after a step: in the prefix cache, the trace, the completions."""
         check_finished(self.scheduler, finished)
         self._blocks.after_pass(plan)
         record = self.trace.record(plan, tokens, finished, self.scheduler, now)
@@ -160,10 +155,8 @@ class Engine:
         return record
 
     def _recover(self) -> None:
-        live = dict(self._live)
-        requeued, finished = recover(self.scheduler, self.pool, live, self._arrivals)
-        self.trace.requeue(requeued)
-        for sequence in finished:
+        parts = self.scheduler, self.pool, self._live, self._arrivals, self.trace
+        for sequence in recover(*parts):
             self._complete(sequence)
         self.drafting.reset()
 
@@ -200,22 +193,15 @@ class Engine:
         """Serve these to their ends; returns their completions in the order given. After an
         interruption or an error its requests are still live: `step` goes on with them."""
         self._start = self.clock.now()
-        sequences = self._enqueue(requests)
-        unfinished = sequences[::-1]
-        with tqdm(total=len(sequences), unit="request", disable=not progress) as bar:
-            while unfinished:
-                if unfinished[-1].is_finished:
-                    unfinished.pop()
-                    bar.update()
-                else:
-                    self.step()
+        sequences = self._enqueue(requests, enforce_limits=False)
+        step_until_finished(self, sequences, progress)
         return [self._completion(sequence) for sequence in sequences]
 
     def stream(self, requests: Iterable[Request]) -> Iterator[TokenEvent]:
         """Serve these, yielding each token as it comes. Closing the iterator aborts the rest; after
         an interruption or an error they are still live, as with `run`."""
         self._start = self.clock.now()
-        return token_events(self, self._enqueue(requests))
+        return token_events(self, self._enqueue(requests, enforce_limits=False))
 
     def on_step(self, callback: Callable[[StepRecord], object]) -> Callable[[StepRecord], object]:
         """Call this with the record of every later step. Also works as a decorator."""
@@ -231,32 +217,26 @@ class Engine:
     def reset(self) -> None:
         """Abort every request, empty trace, queue, pool and prefix cache, set the clock back, and
         call `reset` of the policy and its parts, if they have one. Callbacks stay."""
-        scheduler = self.scheduler
-        with self._guard:
-            try:
-                self._guard.recover_if_needed()
-                for request_id in list(self._live):
-                    self.abort(request_id)
-            finally:
-                for each in (scheduler.waiting, scheduler.running, self._live, self._arrivals):
-                    each.clear()
-                self.pool.reset()
-                self.drafting.reset()
-                self._guard.clear()
-                self.clock.reset()
-                self._start, self._names, self._wake_time = self.clock.now(), count(), None
-                self.trace = self.trace.fresh(scheduler, self.pool.num_blocks)
-                reset_policy(scheduler)
+        self._guard.clear()
+        with self._guard.transaction():
+            for sequence in self._live.values():
+                sequence.abort_time, sequence.block_table = self.clock.now(), []
+            queues = self.scheduler.waiting, self.scheduler.running
+            for each in (*queues, self._live, self._arrivals):
+                each.clear()
+            self.pool.reset()
+            self.drafting.reset()
+            self.clock.reset()
+            self._start, self._names, self._wake_time = self.clock.now(), count(), None
+            self.trace = self.trace.fresh(self.scheduler, self.pool.num_blocks)
+            reset_policy(self.scheduler)
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
         check_invariants(self.pool, self.scheduler, self._live.values())
 
     def _enqueue(
-        self,
-        requests: Iterable[Request],
-        parent: Sequence | None = None,
-        enforce_limits: bool = False,
+        self, requests: Iterable[Request], parent: Sequence | None = None, *, enforce_limits: bool
     ) -> list[Sequence]:
         """Add all requests or none. parent: the sequence that they fork. enforce_limits: raise
         QueueFull when the queue is full."""
@@ -265,9 +245,8 @@ class Engine:
         if enforce_limits:
             self._arrivals.check_limits(self.scheduler, new, times[0])
         with self._guard.transaction():
-            self._live |= {sequence.request_id: sequence for sequence in new}
             for sequence in new:
-                sequence.parent = parent
+                sequence.parent, self._live[sequence.request_id] = parent, sequence
                 self._arrivals.add(sequence)
         return new
 
@@ -279,7 +258,3 @@ class Engine:
     def _completion(self, sequence: Sequence) -> Completion:
         output = sequence.token_ids[sequence.num_prompt_tokens :]
         return sequence.completion(decode(self.model.tokenizer, output, sequence.stop_token_ids))
-
-
-def _soonest(*times: float | None) -> float | None:
-    return min((time for time in times if time is not None), default=None)

@@ -51,5 +51,6 @@ class Guard:
                 self._must_recover = False
 
     def clear(self) -> None:
-        """Everything was reset: there is nothing to recover."""
-        self._must_recover = False
+        """Everything is about to be reset: there is nothing to recover."""
+        with self:
+            self._must_recover = False

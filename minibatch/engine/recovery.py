@@ -14,13 +14,18 @@ from ..core.request import Sequence
 from ..memory.blocks import BlockPool
 from ..schedulers import Scheduler
 from .arrivals import Arrivals
+from .trace import Trace
 
 
 def recover(
-    scheduler: Scheduler, pool: BlockPool, live: Mapping[str, Sequence], arrivals: Arrivals
-) -> tuple[list[Sequence], list[Sequence]]:
-    """Put queue, running list, arrivals and pool into a state to go on from. Returns the sequences
-    that were put back into the queue, and those that have finished.
+    scheduler: Scheduler,
+    pool: BlockPool,
+    live: Mapping[str, Sequence],
+    arrivals: Arrivals,
+    trace: Trace,
+) -> list[Sequence]:
+    """Put queue, running list, arrivals and pool into a state to go on from, and tell the trace
+    which requests are back in the queue. Returns the sequences that have finished.
 
     live: all sequences without a completion. An interrupted call may have removed a sequence from
     one list and not yet put it into the next. If it was admitted before, it counts as running; if
@@ -43,4 +48,5 @@ def recover(
     for sequence in lost:
         if sequence.first_scheduled_time is None:
             arrivals.add(sequence)
-    return ran, [sequence for sequence in live.values() if sequence.is_finished]
+    trace.requeue(ran)
+    return [sequence for sequence in live.values() if sequence.is_finished]

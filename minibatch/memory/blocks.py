@@ -29,10 +29,11 @@ class BlockPool:
     num_blocks, block_size: both at least 1; block_size in tokens. (Kwon et al., 2023, section 4)
     num_cached: free blocks whose content is in the prefix cache; num_shared: blocks that two or
     more tables hold. prefixes: the index of the prefix cache (prefix.py), None without one.
-    Block ids are integers.
+    Block ids are integers. copies_owed: always empty; pools of exercise 5.2 from an earlier edition
+    read it.
     """
 
-    copies_owed = ()  # solutions of exercise 5.2 from an earlier edition read it
+    copies_owed = ()
 
     def __init__(self, num_blocks: int, block_size: int) -> None:
         self.num_blocks = num_blocks = integer("num_blocks", num_blocks, at_least=1)

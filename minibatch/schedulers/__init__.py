@@ -17,6 +17,7 @@ backpressure.py   how long the queue may get
 
 from .backpressure import QueueFull, QueueLimits
 from .base import Scheduler
+from .base import reset_policy as reset_policy
 from .budget import Budget
 from .continuous import Continuous
 from .dynamic import Dynamic

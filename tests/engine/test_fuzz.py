@@ -172,7 +172,7 @@ def what_is_aborted_keeps_its_blocks(self, sequence):
 
 
 def nothing_is_recovered(*arguments):
-    return [], []
+    return []
 
 
 def a_fork_shares_a_partial_block(self, sequence):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_schedules import Schedule
 
+import minibatch as mb
 from minibatch.engine.arrivals import Arrivals
 from minibatch.schedulers import Budget, Scheduler, admission, chunks, orders
 from minibatch.schedulers.backpressure import QueueLimits
@@ -32,20 +33,15 @@ def anyone_of_those_without_a_token(self, candidates):
 
 
 def prompts_first(self, now):
-    waiting = len(self.waiting)
-    rows, left = {}, self.max_batch_tokens
+    plan = mb.StepPlan(num_left=self.max_batch_tokens)
     prompts = [s for s in self.running if s.num_uncomputed_tokens > 1]
-    while (newcomer := self.newcomer(prompts, left, now)) is not None:
-        prompts.append(self.admit(now, newcomer.num_computed_tokens, newcomer))
-    for sequence, n in zip(prompts, self.shares(prompts, left), strict=True):
-        self.give(rows, sequence, n)
-    left -= sum(rows.values())
+    while (sequence := self.next_admitted(prompts, plan, now)) is not None:
+        prompts.append(self.admit(now, sequence.num_computed_tokens, sequence))
+    for sequence, share in zip(prompts, self.shares(prompts, plan.num_left), strict=True):
+        self.add_row(plan, sequence, share)
     for sequence in [s for s in self.running if s not in prompts]:
-        if left > 0:
-            self.give(rows, sequence, 1)
-            left -= 1
-    assert len(self.waiting) <= waiting + 9
-    return schedules_plan([schedules_row(s, n) for s, n in rows.items()])
+        self.add_row(plan, sequence)
+    return plan
 
 
 def preempts_without_a_note(self, sequence):
@@ -65,20 +61,17 @@ def nobody_begins_alone(self, scheduler, sequence):
 
 
 def lets_everyone_in(self, scheduler, now):
-    while (sequence := self.take(now)) is not None:
-        scheduler.add(sequence)
+    self._collect(now)
+    while self._arrived:
+        scheduler.add(self._arrived.popleft())
     yield from ()
 
 
 def forgets_the_refused(self, scheduler, now):
     arrivals_let_in(self, scheduler, now)
     for sequence in arrivals_let_in(self, scheduler, now):
-        if sequence.given_up != "refused":
+        if sequence.abort_reason != "refused":
             yield sequence
-
-
-def divides_upwards(needs, budget):
-    return [min(need, -(-budget // len(needs))) for need in needs]
 
 
 def nothing_for_the_first(needs, budget):
@@ -86,12 +79,11 @@ def nothing_for_the_first(needs, budget):
 
 
 arrivals_let_in, original_equal = Arrivals.let_in, chunks.equal_progress
-schedules_plan, schedules_row = Budget.plan.__globals__["StepPlan"], Budget.plan.__globals__["Row"]
 
 BREAKS = {
-    "nobody is spared": (Scheduler, "give_way", nobody_is_spared),
+    "nobody is spared": (Scheduler, "preempt_one", nobody_is_spared),
     "two that have not moved may preempt one another": (
-        Scheduler, "give_way", anyone_of_those_without_a_token),
+        Scheduler, "preempt_one", anyone_of_those_without_a_token),
     "prompts go before decodes": (Budget, "plan", prompts_first),
     "what was thrown away is not noted": (Scheduler, "preempt", preempts_without_a_note),
     "the promised maximum is the prompt": (
@@ -108,7 +100,6 @@ BREAKS = {
     "a limit is one too high": (
         QueueLimits, "check", lambda self, name, n, queue: limits_check(self, name, n, queue[1:])),
     "the refused are forgotten": (Arrivals, "let_in", forgets_the_refused),
-    "a share is rounded up": (None, "equal_progress", divides_upwards),
     "the first prompt gets no share": (None, "equal_progress", nothing_for_the_first),
 }  # fmt: skip
 limits_check = QueueLimits.check

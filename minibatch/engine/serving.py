@@ -1,9 +1,11 @@
-"""Tokens as they come: what `Engine.stream` yields."""
+"""Step an engine until some of its requests have ended: to the end, or token by token."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from tqdm.auto import tqdm
 
 from ..core.request import Sequence, TokenEvent
 from ..model.text import Listener
@@ -12,8 +14,20 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 
+def step_until_finished(engine: Engine, sequences: list[Sequence], progress: bool) -> None:
+    """What `Engine.run` does. progress: show a bar that counts requests."""
+    unfinished = sequences[::-1]
+    with tqdm(total=len(sequences), unit="request", disable=not progress) as bar:
+        while unfinished:
+            if unfinished[-1].is_finished:
+                unfinished.pop()
+                bar.update()
+            else:
+                engine.step()
+
+
 def token_events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEvent]:
-    """Step the engine until these have ended. Closing the iterator aborts those that have not."""
+    """What `Engine.stream` returns. Closing the iterator aborts those that have not ended."""
     events = _events(engine, sequences)
     next(events)  # into its `try`: it may be closed before the first token is asked for
     return events

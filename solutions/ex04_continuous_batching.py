@@ -126,14 +126,14 @@ class MyContinuous(mb.Scheduler):
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #
-# Where? The engine has the model, the trace makes the records; follow `num_free_blocks`, which
-# goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it.
+# Where? The engine has the model, the trace makes the records: `Engine._record` calls
+# `Trace.record`. `python -m minibatch diff` shows your change, `restore` undoes it.
 #
-# HINT Two files besides records.py, both in minibatch/engine/: engine.py, `step`, knows the plan
-#      and the model; trace.py, `record`, is where a StepRecord is made. Look for num_free_blocks.
+# HINT Two files besides records.py, both in minibatch/engine/: engine.py, `_record`, knows the plan
+#      and the model; trace.py, `record`, is where a StepRecord is made.
 # HINT When to count? A Row remembers where it began (`row.start`), so `row.seq_len` stays right
 #      even after the sequences have advanced. One sum over plan.rows is all.
-# HINT In engine.py: from ..memory.kv_cache import bytes_per_token; in step, before trace.record:
+# HINT In engine.py: from ..memory.kv_cache import bytes_per_token; in _record, before trace.record:
 #      per_token = bytes_per_token(self.model.kv_shapes, self.model.dtype)
 #      kv_bytes_read = per_token * sum(row.seq_len for row in plan.rows)
 #      Then pass it on: a new argument of Trace.record, a new field of StepRecord.

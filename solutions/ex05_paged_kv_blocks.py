@@ -79,11 +79,9 @@ class MyPool(mb.BlockPool):
         return self.holders[block_id] == 1
 
     def rebuild(self, block_tables: list[list[int]]) -> None:
-        """Make the books anew from all block tables. From none: every block is free, 0 comes first.
-        (Called when the pool is made, and after a fault; a copy that is owed holds its source.)"""
+        """Count the holders again from all block tables; without tables every block is free, and 0
+        comes first. (Called when the pool is made, and when it is reset.)"""
         held = Counter(block_id for table in block_tables for block_id in table)
-        self.copies_owed = [copy for copy in self.copies_owed if held[copy[1]]]
-        held.update(source for source, _ in self.copies_owed)
         self.holders = [held[block_id] for block_id in range(self.num_blocks)]
         self.free_ids = deque(i for i in range(self.num_blocks) if not held[i])
 

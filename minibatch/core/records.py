@@ -112,8 +112,8 @@ class StepRecord:
     admitted: tuple[str, ...]
     finished: tuple[str, ...]
     preempted: tuple[str, ...]
+    requeued: tuple[str, ...]
     num_free_blocks: int
-    requeued: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[RowRecord, ...]:

@@ -125,8 +125,8 @@ class Trace:
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),
-            num_free_blocks=num_free_blocks,
             requeued=self._requeued,
+            num_free_blocks=num_free_blocks,
         )
         if self.keep is None:
             del self._steps[self.num_steps :]  # what an interrupted call has left

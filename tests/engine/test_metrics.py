@@ -52,6 +52,7 @@ def step(index, rows, free=10, preempted=(), step_time=1.0):
         admitted=(),
         finished=(),
         preempted=preempted,
+        requeued=(),
         num_free_blocks=free,
     )
 

@@ -13,6 +13,7 @@ from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.values import Array, Lent, Strange
 from minibatch.course.judging.verdict import Wrong
 
+CALLERS_LIST, IS_WITHHELD = "[changes_the_callers_list]", "[part_is_withheld]"  # from a desk
 MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any number
 
 
@@ -184,7 +185,7 @@ class Counted:
         raise Wrong(f"{self.name}({shown}): {said}", expected=expected, got=got)
 
     def _failing(self, shown, sentence, otherwise):
-        if "the caller's" in sentence:
+        if CALLERS_LIST in sentence:
             return sentence
         if "object is not callable" in sentence:
             otherwise = (
@@ -224,7 +225,7 @@ class Counted:
         try:
             self.call(student, lent)
         except Raised as error:
-            return error.sentence if "the caller's" in error.sentence else ""
+            return error.sentence if CALLERS_LIST in error.sentence else ""
         return ""
 
     def _out_of_step(self, student):

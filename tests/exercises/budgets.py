@@ -13,6 +13,8 @@ from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 from minibatch.schedulers.admission import ReserveMaximum
 
+NO_ROWS = ("[running_have_no_rows]", "[waiting_counted_as_slots]", "[waits_for_a_full_batch]")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -100,7 +102,7 @@ def _in_words_of_a_budget(scheduler: RemoteScheduler, budget: int, otherwise: st
             f"{step}: {empty[0]} has a row of 0 tokens. Where nothing is left of the budget there "
             "is no row: whoever gets none waits for the next step."
         )
-    if "the plan has no rows" not in otherwise:
+    if not any(code in otherwise for code in NO_ROWS):
         return otherwise
     who = [*scheduler.running, *scheduler.waiting][0]
     left = who.num_uncomputed_tokens

@@ -10,6 +10,8 @@ import random
 from collections import Counter, deque
 from weakref import WeakKeyDictionary
 
+from beliefs import IS_WITHHELD
+
 import minibatch as mb
 from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.desk_errors import Died, NotAttempted, told
@@ -298,7 +300,7 @@ def isinstance_of_misuse(error):
 
 
 def what_it_means(sentence):
-    if "is what you are writing" in sentence:
+    if IS_WITHHELD in sentence:
         return "[calls_super] The books are self.free_ids and self.holders; do without super()."
     if "IndexError: pop from an empty deque" in sentence:
         return (

@@ -714,14 +714,14 @@ def decode(student, model, prompt, max_tokens, end_token_id=NEVER):
 def refused(sentence, passes):
     """What a pass that the model would not compute says of the loop."""
     sentence = sentence.removeprefix("RuntimeError: ValueError: ")
-    if "must hold numbers" in sentence and passes:
+    if "[token_out_of_range]" in sentence and passes:
         return (
             "[argmax_over_all_places] "
             f"{sentence}. What went into pass {len(passes) + 1} is no token of its vocabulary: "
             "argmax over all of out.logits counts through every place, so take those of the last "
             "place first, out.logits[0, -1]."
         )
-    if "not what an earlier call" in sentence:
+    if "[cache_of_another_model]" in sentence:
         return (
             "[keeps_a_cache_between_calls] "
             f"{sentence}. Each call of greedy_decode begins without a cache, None: is one kept from"

@@ -6,7 +6,7 @@ import math
 
 import now_yours
 import pytest
-from beliefs import a_kind, why
+from beliefs import CALLERS_LIST, a_kind, why
 from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
@@ -23,7 +23,7 @@ def ready(student, expected, sentence, *arguments):
     try:
         got = student.call("is_ready", *arguments)
     except Raised as error:
-        if "the caller's" not in error.sentence:
+        if CALLERS_LIST not in error.sentence:
             error.sentence = f"{shown} fails with {error.sentence} ({sentence.rstrip('.')})."
         raise
     if got is expected:

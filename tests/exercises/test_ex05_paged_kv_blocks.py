@@ -5,7 +5,7 @@ from collections import Counter
 
 import now_yours
 import pytest
-from beliefs import Counted, a_kind, why
+from beliefs import CALLERS_LIST, IS_WITHHELD, Counted, a_kind, why
 from pools import fixed_walk, random_walk, walk
 
 import minibatch as mb
@@ -220,7 +220,7 @@ def slots(student, case, otherwise):
 
 
 def failing(shown, sentence, otherwise):
-    if "the caller's" in sentence or "is what you are writing" in sentence:
+    if CALLERS_LIST in sentence or IS_WITHHELD in sentence:
         return sentence
     return f"{shown} fails with {sentence} ({otherwise.rstrip('.')})."
 
@@ -1004,6 +1004,8 @@ FIT_PROBES = [
     for capacity in (40, 64, 88, 128, 160, 200, 256, 400)
 ]
 
+OF_OTHER_ROOM = ("[divides_by_the_first]", "[divides_by_the_largest]", "[divides_by_the_mean]")
+
 
 def counted(allocator):
     """What belongs to one allocator: its own beliefs, and to have been taken for another one."""
@@ -1017,7 +1019,7 @@ def counted(allocator):
     counts = {
         said: forms
         for said, forms in COUNTS.items()
-        if allocator != "maximum" or not said.startswith("each takes its own room")
+        if allocator != "maximum" or not said.startswith(OF_OTHER_ROOM)
     }
     return Counted(
         "how_many_fit",

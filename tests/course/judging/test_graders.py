@@ -1,5 +1,5 @@
 """The graders themselves: solutions pass, stubs do not, every known-wrong answer is caught by the
-intended test with the intended sentence, and correct answers of another design pass."""
+intended test with the intended code, and correct answers of another design pass."""
 
 import ast
 import re
@@ -30,11 +30,13 @@ NEEDS_A_SEAL = pytest.mark.skipif(
 @dataclass(frozen=True)
 class Answer:
     """A known-wrong or a known-right answer to one task: code that overrides the solved file's, or
-    changes lines of it."""
+    changes lines of it. code: of what the learner is told. of: the known-right answer, by its name,
+    of which lines are changed; by default the solved file itself."""
 
     path: Path
     caught_by: str
-    says: str
+    code: str
+    of: str
     at_most: float  # points
 
     @property
@@ -47,25 +49,31 @@ class Answer:
                 patch.write(self.path.read_bytes())
             return
         file = folder / TASKS[self.task].file_name
+        text, own = file.read_text(encoding="utf-8"), self.path.read_text(encoding="utf-8")
         if self.path.suffix == ".change":
-            solved = file.read_text(encoding="utf-8")
-            file.write_text(
-                changed(solved, self.path.read_text(encoding="utf-8")), encoding="utf-8"
-            )
-            return
-        with file.open("a", encoding="utf-8") as solved:
-            solved.write("\n\n" + self.path.read_text(encoding="utf-8"))
+            other = GRADERS / "right" / f"{self.task}_{self.of}.py"
+            text += "\n\n" + other.read_text(encoding="utf-8") if self.of else ""
+            text = changed(text, own)
+        else:
+            text += "\n\n" + own
+        file.write_text(text, encoding="utf-8")
 
 
 CHANGE = re.compile(r"^ {3}(\S.*)\n((?:->.*(?:\n|$))+)", re.MULTILINE)
 
 
 def changed(solved, change):
-    """A solved file with other lines in one function, which `in: name` names. Indented by three,
-    a line of it, which stands there once; below, each after "-> ", what comes in its place, and
-    "->" alone for nothing."""
-    (name,) = re.findall(r"^in: (\w+)$", change, re.MULTILINE)
-    (function,) = (n for n in ast.parse(solved).body if getattr(n, "name", "") == name)
+    """A solved file with other lines in one function, or in `Class.method`, which `in: name` names;
+    the last of that name. Indented by three, a line of it, which stands there once; below, each
+    after "-> ", what comes in its place, and "->" alone for nothing."""
+    (name,) = re.findall(r"^in: ([\w.]+)$", change, re.MULTILINE)
+    functions = {}
+    for node in ast.parse(solved).body:
+        own = getattr(node, "name", "")
+        functions[own] = node
+        if isinstance(node, ast.ClassDef):
+            functions |= {f"{own}.{getattr(n, 'name', '')}": n for n in node.body}
+    function = functions[name]
     before, region = solved.splitlines(), range(function.lineno - 1, function.end_lineno)
     lines = list(before)
     for old, new in CHANGE.findall(change):
@@ -82,11 +90,10 @@ def answers(kind):
             text = path.read_text(encoding="utf-8")
             if "\nneeds: the compiler\n" in text and not find_spec("numba_cuda"):
                 continue
-            caught_by = re.search(r"^caught by: (\w+)$", text, re.MULTILINE)
-            says = re.search(r"^says: (.+)$", text, re.MULTILINE)
-            at_most = re.search(r"^at most: (\S+) points$", text, re.MULTILINE)
-            points = float(at_most[1]) if at_most else TASKS[path.name.partition("_")[0]].points
-            found.append(Answer(path, caught_by and caught_by[1], says and says[1], points))
+            said = dict(re.findall(r"^(caught by|code|of|at most): (\w\S*)", text, re.MULTILINE))
+            points = float(said.get("at most", TASKS[path.name.partition("_")[0]].points))
+            named = (said.get(each, "") for each in ("caught by", "code", "of"))
+            found.append(Answer(path, *named, points))
     return found
 
 
@@ -154,12 +161,18 @@ def test_a_change_takes_the_place_of_a_line_that_stands_there_once():
         changed(solved, change.replace("y = 2", "y = 3"))
 
 
+def test_a_change_in_a_method_is_made_in_the_last_class_of_its_name():
+    one = "class A:\n    def work(self):\n        return 1\n"
+    change = "Why.\nin: A.work\n\n   return 1\n-> return 2\n"
+    assert changed(one + one, change) == one + one.replace("return 1", "return 2")
+
+
 @pytest.mark.parametrize("answer", marked(WRONG))
 def test_a_wrong_answer_is_caught_as_intended(answer, verdicts):
     problem = verdicts[answer].first_problem
     assert problem is not None, "it passed"
     assert problem.name.partition("[")[0] == answer.caught_by
-    assert answer.says in problem.sentence
+    assert answer.code in problem.codes, problem.sentence
     assert verdicts[answer].outcome != NOT_ATTEMPTED
     assert verdicts[answer].points <= answer.at_most
 
@@ -193,7 +206,7 @@ def test_no_verdict_depends_on_the_seed(seed, tmp_path_factory):
         else:
             assert problem is not None, answer.path.stem
             assert problem.name == answer.caught_by, answer.path.stem
-            assert answer.says in problem.sentence, answer.path.stem
+            assert answer.code in problem.codes, answer.path.stem
 
 
 @pytest.mark.parametrize("task", TASKS)

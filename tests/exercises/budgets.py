@@ -213,8 +213,8 @@ def wastes_nothing(step: Step, budget: int, slots: int, drawing: object = None) 
         )
         if any(name in step.prompts for name in needs if name not in cut):
             said += (
-                "[next_prompt_not_begun] "
-                " When one prompt is done within a step, the next goes on in the same step."
+                " [next_prompt_not_begun] "
+                "When one prompt is done within a step, the next goes on in the same step."
             )
     elif step.waiting and len(step.needs) < slots:
         said = (

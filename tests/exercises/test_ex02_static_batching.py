@@ -48,7 +48,7 @@ def padded(student, prompts, pad_token_id=0):
             )
             if len(max(prompts)) < max(map(len, prompts)):
                 error.sentence += (
-                    "[max_compares_tokens]  max(prompts) is the greatest by its tokens: key=len."
+                    " [max_compares_tokens] max(prompts) is the greatest by its tokens: key=len."
                 )
         raise
     if not isinstance(got, tuple | list) or len(got) != 3:

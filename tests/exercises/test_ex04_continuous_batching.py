@@ -790,8 +790,8 @@ def probe(student, requests, policy="Continuous", kv_shapes=ONE_LAYER, dtype="fl
             ) from None
         if "'NoneType' object has no attribute" in error.sentence:
             error.sentence += (
-                "[asks_for_a_transformers_model] "
-                ". Not every model of minibatch has a transformers model, .hf, behind it; all have "
+                ". [asks_for_a_transformers_model] "
+                "Not every model of minibatch has a transformers model, .hf, behind it; all have "
                 "self.model.kv_shapes and self.model.dtype."
             )
         raise

@@ -148,11 +148,11 @@ def test_prompts_with_different_salts_share_no_name(student):
             extra = ""
             if "" in (one, other) and None in (one, other):
                 extra = (
-                    "[empty_salt_is_no_salt] "
-                    " An empty text is a salt like any other; None says that there is none."
+                    " [empty_salt_is_no_salt] "
+                    "An empty text is a salt like any other; None says that there is none."
                 )
             if "None" in (one, other) and None in (one, other):
-                extra = "[no_salt_is_a_text]  str(None) is a text that may be somebody's salt."
+                extra = " [no_salt_is_a_text] str(None) is a text that may be somebody's salt."
             names_differ(
                 a,
                 b,
@@ -427,8 +427,8 @@ def misses(student, rounds, due, said, block_size=4, num_blocks=64, weak=False):
     except Raised as error:
         if "row" in error.sentence and error.sentence.startswith("ValueError"):
             error.sentence += (
-                "[last_token_not_computed] "
-                " (its last token has to be computed, whatever the cache holds)"
+                " [last_token_not_computed] "
+                "(its last token has to be computed, whatever the cache holds)"
             )
         error.sentence = f"{shown}: {said} It fails with {error.sentence}."
         raise

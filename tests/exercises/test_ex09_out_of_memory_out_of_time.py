@@ -284,8 +284,8 @@ def test_two_who_grow_together_do_not_meet_at_the_last_block(student):
 
 
 NEXT_ONLY = (
-    "[looks_at_every_step] "
-    " Look at every step until the last of them has left; and who is at its max_num_tokens is "
+    " [looks_at_every_step] "
+    "Look at every step until the last of them has left; and who is at its max_num_tokens is "
     "still there in that step."
 )
 THOUSAND = WeakKeyDictionary()  # by student: the steps of all 1,000 pools

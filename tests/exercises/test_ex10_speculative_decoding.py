@@ -403,8 +403,8 @@ def test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked(student):
             )
         if got == []:
             said += (
-                "[finds_the_end_itself] "
-                " Does your search find the end of the list itself, which nothing follows?"
+                " [finds_the_end_itself] "
+                "Does your search find the end of the list itself, which nothing follows?"
             )
         raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
 

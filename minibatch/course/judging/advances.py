@@ -155,32 +155,32 @@ def check_returned(
         why = f"[finished_not_returned] {gone} {is_not} among those that update() returned"
         if one.num_output_tokens == 1:
             why += (
-                "[first_token_is_the_last] "
-                ". Its first token was its last: the row of a prompt may end an answer, too"
+                ". [first_token_is_the_last] "
+                "Its first token was its last: the row of a prompt may end an answer, too"
             )
         elif told and one.request_id in running:
             why += (
-                "[only_one_of_several_finished] "
-                f", {', '.join(map(str, told))} is, and it is still in self.running. Several may "
+                ", [only_one_of_several_finished] "
+                f"{', '.join(map(str, told))} is, and it is still in self.running. Several may "
                 "finish in one step; and a loop over a list from which it takes one out skips the "
                 "next"
             )
         elif one.finish_reason == "length":
             why += (
-                "[max_tokens_do_not_end] "
-                ". It has written max_tokens tokens: that ends an answer as its end token does; "
+                ". [max_tokens_do_not_end] "
+                "It has written max_tokens tokens: that ends an answer as its end token does; "
                 "ask sequence.is_finished"
             )
         elif one.request_id in running:
             why += (
-                "[end_token_does_not_end] "
-                f". {one.request_id} is still in self.running. It has said its end token, which "
+                ". [end_token_does_not_end] "
+                f"{one.request_id} is still in self.running. It has said its end token, which "
                 "ends an answer before max_tokens; ask sequence.is_finished after it has advanced"
             )
         elif not told:
             why += (
-                "[noted_after_removal] "
-                ", nobody is. Note who has finished before you take them out of self.running"
+                ", [noted_after_removal] "
+                "nobody is. Note who has finished before you take them out of self.running"
             )
     elif len(set(map(str, told))) < len(told):
         why = "[returned_twice] somebody was returned twice"
@@ -192,8 +192,8 @@ def check_returned(
         )
         if extra in before:
             why += (
-                "[list_outlives_the_call] "
-                f". {extra} was returned before, so a list outlives the call: a default in `def`, "
+                ". [list_outlives_the_call] "
+                f"{extra} was returned before, so a list outlives the call: a default in `def`, "
                 "or one of the class"
             )
     raise Wrong(

@@ -49,7 +49,7 @@ def text_of(node):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_each_code_of_a_file_stands_before_one_sentence(path):
     pairs = declared(path)
-    assert [code for code, said in pairs if not said.strip()] == []
+    assert [code for code, said in pairs if not said.strip() or said[0] in " .,;:"] == []
     assert [code for code, count in Counter(code for code, _ in pairs).items() if count > 1] == []
 
 

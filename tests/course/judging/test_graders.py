@@ -173,6 +173,7 @@ def test_a_wrong_answer_is_caught_as_intended(answer, verdicts):
     assert problem is not None, "it passed"
     assert problem.name.partition("[")[0] == answer.caught_by
     assert answer.code in problem.codes, problem.sentence
+    assert not re.search(r"\[[a-z0-9]+(_[a-z0-9]+)+\] ", problem.sentence), "a code is told"
     assert verdicts[answer].outcome != NOT_ATTEMPTED
     assert verdicts[answer].points <= answer.at_most
 

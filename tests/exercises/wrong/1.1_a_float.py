@@ -1,7 +1,7 @@
 """Works with fractions, and leaves the answer a float.
 
 caught by: test_a_token_has_a_key_and_a_value
-says: whole number is asked for
+code: float_for_a_whole_number
 """
 
 

@@ -1,7 +1,7 @@
 """Takes over the 4 bytes of the lesson's cell.
 
 caught by: test_numbers_have_as_many_bytes_as_it_says
-says: bytes_per_number says how many
+code: always_four_bytes
 """
 
 

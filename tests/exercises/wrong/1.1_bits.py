@@ -1,7 +1,7 @@
 """Answers in bits.
 
 caught by: test_a_token_has_a_key_and_a_value
-says: yours is in bits
+code: bits_not_bytes
 """
 
 

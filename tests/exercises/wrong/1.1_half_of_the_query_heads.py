@@ -1,7 +1,7 @@
 """Two query heads for each KV head, as in Wayfarer, and so 2 * heads / 2.
 
 caught by: test_a_token_has_a_key_and_a_value
-says: right only where these are twice as many
+code: one_vector_for_each_query_head
 """
 
 

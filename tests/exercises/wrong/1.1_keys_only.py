@@ -1,7 +1,7 @@
 """Forgets the values.
 
 caught by: test_a_token_has_a_key_and_a_value
-says: counted one of the two
+code: key_or_value_only
 """
 
 

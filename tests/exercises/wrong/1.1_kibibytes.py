@@ -1,7 +1,7 @@
 """Answers in KiB.
 
 caught by: test_a_token_has_a_key_and_a_value
-says: in thousands of them
+code: in_thousands
 """
 
 

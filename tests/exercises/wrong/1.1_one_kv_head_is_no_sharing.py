@@ -1,7 +1,7 @@
 """Takes a single KV head for no sharing at all.
 
 caught by: test_only_the_heads_that_have_keys_and_values_count
-says: one KV head has a key and a value
+code: other_bytes_of_one_shared_head
 """
 
 

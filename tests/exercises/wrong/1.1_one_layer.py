@@ -1,7 +1,7 @@
 """Counts one layer.
 
 caught by: test_every_layer_keeps_its_own
-says: each of the layers
+code: one_layer
 """
 
 

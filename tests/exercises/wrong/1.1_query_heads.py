@@ -1,7 +1,7 @@
 """Takes the query heads for those that keep something.
 
 caught by: test_only_the_heads_that_have_keys_and_values_count
-says: query heads share
+code: query_heads_counted
 """
 
 

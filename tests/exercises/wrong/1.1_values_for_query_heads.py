@@ -1,7 +1,7 @@
 """Keys are shared, and each query head has a value of its own.
 
 caught by: test_only_the_heads_that_have_keys_and_values_count
-says: share its value as well
+code: keys_by_kv_head_values_by_query_head
 """
 
 

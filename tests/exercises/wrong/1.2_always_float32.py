@@ -1,7 +1,7 @@
 """Takes every weight for a float32.
 
 caught by: test_all_the_weights_are_read
-says: bytes_per_number says how many
+code: weights_always_four_bytes
 """
 
 

@@ -1,7 +1,7 @@
 """Takes kv_bytes_per_token for a count of numbers.
 
 caught by: test_each_row_reads_its_own_keys_and_values
-says: is in bytes, not numbers
+code: kv_multiplied_by_bytes
 """
 
 

@@ -1,7 +1,7 @@
 """Reads the K and V of the newest token only.
 
 caught by: test_each_row_reads_its_own_keys_and_values
-says: you have counted the newest alone
+code: kv_of_the_newest_alone
 """
 
 

@@ -1,7 +1,7 @@
 """Counts weights, not their bytes.
 
 caught by: test_all_the_weights_are_read
-says: you have counted weights
+code: weights_not_bytes
 """
 
 

@@ -1,7 +1,7 @@
 """Reads K and V once for the whole batch.
 
 caught by: test_each_row_reads_its_own_keys_and_values
-says: K and V are not shared
+code: kv_read_once
 """
 
 

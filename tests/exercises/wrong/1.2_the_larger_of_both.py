@@ -1,7 +1,7 @@
 """Weights and cache are read at the same time.
 
 caught by: test_each_row_reads_its_own_keys_and_values
-says: You have taken the larger
+code: larger_of_the_two
 """
 
 

@@ -1,7 +1,7 @@
 """Reads the weights once a row.
 
 caught by: test_they_are_read_once_for_all_rows
-says: read once, however many rows
+code: weights_read_for_each_row
 """
 
 

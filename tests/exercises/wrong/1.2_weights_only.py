@@ -1,7 +1,7 @@
 """Forgets K and V.
 
 caught by: test_each_row_reads_its_own_keys_and_values
-says: you have left them out
+code: kv_left_out
 """
 
 

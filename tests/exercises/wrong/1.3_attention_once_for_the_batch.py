@@ -1,7 +1,7 @@
 """Does attention for one row.
 
 caught by: test_each_row_attends_to_its_own_context
-says: its own attention
+code: attention_of_one_row
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets that the values are added up too.
 
 caught by: test_attention_is_four_operations_for_each_number
-says: adding up the values
+code: other_operations_of_one_row
 """
 
 

@@ -1,7 +1,7 @@
 """Adds an operation of the softmax for each score.
 
 caught by: test_attention_is_four_operations_for_each_number
-says: of the softmax
+code: softmax_counted
 """
 
 

@@ -1,7 +1,7 @@
 """A tensor of floats counts, and rounds what is large.
 
 caught by: test_it_agrees_with_minibatch_on_a_real_model
-says: large numbers have to come out exactly
+code: operations_rounded
 """
 
 import torch

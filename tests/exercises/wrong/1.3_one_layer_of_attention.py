@@ -1,7 +1,7 @@
 """Counts attention in one layer.
 
 caught by: test_it_agrees_with_minibatch_on_a_real_model
-says: in each layer
+code: attention_in_one_layer
 """
 
 

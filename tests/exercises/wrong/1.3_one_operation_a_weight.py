@@ -1,7 +1,7 @@
 """Counts a multiplication and forgets the addition.
 
 caught by: test_a_weight_is_two_operations_for_each_row
-says: two operations, and you have counted one
+code: one_operation_a_weight
 """
 
 

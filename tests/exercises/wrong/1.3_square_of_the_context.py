@@ -1,7 +1,7 @@
 """Takes a decode step for a prefill.
 
 caught by: test_attention_is_four_operations_for_each_number
-says: not its square
+code: attention_squares_the_context
 """
 
 

@@ -1,7 +1,7 @@
 """Adds up the values once, not for each query head.
 
 caught by: test_attention_is_four_operations_for_each_number
-says: once for all heads
+code: attention_once_for_all_heads
 """
 
 

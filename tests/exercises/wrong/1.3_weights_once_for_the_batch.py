@@ -1,7 +1,7 @@
 """Takes shared reading for shared arithmetic.
 
 caught by: test_a_weight_is_two_operations_for_each_row
-says: for itself
+code: weights_of_one_row
 """
 
 

@@ -1,7 +1,7 @@
 """Stops when prompt and answer together have max_tokens.
 
 caught by: test_the_tokens_are_those_of_generate
-says: counts those of the answer only
+code: max_tokens_counts_the_prompt
 """
 
 import torch

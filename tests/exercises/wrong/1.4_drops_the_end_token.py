@@ -1,7 +1,7 @@
 """Leaves the end token out.
 
 caught by: test_it_stops_after_the_end_token
-says: the end token is its last one
+code: end_token_is_missing
 """
 
 import torch

@@ -1,7 +1,7 @@
 """if end_token_id: takes an end token 0 for none.
 
 caught by: test_it_stops_after_the_end_token
-says: takes it for none
+code: goes_on_after_end_token_zero
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Asks whether the end token stands anywhere in the text, the prompt included.
 
 caught by: test_it_stops_after_the_end_token
-says: stands in the prompt
+code: end_token_of_the_prompt_ends_it
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Uses the cache, and feeds the whole sequence again.
 
 caught by: test_the_tokens_are_those_of_generate
-says: newest token goes in
+code: whole_text_with_the_cache
 """
 
 import torch

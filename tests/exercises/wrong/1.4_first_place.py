@@ -1,7 +1,7 @@
 """Reads the next token off the first place.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: at the last place
+code: logits_of_the_first_place
 """
 
 import torch

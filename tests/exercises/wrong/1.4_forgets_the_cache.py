@@ -1,7 +1,7 @@
 """Feeds the newest token alone, and no cache with it.
 
 caught by: test_the_tokens_are_those_of_generate
-says: is in the cache
+code: pass_without_a_cache
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Knows no end token.
 
 caught by: test_it_stops_after_the_end_token
-says: the answer ends there
+code: goes_on_after_the_end_token
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Gives the prompt as a tensor of one dimension.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: it must be [1, tokens]
+code: input_of_another_shape
 """
 
 import torch

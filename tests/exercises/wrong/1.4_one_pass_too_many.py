@@ -1,7 +1,7 @@
 """Computes the last token's K and V, which nobody reads.
 
 caught by: test_no_token_goes_in_twice_or_in_vain
-says: one too many
+code: one_token_goes_in_too_many
 """
 
 import torch

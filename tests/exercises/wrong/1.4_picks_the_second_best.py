@@ -1,7 +1,7 @@
 """Takes the second highest logit.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: highest logit at the last place
+code: other_token_than_the_highest
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Feeds every new token at position 0.
 
 caught by: test_the_tokens_are_those_of_generate
-says: at its own position
+code: other_positions
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Returns prompt and answer.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: begins with the prompt
+code: answer_begins_with_the_prompt
 """
 
 import torch

@@ -1,7 +1,7 @@
 """if not token: takes token 0 for the end.
 
 caught by: test_the_tokens_are_those_of_generate
-says: takes it for none
+code: ends_at_token_zero
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Knows no max_tokens.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: a loop that never ends
+code: loop_passes_max_tokens
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Appends the answer to the caller's own list.
 
 caught by: test_the_caller_keeps_its_prompt
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 import torch

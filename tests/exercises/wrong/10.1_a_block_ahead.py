@@ -1,7 +1,7 @@
 """Keeps a block for the newest token.
 
 caught by: test_blocks_that_only_wrong_guesses_needed_go_back
-says: yours keeps a block for it
+code: keeps_a_block_for_the_newest
 """
 
 

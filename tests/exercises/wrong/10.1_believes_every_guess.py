@@ -1,7 +1,7 @@
 """Verifies nothing.
 
 caught by: test_guesses_are_kept_up_to_the_first_wrong_one
-says: nobody has verified yours
+code: keeps_all_guesses
 """
 
 

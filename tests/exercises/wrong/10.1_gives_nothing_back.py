@@ -1,7 +1,7 @@
 """Leaves the table as it is.
 
 caught by: test_blocks_that_only_wrong_guesses_needed_go_back
-says: yours keeps them all
+code: keeps_all_blocks
 """
 
 

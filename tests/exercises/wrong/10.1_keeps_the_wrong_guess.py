@@ -1,7 +1,7 @@
 """Keeps one guess too many, in place of the model's choice.
 
 caught by: test_guesses_are_kept_up_to_the_first_wrong_one
-says: yours keeps the guess
+code: keeps_the_wrong_guess
 """
 
 

@@ -1,7 +1,7 @@
 """Ends with the model's choice behind all guesses.
 
 caught by: test_guesses_are_kept_up_to_the_first_wrong_one
-says: yours is the last of own
+code: takes_the_last_choice
 """
 
 

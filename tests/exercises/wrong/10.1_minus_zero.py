@@ -1,7 +1,7 @@
 """Slices from the end, also where nothing is to go.
 
 caught by: test_blocks_that_only_wrong_guesses_needed_go_back
-says: table[-0:] is the whole table
+code: gives_back_all
 """
 
 

@@ -1,7 +1,7 @@
 """Four right guesses are four tokens.
 
 caught by: test_guesses_are_kept_up_to_the_first_wrong_one
-says: the bonus
+code: leaves_out_the_bonus
 """
 
 

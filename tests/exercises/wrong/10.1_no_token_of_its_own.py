@@ -1,7 +1,7 @@
 """Keeps the right guesses, and nothing comes after them.
 
 caught by: test_guesses_are_kept_up_to_the_first_wrong_one
-says: ends with the last right guess
+code: ends_with_the_last_right_guess
 """
 
 

@@ -1,7 +1,7 @@
 """Gives back a block that is partly filled.
 
 caught by: test_blocks_that_only_wrong_guesses_needed_go_back
-says: Yours rounds down
+code: rounds_down
 """
 
 

@@ -1,7 +1,7 @@
 """Returns what is kept.
 
 caught by: test_blocks_that_only_wrong_guesses_needed_go_back
-says: yours are the blocks that stay
+code: names_the_blocks_that_stay
 """
 
 

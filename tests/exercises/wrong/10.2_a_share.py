@@ -1,7 +1,7 @@
 """Divides by the guesses.
 
 caught by: test_one_token_comes_whatever_was_guessed
-says: not a share of the guesses
+code: share_of_the_guesses
 """
 
 

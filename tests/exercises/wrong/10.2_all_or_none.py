@@ -1,7 +1,7 @@
 """Keeps all guesses or none.
 
 caught by: test_each_guess_needs_all_before_it
-says: takes all of them or none
+code: all_or_none
 """
 
 

@@ -1,7 +1,7 @@
 """The closed form, also where every guess is right.
 
 caught by: test_a_guesser_that_is_always_right_adds_every_guess
-says: float division by zero
+code: raises_zero_division_error
 """
 
 

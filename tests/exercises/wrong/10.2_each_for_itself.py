@@ -1,7 +1,7 @@
 """Each guess counts, whatever came before it.
 
 caught by: test_each_guess_needs_all_before_it
-says: yours counts each for itself
+code: counts_each_for_itself
 """
 
 

@@ -1,7 +1,7 @@
 """Guesses without end.
 
 caught by: test_one_token_comes_whatever_was_guessed
-says: yours go on for ever
+code: goes_on_for_ever
 """
 
 

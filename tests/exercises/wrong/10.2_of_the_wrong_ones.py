@@ -1,7 +1,7 @@
 """Takes the rate for that of wrong guesses.
 
 caught by: test_one_token_comes_whatever_was_guessed
-says: you have taken it for that of a wrong one
+code: chance_of_a_wrong_one
 """
 
 

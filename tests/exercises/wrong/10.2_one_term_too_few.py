@@ -1,7 +1,7 @@
 """Ends a term early.
 
 caught by: test_one_token_comes_whatever_was_guessed
-says: one too few
+code: one_term_too_few
 """
 
 

@@ -1,7 +1,7 @@
 """Goes on for a term.
 
 caught by: test_one_token_comes_whatever_was_guessed
-says: one too many
+code: one_term_too_many
 """
 
 

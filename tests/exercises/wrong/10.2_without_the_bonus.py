@@ -1,7 +1,7 @@
 """Counts guesses alone, like the guide.
 
 caught by: test_one_token_comes_whatever_was_guessed
-says: yours counts the guesses alone
+code: counts_guesses_alone
 """
 
 

@@ -1,7 +1,7 @@
 """Repeats the newest tokens where it knows nothing.
 
 caught by: test_where_there_is_nothing_to_go_by_nothing_is_guessed
-says: has never come before
+code: guesses_after_a_new_token
 """
 
 

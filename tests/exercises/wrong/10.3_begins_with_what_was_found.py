@@ -1,7 +1,7 @@
 """Off by one.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: guess what came after it
+code: begins_with_the_token_found
 """
 
 

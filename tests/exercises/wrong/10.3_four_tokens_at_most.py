@@ -1,7 +1,7 @@
 """Compares no more than four tokens.
 
 caught by: test_of_several_places_the_one_that_matches_longest_is_taken
-says: Where all lines of a form have
+code: match_of_four_at_most
 """
 
 

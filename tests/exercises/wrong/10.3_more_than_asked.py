@@ -1,7 +1,7 @@
 """Guesses to the end of the text.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: at most
+code: guesses_too_many
 """
 
 

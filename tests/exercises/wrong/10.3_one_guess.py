@@ -1,7 +1,7 @@
 """One guess a step.
 
 caught by: test_answers_that_quote_their_prompts_come_quicker
-says: your guesses give 1.71 tokens a step
+code: few_tokens_a_step
 """
 
 

@@ -1,7 +1,7 @@
 """Looks at the newest token alone in a long text.
 
 caught by: test_of_several_places_the_one_that_matches_longest_is_taken
-says: hardly beats the newest token alone
+code: match_is_too_short
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets the return where nothing is found.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: returns nothing (None)
+code: guess_is_no_list
 """
 
 

@@ -1,7 +1,7 @@
 """Compares no more than two tokens.
 
 caught by: test_of_several_places_the_one_that_matches_longest_is_taken
-says: take the one where most of the tokens before it are the same
+code: match_is_too_short
 """
 
 

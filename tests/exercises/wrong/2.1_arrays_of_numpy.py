@@ -1,7 +1,7 @@
 """Arrays of numpy, which no model takes.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: an array of numpy's
+code: array_of_numpy
 """
 
 

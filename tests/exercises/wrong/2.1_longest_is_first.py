@@ -1,7 +1,7 @@
 """Takes the first prompt for the longest, as in the example.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: as wide as the first prompt
+code: as_wide_as_the_first
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Takes every pad_token_id for padding, also in a prompt.
 
 caught by: test_the_mask_tells_real_tokens_from_padding
-says: may have the same id
+code: mask_asks_for_the_padding_id
 """
 
 import torch

@@ -1,7 +1,7 @@
 """A mask of True and False.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: attention_mask must be an int64 tensor
+code: tensor_of_another_type
 """
 
 import torch

@@ -1,7 +1,7 @@
 """1 for padding.
 
 caught by: test_the_mask_tells_real_tokens_from_padding
-says: 1 for a real token
+code: mask_is_inverted
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Padding gets positions below 0.
 
 caught by: test_positions_count_real_tokens_from_zero
-says: yours go on downwards
+code: positions_go_on_downwards_in_padding
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Padding after the prompt.
 
 caught by: test_the_padding_is_on_the_left
-says: goes to the left
+code: padded_on_the_right
 """
 
 import torch

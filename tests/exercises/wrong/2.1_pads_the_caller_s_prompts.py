@@ -1,7 +1,7 @@
 """Pads in place: the caller's prompts have grown.
 
 caught by: test_the_caller_keeps_its_prompts
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 import torch

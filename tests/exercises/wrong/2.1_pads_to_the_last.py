@@ -1,7 +1,7 @@
 """Pads to the last prompt, so that longer ones stick out.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: which may be any of them
+code: tensor_rows_differ_in_length
 """
 
 import torch

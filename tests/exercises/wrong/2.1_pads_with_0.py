@@ -1,7 +1,7 @@
 """Takes 0 for the padding, whatever pad_token_id says.
 
 caught by: test_the_padding_is_on_the_left
-says: is pad_token_id; yours is 0
+code: padded_with_zero
 """
 
 import torch

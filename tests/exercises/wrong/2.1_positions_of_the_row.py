@@ -1,7 +1,7 @@
 """Positions count places in the row.
 
 caught by: test_positions_count_real_tokens_from_zero
-says: begins at position 0
+code: positions_count_places_of_the_row
 """
 
 import torch

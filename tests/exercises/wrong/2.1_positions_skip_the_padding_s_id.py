@@ -1,7 +1,7 @@
 """Counts, for a position, the tokens before it that are not pad_token_id.
 
 caught by: test_positions_count_real_tokens_from_zero
-says: also where its id is that of the padding
+code: positions_skip_the_padding_id
 """
 
 import torch

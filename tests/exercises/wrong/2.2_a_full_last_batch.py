@@ -1,7 +1,7 @@
 """Counts slots that the last, smaller batch does not have.
 
 caught by: test_every_slot_step_counts_the_same
-says: not max_batch_size
+code: last_batch_has_all_slots
 """
 
 

@@ -1,7 +1,7 @@
 """Averages each batch's own share.
 
 caught by: test_batches_are_formed_in_order
-says: as much weight as a long one
+code: mean_of_batches
 """
 
 

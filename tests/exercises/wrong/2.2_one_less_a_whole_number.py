@@ -1,7 +1,7 @@
 """Divides the tokens by //.
 
 caught by: test_a_batch_runs_as_long_as_its_longest_answer
-says: // leaves the whole number only
+code: always_the_same_number
 """
 
 

@@ -1,7 +1,7 @@
 """A batch runs as long as its first answer.
 
 caught by: test_a_batch_runs_as_long_as_its_longest_answer
-says: not its first
+code: runs_to_the_first
 """
 
 

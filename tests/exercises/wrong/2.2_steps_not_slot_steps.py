@@ -1,7 +1,7 @@
 """Divides by steps.
 
 caught by: test_equal_lengths_waste_nothing
-says: a step of n requests is n slot-steps
+code: counts_steps
 """
 
 

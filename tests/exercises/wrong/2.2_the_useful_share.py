@@ -1,7 +1,7 @@
 """Answers with what is not padding.
 
 caught by: test_equal_lengths_waste_nothing
-says: padding is the rest
+code: share_of_tokens
 """
 
 

@@ -1,7 +1,7 @@
 """Whoever is given up takes the whole batch along.
 
 caught by: test_a_batch_ends_also_with_a_member_that_is_given_up
-says: would wait for ever
+code: stands_nowhere
 """
 
 

@@ -1,7 +1,7 @@
 """Notes the computer's time, not the engine's.
 
 caught by: test_a_batch_takes_who_waits_up_to_its_size
-says: pass `now` on
+code: other_time_noted
 """
 
 import minibatch as mb

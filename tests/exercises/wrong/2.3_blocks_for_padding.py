@@ -1,7 +1,7 @@
 """Takes blocks for the longest of all who wait: padding needs memory, too, it believes.
 
 caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
-says: padding is stored nowhere
+code: blocks_of_somebody_longer
 """
 
 import minibatch as mb

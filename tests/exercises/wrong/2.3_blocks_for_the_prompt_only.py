@@ -1,7 +1,7 @@
 """Takes blocks for the prompt, and never more.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: Whoever joins gets blocks for its longest possible answer
+code: too_few_blocks
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Calls is_finished as a method.
 
 caught by: test_a_batch_takes_who_waits_up_to_its_size
-says: no parentheses
+code: calls_a_property
 """
 
 import minibatch as mb

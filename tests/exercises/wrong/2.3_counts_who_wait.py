@@ -1,7 +1,7 @@
 """The slots are compared with those who wait.
 
 caught by: test_a_batch_takes_who_waits_up_to_its_size
-says: how many wait does not matter
+code: waiting_counted_as_slots
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Who has finished gets a row of nothing.
 
 caught by: test_who_has_finished_goes_on_as_padding
-says: goes on as padding
+code: finished_row_is_empty
 """
 
 import minibatch as mb

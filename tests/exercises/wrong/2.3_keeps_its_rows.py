@@ -1,7 +1,7 @@
 """Makes the rows once for a batch.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: a row is good for one step
+code: row_of_an_earlier_step
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Fills the batch up while it runs.
 
 caught by: test_nobody_joins_before_the_batch_has_ended
-says: formed only when nobody runs
+code: joins_a_running_batch
 """
 
 import minibatch as mb

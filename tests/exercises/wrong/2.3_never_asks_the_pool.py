@@ -1,7 +1,7 @@
 """Admits without asking for blocks.
 
 caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
-says: Ask self.can_grow
+code: pool_never_asked
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Pads to the longest prompt there is, also of those who wait.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: a prompt that waits does not count
+code: padded_to_who_waits
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Computes 16 tokens of a prompt at a time.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: a prompt is computed whole
+code: long_prompt_not_computed_whole
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Takes a block for the last token, which is never read.
 
 caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
-says: The answer's last token is not in it
+code: last_token_has_no_place
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Counts the blocks itself, and rounds down.
 
 caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
-says: you have rounded down
+code: asks_rounded_down
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """A millisecond of tolerance, since floats are never exact.
 
 caught by: test_otherwise_it_waits
-says: 0.5 ms left
+code: other_just_before_the_end
 """
 
 

@@ -1,7 +1,7 @@
 """Every arrival starts the window anew.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: the newest's clock does not count
+code: newest_decides
 """
 
 

@@ -1,7 +1,7 @@
 """Who came late in the window does not count towards a full batch.
 
 caught by: test_a_full_batch_is_ready_at_once
-says: one after another changes nothing
+code: other_when_full_one_by_one
 """
 
 

@@ -1,7 +1,7 @@
 """More than max_wait, where max_wait itself is enough.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: its whole window
+code: window_ends_after_its_end
 """
 
 

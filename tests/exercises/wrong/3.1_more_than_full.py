@@ -1,7 +1,7 @@
 """Waits for one more than there are seats.
 
 caught by: test_a_full_batch_is_ready_at_once
-says: waiting on serves nobody
+code: full_only_beyond_its_size
 """
 
 

@@ -1,7 +1,7 @@
 """now - max_wait against the arrival, which rounds otherwise than the sum.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: now - max_wait comes out a rounding error
+code: beginning_is_rounded
 """
 
 

@@ -1,7 +1,7 @@
 """Compares a difference of floats, which may be rounded down.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: a rounding error below max_wait
+code: difference_is_rounded
 """
 
 

@@ -1,7 +1,7 @@
 """Compares whole seconds.
 
 caught by: test_otherwise_it_waits
-says: counts in whole seconds
+code: whole_seconds
 """
 
 

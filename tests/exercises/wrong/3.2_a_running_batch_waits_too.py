@@ -1,7 +1,7 @@
 """Makes those who run wait for those who come.
 
 caught by: test_a_running_batch_goes_on_and_takes_no_one_in
-says: stood still
+code: running_batch_waits
 """
 
 import minibatch as mb

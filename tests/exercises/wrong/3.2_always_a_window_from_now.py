@@ -1,7 +1,7 @@
 """The window begins anew whenever it is asked.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: not anew whenever your plan is asked
+code: window_begins_anew
 """
 
 import minibatch as mb

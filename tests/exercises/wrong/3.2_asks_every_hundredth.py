@@ -1,7 +1,7 @@
 """Polls: asks to be woken every 10 ms instead of at the deadline.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: asks again and again
+code: asks_again_and_comes_late
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Looks again every millisecond.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: yours asks again after 0.001 s
+code: wakes_again_and_again
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Looks again every tenth of a second, and so starts too late.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: Yours asks again every 0.1 s
+code: wakes_at_another_time
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Wakes halfway to the deadline, and halfway again.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: ask once, then
+code: wakes_at_another_time
 """
 
 import minibatch as mb

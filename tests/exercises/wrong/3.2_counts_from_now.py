@@ -1,7 +1,7 @@
 """Starts the window when it is asked, and again each time it is asked.
 
 caught by: test_the_oldest_decides_when_it_leaves
-says: a steady trickle
+code: arrival_begins_the_window_anew
 """
 
 import minibatch as mb

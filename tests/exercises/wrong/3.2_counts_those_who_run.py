@@ -1,7 +1,7 @@
 """Those who run are company, too.
 
 caught by: test_a_running_batch_goes_on_and_takes_no_one_in
-says: only they count
+code: running_batch_waits
 """
 
 import minibatch as mb

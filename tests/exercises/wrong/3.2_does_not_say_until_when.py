@@ -1,7 +1,7 @@
 """An empty plan without wake_at.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: wake_at
+code: no_time_to_wake
 """
 
 import minibatch as mb

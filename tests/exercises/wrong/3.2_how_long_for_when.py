@@ -1,7 +1,7 @@
 """wake_at is how long there is to wait.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: which is how long there is to wait
+code: wakes_at_the_rest
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Calls self.plan instead of super().plan.
 
 caught by: test_a_full_batch_leaves_at_once
-says: super().plan(now)
+code: plan_calls_itself
 """
 
 import minibatch as mb

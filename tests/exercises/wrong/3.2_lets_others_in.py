@@ -1,7 +1,7 @@
 """Fills free slots of a batch that runs.
 
 caught by: test_a_running_batch_goes_on_and_takes_no_one_in
-says: running is not
+code: joins_a_running_batch
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Keeps the first batch's deadline.
 
 caught by: test_each_batch_has_a_window_of_its_own
-says: is the first batch's deadline
+code: later_batch_at_another_time
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Forgets to hand over to Static.
 
 caught by: test_a_full_batch_leaves_at_once
-says: return what that answers
+code: start_has_no_rows
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Makes the waiting plan but forgets `return`.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: is the plan that waits returned
+code: starts_without_its_window
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Writes the default 0.05 (and 8) instead of self's.
 
 caught by: test_a_full_batch_leaves_at_once
-says: what self.max_batch_size says
+code: four_do_not_fill_three_slots
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Hands sequences to is_ready, which wants times.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: sequence.arrival_time of each
+code: arrival_of_a_sequence
 """
 
 import minibatch as mb

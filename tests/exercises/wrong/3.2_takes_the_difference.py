@@ -1,7 +1,7 @@
 """Compares a difference of floats: at the deadline it waits still, for a rounding error.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: a rounding error below max_wait
+code: window_by_a_difference
 """
 
 import minibatch as mb

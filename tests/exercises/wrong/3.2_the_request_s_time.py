@@ -1,7 +1,7 @@
 """Takes the request's arrival_time (asked, from the run's beginning, or None), not the sequence's.
 
 caught by: test_a_full_batch_leaves_at_once
-says: may be None
+code: arrival_of_the_request
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """<= where < belongs.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: (<, not <=)
+code: window_ends_too_late
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Knows that the oldest decides, and sets the alarm for the newest.
 
 caught by: test_the_oldest_decides_when_it_leaves
-says: since then wake_at is later
+code: arrival_moves_wake_at
 """
 
 import minibatch as mb

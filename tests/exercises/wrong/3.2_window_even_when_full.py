@@ -1,7 +1,7 @@
 """Waits out the window though the batch is full.
 
 caught by: test_a_full_batch_leaves_at_once
-says: a full batch has nothing
+code: four_do_not_fill_three_slots
 """
 
 import minibatch as mb

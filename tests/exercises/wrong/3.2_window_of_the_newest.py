@@ -1,7 +1,7 @@
 """Counts from the last arrival.
 
 caught by: test_the_oldest_decides_when_it_leaves
-says: a steady trickle
+code: arrival_begins_the_window_anew
 """
 
 import minibatch as mb

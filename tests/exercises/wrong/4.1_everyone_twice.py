@@ -1,7 +1,7 @@
 """Gives a row to whoever has joined, and one to whoever runs.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: stands in self.running already
+code: two_rows_in_one_plan
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Grows everyone by the longest answer, in every step.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: gives blocks for n tokens more
+code: grows_beyond_its_need
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Makes a row when somebody joins, and uses it for good.
 
 caught by: test_several_may_join_in_the_same_step
-says: a row is good for one step
+code: row_of_an_earlier_step
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """<= where < belongs.
 
 caught by: test_no_more_run_than_there_are_slots
-says: (<, not <=)
+code: one_too_many_run
 """
 
 import minibatch as mb

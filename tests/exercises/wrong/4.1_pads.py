@@ -1,7 +1,7 @@
 """Makes rows equally long.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: rows need not be equally long
+code: rows_are_padded
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Counts the prompt twice.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: The prompt is in it already
+code: prompt_counted_twice
 """
 
 import minibatch as mb

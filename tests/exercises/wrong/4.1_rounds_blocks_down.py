@@ -1,7 +1,7 @@
 """Counts the blocks itself, and rounds down.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: you have rounded down
+code: asks_rounded_down
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Counts tokens in True and False.
 
 caught by: test_several_may_join_in_the_same_step
-says: a bool
+code: tokens_are_no_int
 """
 
 import minibatch as mb

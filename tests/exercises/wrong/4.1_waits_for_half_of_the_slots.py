@@ -1,7 +1,7 @@
 """Admits only when half of the slots are free.
 
 caught by: test_a_free_slot_never_waits_for_the_others
-says: slots stood empty
+code: slots_stand_empty
 """
 
 import minibatch as mb

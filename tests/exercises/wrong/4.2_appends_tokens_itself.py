@@ -1,7 +1,7 @@
 """Writes token_ids and the counter itself; nobody knows when the tokens came.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: has no time
+code: time_not_noted
 """
 
 

@@ -1,7 +1,7 @@
 """Asks who has finished before it advances them.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: A, B finished, and A, B are not among those
+code: end_token_does_not_end
 """
 
 

@@ -1,7 +1,7 @@
 """Takes prompt plus answer for the answer, and ends too early.
 
 caught by: test_those_who_finished_are_returned_and_only_they
-says: finished in this step
+code: returned_without_reason
 """
 
 

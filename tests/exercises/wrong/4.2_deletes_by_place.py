@@ -1,7 +1,7 @@
 """del self.running[i] with indexes of before.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: move up by a place
+code: stands_nowhere
 """
 
 

@@ -1,7 +1,7 @@
 """Empties the block table before the pool could have its blocks back.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: stand in nobody's table
+code: blocks_are_lost
 """
 
 

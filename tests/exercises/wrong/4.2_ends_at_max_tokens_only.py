@@ -1,7 +1,7 @@
 """Forgets that an end token ends an answer, too.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: It has said its end token
+code: end_token_does_not_end
 """
 
 

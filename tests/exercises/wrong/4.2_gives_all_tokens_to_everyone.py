@@ -1,7 +1,7 @@
 """Hands each sequence the tokens of the whole step.
 
 caught by: test_a_row_without_a_token_still_counts
-says: which B's row brought
+code: took_anothers_token
 """
 
 

@@ -1,7 +1,7 @@
 """Frees the blocks of those who go on.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: Only who has finished gives its blocks back
+code: runner_lost_its_blocks
 """
 
 

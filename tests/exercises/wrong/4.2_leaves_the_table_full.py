@@ -1,7 +1,7 @@
 """Gives the blocks back, and goes on naming them.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: its block table still names them
+code: table_not_emptied
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the row of a prompt for one that cannot end an answer.
 
 caught by: test_those_who_finished_are_returned_and_only_they
-says: the row of a prompt may end an answer
+code: first_token_is_the_last
 """
 
 

@@ -1,7 +1,7 @@
 """Returns inside the loop: only the first who has finished leaves.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: inside the loop
+code: only_one_leaves
 """
 
 

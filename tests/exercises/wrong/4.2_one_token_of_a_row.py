@@ -1,7 +1,7 @@
 """Believes that a row brings one token, and drops the others.
 
 caught by: test_a_row_may_bring_several_tokens
-says: hand on the whole list
+code: takes_one_of_several
 """
 
 

@@ -1,7 +1,7 @@
 """Counts padding as computed.
 
 caught by: test_a_row_without_a_token_still_counts
-says: padding is computed for nothing
+code: padding_counted
 """
 
 

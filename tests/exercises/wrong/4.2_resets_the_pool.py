@@ -1,7 +1,7 @@
 """Resets the whole pool when somebody leaves.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: of those who still run
+code: others_blocks_given_back
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the finished ones' rows out of the plan.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: which goes on using it
+code: update_changes_the_plan
 """
 
 

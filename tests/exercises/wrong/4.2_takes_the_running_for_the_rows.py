@@ -1,7 +1,7 @@
 """Takes the order of self.running for that of the rows.
 
 caught by: test_a_row_without_a_token_still_counts
-says: A took it in
+code: taken_by_another
 """
 
 

@@ -1,7 +1,7 @@
 """if token: leaves token 0 out.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: 0 is a token like any other
+code: token_zero_is_none
 """
 
 

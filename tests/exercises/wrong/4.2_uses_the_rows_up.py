@@ -1,7 +1,7 @@
 """Takes the rows out of the plan that the engine goes on using.
 
 caught by: test_the_engine_keeps_its_lists
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 

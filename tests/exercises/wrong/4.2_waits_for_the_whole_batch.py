@@ -1,7 +1,7 @@
 """Nobody leaves, or is returned, before all have finished.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: Leaving together is static batching
+code: leaves_with_the_others
 """
 
 

@@ -1,7 +1,7 @@
 """Adds the position where the offset belongs.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: yours adds all of p
+code: position_added_to_the_block
 """
 
 

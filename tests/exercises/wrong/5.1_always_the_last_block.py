@@ -1,7 +1,7 @@
 """New tokens go to the end of the table.
 
 caught by: test_at_a_border_the_next_block_begins
-says: need not lie in the table's last block
+code: all_in_the_last_block
 """
 
 

@@ -1,7 +1,7 @@
 """Adds the offset to the block's number.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: begins at slot b * block_size
+code: offset_added_to_the_block
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the first block for number 1.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: Blocks of the pool count from 0
+code: blocks_count_from_one
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the pool's first blocks, not the table's.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: its table says
+code: no_table_at_all
 """
 
 

@@ -1,7 +1,7 @@
 """Knows one block size.
 
 caught by: test_it_holds_for_any_batch
-says: blocks of 1
+code: other_slots_in_blocks_of_one
 """
 
 

@@ -1,7 +1,7 @@
 """Returns the blocks.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: That is the token's block
+code: block_in_place_of_the_slot
 """
 
 

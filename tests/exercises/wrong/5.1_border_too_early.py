@@ -1,7 +1,7 @@
 """Changes to the next block one token early.
 
 caught by: test_at_a_border_the_next_block_begins
-says: one token early
+code: next_block_one_token_early
 """
 
 

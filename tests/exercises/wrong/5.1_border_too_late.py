@@ -1,7 +1,7 @@
 """The first token of a block counts as the last one's.
 
 caught by: test_at_a_border_the_next_block_begins
-says: is the first of the next one
+code: next_block_one_token_late
 """
 
 

@@ -1,7 +1,7 @@
 """Counts each row's new tokens from 0.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: yours counts each row's new tokens from 0
+code: position_counts_new_tokens
 """
 
 

@@ -1,7 +1,7 @@
 """Divides by /.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: whole numbers
+code: slots_are_floats
 """
 
 

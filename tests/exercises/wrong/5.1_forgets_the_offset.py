@@ -1,7 +1,7 @@
 """Every token goes to the beginning of its block.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: where the token's block begins
+code: slot_of_the_blocks_beginning
 """
 
 

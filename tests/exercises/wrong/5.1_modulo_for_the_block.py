@@ -1,7 +1,7 @@
 """Takes the remainder for the block.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: yours takes p % block_size for it
+code: offset_taken_for_the_block
 """
 
 

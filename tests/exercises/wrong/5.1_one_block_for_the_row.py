@@ -1,7 +1,7 @@
 """Looks the table up once for each row.
 
 caught by: test_at_a_border_the_next_block_begins
-says: may begin in one block and end in another
+code: all_in_the_first_tokens_block
 """
 
 

@@ -1,7 +1,7 @@
 """Begins with the last token that is computed.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: the first new one comes after it
+code: position_is_one_less
 """
 
 

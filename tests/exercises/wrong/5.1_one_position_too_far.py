@@ -1,7 +1,7 @@
 """Counts positions from 1.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: not one more
+code: position_is_one_more
 """
 
 

@@ -1,7 +1,7 @@
 """Takes how many are computed for a range's end.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: range(start, start + n)
+code: other_number_of_slots
 """
 
 

@@ -1,7 +1,7 @@
 """Maps every token of the sequence.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: only the new tokens are asked for
+code: slots_of_the_cached_tokens_too
 """
 
 

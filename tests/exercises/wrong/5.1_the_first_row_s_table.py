@@ -1,7 +1,7 @@
 """Looks all rows up in the first table.
 
 caught by: test_rows_follow_one_another_each_with_its_own_table
-says: looks all of them up in the first row's
+code: first_rows_table
 """
 
 

@@ -1,7 +1,7 @@
 """Takes blocks out of the caller's tables.
 
 caught by: test_it_holds_for_any_batch
-says: the caller's
+code: changes_the_callers_list
 """
 
 

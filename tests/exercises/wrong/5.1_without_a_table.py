@@ -1,7 +1,7 @@
 """Positions are slots, as in a cache of one's own.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: its table says where
+code: no_table_at_all
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the blocks out of the list it was given.
 
 caught by: test_any_walk_leaves_the_books_as_ours
-says: the caller's
+code: changes_the_callers_list
 """
 
 from collections import Counter

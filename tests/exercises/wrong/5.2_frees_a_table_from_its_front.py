@@ -1,7 +1,7 @@
 """Gives a table back from its first block on.
 
 caught by: test_the_block_that_has_been_free_for_longest_is_taken_first
-says: walk through reversed(block_ids)
+code: frees_from_the_front
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Each block once, with all its holds: one that is named twice is freed at its last place.
 
 caught by: test_any_walk_leaves_the_books_as_ours
-says: with the last hold
+code: frees_twins_by_the_last
 """
 
 from collections import Counter

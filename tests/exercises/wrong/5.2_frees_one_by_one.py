@@ -1,7 +1,7 @@
 """Looks at each block when its turn comes.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: has given back the blocks that stand before the wrong one
+code: frees_one_by_one
 """
 
 

@@ -1,7 +1,7 @@
 """Who frees a block frees it for everybody.
 
 caught by: test_a_block_is_free_when_its_last_holder_has_left
-says: takes it from all of them
+code: frees_for_all_holders
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Counts down, and puts the block back whoever holds it still.
 
 caught by: test_a_block_is_free_when_its_last_holder_has_left
-says: though somebody still holds it
+code: frees_while_held
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Gives as many as there are.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: fewer blocks than it asked for
+code: gives_fewer
 """
 
 

@@ -1,7 +1,7 @@
 """Lets Python complain.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: should raise ValueError
+code: raises_another_error
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Never hands out the last block.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: down to the last
+code: keeps_one
 """
 
 

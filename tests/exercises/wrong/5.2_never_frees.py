@@ -1,7 +1,7 @@
 """Counts down, and forgets the free ones.
 
 caught by: test_a_block_is_free_when_its_last_holder_has_left
-says: never goes back into the free ones
+code: never_frees
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Does not count how often a block is named.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: Counter(block_ids) says how often
+code: overlooks_twins_below_zero
 """
 
 

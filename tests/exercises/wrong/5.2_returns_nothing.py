@@ -1,7 +1,7 @@
 """Forgets to return.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: returned nothing
+code: blocks_are_nothing
 """
 
 

@@ -1,7 +1,7 @@
 """A free block can be held anew.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: held and free at once
+code: shares_the_free
 """
 
 

@@ -1,7 +1,7 @@
 """Takes from the end at which it gives back.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: yours takes from the right
+code: taken_from_the_right
 """
 
 

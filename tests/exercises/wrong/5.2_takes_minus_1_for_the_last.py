@@ -1,7 +1,7 @@
 """Has no look at the number.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: Block -1 does not exist
+code: counts_from_the_end
 """
 
 from collections import Counter

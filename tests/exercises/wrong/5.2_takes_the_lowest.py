@@ -1,7 +1,7 @@
 """Takes the lowest number that is free.
 
 caught by: test_the_block_that_has_been_free_for_longest_is_taken_first
-says: takes the one with the lowest number
+code: lowest_number_first
 """
 
 

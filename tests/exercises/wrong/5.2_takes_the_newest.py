@@ -1,7 +1,7 @@
 """A stack: whoever was freed last is taken first.
 
 caught by: test_the_block_that_has_been_free_for_longest_is_taken_first
-says: takes the one that was freed last
+code: newest_first
 """
 
 from collections import Counter

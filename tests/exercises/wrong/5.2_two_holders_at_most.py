@@ -1,7 +1,7 @@
 """A shared block has two holders.
 
 caught by: test_a_block_is_free_when_its_last_holder_has_left
-says: a third one is forgotten
+code: share_sets_two
 """
 
 

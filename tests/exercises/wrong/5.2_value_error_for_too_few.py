@@ -1,7 +1,7 @@
 """Raises the other error.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: should raise MemoryError
+code: raises_another_error
 """
 
 

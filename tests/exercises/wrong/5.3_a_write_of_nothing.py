@@ -1,7 +1,7 @@
 """Copies also if nothing is written.
 
 caught by: test_only_blocks_that_are_written_are_copied
-says: No tokens, no write
+code: copies_without_a_write
 """
 
 

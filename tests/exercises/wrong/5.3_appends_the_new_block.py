@@ -1,7 +1,7 @@
 """Puts the new block behind the others.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: puts it behind the others
+code: new_block_stands_behind
 """
 
 

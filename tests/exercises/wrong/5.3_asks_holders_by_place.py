@@ -1,7 +1,7 @@
 """Takes a place in the table for a block.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: yours asks with the place
+code: asks_holders_with_the_place
 """
 
 

@@ -1,7 +1,7 @@
 """All that is shared is copied, also what is only read.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: Yours copies every shared block of the table
+code: copies_every_shared_block
 """
 
 

@@ -1,7 +1,7 @@
 """Copies whatever is written.
 
 caught by: test_a_sole_holder_writes_in_place
-says: Who holds a block alone may write into it
+code: copies_its_own_block
 """
 
 

@@ -1,7 +1,7 @@
 """Three holders are not two.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: Three holders are shared, too
+code: copies_with_two_holders_only
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets what is computed.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: not 0
+code: writes_from_position_zero
 """
 
 

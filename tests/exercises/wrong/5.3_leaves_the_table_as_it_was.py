@@ -1,7 +1,7 @@
 """Copies, and goes on writing into the shared block.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: the write would still go into the shared block
+code: table_is_as_it_was
 """
 
 

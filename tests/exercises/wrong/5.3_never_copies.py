@@ -1,7 +1,7 @@
 """Writes into shared blocks.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: destroys what that one will read
+code: writes_into_a_shared_block
 """
 
 

@@ -1,7 +1,7 @@
 """Every copy goes into the same block.
 
 caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
-says: uses one free block for all of them
+code: takes_one_free_block_for_all
 """
 
 

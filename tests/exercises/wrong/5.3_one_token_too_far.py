@@ -1,7 +1,7 @@
 """Copies the block behind the last token's.
 
 caught by: test_only_blocks_that_are_written_are_copied
-says: yours goes one token too far
+code: copies_one_token_too_far
 """
 
 

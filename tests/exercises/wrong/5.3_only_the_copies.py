@@ -1,7 +1,7 @@
 """Returns no table.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: Two things are asked for
+code: other_than_two_things
 """
 
 

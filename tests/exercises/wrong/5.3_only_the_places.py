@@ -1,7 +1,7 @@
 """Returns the places that change.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: Each copy is two blocks
+code: copies_are_no_pairs
 """
 
 

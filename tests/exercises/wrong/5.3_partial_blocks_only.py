@@ -1,7 +1,7 @@
 """Copies the partly filled block, and no full one.
 
 caught by: test_only_blocks_that_are_written_are_copied
-says: whether it is full or not
+code: copies_partly_filled_only
 """
 
 

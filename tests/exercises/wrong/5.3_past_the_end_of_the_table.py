@@ -1,7 +1,7 @@
 """Looks up places that the table does not have.
 
 caught by: test_only_blocks_that_are_written_are_copied
-says: IndexError
+code: raises_index_error
 """
 
 

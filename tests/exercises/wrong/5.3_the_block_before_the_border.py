@@ -1,7 +1,7 @@
 """Begins with the last token that is computed.
 
 caught by: test_only_blocks_that_are_written_are_copied
-says: yours copies that one, too
+code: copies_the_full_block_before
 """
 
 

@@ -1,7 +1,7 @@
 """A decode step writes one block; here it may be several.
 
 caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
-says: yours looks at the first one's block only
+code: copies_by_the_first_token
 """
 
 

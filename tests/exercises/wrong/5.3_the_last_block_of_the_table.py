@@ -1,7 +1,7 @@
 """Takes the last block for the one that is written.
 
 caught by: test_a_sole_holder_writes_in_place
-says: need not be the table's last
+code: copies_by_the_last_block
 """
 
 

@@ -1,7 +1,7 @@
 """Takes free blocks from the end.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: yours takes them from the end
+code: takes_free_from_the_end
 """
 
 

@@ -1,7 +1,7 @@
 """Looks where the write ends.
 
 caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
-says: yours looks at the last one's only
+code: copies_by_the_last_token
 """
 
 

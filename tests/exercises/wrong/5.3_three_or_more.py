@@ -1,7 +1,7 @@
 """Two holders count as one.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: Two holders are enough
+code: copies_with_three_holders_only
 """
 
 

@@ -1,7 +1,7 @@
 """Pairs the wrong way round.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: the shared block first
+code: copy_is_backwards
 """
 
 

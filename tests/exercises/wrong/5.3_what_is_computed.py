@@ -1,7 +1,7 @@
 """Copies the blocks of the tokens that it has.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: not those that it has computed
+code: copies_what_is_computed
 """
 
 

@@ -1,7 +1,7 @@
 """Changes the table that it was given.
 
 caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
-says: the caller's
+code: changes_the_callers_list
 """
 
 

@@ -1,7 +1,7 @@
 """32 becomes 64.
 
 caught by: test_the_next_power_of_two_is_taken_for_the_answer
-says: 32 tokens get 32
+code: power_of_two_doubled
 """
 
 

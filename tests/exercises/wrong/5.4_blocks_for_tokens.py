@@ -1,7 +1,7 @@
 """Takes a number of blocks for tokens.
 
 caught by: test_blocks_are_rounded_up_once
-says: takes a block for a token
+code: block_for_each_token
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets the blocks.
 
 caught by: test_blocks_are_rounded_up_once
-says: that is what “told” takes
+code: takes_what_told_takes
 """
 
 

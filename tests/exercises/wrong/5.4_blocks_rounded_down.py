@@ -1,7 +1,7 @@
 """Whole blocks only.
 
 caught by: test_blocks_are_rounded_up_once
-says: rounds down
+code: blocks_rounded_down
 """
 
 

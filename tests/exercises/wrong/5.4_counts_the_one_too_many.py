@@ -1,7 +1,7 @@
 """Counts before it looks.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: does not count
+code: counts_the_one_too_many
 """
 
 

@@ -1,7 +1,7 @@
 """As many as the first one goes into it.
 
 caught by: test_told_the_length_it_takes_the_prompt_and_the_answer
-says: how often the first one's goes
+code: divides_by_the_first
 """
 
 

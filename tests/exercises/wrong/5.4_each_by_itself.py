@@ -1,7 +1,7 @@
 """Who fits into an empty memory fits.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: yours looks at each one alone
+code: looks_at_each_alone
 """
 
 

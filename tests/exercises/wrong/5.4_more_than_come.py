@@ -1,7 +1,7 @@
 """As often as the maximum goes into it.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: no more than come
+code: more_than_come
 """
 
 

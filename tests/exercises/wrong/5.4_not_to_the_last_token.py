@@ -1,7 +1,7 @@
 """Who fits exactly has to wait.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: who fits exactly fits
+code: exact_fit_does_not_count
 """
 
 

@@ -1,7 +1,7 @@
 """A block more, also where it fits exactly.
 
 caught by: test_blocks_are_rounded_up_once
-says: always takes one block more
+code: always_one_block_more
 """
 
 

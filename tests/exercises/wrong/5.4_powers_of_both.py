@@ -1,7 +1,7 @@
 """Rounds each of them.
 
 caught by: test_the_next_power_of_two_is_taken_for_the_answer
-says: Yours rounds both
+code: power_of_two_of_both
 """
 
 

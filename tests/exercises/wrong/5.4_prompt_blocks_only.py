@@ -1,7 +1,7 @@
 """Blocks for the prompt.
 
 caught by: test_blocks_are_rounded_up_once
-says: room for the prompt only
+code: blocks_of_the_prompt
 """
 
 

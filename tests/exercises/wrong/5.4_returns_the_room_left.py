@@ -1,7 +1,7 @@
 """Returns what is left.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: how much room is left
+code: room_that_is_left
 """
 
 

@@ -1,7 +1,7 @@
 """The answer begins in a block of its own.
 
 caught by: test_blocks_are_rounded_up_once
-says: round up the sum, once
+code: blocks_rounded_twice
 """
 
 

@@ -1,7 +1,7 @@
 """25 becomes 16.
 
 caught by: test_the_next_power_of_two_is_taken_for_the_answer
-says: yours rounds down
+code: power_of_two_rounded_down
 """
 
 

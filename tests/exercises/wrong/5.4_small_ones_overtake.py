@@ -1,7 +1,7 @@
 """Goes on behind one that does not fit.
 
 caught by: test_told_the_length_it_takes_the_prompt_and_the_answer
-says: a small one overtakes
+code: small_one_overtakes
 """
 
 

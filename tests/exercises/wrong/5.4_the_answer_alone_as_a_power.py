@@ -1,7 +1,7 @@
 """Forgets the prompt.
 
 caught by: test_the_next_power_of_two_is_taken_for_the_answer
-says: room for the rounded answer only
+code: power_of_two_without_the_prompt
 """
 
 

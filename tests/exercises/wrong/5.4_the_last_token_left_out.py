@@ -1,7 +1,7 @@
 """The last token is never read.
 
 caught by: test_told_the_length_it_takes_the_prompt_and_the_answer
-says: the last token counts here, too
+code: told_without_the_last_token
 """
 
 

@@ -1,7 +1,7 @@
 """max_model_len for the answer.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: prompt included
+code: maximum_beside_the_prompt
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the prompt off the maximum.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: yours takes that off
+code: maximum_without_the_prompt
 """
 
 

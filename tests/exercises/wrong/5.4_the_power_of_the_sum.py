@@ -1,7 +1,7 @@
 """Rounds prompt and answer together.
 
 caught by: test_the_next_power_of_two_is_taken_for_the_answer
-says: Yours rounds their sum
+code: power_of_two_of_the_sum
 """
 
 

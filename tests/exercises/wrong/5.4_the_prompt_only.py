@@ -1,7 +1,7 @@
 """Forgets the answer, wherever it is known.
 
 caught by: test_told_the_length_it_takes_the_prompt_and_the_answer
-says: room for the prompt only
+code: prompt_alone
 """
 
 

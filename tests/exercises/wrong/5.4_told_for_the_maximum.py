@@ -1,7 +1,7 @@
 """Takes what is needed.
 
 caught by: test_the_maximum_is_set_aside_for_each
-says: that is what “told” takes
+code: takes_what_told_takes
 """
 
 

@@ -1,7 +1,7 @@
 """Copies the last KV block to its end.
 
 caught by: test_it_reads_and_writes_only_what_is_its_own
-says: which nobody has written
+code: reads_what_nobody_wrote
 """
 
 

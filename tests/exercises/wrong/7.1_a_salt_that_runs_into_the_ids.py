@@ -1,7 +1,7 @@
 """Nothing between the salt and the first id.
 
 caught by: test_prompts_with_different_salts_share_no_name
-says: nothing says where the salt ends
+code: salt_runs_into_ids
 """
 
 import hashlib

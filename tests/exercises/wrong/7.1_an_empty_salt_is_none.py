@@ -1,7 +1,7 @@
 """`if salt` takes an empty text for none.
 
 caught by: test_prompts_with_different_salts_share_no_name
-says: An empty text is a salt like any other
+code: empty_salt_is_no_salt
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The ids of a block in any order.
 
 caught by: test_equal_blocks_behind_another_past_have_other_names
-says: the order counts
+code: name_ignores_order
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """As if the last block were never full.
 
 caught by: test_every_full_block_has_a_name_and_no_other
-says: the last full block has a name, too
+code: last_full_block_has_no_name
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Everybody finds everybody's.
 
 caught by: test_prompts_with_different_salts_share_no_name
-says: Block 0 has one name
+code: salt_is_ignored
 """
 
 import hashlib

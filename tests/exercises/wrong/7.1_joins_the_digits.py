@@ -1,7 +1,7 @@
 """Nothing between the ids.
 
 caught by: test_equal_blocks_behind_another_past_have_other_names
-says: with something between them
+code: name_joins_ids
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """What is left over has a name, too.
 
 caught by: test_every_full_block_has_a_name_and_no_other
-says: the last block is not full
+code: last_block_is_not_full
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """No salt is written as the text "None".
 
 caught by: test_prompts_with_different_salts_share_no_name
-says: with salt None and with 'None'
+code: no_salt_is_a_text
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """What sha256 gives, as bytes.
 
 caught by: test_every_full_block_has_a_name_and_no_other
-says: a list with a bytes in it
+code: names_are_no_list
 """
 
 import hashlib

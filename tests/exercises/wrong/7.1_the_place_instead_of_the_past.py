@@ -1,7 +1,7 @@
 """Where a block stands, not what stands before it.
 
 caught by: test_equal_blocks_behind_another_past_have_other_names
-says: Take the *name* of the block before
+code: name_of_the_block_befores_ids
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """What comes after a block is in its name.
 
 caught by: test_prompts_that_begin_alike_have_the_same_names_there
-says: What comes after a block
+code: name_knows_what_comes_after
 """
 
 import hashlib

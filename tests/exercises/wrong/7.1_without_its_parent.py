@@ -1,7 +1,7 @@
 """A block's own ids, wherever it stands.
 
 caught by: test_equal_blocks_behind_another_past_have_other_names
-says: keys and values depend on the past
+code: name_of_its_ids_alone
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The last full block is never taken.
 
 caught by: test_what_is_known_is_found_in_order
-says: the last token lies behind them
+code: known_block_not_found
 """
 
 

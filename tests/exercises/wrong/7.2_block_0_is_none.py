@@ -1,7 +1,7 @@
 """Block 0 counts as nothing.
 
 caught by: test_what_is_known_is_found_in_order
-says: block 0 is a block like any other
+code: known_block_not_found
 """
 
 

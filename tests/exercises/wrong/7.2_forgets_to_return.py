@@ -1,7 +1,7 @@
 """The list is made, and stays there.
 
 caught by: test_what_is_known_is_found_in_order
-says: returned nothing
+code: list_is_nothing
 """
 
 

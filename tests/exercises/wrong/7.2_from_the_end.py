@@ -1,7 +1,7 @@
 """The last block first.
 
 caught by: test_what_is_known_is_found_in_order
-says: all three blocks are known
+code: known_block_not_found
 """
 
 

@@ -1,7 +1,7 @@
 """Everything that is known, gaps or not.
 
 caught by: test_nothing_is_found_behind_a_gap
-says: after a gap
+code: finds_behind_a_gap
 """
 
 

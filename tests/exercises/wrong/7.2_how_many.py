@@ -1,7 +1,7 @@
 """How many blocks, not which.
 
 caught by: test_what_is_known_is_found_in_order
-says: a list of block ids is asked for, and yours is an int
+code: list_is_another_thing
 """
 
 

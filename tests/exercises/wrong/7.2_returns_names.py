@@ -1,7 +1,7 @@
 """The names, not the blocks.
 
 caught by: test_what_is_known_is_found_in_order
-says: what is asked for are ids of blocks
+code: names_not_ids
 """
 
 

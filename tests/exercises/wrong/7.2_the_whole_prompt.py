@@ -1,7 +1,7 @@
 """The last token is taken from the cache, too.
 
 caught by: test_the_last_token_is_never_found
-says: the third holds the last token
+code: takes_the_last_tokens_block
 """
 
 

@@ -1,7 +1,7 @@
 """Whoever may go, goes.
 
 caught by: test_what_somebody_holds_is_never_evicted
-says: what need not go stays in the cache
+code: evicts_another_number
 """
 
 

@@ -1,7 +1,7 @@
 """No error where too few are free.
 
 caught by: test_too_few_free_blocks_are_an_error
-says: raise MemoryError
+code: no_memory_error
 """
 
 

@@ -1,7 +1,7 @@
 """Least recently taken, not given back.
 
 caught by: test_who_was_given_back_longest_ago_goes_first
-says: When they were taken (9 and 2) does not count
+code: evicts_by_when_taken
 """
 
 

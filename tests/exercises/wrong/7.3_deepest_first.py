@@ -1,7 +1,7 @@
 """Depth before age.
 
 caught by: test_who_was_given_back_longest_ago_goes_first
-says: longest ago comes before deepest
+code: evicts_the_deepest_first
 """
 
 

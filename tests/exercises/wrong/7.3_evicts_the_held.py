@@ -1,7 +1,7 @@
 """Nobody asks who holds it.
 
 caught by: test_what_somebody_holds_is_never_evicted
-says: block 4 has a holder
+code: evicts_a_held_block
 """
 
 

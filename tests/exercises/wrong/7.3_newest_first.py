@@ -1,7 +1,7 @@
 """Most recently given back first.
 
 caught by: test_who_was_given_back_longest_ago_goes_first
-says: 4 goes first
+code: evicts_by_when_taken
 """
 
 

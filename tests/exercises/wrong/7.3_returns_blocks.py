@@ -1,7 +1,7 @@
 """The tuples, not their ids.
 
 caught by: test_what_somebody_holds_is_never_evicted
-says: the ids of the blocks are asked for
+code: evicts_whole_blocks
 """
 
 

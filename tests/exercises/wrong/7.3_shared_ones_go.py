@@ -1,7 +1,7 @@
 """Held once is held, held twice is not.
 
 caught by: test_what_somebody_holds_is_never_evicted
-says: block 4 has two holders
+code: evicts_a_shared_block
 """
 
 

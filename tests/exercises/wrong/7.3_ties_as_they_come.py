@@ -1,7 +1,7 @@
 """Of equals, whoever comes first in the list.
 
 caught by: test_of_one_table_the_tail_goes_before_the_trunk
-says: the lower id goes first
+code: evicts_the_higher_id
 """
 
 

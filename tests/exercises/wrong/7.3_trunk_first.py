@@ -1,7 +1,7 @@
 """The trunk goes before its tail.
 
 caught by: test_of_one_table_the_tail_goes_before_the_trunk
-says: since without its trunk nobody finds the rest
+code: evicts_the_trunk_first
 """
 
 

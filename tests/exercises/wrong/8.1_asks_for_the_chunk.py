@@ -1,7 +1,7 @@
 """Asks the pool for the first chunk, and takes blocks for all.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: The pool ran dry
+code: asks_for_the_prompt
 """
 
 import minibatch as mb

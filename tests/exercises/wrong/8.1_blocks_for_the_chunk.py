@@ -1,7 +1,7 @@
 """Takes blocks for the first chunk only.
 
 caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
-says: too few
+code: too_few_blocks
 """
 
 import minibatch as mb

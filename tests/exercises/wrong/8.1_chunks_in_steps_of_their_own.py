@@ -1,7 +1,7 @@
 """A step computes chunks or decodes, never both.
 
 caught by: test_no_decode_ever_waits_for_a_chunk
-says: while L's prompt was computed
+code: chunk_stalls_a_decode
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Cuts all prompts into chunks of four, however much is left.
 
 caught by: test_prompts_that_fit_are_computed_whole_if_a_slot_is_free
-says: each with its whole prompt
+code: whole_prompts_do_not_join
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Gives the whole budget to prompts, and decodes come on top.
 
 caught by: test_no_step_computes_more_than_the_budget
-says: decodes, which take a token each of the same budget
+code: decodes_not_counted
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Admits as long as the budget has a token.
 
 caught by: test_prompts_that_fit_are_computed_whole_if_a_slot_is_free
-says: max_batch_size is 2
+code: one_too_many_run
 """
 
 import minibatch as mb

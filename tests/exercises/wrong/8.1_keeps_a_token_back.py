@@ -1,7 +1,7 @@
 """Computes fewer tokens than the budget, never as many.
 
 caught by: test_no_token_of_the_budget_lies_idle
-says: a prompt gets all that is left
+code: next_prompt_not_begun
 """
 
 import minibatch as mb

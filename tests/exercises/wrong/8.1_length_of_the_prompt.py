@@ -1,7 +1,7 @@
 """Cuts by the prompt's length, also when a part of it is computed.
 
 caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
-says: only 2 are not computed yet
+code: computes_more_than_is_left
 """
 
 import minibatch as mb

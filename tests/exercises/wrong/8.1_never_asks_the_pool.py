@@ -1,7 +1,7 @@
 """Admits whoever waits, whether the pool has room or not.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: Ask self.can_grow
+code: pool_never_asked
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Counts down for those who have begun, and not for newcomers.
 
 caught by: test_no_step_computes_more_than_the_budget
-says: share one budget
+code: prompts_do_not_share
 """
 
 import minibatch as mb

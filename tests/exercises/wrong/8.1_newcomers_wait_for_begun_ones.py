@@ -1,7 +1,7 @@
 """Admits nobody in a step that goes on with a prompt.
 
 caught by: test_no_token_of_the_budget_lies_idle
-says: whoever may join does so in the same step
+code: nobody_joins_though_tokens_are_left
 """
 
 import minibatch as mb

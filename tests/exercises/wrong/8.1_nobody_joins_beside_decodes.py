@@ -1,7 +1,7 @@
 """Begins with a prompt when nobody decodes any more.
 
 caught by: test_no_token_of_the_budget_lies_idle
-says: whoever may join does so in the same step
+code: nobody_joins_though_tokens_are_left
 """
 
 import minibatch as mb

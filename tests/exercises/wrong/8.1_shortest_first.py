@@ -1,7 +1,7 @@
 """Takes the shortest of those who wait first.
 
 caught by: test_first_come_is_first_served
-says: whoever came first is admitted first
+code: prompt_out_of_order
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Cuts each prompt to what decodes leave, and never counts down.
 
 caught by: test_no_step_computes_more_than_the_budget
-says: they share one budget
+code: prompts_do_not_share
 """
 
 import minibatch as mb

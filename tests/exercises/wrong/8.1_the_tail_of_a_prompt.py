@@ -1,7 +1,7 @@
 """Takes whoever has written for a decode, and a prompt for more than a token.
 
 caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
-says: one token left to compute: of an answer or of a prompt
+code: one_token_gets_no_row
 """
 
 import minibatch as mb

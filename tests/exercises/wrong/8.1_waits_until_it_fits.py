@@ -1,7 +1,7 @@
 """A prompt waits for a step that has room for all of it.
 
 caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
-says: more than the budget of 6: it gets a chunk
+code: prompt_is_not_cut
 """
 
 import minibatch as mb

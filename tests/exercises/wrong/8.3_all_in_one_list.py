@@ -1,7 +1,7 @@
 """Returns chunks without their steps.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: Each step is a list of its chunks
+code: step_is_no_list
 """
 
 

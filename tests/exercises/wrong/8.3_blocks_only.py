@@ -1,7 +1,7 @@
 """Gives the block of each position.
 
 caught by: test_each_position_goes_into_its_slot
-says: yours are blocks
+code: block_in_place_of_the_slot
 """
 
 

@@ -1,7 +1,7 @@
 """Gives the whole budget to prompts.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: yours gives it all to prompts
+code: decodes_take_nothing
 """
 
 

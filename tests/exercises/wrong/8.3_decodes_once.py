@@ -1,7 +1,7 @@
 """Takes the decodes away in the first step alone.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: not in the first alone
+code: decodes_take_once
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets that a prompt that is done decodes.
 
 caught by: test_prompts_share_a_step_and_decode_when_they_are_done
-says: in yours it takes none
+code: done_prompts_take_nothing
 """
 
 

@@ -1,7 +1,7 @@
 """Notes a chunk for every prompt in every step.
 
 caught by: test_prompts_share_a_step_and_decode_when_they_are_done
-says: yours notes empty ones
+code: notes_empty_chunks
 """
 
 

@@ -1,7 +1,7 @@
 """Divides what is left among the prompts.
 
 caught by: test_prompts_share_a_step_and_decode_when_they_are_done
-says: yours divides it among them
+code: divides_evenly
 """
 
 

@@ -1,7 +1,7 @@
 """Computes every prompt from position 0.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: yours begins at 0
+code: begins_at_zero
 """
 
 

@@ -1,7 +1,7 @@
 """Counts positions from the beginning of the chunk.
 
 caught by: test_each_position_goes_into_its_slot
-says: yours counts from the chunk's
+code: slots_count_from_the_chunk
 """
 
 

@@ -1,7 +1,7 @@
 """Computes a token less than the budget has.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: yours keeps a token back
+code: keeps_a_token_back
 """
 
 

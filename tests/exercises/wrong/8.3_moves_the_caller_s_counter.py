@@ -1,7 +1,7 @@
 """Counts on in the list that it was given.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 

@@ -1,7 +1,7 @@
 """A step goes on with one prompt.
 
 caught by: test_prompts_share_a_step_and_decode_when_they_are_done
-says: in yours a step computes one prompt
+code: one_prompt_a_step
 """
 
 

@@ -1,7 +1,7 @@
 """Takes a block's place in the table for its number.
 
 caught by: test_each_position_goes_into_its_slot
-says: yours are the positions themselves
+code: no_table_at_all
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the prompt with least to compute first.
 
 caught by: test_prompts_share_a_step_and_decode_when_they_are_done
-says: yours takes the shortest first
+code: shortest_first
 """
 
 

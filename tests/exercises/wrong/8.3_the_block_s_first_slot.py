@@ -1,7 +1,7 @@
 """Forgets where in its block a position lies.
 
 caught by: test_each_position_goes_into_its_slot
-says: yours are the blocks' first slots
+code: slot_of_the_blocks_beginning
 """
 
 

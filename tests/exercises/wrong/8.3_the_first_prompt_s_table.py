@@ -1,7 +1,7 @@
 """Looks into the first prompt's table for all.
 
 caught by: test_each_position_goes_into_its_slot
-says: yours looks into the first one's
+code: first_prompts_table
 """
 
 

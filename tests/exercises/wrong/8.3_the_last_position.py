@@ -1,7 +1,7 @@
 """Names a chunk by its first and its last position.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: end is the position behind
+code: end_is_the_last_position
 """
 
 

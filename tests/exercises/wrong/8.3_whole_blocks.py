@@ -1,7 +1,7 @@
 """Cuts chunks to whole blocks.
 
 caught by: test_a_prompt_is_cut_by_what_decodes_leave
-says: yours is cut to whole blocks
+code: cut_to_whole_blocks
 """
 
 

@@ -1,7 +1,7 @@
 """Looks once.
 
 caught by: test_as_many_stay_as_can
-says: Once one of them has gone, those behind her come sooner
+code: refuses_all_who_are_late
 """
 
 

@@ -1,7 +1,7 @@
 """Short ones are no loss.
 
 caught by: test_as_many_stay_as_can
-says: Yours refuses the cheapest, who make the least room
+code: refuses_the_cheapest
 """
 
 

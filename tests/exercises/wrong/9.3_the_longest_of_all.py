@@ -1,7 +1,7 @@
 """The longest, wherever it stands.
 
 caught by: test_as_many_stay_as_can
-says: makes nobody sooner: choose among those up to the first who is late
+code: refuses_the_longest_of_all
 """
 
 

@@ -1,7 +1,7 @@
 """Tail drop.
 
 caught by: test_as_many_stay_as_can
-says: Yours refuses the newest until all are in time
+code: refuses_the_newest
 """
 
 

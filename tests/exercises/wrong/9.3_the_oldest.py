@@ -1,7 +1,7 @@
 """Whoever has waited longest has given up, it believes.
 
 caught by: test_as_many_stay_as_can
-says: what counts is who takes the time
+code: refuses_the_oldest
 """
 
 

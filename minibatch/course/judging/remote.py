@@ -173,9 +173,8 @@ class RemoteScheduler(mb.Scheduler):
         for name, times in Counter(waiting + running).items():
             if times > 1:
                 raise Wrong(
-                    "[stands_twice] "
-                    f"{name} stands {times} times in self.waiting and self.running: self.admit "
-                    "moves it from the one to the other, and nothing else is needed."
+                    f"[stands_twice] {name} stands {times} times in self.waiting and self.running: "
+                    "self.admit moves it from the one to the other, and nothing else is needed."
                 )
             if name not in self.sequences:
                 raise Died(
@@ -197,10 +196,9 @@ class RemoteScheduler(mb.Scheduler):
                 sequence.num_computed_tokens = 0
                 if there.num_computed:
                     raise Wrong(
-                        "[waits_with_computed_tokens] "
-                        f"{name} waits, without blocks, and still counts {there.num_computed} "
-                        "tokens as computed: their keys and values are lost. Set "
-                        "num_computed_tokens to 0."
+                        f"[waits_with_computed_tokens] {name} waits, without blocks, and still "
+                        f"counts {there.num_computed} tokens as computed: their keys and values "
+                        "are lost. Set num_computed_tokens to 0."
                     )
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(

@@ -17,7 +17,8 @@ from serving import (
 
 import minibatch as mb
 from minibatch.course.judging.desk_errors import NotAttempted, Raised
-from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
+from minibatch.course.judging.led import LedScheduler
+from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 
 _CONTINUOUS = {

@@ -20,6 +20,7 @@ task.
     desk_errors.py   what can go wrong there, and what the learner is told
     surroundings.py  what a desk finds around it: copies of minibatch and of the submission
     remote.py        a learner's policy on its desk, in a real engine at the judge's
+    led.py           the learner's `update` alone; who runs is decided at the judge's
     books.py         the judge's books on a desk: its pool, and what it says of each sequence
     advances.py      whether sequences advance as they should, and who finishes when
     values.py        the plain data between the two

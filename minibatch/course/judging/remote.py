@@ -13,7 +13,6 @@ import minibatch as mb
 from minibatch.course.judging.advances import (
     check_admission,
     check_computed,
-    check_left,
     check_returned,
     check_time,
     check_tokens,
@@ -121,17 +120,15 @@ class RemoteScheduler(mb.Scheduler):
                 )
         if sequence in self.waiting:
             raise Wrong(
-                "[row_of_one_who_waits] "
-                f"{name} has a row, and still waits in the queue: self.admit takes the head of the "
-                "queue and returns it, so give that one a row."
+                f"[row_of_one_who_waits] {name} has a row, and still waits in the queue: "
+                "self.admit takes the head of the queue and returns it, so give that one a row."
             )
         num_tokens, padding, start = counts
         if start != sequence.num_computed_tokens:
             raise Wrong(
-                "[row_of_an_earlier_step] "
-                f"{name}'s row begins at token {start}, where an earlier step began, and it has "
-                f"{sequence.num_computed_tokens} computed: a row is good for one step. Make them "
-                "all anew in each plan()."
+                f"[row_of_an_earlier_step] {name}'s row begins at token {start}, where an earlier "
+                f"step began, and it has {sequence.num_computed_tokens} computed: a row is good "
+                "for one step. Make them all anew in each plan()."
             )
         return mb.Row(sequence, num_tokens, padding)
 
@@ -202,19 +199,17 @@ class RemoteScheduler(mb.Scheduler):
                     )
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
-                    "[stands_nowhere] "
-                    f"{name} stands neither in self.waiting nor in self.running, and has not "
-                    "finished: it would wait for ever. Only who has finished leaves. (In a list "
-                    "from which one is deleted those behind it move up by a place.)"
+                    f"[stands_nowhere] {name} stands neither in self.waiting nor in self.running, "
+                    "and has not finished: it would wait for ever. Only who has finished leaves. "
+                    "(In a list from which one is deleted those behind it move up by a place.)"
                 )
             if name in running and there.num_computed == 0:  # given up, and admitted once more
                 sequence.num_computed_tokens = 0
             if name in running and there.num_computed != sequence.num_computed_tokens:
                 raise Wrong(
-                    "[plan_moves_the_counter] "
-                    f"{name} counts {there.num_computed} tokens as computed, and the model has "
-                    f"computed {sequence.num_computed_tokens}: plan() decides, and leaves "
-                    "num_computed_tokens to update()."
+                    f"[plan_moves_the_counter] {name} counts {there.num_computed} tokens as "
+                    f"computed, and the model has computed {sequence.num_computed_tokens}: plan() "
+                    "decides, and leaves num_computed_tokens to update()."
                 )
             joined = name in running or there.scheduled is not None  # and perhaps left again
             if joined and sequence.first_scheduled_time is None:
@@ -228,43 +223,3 @@ class RemoteScheduler(mb.Scheduler):
         self.waiting.clear()
         self.waiting.extend(self.sequences[name] for name in waiting)
         self.running[:] = [self.sequences[name] for name in running]
-
-
-class LedScheduler(RemoteScheduler):
-    """The learner's `update` alone: who runs is decided here, first come first served.
-
-    most_tokens: of one row, so that a long prompt takes several steps. padding: of each row. lends:
-    whether the lists that `update` gets refuse to be changed.
-    """
-
-    def __init__(
-        self,
-        *args: object,
-        most_tokens: int = 10_000,
-        padding: int = 0,
-        lends: bool = False,
-        **options: object,
-    ) -> None:
-        super().__init__(*args, **options)
-        self.most_tokens, self.padding, self.lends = most_tokens, padding, lends
-
-    def plan(self, now: float) -> mb.StepPlan:
-        joining, free = [], self.pool.num_free
-        for sequence in self.waiting:
-            free -= sequence.num_new_blocks(sequence.max_num_tokens, self.pool.block_size)
-            if free < 0 or len(self.running) + len(joining) == self.max_batch_size:
-                break
-            joining.append(sequence)
-        rows = [
-            mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens), self.padding)
-            for s in reversed([*self.running, *joining])
-        ]
-        told = [[row.sequence.request_id, row.num_tokens, row.num_padding_tokens] for row in rows]
-        state = self._ask("lead", now=now, num_admitted=len(joining), rows=told, lends=self.lends)
-        self._follow(state, now)
-        return mb.StepPlan(rows)
-
-    def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
-        finished = super().update(plan, tokens, now)
-        check_left(self.num_steps, finished, self.running)
-        return finished

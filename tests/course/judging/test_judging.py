@@ -28,7 +28,8 @@ from minibatch.course.judging.desk_errors import (
     TimedOut,
     Unsealed,
 )
-from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
+from minibatch.course.judging.led import LedScheduler
+from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.values import Array, Strange, pack, unpack
 from minibatch.course.judging.verdict import Wrong

@@ -13,6 +13,7 @@ from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.values import Array, Lent, Strange
 from minibatch.course.judging.verdict import Wrong
 
+CALLERS_LIST, IS_WITHHELD = "[changes_the_callers_list]", "[part_is_withheld]"  # from a desk
 MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any number
 
 
@@ -73,28 +74,41 @@ def same(expected, got):
 def not_a_number(got):
     """What to say of an answer that is no number at all; "" for one that is."""
     if got is None:
-        return "your function returned nothing (None): end it with `return` and the number."
+        return (
+            "[returned_nothing] "
+            "your function returned nothing (None): end it with `return` and the number."
+        )
     if isinstance(got, Array):
-        return "a plain number is asked for, and yours is a tensor: .item() takes it out."
+        return (
+            "[tensor_for_a_number] "
+            "a plain number is asked for, and yours is a tensor: .item() takes it out."
+        )
     if type(got) not in (int, float):
-        return f"a number is asked for, and yours is {a_kind(got)}."
-    return "that is no number (NaN)." if math.isnan(got) else ""
+        return f"[not_a_number] a number is asked for, and yours is {a_kind(got)}."
+    return "[number_is_nan] that is no number (NaN)." if math.isnan(got) else ""
 
 
 def as_parts(expected, got):
     """What to say of several numbers that add up to the one asked for."""
     is_several = isinstance(got, list | tuple) and all(type(one) in (int, float) for one in got)
     if is_several and len(got) == 1 and same(expected, got[0]):
-        return "a plain number is asked for, and yours is a list with one in it."
+        return (
+            "[list_for_a_number] a plain number is asked for, and yours is a list with one in it."
+        )
     if is_several and same(expected, sum(got)):
-        return f"one number is asked for, and yours are {len(got)}: add them up."
+        return (
+            f"[parts_not_added_up] one number is asked for, and yours are {len(got)}: add them up."
+        )
     return ""
 
 
 def as_a_float(expected, got):
     """What to say of the right number, if it was to be whole."""
     if type(got) is float and math.isclose(got, expected):
-        return f"a whole number is asked for, and yours is the float {got}: int(...), or // for /."
+        return (
+            "[float_for_a_whole_number] "
+            f"a whole number is asked for, and yours is the float {got}: int(...), or // for /."
+        )
     return ""
 
 
@@ -109,18 +123,19 @@ def in_units(unit):
     """The part that comes last: what became of the number in the end."""
     return {
         "": lambda *_: lambda number: number,
-        f"the answer is in {unit}, and yours is in thousands of them.": (
+        f"[in_thousands] the answer is in {unit}, and yours is in thousands of them.": (
             lambda *_: lambda number: number / 1000,
             lambda *_: lambda number: number // 1000,
             lambda *_: lambda number: number / 1024,
             lambda *_: lambda number: number // 1024,
         ),
-        f"the answer is in {unit}, and yours is in millions of them.": (
+        f"[in_millions] the answer is in {unit}, and yours is in millions of them.": (
             lambda *_: lambda number: number / 10**6,
             lambda *_: lambda number: number // 10**6,
             lambda *_: lambda number: number / 2**20,
             lambda *_: lambda number: number // 2**20,
         ),
+        "[in_thousands_of_millions] "
         f"the answer is in {unit}, and yours is in thousands of millions of them.": (
             lambda *_: lambda number: number / 10**9,
             lambda *_: lambda number: number / 2**30,
@@ -170,10 +185,13 @@ class Counted:
         raise Wrong(f"{self.name}({shown}): {said}", expected=expected, got=got)
 
     def _failing(self, shown, sentence, otherwise):
-        if "the caller's" in sentence:
+        if CALLERS_LIST in sentence:
             return sentence
         if "object is not callable" in sentence:
-            otherwise = f"what comes in are numbers, {', '.join(self.names)}: call none of them."
+            otherwise = (
+                "[calls_a_number] "
+                f"what comes in are numbers, {', '.join(self.names)}: call none of them."
+            )
         return f"{self.name}({shown}) fails with {sentence} ({otherwise.rstrip('.')})."
 
     def call(self, student, arguments):
@@ -193,7 +211,10 @@ class Counted:
                     return why(seen, self.together, *self.parts)
                 near = all(abs(got - self.right(*arguments)) < 1 for arguments, _ in seen)
                 cut = ": // leaves the whole number only; a fraction is divided by /"
-                return f"yours is {got}, whatever comes in{cut * (near and type(got) is int)}."
+                return (
+                    "[always_the_same_number] "
+                    f"yours is {got}, whatever comes in{cut * (near and type(got) is int)}."
+                )
             return why(seen, self.together, *self.parts) or self._out_of_step(student)
         except Raised:
             return ""
@@ -204,7 +225,7 @@ class Counted:
         try:
             self.call(student, lent)
         except Raised as error:
-            return error.sentence if "the caller's" in error.sentence else ""
+            return error.sentence if CALLERS_LIST in error.sentence else ""
         return ""
 
     def _out_of_step(self, student):
@@ -222,6 +243,7 @@ class Counted:
                     return ""
                 if not same(due - right, there - got) and not same(due * got, there * right):
                     found.append(
+                        "[grows_otherwise] "
                         f"in another case, with twice as much {name}, {2 * value:,}, the right "
                         f"answer goes from {right:,} to {due:,}, and yours from {got:,} to "
                         f"{there:,}."

@@ -13,6 +13,8 @@ from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 from minibatch.schedulers.admission import ReserveMaximum
 
+NO_ROWS = ("[running_have_no_rows]", "[waiting_counted_as_slots]", "[waits_for_a_full_batch]")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -82,6 +84,7 @@ def served(student, slots: int, budget: int, requests: list[Ask], **options) -> 
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
+            "[pool_runs_dry] "
             f"The pool ran dry ({error.sentence}). When a sequence joins, take blocks for its "
             "longest possible answer (max_num_tokens), and let it wait if self.can_grow says that "
             "there are too few for just as many."
@@ -95,21 +98,24 @@ def _in_words_of_a_budget(scheduler: RemoteScheduler, budget: int, otherwise: st
     empty = [row.sequence.request_id for row in scheduler.planned.rows if not row.num_tokens]
     if empty and step.startswith("In step"):
         return (
+            "[row_of_no_tokens] "
             f"{step}: {empty[0]} has a row of 0 tokens. Where nothing is left of the budget there "
             "is no row: whoever gets none waits for the next step."
         )
-    if "the plan has no rows" not in otherwise:
+    if not any(code in otherwise for code in NO_ROWS):
         return otherwise
     who = [*scheduler.running, *scheduler.waiting][0]
     left = who.num_uncomputed_tokens
     if left > budget:
         return (
+            "[prompt_is_not_cut] "
             f"{step}: nobody has a row, and {who.request_id} has {left} tokens to compute, more "
             f"than the budget of {budget}: it gets a chunk, min(num_uncomputed_tokens, left), and "
             "the rest in the next steps."
         )
     if left == 1 and who in scheduler.running:
         return (
+            "[one_token_gets_no_row] "
             f"{step}: nobody has a row, and {who.request_id} has one token left to compute: of an "
             "answer or of a prompt, it is a row like any other."
         )
@@ -122,23 +128,27 @@ def fits_the_budget(step: Step, budget: int, drawing: object = None) -> None:
         return
     most = max(step.prompts.values(), default=0)
     num_decodes, num_prompts = len(step.decodes), len(step.prompts)
-    said = "count all rows, and give the last one what is left."
+    said = "[rows_not_all_counted] count all rows, and give the last one what is left."
     if most == max(step.needs[name] for name in step.prompts) and most > budget:
         said = (
+            "[long_prompt_is_not_cut] "
             "a prompt longer than what is left is cut: its row gets min(num_uncomputed_tokens, "
             "left), and the rest of it waits for the next step."
         )
     elif step.num_tokens - budget == num_decodes:
         said = (
+            "[decodes_not_counted] "
             f"{num_decodes} of them are decodes, which take a token each of the same budget: what "
             "is left for prompts is max_batch_tokens less the decodes."
         )
     elif num_prompts > 1 and most <= budget - num_decodes:
         said = (
+            "[prompts_do_not_share] "
             f"each of the {num_prompts} prompts for itself would fit beside the decodes; but they "
             "share one budget, and after each row less of it is left."
         )
     raise Wrong(
+        "[over_the_budget] "
         f"Step {step.number} computes {step.num_tokens} tokens, and max_batch_tokens is {budget}: "
         f"{said}",
         expected=f"{budget} tokens at most",
@@ -155,6 +165,7 @@ def stalls_nobody(step: Step, drawing: object = None) -> None:
     prompts = ", ".join(step.prompts)
     while_ = f"while {prompts}'s prompt was computed" if prompts else "though it runs"
     raise Wrong(
+        "[chunk_stalls_a_decode] "
         f"In step {step.number} {stalled[0]}, who writes, had no row, {while_}. A chunk must never "
         "stall a decode: give whoever has one token to compute its row first, in every step.",
         expected=f"a row each for {', '.join(step.decodes)}",
@@ -174,6 +185,7 @@ def keeps_the_order(step: Step, drawing: object = None) -> None:
         return
     first, other = short[0], passed[0]
     raise Wrong(
+        "[prompt_out_of_order] "
         f"In step {step.number} {other}'s prompt got {step.rows[other]} tokens, and {first}'s, "
         f"which came before it, {step.rows.get(first, 0)} of the {step.needs[first]} it "
         "still needs. Prompts share the budget in the order of admission: all that the first one "
@@ -195,13 +207,18 @@ def wastes_nothing(step: Step, budget: int, slots: int, drawing: object = None) 
     if cut:
         got, need = step.rows.get(cut[0], 0), needs[cut[0]]
         said = (
+            "[chunk_is_too_small] "
             f"{begin}, and {cut[0]}'s prompt got {got} of the {need} tokens it still needs: a "
             "prompt gets all that is left, however it is to be cut."
         )
         if any(name in step.prompts for name in needs if name not in cut):
-            said += " When one prompt is done within a step, the next goes on in the same step."
+            said += (
+                " [next_prompt_not_begun] "
+                "When one prompt is done within a step, the next goes on in the same step."
+            )
     elif step.waiting and len(step.needs) < slots:
         said = (
+            "[nobody_joins_though_tokens_are_left] "
             f"{begin}, a slot was free, and {step.waiting[0]} waited: whoever may join does so in "
             "the same step, and gets a first chunk of what is left."
         )

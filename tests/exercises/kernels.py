@@ -31,6 +31,16 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
 FOUR, POOL = "four KV heads", "heads of 16 elements in a pool of 83 KV blocks"
 LONG, SCALED, CHUNKS = "a row of 600 tokens", "another scale", "a hundred chunks"
 LONG_FOR_TWO = "a row of 600 tokens for two heads"
+FAULTS = {  # of the kernel lab
+    "race": "[threads_race] race",
+    "out of bounds": "[access_out_of_bounds] out of bounds",
+    "unwritten": "[reads_what_nobody_wrote] unwritten",
+    "foreign": "[reads_another_rows_block] foreign",
+    "divergence": "[threads_diverge] divergence",
+    "shuffle": "[shuffles_with_who_is_gone] shuffle",
+    "deadlock": "[threads_wait_for_ever] deadlock",
+    "no end": "[kernel_has_no_end] no end",
+}
 EVEN = "a KV head to each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
     FOUR: {"lengths": [5, 9], "heads": 4, "kv_heads": 4},
@@ -112,7 +122,7 @@ def check_faults(found):
     """No fault, on no schedule: the first is told."""
     for name, _, result in found:
         for kind, line, said in sorted(result["faults"], key=lambda fault: fault[0] != "foreign"):
-            raise Wrong(f"With {name}, line {line}, {kind}: {said}.")
+            raise Wrong(f"With {name}, line {line}, {FAULTS[kind]}: {said}.")
 
 
 def check_outputs(found, why=lambda name, result: ""):
@@ -120,7 +130,9 @@ def check_outputs(found, why=lambda name, result: ""):
         if result["wrong"]:
             under = "" if schedule is None else f" under schedule {schedule}"
             more = why(name, result)
-            raise Wrong(f"With {name}{under}: {result['wrong']}.{' ' + more if more else ''}")
+            raise Wrong(
+                f"[wrong_output] With {name}{under}: {result['wrong']}.{' ' + more if more else ''}"
+            )
 
 
 def check_compiled(student, function):
@@ -129,14 +141,18 @@ def check_compiled(student, function):
     if not found:
         return
     if found["refused"]:
-        raise Wrong(f"{function}: numba cannot compile it for a GPU: {found['refused']}")
+        raise Wrong(
+            f"[does_not_compile] {function}: numba cannot compile it for a GPU: {found['refused']}"
+        )
     if found["float64"]:
         raise Wrong(
+            "[float64_instructions] "
             f"{function}: compiled for a GPU, it has {found['float64']} instructions on float64. A "
             "number such as 0.0 or -1e30 is one; float32(0) is not."
         )
     if found["stack"]:
         raise Wrong(
+            "[array_in_memory] "
             f"{function}: compiled for a GPU, a thread keeps {found['stack']} bytes in memory "
             "instead of in registers: an array's index has to be known when it is compiled."
         )

@@ -10,6 +10,8 @@ import random
 from collections import Counter, deque
 from weakref import WeakKeyDictionary
 
+from beliefs import IS_WITHHELD
+
 import minibatch as mb
 from minibatch.course.judging.block_map import BlockMap
 from minibatch.course.judging.desk_errors import Died, NotAttempted, told
@@ -21,67 +23,95 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 TWINS = ("overlooks twins", "overlooks twins, below 0")
 BELIEFS = {
-    "newest": "Of the free blocks, the one that has been free for longest is taken first; yours "
+    "newest": "[newest_first] "
+    "Of the free blocks, the one that has been free for longest is taken first; yours "
     "takes the one that was freed last. Take from one end of the queue and put back at the other: "
     "popleft and append.",
-    "from the right": "At first block 0 comes first. The block to take next stands on the left of "
+    "from the right": "[taken_from_the_right] "
+    "At first block 0 comes first. The block to take next stands on the left of "
     "free_ids, and yours takes from the right: popleft, and append for those that come back.",
-    "by number": "Of the free blocks, the one that has been free for longest is taken first; yours "
+    "by number": "[lowest_number_first] "
+    "Of the free blocks, the one that has been free for longest is taken first; yours "
     "takes the one with the lowest number.",
-    "by allocation": "What counts is since when a block has been free, not when it was taken: a "
+    "by allocation": "[first_taken_first] "
+    "What counts is since when a block has been free, not when it was taken: a "
     "block that was taken long ago, and freed just now, has only just become free.",
-    "from its front": "Of the blocks that come back in one call the last one counts as freed "
+    "from its front": "[frees_from_the_front] "
+    "Of the blocks that come back in one call the last one counts as freed "
     "first, so that a table's end is taken again before its beginning: walk through "
     "reversed(block_ids).",
-    "twins by the last": "A block that is named twice in one call is free with the last hold that "
+    "twins by the last": "[frees_twins_by_the_last] "
+    "A block that is named twice in one call is free with the last hold that "
     "is given up: walking from the end, that is where it stands first in the table. Yours gives up "
     "all its holds where it stands last.",
-    "frees for all": "Freeing gives up one hold, and others may hold the block, too: yours takes "
+    "frees for all": "[frees_for_all_holders] "
+    "Freeing gives up one hold, and others may hold the block, too: yours takes "
     "it from all of them, and would hand it out while they still read it.",
-    "frees while held": "A block is free when nobody holds it any more; yours goes into the free "
+    "frees while held": "[frees_while_held] "
+    "A block is free when nobody holds it any more; yours goes into the free "
     "ones though somebody still holds it, and would be handed out to another.",
-    "never frees": "A block whose last holder has left is free again; yours never goes back into "
+    "never frees": "[never_frees] "
+    "A block whose last holder has left is free again; yours never goes back into "
     "the free ones, so in the end there are none.",
-    "frees by the first": "A block that two have held is free once both have left; yours goes back "
+    "frees by the first": "[frees_by_the_first] "
+    "A block that two have held is free once both have left; yours goes back "
     "into the free ones only if it was never shared.",
-    "does not share": "share adds one hold to each block; yours leaves the holders as they are, so "
+    "does not share": "[share_adds_nothing] "
+    "share adds one hold to each block; yours leaves the holders as they are, so "
     "the first who leaves would take the block from the other.",
-    "shares anew": "share adds one hold to those there are; yours sets the holders to 2, and a "
+    "shares anew": "[share_sets_two] "
+    "share adds one hold to those there are; yours sets the holders to 2, and a "
     "third one is forgotten.",
-    "shares once": "A block that is named twice gets two holds more.",
-    "holds nothing": "Who takes a block holds it, once: after allocate its holders are 1.",
-    "adds nothing up": "A block whose holders come down to 0 is free, with 0 holders.",
-    "one by one": "A call that is refused changes nothing; yours has given back the blocks that "
+    "shares once": "[twins_share_once] A block that is named twice gets two holds more.",
+    "holds nothing": "[taker_holds_nothing] "
+    "Who takes a block holds it, once: after allocate its holders are 1.",
+    "adds nothing up": "[holders_are_left_over] "
+    "A block whose holders come down to 0 is free, with 0 holders.",
+    "one by one": "[frees_one_by_one] "
+    "A call that is refused changes nothing; yours has given back the blocks that "
     "stand before the wrong one. Look at all of them first, then change the books.",
-    "shares one by one": "A call that is refused changes nothing; yours has shared the blocks that "
+    "shares one by one": "[shares_one_by_one] "
+    "A call that is refused changes nothing; yours has shared the blocks that "
     "stand before the wrong one. Look at all of them first, then change the books.",
-    "overlooks twins": "A block that is named twice in one call gives up two holds, so it has to "
+    "overlooks twins": "[overlooks_twins] "
+    "A block that is named twice in one call gives up two holds, so it has to "
     "have two: Counter(block_ids) says how often each is named.",
-    "overlooks twins, below 0": "A block that is named twice in one call gives up two holds, so it "
+    "overlooks twins, below 0": "[overlooks_twins_below_zero] "
+    "A block that is named twice in one call gives up two holds, so it "
     "has to have two: Counter(block_ids) says how often each is named.",
-    "twins once": "A block that is named twice in one call gives up two holds, so it has to have "
+    "twins once": "[counts_twins_once] "
+    "A block that is named twice in one call gives up two holds, so it has to have "
     "two; a set, or a look at each alone, forgets how often: Counter(block_ids) says it.",
-    "frees twice": "A block that is free already is given back again, and now stands among the "
+    "frees twice": "[frees_twice] "
+    "A block that is free already is given back again, and now stands among the "
     "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
-    "frees twice, at 0": "A block that is free already is given back again, and now stands "
+    "frees twice, at 0": "[frees_twice_at_zero] "
+    "A block that is free already is given back again, and now stands "
     "among the free ones twice: two sequences would get it. Raise ValueError for a block that "
     "nobody holds.",
-    "is silent": "Giving back what is not held is a mistake of whoever calls, and passing over it "
+    "is silent": "[frees_nothing_silently] "
+    "Giving back what is not held is a mistake of whoever calls, and passing over it "
     "in silence hides it: raise ValueError.",
-    "counts from the end": "Block -1 does not exist, but Python's lists take it for their last "
+    "counts from the end": "[counts_from_the_end] "
+    "Block -1 does not exist, but Python's lists take it for their last "
     "one: ask 0 <= block_id < self.num_blocks.",
-    "shares the free": "A free block is held by nobody, so there is nothing to share: it would be "
+    "shares the free": "[shares_the_free] "
+    "A free block is held by nobody, so there is nothing to share: it would be "
     "held and free at once. Raise ValueError.",
-    "shares the free, and takes it": "A free block is held by nobody, so there is nothing to "
+    "shares the free, and takes it": "[shares_and_takes_the_free] "
+    "A free block is held by nobody, so there is nothing to "
     "share: who needs one takes it by allocate. (That free blocks can be found by what they hold "
     "is lesson 07.) Raise ValueError.",
-    "shares nothing silently": "Sharing what nobody holds is a mistake of whoever calls: raise "
+    "shares nothing silently": "[shares_nothing_silently] "
+    "Sharing what nobody holds is a mistake of whoever calls: raise "
     "ValueError, and do not pass over it in silence.",
-    "takes what there is": "Too few are free, so none may be taken: MemoryError, and the books "
+    "takes what there is": "[takes_what_there_is] "
+    "Too few are free, so none may be taken: MemoryError, and the books "
     "stay as they are. Yours has taken those that there were, and they are lost.",
-    "gives fewer": "Fewer are free than were asked for: raise MemoryError, and give none. Who gets "
+    "gives fewer": "[gives_fewer] "
+    "Fewer are free than were asked for: raise MemoryError, and give none. Who gets "
     "fewer blocks than it asked for writes past the end of its table.",
-    "keeps one": "All free blocks can be taken, down to the last: n fit if n are free.",
+    "keeps one": "[keeps_one] All free blocks can be taken, down to the last: n fit if n are free.",
 }
 
 
@@ -270,10 +300,13 @@ def isinstance_of_misuse(error):
 
 
 def what_it_means(sentence):
-    if "is what you are writing" in sentence:
-        return "The books are self.free_ids and self.holders; do without super()."
+    if IS_WITHHELD in sentence:
+        return "[calls_super] The books are self.free_ids and self.holders; do without super()."
     if "IndexError: pop from an empty deque" in sentence:
-        return "Fewer are free than are asked for: that is a MemoryError, before any is taken."
+        return (
+            "[takes_from_an_empty_queue] "
+            "Fewer are free than are asked for: that is a MemoryError, before any is taken."
+        )
     return ""
 
 
@@ -300,27 +333,35 @@ def at_once(call, due, seen):
     """What to say of an answer of the wrong kind, or of the wrong error."""
     gave, raised, num_free, _ = seen
     if due[1] and raised and raised != due[1]:
-        return f"it raises {raised}, and should raise {due[1]}."
+        return f"[raises_another_error] it raises {raised}, and should raise {due[1]}."
     if due[1] is None and raised:
-        return f"it raises {raised}, and all is well with this call."
+        return f"[raises_without_reason] it raises {raised}, and all is well with this call."
     if due[0] is not None and gave is None and not raised:
-        return "it returned nothing (None): end it with `return` and the list of ids."
+        return (
+            "[blocks_are_nothing] "
+            "it returned nothing (None): end it with `return` and the list of ids."
+        )
     if due[0] is not None and not raised and not isinstance(gave, list):
-        return f"it returned a {type(gave).__name__}; a list of ids is asked for."
+        return (
+            f"[blocks_are_no_list] it returned a {type(gave).__name__}; a list of ids is asked for."
+        )
     if type(num_free) is not int:
-        return "num_free has to be a whole number; leave it as it is, len(self.free_ids)."
+        return (
+            "[num_free_is_no_number] "
+            "num_free has to be a whole number; leave it as it is, len(self.free_ids)."
+        )
     return ""
 
 
 def differs(due, seen):
     if due[1] and not seen[1]:
         why = "fewer are free" if due[1] == "MemoryError" else "somebody gives or shares too much"
-        return f"{why}, so it raises {due[1]}; yours does not."
+        return f"[raises_no_error] {why}, so it raises {due[1]}; yours does not."
     if due[0] != seen[0]:
-        return "other blocks come next: see who has been free for longest."
+        return "[other_blocks_next] other blocks come next: see who has been free for longest."
     if due[3] != seen[3]:
-        return "afterwards the blocks have other numbers of holders."
-    return f"afterwards {due[2]} blocks are free."
+        return "[other_holders] afterwards the blocks have other numbers of holders."
+    return f"[other_num_free] afterwards {due[2]} blocks are free."
 
 
 def explained(num_blocks, calls, got, passed):

@@ -111,6 +111,7 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
         number = len(engine.trace.steps) + 1
         if number > MOST_STEPS:
             raise Wrong(
+                "[no_end] "
                 f"After {MOST_STEPS} steps there is still no end; {_names(scheduler.running)} runs."
             )
         try:
@@ -124,19 +125,28 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
 
 
 MEANS = {  # what Python says, and what that means in a policy
-    "IndexError: deque index": "Nobody waits any more there: ask `self.waiting` before each "
+    "IndexError: deque index": "[asks_an_empty_queue] "
+    "Nobody waits any more there: ask `self.waiting` before each "
     "self.waiting[0]. (self.admit takes the head out of the queue by itself.)",
-    "deque mutated during iteration": "self.admit takes from self.waiting while your loop walks "
+    "deque mutated during iteration": "[loops_over_a_changing_queue] "
+    "self.admit takes from self.waiting while your loop walks "
     "through it: a `while` loop asks anew each time.",
-    "'int' object is not subscriptable": "sequence.advance(num_tokens, new_tokens, now): first how "
+    "'int' object is not subscriptable": "[advance_with_other_arguments] "
+    "sequence.advance(num_tokens, new_tokens, now): first how "
     "many tokens the row has computed, then the list of the new ones, which may be empty.",
-    "IndexError: list index": "A row that has not reached its sequence's end brings an empty list.",
-    "'int' object is not iterable": "self.pool.free takes a list of blocks, such as a block_table.",
-    "'bool' object is not callable": "is_finished is a property: no parentheses after it.",
-    "RecursionError": "self.plan calls itself: super().plan(now) is the plan of the class above.",
-    "'NoneType' and 'float'": "When somebody came says sequence.arrival_time, on the engine's "
+    "IndexError: list index": "[partial_row_has_no_token] "
+    "A row that has not reached its sequence's end brings an empty list.",
+    "'int' object is not iterable": "[frees_no_list] "
+    "self.pool.free takes a list of blocks, such as a block_table.",
+    "'bool' object is not callable": "[calls_a_property] "
+    "is_finished is a property: no parentheses after it.",
+    "RecursionError": "[plan_calls_itself] "
+    "self.plan calls itself: super().plan(now) is the plan of the class above.",
+    "'NoneType' and 'float'": "[arrival_of_the_request] "
+    "When somebody came says sequence.arrival_time, on the engine's "
     "clock; that of its request may be None.",
-    "'Sequence' and 'float'": "Times are asked for: sequence.arrival_time of each one who waits.",
+    "'Sequence' and 'float'": "[arrival_of_a_sequence] "
+    "Times are asked for: sequence.arrival_time of each one who waits.",
 }
 
 
@@ -144,6 +154,7 @@ def in_a_policy(scheduler: mb.Scheduler, sentence: str) -> str:
     """What Python says of a policy, and what that means there."""
     if not scheduler.waiting and not scheduler.running:
         return (
+            "[fails_with_nobody_there] "
             "The engine also asks when nobody waits or runs, and then your policy fails: "
             f"{sentence}. The plan has no rows then, mb.StepPlan()."
         )
@@ -168,7 +179,9 @@ def serves_in_an_engine(
             remote.student.ask("records", attribute="finished", requests=asked, options=told)
         )
     except Raised as error:
-        error.sentence = f"In an engine of its own your policy fails: {error.sentence}"
+        error.sentence = (
+            f"[fails_in_its_own_engine] In an engine of its own your policy fails: {error.sentence}"
+        )
         raise
     engine = mb.Engine(
         mb.PretendModel(),
@@ -185,6 +198,7 @@ def serves_in_an_engine(
     theirs = [set(names) for names in got] if isinstance(got, list) else got
     if theirs != ends:
         raise Wrong(
+            "[ends_differ_in_its_own_engine] "
             "In an engine of its own your policy lets requests end in other steps.",
             expected=[sorted(names) for names in ends],
             got=[sorted(names) for names in theirs] if isinstance(got, list) else got,
@@ -206,48 +220,59 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
         left, has = sequence.num_uncomputed_tokens, len(sequence.block_table)
         if name in seen and not n:
             return (
+                "[second_row_is_padding] "
                 f"{name} has two rows in one plan, one of them padding alone. Whoever is in "
                 "self.running has one row; a slot that nobody has needs none."
             )
         if name in seen and sequence.first_scheduled_time != now:
             return (
+                "[rows_of_an_earlier_plan] "
                 f"{name} has two rows in one plan, and has run before: the list still has the rows "
                 "of an earlier plan. Make a new one in each plan(), rows = []."
             )
         if name in seen:
             return (
+                "[two_rows_in_one_plan] "
                 f"{name} has two rows in one plan. Who has just been admitted stands in "
                 "self.running already; and a plan's list of rows is a new one, not the class's."
             )
         seen.add(name)
         if sequence.is_finished and n:
             return (
+                "[finished_row_computes] "
                 f"{name} has finished, and its row computes {n} more; it has nothing left to "
                 "compute: ask sequence.is_finished, which an end token and max_tokens bring about."
             )
         if sequence.is_finished and not has:
             return (
+                "[finished_blocks_are_gone] "
                 f"{name} has finished, and its blocks are gone, though its row of padding still "
                 "reads what is in them. In a static batch it keeps them, and its slot, until the "
                 "batch has ended; then `retire` gives them back."
             )
         if sequence.is_finished and not row.num_padding_tokens:
             return (
+                "[finished_row_is_empty] "
                 f"{name} has finished, and its row is empty, without padding. In a static batch it "
                 "goes on as padding, as many tokens as the other rows have; elsewhere it has left."
             )
         if row.num_padding_tokens < 0:
             return (
+                "[negative_padding] "
                 f"{name}'s row has {row.num_padding_tokens} tokens of padding: rows are padded to "
                 "the longest of them, so none has less than 0."
             )
         if n == 0 and not row.start:
             return (
+                "[prompt_row_is_padding_only] "
                 f"{name} has computed nothing yet, and its row is padding only: mb.Row(s, n, "
                 f"padding), first what it computes, {left} tokens, then the padding."
             )
         if n == 0 and not row.num_padding_tokens:
-            return f"{name} has a row of 0 tokens; it has {left} to compute, num_uncomputed_tokens."
+            return (
+                "[row_of_no_tokens] "
+                f"{name} has a row of 0 tokens; it has {left} to compute, num_uncomputed_tokens."
+            )
         if n > left:
             what = {
                 sequence.num_prompt_tokens: "its whole prompt, ",
@@ -255,6 +280,7 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
                 sequence.max_num_tokens: "its longest answer, too, ",
             }.get(n, "")
             return (
+                "[computes_more_than_is_left] "
                 f"{name}'s row computes {n} tokens, {what}and only {left} are not computed yet: "
                 "num_uncomputed_tokens says how many. (What a row has beyond that can only be "
                 "padding.)"
@@ -263,6 +289,7 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
         if sequence.num_new_blocks(n, size):
             most = sequence.max_num_tokens
             return (
+                "[too_few_blocks] "
                 f"{name} computes up to its token {row.seq_len}, and holds {_blocks(has)} of "
                 f"{size}: too few. Whoever joins gets blocks for its longest possible answer, here "
                 f"{most} tokens with the prompt, {_blocks(-(-most // size))}: "
@@ -279,20 +306,25 @@ def _too_many(rows: list[mb.Row], size: int) -> str:
     said = f"{len(rows)} sequences run, and max_batch_size is {size}: "
     if any(row.sequence.is_finished for row in rows):
         return (
+            "[finished_slot_given_away] "
             f"{said}who has finished holds its slot, too, until its batch has ended. Nobody joins "
             "before that."
         )
     if joined < len(rows) and joined <= size:
         return (
+            "[running_slots_not_counted] "
             f"{said}{joined} joined, and the {len(rows) - joined} who ran already take slots, too. "
             "len(self.running) counts both."
         )
     if len(rows) == size + 1:
         return (
+            "[one_too_many_run] "
             f"{said}one too many. Before each one joins, len(self.running) < self.max_batch_size "
             "has to hold (<, not <=)."
         )
-    return f"{said}ask len(self.running) < self.max_batch_size before each one joins."
+    return (
+        f"[too_many_run] {said}ask len(self.running) < self.max_batch_size before each one joins."
+    )
 
 
 def _blocks(n: int) -> str:
@@ -303,6 +335,7 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     """Why nothing happens any more, though somebody is there."""
     if scheduler.running:
         return (
+            "[running_have_no_rows] "
             f"the plan has no rows, though {_names(scheduler.running)} run"
             f"{'s' * (len(scheduler.running) == 1)}: everyone in self.running has a row in every "
             "step, and who has just joined too."
@@ -311,17 +344,20 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     window = getattr(scheduler, "options", {}).get("max_wait")
     if not scheduler.waiting:
         return (
+            "[wakes_for_nobody] "
             f"nobody waits or runs, and your plan wants to be asked again at {plan.wake_at} s, "
             "which is now or over: a plan without rows, mb.StepPlan(), is enough. The engine asks "
             "when somebody comes."
         )
     if window is None and len(scheduler.waiting) > scheduler.max_batch_size:
         return (
+            "[waiting_counted_as_slots] "
             f"the plan has no rows, though {waiting} and nobody runs. Slots are taken by those who "
             "run: ask len(self.running) < self.max_batch_size; how many wait does not matter."
         )
     if window is None:
         return (
+            "[waits_for_a_full_batch] "
             f"the plan has no rows, though {waiting} and nobody runs: whoever fits joins, "
             "also if not all slots are filled, for nobody else may come."
         )
@@ -335,45 +371,58 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
         if window == 0 and not is_full:
             what = "its window of 0 s is over at once (`if max_wait` takes it for none)"
         return (
+            "[start_has_no_rows] "
             f"{told}, though {what}: it starts now. super().plan(now) makes its rows; return what "
             "that answers."
         )
     if plan.wake_at is None:
-        return f"{told}, and no wake_at, which says when to ask again: {came}{ends:g} s."
+        return (
+            "[no_time_to_wake] "
+            f"{told}, and no wake_at, which says when to ask again: {came}{ends:g} s."
+        )
     if now >= ends and abs(plan.wake_at - now - window) < 1e-6:
         return (
+            "[window_begins_anew] "
             f"{told}, with wake_at={plan.wake_at:g}, a whole window from now, so that only a full "
             f"batch would ever start. {came}{ends:g} s: it begins with arrival_time, not anew "
             "whenever your plan is asked."
         )
     if now >= ends and now - oldest.arrival_time < window:
         return (
+            "[window_by_a_difference] "
             f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, now. But now - arrival_time "
             "comes out a rounding error below max_wait: compare now with arrival_time + max_wait, "
             "which is the very number that wake_at has."
         )
     if now >= ends:
         return (
+            "[window_ends_too_late] "
             f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, so its time is up, and yet "
             "it is made to wait: as soon as now is arrival_time + max_wait, not only after it "
             "(<, not <=), the batch starts."
         )
     if plan.wake_at == window:
         return (
+            "[wakes_at_the_windows_length] "
             f"{told}, with wake_at={plan.wake_at:g}, the length of the window. wake_at is a time on"
             f" the clock, as `now` is: {came}{ends:g} s."
         )
     if abs(plan.wake_at - (ends - now)) < 1e-6:
         return (
+            "[wakes_at_the_rest] "
             f"{told}, with wake_at={plan.wake_at:g}, which is how long there is to wait. It is a "
             f"time on the clock, as `now` is: {came}{ends:g} s."
         )
     if plan.wake_at > now:
         return (
+            "[wakes_again_and_again] "
             f"{told}, {scheduler.num_empty:,} times in a row: yours asks again after "
             f"{plan.wake_at - now:g} s. {came}{ends:g} s, which is wake_at from the first time on."
         )
-    return f"{told}, with wake_at={plan.wake_at:g}, which is over. {came}{ends:g} s."
+    return (
+        "[wakes_in_the_past] "
+        f"{told}, with wake_at={plan.wake_at:g}, which is over. {came}{ends:g} s."
+    )
 
 
 def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
@@ -389,6 +438,7 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
             most = blocks(sequence.max_num_tokens)
             if has > most and before.get(name, has) < has:
                 raise Wrong(
+                    "[grows_beyond_its_need] "
                     f"{name} joined with {before[name]} blocks, now has {has}, and can need {most} "
                     "at most: self.grow(s, n) gives blocks for n tokens more than are computed. "
                     "Who has all its blocks from the start need not grow."
@@ -396,16 +446,22 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
             if has > most:
                 others = {blocks(one.max_num_tokens) for one in scheduler.sequences.values()}
                 if has == blocks(sequence.max_num_tokens + 1):
-                    said = "The answer's last token is not in it: nothing comes after that one."
+                    said = (
+                        "[last_token_has_no_place] "
+                        "The answer's last token is not in it: nothing comes after that one."
+                    )
                 elif has == blocks(sequence.max_num_tokens + sequence.num_prompt_tokens):
-                    said = "The prompt is in it already."
+                    said = "[prompt_counted_twice] The prompt is in it already."
                 elif has in others:
                     said = (
+                        "[blocks_of_somebody_longer] "
                         "Yours are as many as somebody longer needs: each takes blocks for its own "
                         "answer, and padding is stored nowhere."
                     )
                 else:
-                    said = "Take blocks for these, and for no more."
+                    said = (
+                        "[blocks_beyond_the_longest_answer] Take blocks for these, and for no more."
+                    )
                 raise Wrong(
                     f"{name} holds {has} blocks of {size}; its prompt and its longest answer are "
                     f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks. {said}",
@@ -439,15 +495,17 @@ def asks_the_pool(student_policy, num_slots: int) -> None:
     )
     if dry[0] == 0:
         raise Wrong(
+            "[pool_never_asked] "
             f"{seen}Ask self.can_grow(self.waiting[0], n) before each self.admit(now, n), both for "
             "n = max_num_tokens, and let it wait if the answer is no."
         )
     asked = {
-        2: "that is its prompt alone",
-        3: "that is its prompt and a little more",
-        4: "that is its answer alone, max_tokens, without the prompt",
-        5: "you have rounded down, where self.can_grow(sequence, num_tokens) rounds up",
-    }.get(dry[0], "which are too few")
+        2: "[asks_for_the_prompt] that is its prompt alone",
+        3: "[asks_for_a_little_more] that is its prompt and a little more",
+        4: "[asks_for_the_answer] that is its answer alone, max_tokens, without the prompt",
+        5: "[asks_rounded_down] "
+        "you have rounded down, where self.can_grow(sequence, num_tokens) rounds up",
+    }.get(dry[0], "[asks_for_too_few] which are too few")
     raise Wrong(
         f"{seen}With {dry[0] - 1} left C was made to wait, so you have asked for {dry[0]}: {asked}."
         " Ask self.can_grow and self.admit for the same number, max_num_tokens: too few for just "
@@ -460,7 +518,7 @@ def same_plan(expected: mb.Engine, got: mb.Engine, sentence: str) -> None:
     drawing = drawn(expected, got)
     if drawing is not None:
         raise Wrong(
-            f"Step {drawing.differs} differs. {sentence}",
+            f"[step_differs] Step {drawing.differs} differs. {sentence}",
             expected=rows_of(expected, drawing.differs),
             got=rows_of(got, drawing.differs),
             drawing=drawing,
@@ -505,6 +563,7 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
     )
     if second and not first:
         raise Wrong(
+            "[joiners_have_no_row] "
             "They join, and the plan has no rows for them: only when it is asked again are they "
             "there. Whoever joins has a row in that very plan.",
             expected=second,
@@ -512,6 +571,7 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
         )
     if first != second:
         raise Wrong(
+            "[plans_differ_when_asked_twice] "
             "plan was called twice without an update in between, as after a failed forward pass, "
             "and gave other rows: ask each sequence what it still needs, remember nothing.",
             expected=first,

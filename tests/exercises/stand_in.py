@@ -51,7 +51,10 @@ class StandIn:
     def __call__(self, question: dict) -> dict:
         """The answer to a question of `desk._StandIn`."""
         if len(self.passes) >= self.max_passes:
-            raise ValueError(f"{NO_END} pass {len(self.passes) + 1}, more than any answer needs")
+            raise ValueError(
+                "[passes_without_end] "
+                f"{NO_END} pass {len(self.passes) + 1}, more than any answer needs"
+            )
         keeps, most = question["use_cache"] is not False, self.hf.config.max_position_embeddings
         cache = self._cache(question["cache"], keeps)
         past = 0 if cache is None else cache.get_seq_length()
@@ -61,7 +64,9 @@ class StandIn:
         positions = _one_row(question["position_ids"], "position_ids", num_tokens, most)
         logits_to_keep = question["logits_to_keep"]
         if type(logits_to_keep) is not int or logits_to_keep < 0:
-            raise ValueError("logits_to_keep must be a whole number; 0 keeps all")
+            raise ValueError(
+                "[logits_to_keep_is_no_number] logits_to_keep must be a whole number; 0 keeps all"
+            )
         with torch.inference_mode():
             out = self.hf(
                 input_ids,
@@ -99,13 +104,17 @@ class StandIn:
         if number is None:
             return None
         if type(number) is not int or not 0 <= number < len(self._caches):
-            raise ValueError("past_key_values is not what an earlier call of this model returned")
+            raise ValueError(
+                "[cache_of_another_model] "
+                "past_key_values is not what an earlier call of this model returned"
+            )
         return self._caches[number]
 
     def _input_ids(self, packed: object, room: int) -> torch.Tensor:
         shape = _whole_numbers(packed, "input_ids").shape
         if len(shape) != 2 or shape[0] != 1 or not 0 < shape[1] <= room:
             raise ValueError(
+                "[input_of_another_shape] "
                 f"input_ids has the shape {list(shape)[:4]}; it must be [1, tokens], with 1 to "
                 f"{room} tokens: a list of ids in a list makes such a tensor"
             )
@@ -119,10 +128,13 @@ def _one_row(packed: object, name: str, length: int, limit: int) -> torch.Tensor
     array = _whole_numbers(packed, name)
     if array.shape != (1, length):
         seen = list(array.shape)[:4]
-        raise ValueError(f"{name} has the shape {seen}; here it must be {[1, length]}")
+        raise ValueError(
+            "[argument_of_another_shape] "
+            f"{name} has the shape {seen}; here it must be {[1, length]}"
+        )
     row = array.values[0]
     if len(row) != length or not all(isinstance(n, int) and 0 <= n < limit for n in row):
-        raise ValueError(f"{name} must hold numbers from 0 to {limit - 1}")
+        raise ValueError(f"[token_out_of_range] {name} must hold numbers from 0 to {limit - 1}")
     return torch.tensor([[int(n) for n in row]])
 
 
@@ -131,5 +143,7 @@ def _whole_numbers(packed: object, name: str) -> Array:
     if not isinstance(array, Array) or array.dtype not in ("int64", "int32", "bool"):
         holds = f"; yours holds {array.dtype}" if isinstance(array, Array) else ""
         hint = " (torch.tensor keeps whole numbers, torch.Tensor makes floats)" if holds else ""
-        raise ValueError(f"{name} must be a tensor of whole numbers (int64){holds}{hint}")
+        raise ValueError(
+            f"[argument_is_no_tensor] {name} must be a tensor of whole numbers (int64){holds}{hint}"
+        )
     return array

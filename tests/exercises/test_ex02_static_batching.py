@@ -42,16 +42,20 @@ def padded(student, prompts, pad_token_id=0):
     except Raised as error:
         if "expected sequence of length" in error.sentence:
             error.sentence = (
+                "[tensor_rows_differ_in_length] "
                 f"{error.sentence}. Your rows differ in length, and those of a tensor do not: pad "
                 f"each to the longest prompt, which may be any of them. (prompts={list(prompts)})"
             )
             if len(max(prompts)) < max(map(len, prompts)):
-                error.sentence += " max(prompts) is the greatest by its tokens: key=len."
+                error.sentence += (
+                    " [max_compares_tokens] max(prompts) is the greatest by its tokens: key=len."
+                )
         raise
     if not isinstance(got, tuple | list) or len(got) != 3:
         kind = "nothing (None)" if got is None else a_kind(got)
         kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
         raise Wrong(
+            "[three_tensors_are_asked_for] "
             f"Return three tensors, input_ids, attention_mask, position_ids; you return {kind}.",
             got=got,
         )
@@ -60,6 +64,7 @@ def padded(student, prompts, pad_token_id=0):
         is_tensor = isinstance(array, Array)
         if not is_tensor or array.dtype != "int64" or tuple(array.shape) != shape:
             raise Wrong(
+                "[other_shape_or_type] "
                 f"{name} must be an int64 tensor of shape {list(shape)}: as many rows as prompts, "
                 f"as many places as the longest has tokens. {shape_seen(array, prompts, shape)}",
                 expected=f"int64 {list(shape)}",
@@ -70,38 +75,64 @@ def padded(student, prompts, pad_token_id=0):
 
 def shape_seen(array, prompts, shape):
     if not isinstance(array, Array):
-        return f"Yours is {a_kind(array)}; torch.tensor makes a tensor of nested lists."
+        return (
+            "[list_in_place_of_a_tensor] "
+            f"Yours is {a_kind(array)}; torch.tensor makes a tensor of nested lists."
+        )
     if array.dtype.startswith("numpy"):
-        return "Yours is an array of numpy's, which no model takes; torch.tensor(...) it."
+        return (
+            "[array_of_numpy] "
+            "Yours is an array of numpy's, which no model takes; torch.tensor(...) it."
+        )
     if tuple(array.shape) == shape:
-        return f"Yours holds {array.dtype}: dtype=torch.int64, or whole numbers in torch.tensor."
+        return (
+            "[tensor_of_another_type] "
+            f"Yours holds {array.dtype}: dtype=torch.int64, or whole numbers in torch.tensor."
+        )
     if tuple(array.shape) == shape[::-1]:
-        return "Yours lies on its side: a row is a prompt."
+        return "[tensor_lies_on_its_side] Yours lies on its side: a row is a prompt."
     if len(array.shape) != 2:
         num = len(array.shape)
-        return f"Yours has {num} dimension{'s' * (num > 1)}, and there are two: prompt and place."
+        return (
+            "[other_number_of_dimensions] "
+            f"Yours has {num} dimension{'s' * (num > 1)}, and there are two: prompt and place."
+        )
     rows, places = array.shape
     if rows < shape[0] and rows == len({tuple(prompt) for prompt in prompts}):
-        return "Two prompts are equal, and yours has one row for both: each needs its own."
+        return (
+            "[equal_prompts_share_a_row] "
+            "Two prompts are equal, and yours has one row for both: each needs its own."
+        )
     if rows != shape[0]:
-        return f"Yours has {rows} rows."
+        return f"[other_number_of_rows] Yours has {rows} rows."
     return width_seen(places, [len(prompt) for prompt in prompts])
 
 
 def width_seen(places, lengths):
     wide = f"Yours has {places} places, and the longest of these prompts {max(lengths)} tokens"
     if places == min(lengths):
-        return "Yours is as wide as the shortest prompt: the others would lose tokens."
+        return (
+            "[as_wide_as_the_shortest] "
+            "Yours is as wide as the shortest prompt: the others would lose tokens."
+        )
     if places == lengths[0]:
-        return f"{wide}: yours is as wide as the first prompt, whichever is the longest."
+        return (
+            "[as_wide_as_the_first] "
+            f"{wide}: yours is as wide as the first prompt, whichever is the longest."
+        )
     if places == lengths[-1]:
-        return f"{wide}: yours is as wide as the last prompt, whichever is the longest."
+        return (
+            "[as_wide_as_the_last] "
+            f"{wide}: yours is as wide as the last prompt, whichever is the longest."
+        )
     if places == max(lengths) - 1:
-        return f"{wide}: did it lose one? All of a prompt's tokens go in."
+        return f"[one_place_too_few] {wide}: did it lose one? All of a prompt's tokens go in."
     if places == max(lengths) + 1:
-        return f"{wide}: one place too many. The longest prompt needs no padding."
+        return (
+            f"[one_place_too_many] {wide}: one place too many. The longest prompt needs no padding."
+        )
     if places % 8 == 0:
-        return f"{wide}: nothing is rounded up."
+        return f"[width_is_rounded_up] {wide}: nothing is rounded up."
     return f"{wide}."
 
 
@@ -155,21 +186,26 @@ def places(prompt):
 
 IDS = {
     "": lambda prompts, pad: left(prompts, pad, list),
+    "[padded_on_the_right] "
     "The next token is read off the last place of each row, so a real token must stand there: the "
     "padding goes to the left, and yours is on the right.": (
         lambda prompts, pad: right(prompts, pad, list)
     ),
+    "[padded_with_zero] "
     "The padding goes to the left, where yours is, and is pad_token_id; yours is 0.": (
         lambda prompts, pad: left(prompts, 0, list)
     ),
+    "[padded_on_the_right_with_zero] "
     "The padding goes to the left, and is pad_token_id; yours is on the right, and 0.": (
         lambda prompts, pad: right(prompts, 0, list)
     ),
+    "[padded_on_both_sides] "
     "All of the padding goes to the left, so that a real token stands in the last place; yours is "
     "on both sides.": (
         lambda prompts, pad: in_the_middle(prompts, pad, list),
         lambda prompts, pad: in_the_middle(prompts, pad, list, rounded=1),
     ),
+    "[padded_with_a_number_of_its_own] "
     "The padding is on the left, where it goes, and is pad_token_id; yours has a number of its "
     "own.": (
         lambda prompts, pad: left(prompts, -100, list),
@@ -177,27 +213,32 @@ IDS = {
         lambda prompts, pad: left(prompts, 1, list),
         lambda prompts, pad: left(prompts, 2, list),
     ),
+    "[padded_with_a_token_of_the_prompt] "
     "The padding is pad_token_id; yours repeats a token of the prompt.": (
         lambda prompts, pad: padded_with_its_own(prompts, 0),
         lambda prompts, pad: padded_with_its_own(prompts, -1),
     ),
+    "[rows_are_one_list] "
     "Your rows are all one and the same list, in which each prompt writes over the one before: "
     "[[…]] * n repeats one list. Make each row anew.": (
         lambda prompts, pad: one_list(prompts, pad, list)
     ),
-    "The prompts' tokens keep their order; yours run backwards.": (
+    "[prompts_run_backwards] The prompts' tokens keep their order; yours run backwards.": (
         lambda prompts, pad: left(prompts, pad, lambda prompt: prompt[::-1])
     ),
-    "The rows keep the order of the prompts; yours are sorted by length.": (
+    "[rows_sorted_by_length] The rows keep the order of the prompts; yours are sorted by length.": (
         lambda prompts, pad: sorted(left(prompts, pad, list), key=lambda row: row.count(pad))
     ),
+    "[rows_sorted_longest_last] "
     "The rows keep the order of the prompts; yours are sorted by length, longest last.": (
         lambda prompts, pad: sorted(left(prompts, pad, list), key=lambda row: -row.count(pad))
     ),
+    "[second_of_equals_stays_padding] "
     "Two of these prompts are equal, and the second one's row stays empty: prompts.index finds the "
     "first of equals. Number the rows with enumerate.": (
         lambda prompts, pad: only_first(left(prompts, pad, list), prompts, pad)
     ),
+    "[second_of_equals_stays_zero] "
     "Two of these prompts are equal, and the second one's row stays 0: prompts.index finds the "
     "first of equals. Number the rows with enumerate.": (
         lambda prompts, pad: only_first(left(prompts, pad, list), prompts, 0)
@@ -205,41 +246,50 @@ IDS = {
 }
 MASKS = {
     "": lambda prompts, pad: left(prompts, 0, ones),
+    "[mask_is_inverted] "
     "The mask is 1 for a real token and 0 for padding; yours is the other way round.": (
         lambda prompts, pad: left(prompts, 1, lambda prompt: [0] * len(prompt))
     ),
+    "[mask_asks_for_the_padding_id] "
     "A real token may have the same id as the padding, and yours takes it for padding: what counts "
     "is where the prompt begins.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [int(t != pad) for t in prompt])
     ),
+    "[mask_has_the_last_place_only] "
     "The mask is 1 for every real token, since all of them are attended to; yours is 1 for the last"
     " place alone.": lambda prompts, pad: left(
         prompts, 0, lambda prompt: [0] * (len(prompt) - 1) + [1]
     ),
-    "The mask says real or not, 1 or 0; yours counts the real tokens.": (
+    "[mask_counts_tokens] The mask says real or not, 1 or 0; yours counts the real tokens.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [n + 1 for n in places(prompt)])
     ),
-    "The mask is 1 for a real token; yours holds the tokens themselves.": (
+    "[mask_holds_tokens] The mask is 1 for a real token; yours holds the tokens themselves.": (
         lambda prompts, pad: left(prompts, pad, list),
         lambda prompts, pad: left(prompts, 0, list),
     ),
+    "[mask_rows_are_one_list] "
     "Your mask's rows are all one and the same list: [[…]] * n repeats one list. Make each row "
     "anew.": lambda prompts, pad: one_list(prompts, 0, ones),
-    "The mask hides padding, 0, and yours is 1 everywhere.": (
+    "[mask_is_one_everywhere] The mask hides padding, 0, and yours is 1 everywhere.": (
         lambda prompts, pad: left(prompts, 1, ones)
     ),
+    "[mask_has_tokens_on_the_left] "
     "The mask is 1 for a real token, and those are on the right; yours has them on the left.": (
         lambda prompts, pad: right(prompts, 0, ones)
     ),
+    "[mask_and_positions_swapped] "
     "Yours would be the position_ids: the order is input_ids, attention_mask, position_ids.": (
         lambda prompts, pad: left(prompts, 0, places)
     ),
+    "[mask_is_of_id_zero_on_the_left] "
     "The mask tells where the prompt begins; yours asks which ids are 0.": (
         lambda prompts, pad: [[int(t != 0) for t in row] for row in left(prompts, pad, list)]
     ),
+    "[mask_hides_id_zero] "
     "The mask is 1 for every real token, and yours is 0 for each whose id is 0.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [int(t != 0) for t in prompt])
     ),
+    "[mask_of_the_second_equal_is_empty] "
     "The mask is 1 for every real token of every prompt, also of one that came before: "
     "prompts.index finds the first of equals. Number the rows with enumerate.": (
         lambda prompts, pad: only_first(left(prompts, 0, ones), prompts, 0)
@@ -247,23 +297,29 @@ MASKS = {
 }
 POSITIONS = {
     "": lambda prompts, pad: left(prompts, 0, places),
+    "[positions_count_places_of_the_row] "
     "Every prompt begins at position 0, wherever its row begins: positions count real tokens only, "
     "and yours count places of the row.": (
         lambda prompts, pad: [list(range(max(map(len, prompts)))) for _ in prompts]
     ),
+    "[positions_go_on_downwards_in_padding] "
     "The real tokens' positions are right; for padding they are 0, and yours go on downwards.": (
         lambda prompts, pad: [
             list(range(len(prompt) - max(map(len, prompts)), len(prompt))) for prompt in prompts
         ]
     ),
+    "[positions_are_one_in_padding] "
     "The real tokens' positions are right; they are 0 for padding, and yours are 1 there.": (
         lambda prompts, pad: left(prompts, 1, places)
     ),
+    "[positions_are_minus_one_in_padding] "
     "The real tokens' positions are right; they are 0 for padding, and yours are -1 there.": (
         lambda prompts, pad: left(prompts, -1, places)
     ),
+    "[positions_are_the_padding_id] "
     "The real tokens' positions are right; they are 0 for padding, and yours are pad_token_id "
     "there.": lambda prompts, pad: left(prompts, pad, places),
+    "[positions_count_on_through_prompts] "
     "Every prompt begins at position 0; yours count on through the prompts before it.": (
         lambda prompts, pad: [
             [0] * (max(map(len, prompts)) - len(prompt)) + list(range(before, before + len(prompt)))
@@ -272,31 +328,39 @@ POSITIONS = {
             )
         ]
     ),
+    "[positions_rows_are_one_list] "
     "Your positions' rows are all one and the same list: [[…]] * n repeats one list. Make each row "
     "anew.": lambda prompts, pad: one_list(prompts, 0, places),
-    "The first token's position is 0, and you count from 1.": (
+    "[positions_count_from_one] The first token's position is 0, and you count from 1.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: [n + 1 for n in places(prompt)])
     ),
+    "[positions_count_from_one_in_tokens] "
     "The first token's position is 0, and you count from 1 (for padding, too, it is 0).": (
         lambda prompts, pad: left(prompts, 1, lambda prompt: [n + 1 for n in places(prompt)])
     ),
+    "[positions_count_from_one_over_the_row] "
     "The first token's position is 0, and you count from 1, over the whole row.": (
         lambda prompts, pad: [list(range(1, max(map(len, prompts)) + 1)) for _ in prompts]
     ),
+    "[positions_have_padding_on_the_right] "
     "Positions are 0 for padding, which is on the left; yours has it on the right.": (
         lambda prompts, pad: right(prompts, 0, places)
     ),
+    "[positions_are_places_of_the_row] "
     "A real token keeps its place in the row in yours; it is to be its place in its own prompt, "
     "from 0.": lambda prompts, pad: [
         [n if n >= max(map(len, prompts)) - len(prompt) else 0 for n in range(len(row))]
         for prompt, row in zip(prompts, left(prompts, 0, places), strict=True)
     ],
+    "[positions_count_down] "
     "Positions count up from the first token of the prompt, and yours count down.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: places(prompt)[::-1])
     ),
+    "[positions_are_all_zero] "
     "Yours are all 0: each real token has its place in its own prompt, 0, 1, 2, …": (
         lambda prompts, pad: [[0] * max(map(len, prompts)) for _ in prompts]
     ),
+    "[positions_skip_the_padding_id] "
     "A real token counts also where its id is that of the padding; yours does not count it.": (
         lambda prompts, pad: left(
             prompts,
@@ -309,6 +373,7 @@ POSITIONS = {
             prompts, 0, lambda prompt: [sum(t != pad for t in prompt[:n]) for n in places(prompt)]
         ),
     ),
+    "[positions_of_the_second_equal_are_empty] "
     "Every prompt has positions, also one that came before: prompts.index finds the first of "
     "equals. Number the rows with enumerate.": (
         lambda prompts, pad: only_first(left(prompts, 0, places), prompts, 0)
@@ -335,7 +400,10 @@ def test_it_is_a_rectangle_of_whole_numbers(student):
 
 @pytest.mark.task("2.1", points=1)
 def test_the_padding_is_on_the_left(student):
-    said = "The padding goes to the left, and is pad_token_id; then comes the prompt as it is."
+    said = (
+        "[other_input_ids] "
+        "The padding goes to the left, and is pad_token_id; then comes the prompt as it is."
+    )
     cases = [(PROMPTS, 3), (TWINS, 2), ([[7], [5, 6], [4, 3, 2]], 1)]
     rectangle(student, 0, IDS, cases, said)
 
@@ -343,6 +411,7 @@ def test_the_padding_is_on_the_left(student):
 @pytest.mark.task("2.1", points=1)
 def test_the_mask_tells_real_tokens_from_padding(student):
     said = (
+        "[other_mask] "
         "The mask is 1 for a real token and 0 for padding: as many zeros as the row has padding, "
         "then ones."
     )
@@ -353,6 +422,7 @@ def test_the_mask_tells_real_tokens_from_padding(student):
 @pytest.mark.task("2.1", points=1)
 def test_positions_count_real_tokens_from_zero(student):
     said = (
+        "[other_positions] "
         "Every prompt begins at position 0, wherever its row begins: positions count real tokens "
         "only, and are 0 for padding."
     )
@@ -369,13 +439,17 @@ def test_a_model_says_of_each_what_it_says_of_it_alone(student, rng):
     prompts = [[rng.randrange(2, 120) for _ in range(rng.randint(1, 9))] for _ in range(5)]
     ids, mask, positions = (torch.tensor(values) for values in padded(student, prompts))
     if not (int(ids.min()) >= 0 and int(ids.max()) < 128 and int(positions.min()) >= 0):
-        raise Wrong("input_ids or position_ids hold numbers that no model can look up.")
+        raise Wrong(
+            "[no_model_can_look_these_up] "
+            "input_ids or position_ids hold numbers that no model can look up."
+        )
     with torch.inference_mode():
         together = hf(ids, attention_mask=mask, position_ids=positions).logits[:, -1]
         for row, prompt in enumerate(prompts):
             alone = hf(torch.tensor([prompt])).logits[0, -1]
             if not torch.allclose(together[row], alone, atol=1e-3):
                 raise Wrong(
+                    "[continues_in_another_way] "
                     f"A model continues prompt {row + 1} of {len(prompts)} in another way than "
                     "alone: something in its row is not as it should be.",
                     expected=int(alone.argmax()),
@@ -436,6 +510,7 @@ def second(batch):
 
 LONGEST = to_the(max)
 ONE_BATCH = (
+    "[all_in_one_batch] "
     "a batch has max_batch_size requests at most, and runs to its own longest answer; you have put "
     "all into one, which runs to the longest of all."
 )
@@ -452,41 +527,51 @@ SHARE = Counted(
     lambda part: part[1](part[0]),
     {
         "": LONGEST,
+        "[sorted_shortest_first] "
         "requests are served in the order they came; yours are sorted, shortest first.": (
             lambda lengths, size: LONGEST(sorted(lengths), size)
         ),
+        "[sorted_longest_first] "
         "requests are served in the order they came; yours are sorted, longest first.": (
             lambda lengths, size: LONGEST(sorted(lengths, reverse=True), size)
         ),
+        "[begins_with_the_last] "
         "requests are served in the order they came; yours begin with the last, so that the small "
         "batch is another one.": lambda lengths, size: LONGEST(lengths[::-1], size),
         ONE_BATCH: lambda lengths, size: LONGEST(lengths, len(lengths)),
+        "[last_batch_has_all_slots] "
         "the last batch may be smaller, and has as many slots as requests, len(batch), not "
         "max_batch_size.": lambda lengths, size: [
             (sum(batch), max(batch) * size, len(batch)) for batch in batches(lengths, size)
         ],
+        "[last_batch_left_out] "
         "the last batch counts, too, when it is smaller; you have left it out.": (
             lambda lengths, size: LONGEST(lengths[: len(lengths) // size * size], size),
             lambda lengths, size: LONGEST(
                 lengths[: len(lengths) // size * size or len(lengths)], size
             ),
         ),
+        "[batch_of_one_left_out] "
         "a batch of one has slot-steps, too, though no padding; you have left it out.": (
             lambda lengths, size: each([b for b in batches(lengths, size) if len(b) > 1], max)
         ),
+        "[last_batch_has_tokens_only] "
         "all slot-steps count, also those of a smaller last batch; you have its tokens only.": (
             lambda lengths, size: [
                 (sum(batch), max(batch) * len(batch) * (len(batch) == size), len(batch))
                 for batch in batches(lengths, size)
             ]
         ),
+        "[spread_evenly] "
         "requests fill a batch before the next one begins, so that only the last is smaller; yours "
         "are spread evenly over the batches.": (
             lambda lengths, size: each(spread(lengths, size), max)
         ),
+        "[counts_steps] "
         "you have counted steps; a step of n requests is n slot-steps.": lambda lengths, size: [
             (sum(batch), max(batch), len(batch)) for batch in batches(lengths, size)
         ],
+        "[batches_overlap] "
         "a batch is followed by the next max_batch_size requests; yours overlap: range(0, n, "
         "max_batch_size).": (
             lambda lengths, size: each([lengths[i : i + size] for i in range(len(lengths))], max),
@@ -494,6 +579,7 @@ SHARE = Counted(
                 [lengths[i : i + size] for i in range(max(1, len(lengths) - size + 1))], max
             ),
         ),
+        "[batches_lack_their_last] "
         "lengths[i : i + max_batch_size] are max_batch_size requests already, for a slice leaves "
         "out its end; your batches lack their last one.": (
             lambda lengths, size: [
@@ -505,6 +591,7 @@ SHARE = Counted(
                 [batch[: max(1, size - 1)] for batch in batches(lengths, size)], max
             ),
         ),
+        "[equal_answers_count_once] "
         "answers that are equally long count each for itself; yours count once, as in a set.": (
             lambda lengths, size: each([set(batch) for batch in batches(lengths, size)], max),
             lambda lengths, size: [
@@ -512,48 +599,62 @@ SHARE = Counted(
                 for batch in batches(lengths, size)
             ],
         ),
+        "[free_slot_is_filled] "
         "a slot stays empty, as padding, until its batch has ended; yours takes the next request at"
         " once, which is continuous batching.": refilled,
-        "a batch runs as long as its longest answer, not as their mean.": to_the(
+        "[runs_to_the_mean] a batch runs as long as its longest answer, not as their mean.": to_the(
             lambda batch: sum(batch) / len(batch)
         ),
+        "[runs_to_the_median] "
         "a batch runs as long as its longest answer, not as one in the middle.": (
             to_the(lambda batch: sorted(batch)[len(batch) // 2]),
             to_the(lambda batch: sorted(batch)[(len(batch) - 1) // 2]),
         ),
+        "[counts_padded_requests] "
         "slot-steps are counted, not requests: one may be padded for one step or for a hundred.": (
             lambda lengths, size: [
                 (batch.count(max(batch)), len(batch), len(batch))
                 for batch in batches(lengths, size)
             ]
         ),
+        "[counts_padded_steps] "
         "slot-steps are counted, not steps: in one step one slot may be padding, or all but one.": (
             lambda lengths, size: [
                 (min(batch), max(batch), len(batch)) for batch in batches(lengths, size)
             ]
         ),
+        "[divides_by_steps] "
         "a batch of n has n slot-steps in each step; you have divided by its steps alone.": (
             lambda lengths, size: [
                 (max(batch) - max(batch) * len(batch) + sum(batch), max(batch), len(batch))
                 for batch in batches(lengths, size)
             ]
         ),
-        "every batch counts, the first one, too.": lambda lengths, size: LONGEST(
-            lengths[size:] or lengths, size
+        "[first_batch_left_out] every batch counts, the first one, too.": lambda lengths, size: (
+            LONGEST(lengths[size:] or lengths, size)
         ),
-        "a batch runs as long as its longest answer, not its first.": to_the(lambda b: b[0]),
-        "a batch runs as long as its longest answer, not its last.": to_the(lambda b: b[-1]),
+        "[runs_to_the_first] a batch runs as long as its longest answer, not its first.": to_the(
+            lambda b: b[0]
+        ),
+        "[runs_to_the_last] a batch runs as long as its longest answer, not its last.": to_the(
+            lambda b: b[-1]
+        ),
+        "[runs_to_the_shortest] "
         "a batch runs as long as its longest answer, not its shortest.": to_the(min),
+        "[runs_to_the_second_longest] "
         "a batch runs to the end of its longest answer, though it be the only one left; yours ends "
         "with the second longest.": (
             to_the(second),
             padded_by(lambda batch: sum(max(0, second(batch) - n) for n in batch)),
         ),
+        "[pads_the_shortest_only] "
         "every member of a batch is padded up to the longest; you have padded the shortest one "
         "only.": padded_by(lambda batch: max(batch) - min(batch)),
+        "[one_step_more] "
         "a batch runs as long as its longest answer; you have counted one step more.": to_the(
             lambda batch: max(batch) + 1
         ),
+        "[one_step_less] "
         "a batch runs as long as its longest answer; you have counted one step less, though its "
         "first token is a step's, too.": (
             to_the(lambda batch: max(batch) - 1),
@@ -563,9 +664,11 @@ SHARE = Counted(
                 lambda batch: sum(batch) - len(batch),
             ),
         ),
+        "[batch_size_is_number_of_batches] "
         "max_batch_size is how many requests a batch has, not how many batches there are.": (
             lambda lengths, size: LONGEST(lengths, -(-len(lengths) // size))
         ),
+        "[takes_every_so_many] "
         "a batch takes requests that follow one another; yours takes every so many.": (
             lambda lengths, size: each(
                 [lengths[i :: -(-len(lengths) // size)] for i in range(-(-len(lengths) // size))],
@@ -575,50 +678,61 @@ SHARE = Counted(
     },
     {
         "": lambda *_: lambda seen: 1 - _sum(seen, 0) / _sum(seen, 1),
+        "[share_of_tokens] "
         "that is the share of slot-steps that yield a token; padding is the rest, 1 - that.": (
             lambda *_: lambda seen: _sum(seen, 0) / _sum(seen, 1)
         ),
+        "[padding_not_divided] "
         "that is how many slot-steps are padding; divide by all slot-steps.": (
             lambda *_: lambda seen: _sum(seen, 1) - _sum(seen, 0)
         ),
+        "[padding_divided_by_tokens] "
         "you have divided padding by tokens; the share is of all slot-steps.": (
             lambda *_: lambda seen: (_sum(seen, 1) - _sum(seen, 0)) / _sum(seen, 0)
         ),
+        "[slot_steps_divided_by_tokens] "
         "you have divided slot-steps by tokens; the share is padding by slot-steps.": (
             lambda *_: lambda seen: _sum(seen, 1) / _sum(seen, 0)
         ),
+        "[mean_of_batches] "
         "a mean of the batches' shares gives a short batch as much weight as a long one: divide all"
         " padding by all slot-steps, once, at the end.": (
             lambda *_: lambda seen: sum(1 - t / s for t, s, _ in seen) / len(seen)
         ),
+        "[mean_of_requests] "
         "a mean of the requests' shares gives one in a short batch as much weight as one in a long "
         "batch: divide all padding by all slot-steps, once, at the end.": (
             lambda *_: lambda seen: sum(n * (1 - t / s) for t, s, n in seen) / _sum(seen, 2)
         ),
+        "[sum_of_batches] "
         "you have added up the batches' shares: divide all padding by all slot-steps, once, at the "
         "end.": lambda *_: lambda seen: sum(1 - t / s for t, s, _ in seen),
-        "a share lies between 0 and 1; yours is in per cent.": (
+        "[share_in_per_cent] a share lies between 0 and 1; yours is in per cent.": (
             lambda *_: lambda seen: 100 * (1 - _sum(seen, 0) / _sum(seen, 1))
         ),
+        "[share_has_its_sign_turned] "
         "a share lies between 0 and 1; yours has its sign turned round.": (
             lambda *_: lambda seen: _sum(seen, 0) / _sum(seen, 1) - 1
         ),
+        "[share_below_zero_made_zero] "
         "(A share below 0 means that slot-steps are missing; yours makes it 0.)": (
             lambda *_: lambda seen: max(0, 1 - _sum(seen, 0) / _sum(seen, 1))
         ),
-        "return the share as it is; yours is rounded.": tuple(
+        "[share_is_rounded] return the share as it is; yours is rounded.": tuple(
             lambda *_, n=n: lambda seen: round(1 - _sum(seen, 0) / _sum(seen, 1), n)
             for n in range(1, 7)
         ),
-        "// leaves the whole number only; a share is a fraction, /.": (
+        "[share_is_floored] // leaves the whole number only; a share is a fraction, /.": (
             lambda *_: lambda seen: (_sum(seen, 1) - _sum(seen, 0)) // _sum(seen, 1)
         ),
+        "[share_of_tokens_is_floored] "
         "// leaves the whole number only; a share is a fraction, / (of the tokens, too).": (
             lambda *_: lambda seen: 1 - _sum(seen, 0) // _sum(seen, 1)
         ),
-        "that is the share of the last batch alone; add up over all of them.": (
+        "[last_batch_alone] that is the share of the last batch alone; add up over all of them.": (
             lambda *_: lambda seen: 1 - seen[-1][0] / seen[-1][1]
         ),
+        "[first_batch_alone] "
         "that is the share of the first batch alone: is `return` inside the loop?": (
             lambda *_: lambda seen: 1 - seen[0][0] / seen[0][1]
         ),
@@ -633,7 +747,7 @@ def _sum(seen, which):
 def share(student, lengths, size):
     parts = " and ".join(map(str, batches(lengths, size)))
     tokens, steps = (_sum(LONGEST(lengths, size), i) for i in (0, 1))
-    said = f"served as {parts}, that is {steps} slot-steps for {tokens} tokens."
+    said = f"[other_share] served as {parts}, that is {steps} slot-steps for {tokens} tokens."
     SHARE.check(student, (lengths, size), said)
 
 
@@ -686,11 +800,14 @@ def test_a_batch_takes_who_waits_up_to_its_size(student):
     (step,) = serve(mine(student), FIVE, steps=1).trace.steps
     got = who(step)
     if got != "A, B, C":
-        said = "the head of the queue joins first."
+        said = "[other_first_batch] the head of the queue joins first."
         if len(step.rows) == 1:
-            said = "only 1 joined: all who fit are admitted in one go, in a loop."
+            said = "[only_one_joined] only 1 joined: all who fit are admitted in one go, in a loop."
         elif len(step.rows) == 2:
-            said = "2 joined, and a slot stayed empty: as long as len(self.running) < "
+            said = (
+                "[slot_stayed_empty] "
+                "2 joined, and a slot stayed empty: as long as len(self.running) < "
+            )
             said += "self.max_batch_size the next one joins."
         raise Wrong(
             f"Five wait for 3 slots: the first batch is A, B and C; {said}",
@@ -704,26 +821,38 @@ def uneven(rows, lengths):
     computed = {row.request_id: row.num_tokens for row in rows}
     if lengths["A"] == 9:
         return (
+            "[padded_to_who_waits] "
             "Yours are padded to 9, which is D's prompt: a prompt that waits does not count, only "
             "those of this step's rows."
         )
     if computed["B"] < 7:
         return (
+            "[prompt_cut_to_a_shorter_one] "
             f"Yours computes {computed['B']} of B's: pad up to the longest, and do not cut down to "
             "a shorter one, for a prompt is computed whole."
         )
     if len(set(lengths.values())) == 1:
-        return f"Yours have {lengths['A']}: as many as the longest of them needs, no more."
+        return (
+            "[padded_to_more_than_the_longest] "
+            f"Yours have {lengths['A']}: as many as the longest of them needs, no more."
+        )
     if all(row.num_padding_tokens == 7 for row in rows):
         return (
+            "[padding_is_the_padded_length] "
             "The third number of a mb.Row is how many tokens of padding it gets, longest - n, and "
             "not up to how many it is padded."
         )
     if not any(row.num_padding_tokens for row in rows):
-        return "Yours have no padding at all, the third number of a mb.Row."
+        return "[no_padding_at_all] Yours have no padding at all, the third number of a mb.Row."
     if lengths["C"] == 5:
-        return "Yours are padded to A's 5, the first one's, which is not the longest."
-    return "They are not: rows that compute less get padding, mb.Row(s, n, padding)."
+        return (
+            "[padded_to_the_first] "
+            "Yours are padded to A's 5, the first one's, which is not the longest."
+        )
+    return (
+        "[rows_differ_in_length] "
+        "They are not: rows that compute less get padding, mb.Row(s, n, padding)."
+    )
 
 
 @pytest.mark.task("2.3", points=0.5)
@@ -732,7 +861,9 @@ def test_short_prompts_are_padded_to_the_longest(student):
     first, second = serve(mine(student), four, steps=2).trace.steps
     if who(first) != "A, B, C":
         raise Wrong(
-            "A, B and C are the first batch, and D waits.", expected="A, B, C", got=who(first)
+            "[other_batch_before_padding] A, B and C are the first batch, and D waits.",
+            expected="A, B, C",
+            got=who(first),
         )
     lengths, after = (
         {row.request_id: row.num_tokens + row.num_padding_tokens for row in step.rows}
@@ -747,6 +878,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
         )
     if set(after.values()) != {1}:
         raise Wrong(
+            "[padded_to_the_longest_prompt] "
             "In step 2 every prompt is computed, and each row has 1 token to compute: pad to the "
             "longest of this step's rows, not to the longest prompt.",
             expected={"A": 1, "B": 1, "C": 1},
@@ -757,6 +889,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
     computed = max(row.num_tokens for row in step.rows)
     if computed != 5000:
         raise Wrong(
+            "[long_prompt_not_computed_whole] "
             f"A's prompt has 5,000 tokens, and its row computes {computed:,}: a prompt is computed "
             "whole, however long it is.",
             expected="A: 5000",
@@ -773,6 +906,7 @@ def test_who_has_finished_goes_on_as_padding(student):
         if len(rows) != 3:
             gone = ", ".join(sorted({"A", "B", "C"} - rows.keys()))
             raise Wrong(
+                "[finished_has_no_row] "
                 f"In step {number} {gone} has no row. A static batch keeps its shape: a member "
                 "that has finished holds its slot, with a row of padding, until the batch ends.",
                 expected="3 rows",
@@ -781,6 +915,7 @@ def test_who_has_finished_goes_on_as_padding(student):
             )
         if number > 1 and set(rows.values()) != {1}:
             raise Wrong(
+                "[finished_row_is_longer] "
                 f"In step {number} the rows of those who decode have 1 token, and so has the "
                 "padding of those who have finished: what has ended needs 0, not more.",
                 expected=dict.fromkeys("ABC", 1),
@@ -796,6 +931,7 @@ def test_nobody_joins_before_the_batch_has_ended(student):
     early = [n for n, step in enumerate(batch, 1) if {r.request_id for r in step.rows} & {"D", "E"}]
     if early:
         raise Wrong(
+            "[joins_a_running_batch] "
             f"D joined in step {early[0]}, while A's batch was running and had a slot free. A "
             "static batch is formed only when nobody runs any more.",
             drawing=drawn(serve(mb.Static(3), requests), engine),
@@ -813,13 +949,18 @@ def test_a_batch_ends_also_with_a_member_that_is_given_up(student):
         engine.abort("A")
     if got.scheduler.running:
         raise Wrong(
+            "[given_up_keeps_the_batch] "
             "B had finished when A was given up, and still holds its slot: nobody of the batch goes"
             " on, so it has ended. The exercise's own `abort`, below `retire`, sees to that: leave "
             "`abort` as it is."
         )
     for engine in (expected, got):
         go_on(engine)
-    same_plan(expected, got, "C was given up after step 2 and A after step 4; B went on.")
+    same_plan(
+        expected,
+        got,
+        "[plan_after_giving_up] C was given up after step 2 and A after step 4; B went on.",
+    )
 
 
 @pytest.mark.task("2.3", points=0.5)
@@ -832,12 +973,14 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
+            "[pool_ran_dry_in_an_answer] "
             "The pool ran dry in the middle of an answer (MemoryError): 9 blocks, and each of A, B "
             "and C may need 4. Take them when somebody joins, for max_num_tokens."
         ) from None
     sizes = [len(step.admitted) for step in engine.trace.steps if step.admitted]
     if sizes != [2, 1]:
         raise Wrong(
+            "[other_batches_in_a_small_pool] "
             "9 blocks, and each of A, B and C may need 4: A and B fill the pool, and C comes in "
             "the next batch, alone.",
             expected="batches of 2, 1",
@@ -847,6 +990,7 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
     engine = serve(mine(student), two, num_blocks=8, max_tokens=12, steps=1, exactly=True)
     if who(engine.trace.steps[0]) != "A, B":
         raise Wrong(
+            "[exact_fit_waits] "
             "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
             "joined: who fits exactly joins, too. self.can_grow says so."
         )
@@ -854,6 +998,7 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
     engine = serve(mine(student), requests, num_blocks=9, max_tokens=12, exactly=True)
     if who(engine.trace.steps[0]) != "A":
         raise Wrong(
+            "[later_one_overtakes] "
             "B did not fit into the pool, and C, who came later, overtook it. Take from the head "
             "of the queue and stop at the first that does not fit, or one who needs much waits "
             "for ever."
@@ -871,13 +1016,14 @@ def test_any_requests_give_the_batches_they_should(student, rng):
     engine = serve(mine(student), few)
     if [who(step) for step in engine.trace.steps if step.admitted] == ["A", "B", "C"]:
         raise Wrong(
+            "[remembers_the_batch_size] "
             "B and C waited when A's batch ended, and B went alone: a slot was free, so C belongs "
             "to this batch, though A's was smaller. Ask who waits each time; remember nothing.",
             expected="batches of A; B, C",
             got="batches of A; B; C",
             drawing=drawn(serve(mb.Static(3), few), engine),
         )
-    said = "Compare it with the rule: a batch, equal rows, to the end."
+    said = "[other_plan] Compare it with the rule: a batch, equal rows, to the end."
     late = asks(("A", 4, 6), ("B", 2, 3), ("C", 5, 2, 30.0))  # in between nobody waits or runs
     for requests in (FIVE, late):
         same_plan(serve(mb.Static(3), requests), serve(mine(student), requests), said)

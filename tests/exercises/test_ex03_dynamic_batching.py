@@ -6,7 +6,7 @@ import math
 
 import now_yours
 import pytest
-from beliefs import a_kind, why
+from beliefs import CALLERS_LIST, a_kind, why
 from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
@@ -23,16 +23,22 @@ def ready(student, expected, sentence, *arguments):
     try:
         got = student.call("is_ready", *arguments)
     except Raised as error:
-        if "the caller's" not in error.sentence:
+        if CALLERS_LIST not in error.sentence:
             error.sentence = f"{shown} fails with {error.sentence} ({sentence.rstrip('.')})."
         raise
     if got is expected:
         return
     if got is None:
-        sentence = "your function returned nothing (None): each way out of it needs a `return`."
+        sentence = (
+            "[way_out_without_return] "
+            "your function returned nothing (None): each way out of it needs a `return`."
+        )
     elif not isinstance(got, bool):
         kind = f"{got!r:.40}" if isinstance(got, int | float | str) else a_kind(got)
-        sentence = f"the answer is True or False, and yours is {kind}: bool(...) makes one."
+        sentence = (
+            "[answer_is_no_bool] "
+            f"the answer is True or False, and yours is {kind}: bool(...) makes one."
+        )
     elif arguments[0]:
         sentence = (
             why([(arguments, got), *probed(student)], together, *READY)
@@ -57,6 +63,7 @@ def remembers(student, times, now, size, window):
     if answers[0] == answers[1]:
         return ""
     return (
+        "[keeps_an_earlier_deadline] "
         "the same arrivals, as long ago, a day later have another answer: only how long they have "
         "waited counts. Is a deadline of an earlier call still in use?"
     )
@@ -85,80 +92,92 @@ PROBES = [
 READY = (
     {  # is anybody there?
         "": lambda times, now, size, window: True,
-        "one is enough: it starts alone, if nobody else comes.": (
+        "[asks_for_more_than_one] one is enough: it starts alone, if nobody else comes.": (
             lambda times, now, size, window: len(times) > 1
         ),
     },
     {  # is it full?
         "": lambda times, now, size, window: len(times) >= size,
+        "[full_only_beyond_its_size] "
         "max_batch_size of them are a full batch already (>=, not >); waiting on serves nobody.": (
             lambda times, now, size, window: len(times) > size
         ),
+        "[full_only_at_its_size] "
         "it is full also when more wait than there are seats (>=, not ==).": (
             lambda times, now, size, window: len(times) == size
         ),
-        "it is full also when more wait than make so many full batches.": (
+        "[full_only_at_multiples] it is full also when more wait than make so many full batches.": (
             lambda times, now, size, window: len(times) % size == 0
         ),
+        "[full_one_seat_early] "
         "one seat is left, and that is not full: max_batch_size of them are.": (
             lambda times, now, size, window: len(times) >= size - 1
         ),
+        "[size_of_its_own] "
         "it is full at max_batch_size, whatever that is; yours has a number of its own.": tuple(
             lambda times, now, size, window, n=n: len(times) >= n for n in range(2, 9)
         ),
+        "[full_batch_waits] "
         "a full batch starts at once, without its window; waiting on serves nobody.": (
             lambda times, now, size, window: False,
             lambda times, now, size, window: (
                 len(times) >= size and now >= times[min(len(times), size) - 1] + window
             ),
         ),
+        "[full_batch_waits_a_little] "
         "a full batch starts at once, also when they have just come; yours lets some time pass.": (
             lambda times, now, size, window: len(times) >= size and now > times[0]
         ),
     },
     {  # has it waited?
         "": lambda times, now, size, window: now >= times[0] + window,
+        "[window_ends_after_its_end] "
         "its whole window is over at the very moment arrival + max_wait (>=, not >).": (
             lambda times, now, size, window: now > times[0] + window
         ),
+        "[window_ends_at_one_moment] "
         "its patience has ended at arrival + max_wait, and at any time after it (>=, not ==).": (
             lambda times, now, size, window: now == times[0] + window
         ),
+        "[newest_decides] "
         "the oldest's wait decides, its whole window; the newest's clock does not count.": (
             lambda times, now, size, window: now >= times[-1] + window
         ),
-        "the oldest's wait decides, that of arrival_times[0]; not the second's.": (
+        "[second_decides] the oldest's wait decides, that of arrival_times[0]; not the second's.": (
             lambda times, now, size, window: now >= times[min(1, len(times) - 1)] + window
         ),
+        "[wait_is_negative] "
         "how long it has waited is now - arrival; yours is the other way round.": (
             lambda times, now, size, window: times[0] - now >= window
         ),
-        "its window is max_wait, once; yours is another one.": tuple(
+        "[window_of_other_length] its window is max_wait, once; yours is another one.": tuple(
             lambda times, now, size, window, factor=factor: now >= times[0] + factor * window
             for factor in (2, 0.5)
         ),
-        "the oldest's wait decides, not the mean of all.": (
+        "[mean_wait_decides] the oldest's wait decides, not the mean of all.": (
             lambda times, now, size, window: now >= sum(times) / len(times) + window
         ),
-        "each one's own waiting counts, the oldest's, not the sum of all.": (
+        "[sum_of_waits_decides] each one's own waiting counts, the oldest's, not the sum of all.": (
             lambda times, now, size, window: sum(now - time for time in times) >= window,
             lambda times, now, size, window: (
                 sum(now - time for time in times) >= window > 0 or now >= times[0] + window
             ),
         ),
+        "[wait_ends_with_the_newest] "
         "it has waited since it came: what counts is now, not when the newest came.": (
             lambda times, now, size, window: times[-1] - times[0] >= window,
             lambda times, now, size, window: times[-1] - times[0] > window,
         ),
+        "[window_is_a_time] "
         "max_wait is how long it waits from its arrival on, not a time on the clock.": (
             lambda times, now, size, window: now >= window,
             lambda times, now, size, window: now > window,
         ),
-        "max_wait is in seconds, as `now` is, not in milliseconds.": (
+        "[window_in_milliseconds] max_wait is in seconds, as `now` is, not in milliseconds.": (
             lambda times, now, size, window: now >= times[0] + window / 1000,
             lambda times, now, size, window: (now - times[0]) / 1000 >= window,
         ),
-        "nothing is rounded: yours counts in whole seconds.": tuple(
+        "[whole_seconds] nothing is rounded: yours counts in whole seconds.": tuple(
             lambda times, now, size, window, form=form, whole=whole: form(
                 whole, times[0], now, window
             )
@@ -171,14 +190,18 @@ READY = (
                 lambda whole, time, now, window: whole(now) - whole(time) >= window,
             )
         ),
+        "[knows_no_window] "
         "it need not be full then: when the oldest has waited for its window, it starts. Yours "
         "knows no window.": lambda times, now, size, window: False,
+        "[window_of_zero_is_none] "
         "a window of 0 s is over at once; `if max_wait` takes it for none.": (
             lambda times, now, size, window: window > 0 and now >= times[0] + window
         ),
+        "[starts_at_once] "
         "it waits, for the window is not over; yours starts with whoever is there.": (
             lambda times, now, size, window: True
         ),
+        "[asks_the_opposite] "
         "the time has come when now is past the end of its window; yours asks the opposite.": (
             lambda times, now, size, window: now < times[0] + window,
             lambda times, now, size, window: now <= times[0] + window,
@@ -186,6 +209,7 @@ READY = (
     },
     {  # how do they go together?
         "": lambda *_: lambda full, waited: full or waited,
+        "[asks_for_both] "
         "either is enough, a full batch or the oldest's window over; you ask for both.": (
             lambda *_: lambda full, waited: full and waited
         ),
@@ -200,41 +224,79 @@ def together(parts):
 
 @pytest.mark.task("3.1", points=0.5)
 def test_without_anybody_there_is_no_batch(student):
-    ready(student, False, "nobody waits, so there is nothing to start.", [], 5.0, 8, 0.5)
-    said = "nobody waits, so there is nothing to start, however short the window."
+    ready(
+        student,
+        False,
+        "[starts_with_nobody] nobody waits, so there is nothing to start.",
+        [],
+        5.0,
+        8,
+        0.5,
+    )
+    said = (
+        "[starts_with_nobody_in_a_short_window] "
+        "nobody waits, so there is nothing to start, however short the window."
+    )
     ready(student, False, said, [], 5.0, 8, 0.0)
     ready(student, False, said, [], 0.0, 1, 0.0)
 
 
 @pytest.mark.task("3.1", points=0.5)
 def test_a_full_batch_is_ready_at_once(student):
-    said = "three wait for three seats, the batch is full; waiting on serves nobody."
+    said = (
+        "[other_when_full] three wait for three seats, the batch is full; waiting on serves nobody."
+    )
     ready(student, True, said, [1.0, 1.0, 1.0], 1.0, 3, 0.5)
-    said = "more wait than there are seats, so the batch is full."
+    said = "[other_when_more_wait] more wait than there are seats, so the batch is full."
     ready(student, True, said, [1.0] * 5, 1.0, 3, 0.5)
-    said = "the one seat is taken, so the batch is full."
+    said = "[other_with_one_seat] the one seat is taken, so the batch is full."
     ready(student, True, said, [1.0], 1.0, 1, 0.5)
-    said = "three wait for three seats; that they came one after another changes nothing."
+    said = (
+        "[other_when_full_one_by_one] "
+        "three wait for three seats; that they came one after another changes nothing."
+    )
     ready(student, True, said, [1.0, 1.375, 1.4375], 1.4375, 3, 0.5)
 
 
 @pytest.mark.task("3.1", points=0.5)
 def test_the_oldest_has_waited_long_enough(student):
-    said = "one waits, and has waited 2 s, longer than its window: it need not be full then."
+    said = (
+        "[other_past_the_window] "
+        "one waits, and has waited 2 s, longer than its window: it need not be full then."
+    )
     ready(student, True, said, [1.0], 3.0, 8, 0.5)
-    said = "one waits, and has waited 0.5 s: its whole window is over at this very moment."
+    said = (
+        "[other_at_the_windows_end] "
+        "one waits, and has waited 0.5 s: its whole window is over at this very moment."
+    )
     ready(student, True, said, [1.0], 1.5, 8, 0.5)
-    said = "the oldest has waited 0.5 s, its whole window; the newest's clock does not count."
+    said = (
+        "[other_with_two_in_the_window] "
+        "the oldest has waited 0.5 s, its whole window; the newest's clock does not count."
+    )
     ready(student, True, said, [1.0, 1.375], 1.5, 8, 0.5)
-    ready(student, True, "a window of 0 s is over at once.", [1.0], 1.0, 8, 0.0)
-    said = "an arrival at 0.0 is an arrival: somebody waits, and has waited 2 s."
+    ready(
+        student,
+        True,
+        "[other_without_a_window] a window of 0 s is over at once.",
+        [1.0],
+        1.0,
+        8,
+        0.0,
+    )
+    said = (
+        "[arrival_at_zero_is_none] "
+        "an arrival at 0.0 is an arrival: somebody waits, and has waited 2 s."
+    )
     ready(student, True, said, [0.0], 2.0, 8, 0.5)
     said = (
+        "[difference_is_rounded] "
         "the oldest's patience ends at this very moment. now - arrival comes out a rounding error "
         "below max_wait: compare now with arrival + max_wait."
     )
     ready(student, True, said, [ROUNDED[0]], ROUNDED[0] + ROUNDED[1], 8, ROUNDED[1])
     said = (
+        "[beginning_is_rounded] "
         "the oldest's patience ends at this very moment. now - max_wait comes out a rounding error "
         "before its arrival: compare now with arrival + max_wait."
     )
@@ -243,20 +305,32 @@ def test_the_oldest_has_waited_long_enough(student):
 
 @pytest.mark.task("3.1", points=0.5)
 def test_otherwise_it_waits(student, rng):
-    said = "one waits, not full, and it has waited less than its window."
+    said = "[other_within_the_window] one waits, not full, and it has waited less than its window."
     ready(student, False, said, Lent([1.0]), 1.375, 8, 0.5)
     said = (
+        "[other_with_several_in_the_window] "
         "not full, and the oldest has waited 0.375 s of 0.5 s. (Each one's own waiting counts, not "
         "their sum, and not the time on the clock.)"
     )
     ready(student, False, said, [1.0, 1.25, 1.25], 1.375, 8, 0.5)
-    said = "two wait for three seats: that is not full, and the window is not over."
+    said = (
+        "[other_with_a_seat_left] "
+        "two wait for three seats: that is not full, and the window is not over."
+    )
     ready(student, False, said, [1.0, 1.25], 1.25, 3, 0.5)
-    said = "the oldest has 0.5 ms left; nothing is rounded, and nothing is given away."
+    said = (
+        "[other_just_before_the_end] "
+        "the oldest has 0.5 ms left; nothing is rounded, and nothing is given away."
+    )
     ready(student, False, said, [1.0], 1.4995, 8, 0.5)
-    said = "it has waited 0.25 s of 0.5 s; times far from 0 are told apart, too (float32 cannot)."
+    said = (
+        "[other_far_from_zero] "
+        "it has waited 0.25 s of 0.5 s; times far from 0 are told apart, too (float32 cannot)."
+    )
     ready(student, False, said, [90_000_000.0], 90_000_000.25, 8, 0.5)
-    said = "they came together, just now: not full, and nobody has waited yet."
+    said = (
+        "[other_when_just_come] they came together, just now: not full, and nobody has waited yet."
+    )
     ready(student, False, said, [9.0, 9.0], 9.0, 3, 0.5)
     for _ in range(20):
         times = sorted(rng.randrange(0, 40) / 8 for _ in range(rng.randrange(1, 6)))
@@ -264,7 +338,10 @@ def test_otherwise_it_waits(student, rng):
         size, window = rng.randrange(1, 8), rng.randrange(0, 24) / 8
         expected = len(times) >= size or now >= times[0] + window
         full = f"{len(times)} wait for {size} seats"
-        said = f"{full}, and the oldest has waited {now - times[0]:g} s of {window:g} s."
+        said = (
+            "[other_in_a_random_case] "
+            f"{full}, and the oldest has waited {now - times[0]:g} s of {window:g} s."
+        )
         ready(student, expected, said, Lent(times), now, size, window)
 
 
@@ -326,14 +403,19 @@ def begins(student, requests, expected, *, early, late, window=2.0):
     members = [s for s in engine.scheduler.running if s.first_scheduled_time < got[0] - 1e-6]
     if members:
         said = (
+            "[forms_a_batch_before_its_time] "
             f"Your policy takes {members[0].request_id} in, and then answers without rows: whoever "
             "comes now finds a batch that is formed already. Decide first whether it is time; "
             "super().plan(now) takes them in."
         )
     elif got[0] == expected[0]:
-        said = f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
+        said = (
+            "[other_members_start] "
+            f"The batch starts when it should, with {got[1]}; it is {expected[1]} who wait."
+        )
     elif got[0] > expected[0] and len(policy.alarms) > MANY:
         said = (
+            "[asks_again_and_comes_late] "
             f"{late} It asks again and again, {len(policy.alarms)} times, and so comes late: name "
             "the end of the window itself in wake_at, and ask once, then."
         )
@@ -341,13 +423,18 @@ def begins(student, requests, expected, *, early, late, window=2.0):
         said = late
     elif has_an_alarm:
         said = (
+            "[rows_and_wake_at] "
             "Your plan has rows, and a wake_at beside them: rows run at once, and wake_at puts "
             "nothing off. To wait, answer with a plan that has no rows."
         )
     elif round(got[0], 6) == round(asked_at + window / 1000, 6):
-        said = "max_wait is in seconds, as `now` and arrival_time are; you count milliseconds."
+        said = (
+            "[policy_counts_milliseconds] "
+            "max_wait is in seconds, as `now` and arrival_time are; you count milliseconds."
+        )
     elif goes_by_another_clock(student):
         said = (
+            "[reads_another_clock] "
             "Your policy reads another clock than the engine's: it waits as it should not where "
             "`now` is very large, and not at all where it is small. `now` is the time; arrival_time"
             " is on the same clock."
@@ -378,7 +465,8 @@ def test_a_full_batch_leaves_at_once(student):
         asks(("A", 4, 3), ("B", 2, 3), ("C", 3, 3), ("D", 3, 3)),
         (0.0, "A, B, C"),
         early="",
-        late="Four wait for three slots, which is what self.max_batch_size says here, and the "
+        late="[four_do_not_fill_three_slots] "
+        "Four wait for three slots, which is what self.max_batch_size says here, and the "
         "batch did not start at once: a full batch has nothing to wait for.",
     )
     begins(
@@ -386,7 +474,8 @@ def test_a_full_batch_leaves_at_once(student):
         asks(("A", 4, 3), ("B", 2, 3), ("C", 3, 3)),
         (0.0, "A, B, C"),
         early="",
-        late="Three wait for three slots, and the batch did not start at once: three are full, and "
+        late="[three_do_not_fill_three_slots] "
+        "Three wait for three slots, and the batch did not start at once: three are full, and "
         "a full batch has nothing to wait for.",
     )
 
@@ -397,10 +486,12 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         student,
         asks(("A", 4, 3, 1.0)),
         (3.0, "A"),
-        early="A came at 1 s, alone, and the window is 2 s: until 3 s the plan has no rows, only "
+        early="[starts_without_its_window] "
+        "A came at 1 s, alone, and the window is 2 s: until 3 s the plan has no rows, only "
         "wake_at. Yours had rows before: is the plan that waits returned? (Time passes between two "
         "calls of plan, and not in one: nothing is to sleep there.)",
-        late="A came at 1 s, alone, and the window is 2 s: at 3 s it runs, alone if need be. Yours "
+        late="[waits_beyond_its_window] "
+        "A came at 1 s, alone, and the window is 2 s: at 3 s it runs, alone if need be. Yours "
         "waited longer.",
     )
     came, window = ROUNDED
@@ -408,9 +499,11 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         student,
         asks(("A", 4, 3, came)),
         (came + window, "A"),
-        early=f"A came at {came:g} s, alone; its window of {window:g} s begins then, not at 0 s. "
+        early="[window_begins_at_zero] "
+        f"A came at {came:g} s, alone; its window of {window:g} s begins then, not at 0 s. "
         "Yours did not wait for it.",
-        late=f"A came at {came:g} s, alone, and waited longer than its window of {window:g} s.",
+        late="[late_comer_waits_beyond_its_window] "
+        f"A came at {came:g} s, alone, and waited longer than its window of {window:g} s.",
         window=window,
     )
     sets_its_alarm(student, 0.25)
@@ -419,7 +512,8 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         asks(("A", 4, 3, 1.0)),
         (1.0, "A"),
         early="",
-        late="A window of 0 s is over at once; `if max_wait` takes it for none.",
+        late="[zero_window_is_not_over] "
+        "A window of 0 s is over at once; `if max_wait` takes it for none.",
         window=0.0,
     )
 
@@ -438,6 +532,7 @@ def sets_its_alarm(student, window):
         (now, at), gaps = others[0], {round(at - now, 6) for now, at in others}
         again = f" Yours asks again every {gaps.pop():g} s." if len(gaps) == 1 else ""
         raise Wrong(
+            "[wakes_at_another_time] "
             f"At {now:g} s A waits, and your wake_at is {at:g}. A's window of {window:g} s ends at "
             f"{ends:g} s: ask once, then.{again}",
             expected=f"wake_at={ends:g}",
@@ -448,6 +543,7 @@ def sets_its_alarm(student, window):
 @pytest.mark.task("3.2", points=0.5)
 def test_the_oldest_decides_when_it_leaves(student):
     late = (
+        "[arrival_begins_the_window_anew] "
         "A came at 0 s and B at 1.5 s; the window of 2 s is A's, the oldest's, and ends at 2 s. If "
         "each arrival began it anew, a steady trickle would keep A waiting for ever."
     )
@@ -455,6 +551,7 @@ def test_the_oldest_decides_when_it_leaves(student):
     many_seats = RemoteScheduler(student, "MyDynamic", 8, max_wait=2.0)
     if first_batch(serve(many_seats, three, steps=1))[0] == 2.5:
         late = (
+            "[arrival_moves_wake_at] "
             "A came at 0 s, and its window of 2 s ends at 2 s. Your policy knows it, for somebody "
             "who comes at 2.5 s sets it off; but B came at 1.5 s, and since then wake_at is later "
             "than 2 s. It is when the oldest's patience ends."
@@ -463,7 +560,8 @@ def test_the_oldest_decides_when_it_leaves(student):
         student,
         asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5)),
         (2.0, "A, B"),
-        early="A came at 0 s and B at 1.5 s; the window of 2 s is A's, and ends at 2 s. With two "
+        early="[two_of_three_start_early] "
+        "A came at 0 s and B at 1.5 s; the window of 2 s is A's, and ends at 2 s. With two "
         "of three slots taken the batch is not full, and yours did not wait for the third.",
         late=late,
     )
@@ -475,8 +573,10 @@ def test_the_arrival_that_fills_it_starts_it(student):
         student,
         asks(("A", 4, 3, 0.0), ("B", 2, 3, 0.5), ("C", 2, 3, 1.0)),
         (1.0, "A, B, C"),
-        early="Until C comes at 1 s the batch is not full, and the window is open until 2 s.",
-        late="At 1 s C fills the batch: it starts then, not at the end of the window.",
+        early="[starts_before_it_is_full] "
+        "Until C comes at 1 s the batch is not full, and the window is open until 2 s.",
+        late="[full_batch_waits_for_the_window] "
+        "At 1 s C fills the batch: it starts then, not at the end of the window.",
     )
 
 
@@ -490,12 +590,14 @@ def test_a_running_batch_goes_on_and_takes_no_one_in(student):
         late = [n for n, step in enumerate(steps) if start(step) != begin + n]
         if late:
             raise Wrong(
+                "[running_batch_waits] "
                 f"The batch of {members} stood still before step {late[0] + 1}, to wait for "
                 "company. Only those who are not running yet may be made to wait, and only they "
                 "count: ask self.running first."
             )
         if any(who(step) != members for step in steps):
             raise Wrong(
+                "[joins_a_running_batch] "
                 "D joined a batch that was running already. Forming is flexible, running is not: D "
                 "waits until the batch has ended.",
                 drawing=drawn(serve(mb.Dynamic(3, 2.0), requests), engine),
@@ -517,20 +619,25 @@ def test_each_batch_has_a_window_of_its_own(student):
         if times[name] != time:
             early = times[name] < time
             said = {
-                "A": "A came at 0 s and may start at 2 s.",
-                "D": "D came at 20 s, long after A's batch had ended, and its own window ends at "
+                "A": "[first_batch_at_another_time] A came at 0 s and may start at 2 s.",
+                "D": "[later_batch_at_another_time] "
+                "D came at 20 s, long after A's batch had ended, and its own window ends at "
                 "22 s. "
                 + (
                     "Yours did not wait: is the first batch's deadline, or end, still in use?"
                     if early
                     else "Yours waited longer: is something still in use that the first batch left?"
                 ),
-                "E": "E came at 23.5 s, while D's batch was running, and F at 24 s; D's batch "
+                "E": "[window_begins_with_the_batchs_end] "
+                "E came at 23.5 s, while D's batch was running, and F at 24 s; D's batch "
                 "ended at 25 s. E's window began when it came, not when the batch ended, and ends "
                 "at 25.5 s.",
-                "F": "F came at 24 s, and joins E, whose window ends at 25.5 s.",
-                "G": "G, H, I and J came at 40 s: three fill the batch, which starts at once.",
-                "J": "G, H, I and J came at 40 s, and J found no slot. J is the oldest now, and "
+                "F": "[second_member_at_another_time] "
+                "F came at 24 s, and joins E, whose window ends at 25.5 s.",
+                "G": "[crowd_does_not_fill_the_batch] "
+                "G, H, I and J came at 40 s: three fill the batch, which starts at once.",
+                "J": "[left_behind_at_another_time] "
+                "G, H, I and J came at 40 s, and J found no slot. J is the oldest now, and "
                 "its window ends at 42 s, though K came after it, at 40.5 s.",
             }[name]
             raise Wrong(said, expected=f"at {time:g} s", got=f"at {times[name]:g} s")
@@ -549,11 +656,17 @@ def test_any_arrivals_give_the_batches_they_should(student, rng):
         window = rng.choice([0.0, 0.5, 1.25, 3.0])
         expected = serve(mb.Dynamic(3, window), requests)
         got = serve(windowed(student, window), requests)
-        same_plan(expected, got, f"With a window of {window:g} s another batch was due.")
+        same_plan(
+            expected,
+            got,
+            f"[other_batch_than_due] With a window of {window:g} s another batch was due.",
+        )
         starts = [[start(step) for step in run.trace.steps] for run in (expected, got)]
         if starts[0] != starts[1]:
             raise Wrong(
-                "The batches are right and begin at other times.", expected=starts[0], got=starts[1]
+                "[batches_begin_at_other_times] The batches are right and begin at other times.",
+                expected=starts[0],
+                got=starts[1],
             )
 
 

@@ -17,7 +17,8 @@ from serving import (
 
 import minibatch as mb
 from minibatch.course.judging.desk_errors import NotAttempted, Raised
-from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
+from minibatch.course.judging.led import LedScheduler
+from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 
 _CONTINUOUS = {
@@ -75,6 +76,7 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
     (both,) = serve(planning(student), FIVE[:2], steps=1).trace.steps
     if row.num_tokens != 4:
         raise Wrong(
+            "[joiners_prompt_in_pieces] "
             f"A's prompt has 4 tokens, and its row computes {row.num_tokens}: whoever joins has "
             "its whole prompt before it, num_uncomputed_tokens.",
             expected="A: 4",
@@ -84,6 +86,7 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
     computed = {row.request_id: row.num_tokens for row in both.rows}
     if computed.get("B") not in (7, None):
         raise Wrong(
+            "[other_prompt_in_pieces] "
             f"B's prompt has 7 tokens, and its row computes {computed['B']}: a prompt is computed "
             "whole, in one step.",
             expected="B: 7",
@@ -93,6 +96,7 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
     (row,) = long.trace.steps[0].rows
     if row.num_tokens != 5000:
         raise Wrong(
+            "[long_prompt_in_pieces] "
             f"A's prompt has 5,000 tokens, and its row computes {row.num_tokens:,}: whoever joins "
             "has its whole prompt before it, however long it is.",
             expected="A: 5000",
@@ -104,6 +108,7 @@ def no_padding(step):
     for row in step.rows:
         if row.num_padding_tokens:
             raise Wrong(
+                "[rows_are_padded] "
                 f"{row.request_id}'s row has {row.num_padding_tokens} tokens of padding: rows need "
                 "not be equally long here, and what is computed for nothing is lost."
             )
@@ -114,6 +119,7 @@ def test_no_more_run_than_there_are_slots(student):
     engine = serve(planning(student), FIVE, steps=1)
     if len(engine.scheduler.running) > 3:  # as the engine itself says of too many rows
         raise Wrong(
+            "[more_run_than_slots] "
             f"{len(engine.scheduler.running)} sequences run in 3 slots: ask "
             "len(self.running) < self.max_batch_size before each one joins."
         )
@@ -133,6 +139,7 @@ def test_several_may_join_in_the_same_step(student):
         if without:
             have = f"only {joined}" if joined else "none"
             raise Wrong(
+                "[admitted_without_a_row] "
                 f"{joined + len(without)} were admitted in step {number}, and {have} of them "
                 f"{'have' if joined > 1 else 'has'} a row: each who joins gets a row in that very "
                 "step, inside the loop that admits.",
@@ -143,16 +150,18 @@ def test_several_may_join_in_the_same_step(student):
         if joined < room:
             free = f"{3 - running} slots were free" if running < 2 else "a slot was free"
             raise Wrong(
+                "[nobody_joins] "
                 f"In step {number} nobody joined, though {free} and others waited. {idle(engine)}"
                 if joined == 0
                 else f"Only {joined} joined in step {number}, though {free} and {waiting} waited: "
                 + (
+                    "[slot_stays_empty] "
                     "a slot stays empty, for len(self.running) < self.max_batch_size is all that "
                     "has to hold before the next one joins."
                     if joined == 2 and max(len(each.rows) for each in engine.trace.steps) == 2
-                    else "as many join in a step as there is room for."
+                    else "[too_few_join_a_step] as many join in a step as there is room for."
                     if joined > 1
-                    else "go on admitting as long as there is room, in a loop."
+                    else "[one_joins_a_step] go on admitting as long as there is room, in a loop."
                 ),
                 expected=room,
                 got=joined,
@@ -163,6 +172,7 @@ def test_several_may_join_in_the_same_step(student):
     (step,) = serve(planning(student), long, num_blocks=4000, steps=1).trace.steps
     if len(step.rows) < 3:
         raise Wrong(
+            "[budget_of_tokens] "
             f"Three slots and the whole pool are free, A, B and C wait with 400 tokens each, and "
             f"{len(step.rows)} joined. Slots and blocks decide, and there is no budget of tokens "
             "here: who fits joins now, however long the prompt is.",
@@ -189,9 +199,10 @@ def idle(engine):
     running = set()
     for step in engine.trace.steps:
         if step.admitted and running:
-            return "A slot that falls free is taken in the very next step."
+            return "[free_slot_is_not_taken] A slot that falls free is taken in the very next step."
         running = (running | set(step.admitted)) - set(step.finished)
     return (
+        "[waits_for_the_whole_batch] "
         "Your plan waits for the whole batch to end before anybody joins, which is static "
         "batching: a slot that falls free is taken in the very next step, whoever else runs."
     )
@@ -206,6 +217,7 @@ def test_whoever_runs_gets_a_row_in_every_step(student):
             planned = {row.request_id for row in step.rows}
             still = ", ".join(sorted(left_out[number - 1]))
             raise Wrong(
+                "[runner_stands_still] "
                 f"In step {number} {still} stood still. Everyone who runs takes part in every "
                 "step, also in one that computes somebody else's prompt.",
                 expected=sorted(left_out[number - 1] | planned),
@@ -226,6 +238,7 @@ def test_a_free_slot_never_waits_for_the_others(student):
             if step.waiting and len(step.rows) < slots:
                 empty = slots - len(step.rows)
                 raise Wrong(
+                    "[slots_stand_empty] "
                     f"In step {number}, {empty} of {slots} slots stood empty while "
                     f"{', '.join(step.waiting)} waited. {idle(engine)}",
                     expected=f"{slots} rows",
@@ -239,6 +252,7 @@ def test_first_come_is_first_served(student):
     engine = serve(planning(student), FIVE)
     if joined(engine) != "A, B, C, D, E":
         raise Wrong(
+            "[joins_in_another_order] "
             "They came in the order A, B, C, D, E and joined in another: then somebody can be "
             "overtaken for ever. The head of the queue joins first.",
             expected="A, B, C, D, E",
@@ -262,6 +276,7 @@ def in_a_small_pool(student, slots, requests, num_blocks, **options):
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
+            "[pool_runs_dry] "
             f"The pool of {num_blocks} blocks ran dry ({error.sentence}). When a sequence joins, "
             "take blocks for its longest possible answer (max_num_tokens), and let it wait if "
             "self.can_grow says that there are too few for just as many."
@@ -277,6 +292,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     first = engine.trace.steps[0].admitted
     if "B" not in first and {"C", "D"} & {*first}:
         raise Wrong(
+            "[runner_sent_back] "
             "A and B fit, and C does not; and yet B did not run, but "
             f"{' and '.join(sorted({*first} - {'A'}))} did. Was B sent back to make room for C? "
             "Who runs goes on, and who does not fit waits.",
@@ -285,6 +301,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
         )
     if joined(engine) != "A, B, C, D":
         raise Wrong(
+            "[later_one_overtakes] "
             "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
             "wait too, or one who needs much waits for ever.",
             expected="A, B, C, D",
@@ -294,6 +311,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     engine = in_a_small_pool(student, 4, two, 8, max_tokens=12, steps=1)
     if len(engine.trace.steps[0].rows) < 2:
         raise Wrong(
+            "[exact_fit_waits] "
             "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
             "joined: ask for max_num_tokens, prompt and longest answer, and for no more."
         )
@@ -301,6 +319,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     engine = in_a_small_pool(student, 4, requests, 8, max_tokens=12)
     if "C" not in {row.request_id for row in engine.trace.steps[2].rows}:
         raise Wrong(
+            "[free_blocks_are_not_taken] "
             "A left after step 2, and its 4 blocks are what C needs; in step 3 C still waited, "
             f"while B went on. {idle(engine)}"
         )
@@ -332,6 +351,7 @@ def test_the_tokens_are_those_of_each_request_alone(student):
         expected = alone(model, completion.prompt_token_ids, len(completion.token_ids))
         if completion.token_ids != expected:
             raise Wrong(
+                "[other_answer_than_alone] "
                 f"{completion.request_id}'s answer is another one than when it is served alone: "
                 "some of its tokens were computed without, or with somebody else's, keys and "
                 "values.",
@@ -342,7 +362,7 @@ def test_the_tokens_are_those_of_each_request_alone(student):
 
 @pytest.mark.task("4.1", points=1.25)
 def test_any_requests_take_exactly_the_steps_they_need(student, rng):
-    said = "Compare it with the rule: everyone who runs, then the queue."
+    said = "[other_plan] Compare it with the rule: everyone who runs, then the queue."
     same_plan(serve(Reserving(3), FIVE), serve(planning(student), FIVE), said)
     serves_in_an_engine(planning(student), Reserving(3), FIVE)
     in_a_small_pool(student, 3, FIVE, 13)
@@ -367,9 +387,13 @@ def test_who_joins_computes_what_is_not_computed_yet(student):
         student.ask("records", attribute="finished", requests=two, options=told)
     except Raised as error:
         if "tokens planned, only 4 are left" not in error.sentence:
-            error.sentence = f"With prefix caching your policy fails: {error.sentence}"
+            error.sentence = (
+                "[fails_with_prefix_caching] "
+                f"With prefix caching your policy fails: {error.sentence}"
+            )
             raise
         raise Wrong(
+            "[computes_what_is_cached] "
             "B's prompt has 20 tokens, and 16 of them are computed already: with prefix caching "
             "(lesson 07) B finds those that A's prompt began with. Its row has to compute what is "
             "left, num_uncomputed_tokens; your row computes them again.",
@@ -401,6 +425,14 @@ def test_each_token_goes_to_the_sequence_of_its_row(student):
     serve(updating(student), asks(("A", 4, 9), ("B", 7, 9), ("C", 5, 9)), steps=4)
 
 
+STILL_RUNNING = (
+    "[only_one_of_several_finished]",
+    "[end_token_does_not_end]",
+    "[only_one_leaves]",
+    "[finished_does_not_leave]",
+)
+
+
 @pytest.mark.task("4.2", points=1.25)
 def test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks(student):
     """A and B finish in the same step, C later; then D takes a slot and some of their blocks."""
@@ -408,15 +440,21 @@ def test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks(student):
     try:
         engine = serve(updating(student), requests, num_blocks=24)
     except Wrong as error:
-        if "still in self.running" in error.sentence and leaves_only_with_the_others(student):
+        stays = any(code in error.sentence for code in STILL_RUNNING)
+        if stays and leaves_only_with_the_others(student):
             raise Wrong(
+                "[leaves_with_the_others] "
                 "In step 3 A and B finished, and stay, since C goes on: alone, each would have "
                 "left. Leaving together is static batching; here whoever has finished leaves at "
                 "once, whoever else runs."
             ) from None
         raise
     if engine.pool.num_free != 24:
-        raise Wrong("At the end some blocks are not free.", expected=24, got=engine.pool.num_free)
+        raise Wrong(
+            "[blocks_are_not_free] At the end some blocks are not free.",
+            expected=24,
+            got=engine.pool.num_free,
+        )
 
 
 def leaves_only_with_the_others(student):
@@ -460,7 +498,11 @@ def test_any_requests_end_as_they_should(student, rng):
         lengths = {c.request_id: len(c.token_ids) for c in engine.trace.completions}
         expected = {ask.name: ask.answer for ask in requests}
         if lengths != expected:
-            raise Wrong("The answers have other lengths.", expected=expected, got=lengths)
+            raise Wrong(
+                "[answers_have_other_lengths] The answers have other lengths.",
+                expected=expected,
+                got=lengths,
+            )
 
 
 # 4.3 ---------------------------------------------------------------------------------------------
@@ -503,153 +545,196 @@ class SeenRow:
 
 ROWS = {  # what one row reads, in tokens
     "": lambda row: row.seq_len,
+    "[reads_the_new_tokens_alone] "
     "a row's new tokens attend to everything before them as well: it reads the K and the V of all "
     "row.seq_len tokens, not of the new one alone (num_tokens).": lambda row: row.num_tokens,
+    "[reads_the_old_tokens_alone] "
     "what a row reads is row.seq_len tokens, the new ones too; you have counted those that were in "
     "the cache before (row.start).": lambda row: row.start,
+    "[reads_the_sampled_token] "
     "the step reads row.seq_len tokens of each row, not the token that it has only just sampled: "
     "sequence.num_tokens has moved on when update is done.": lambda row: row.has_then,
+    "[reads_all_tokens_of_the_sequence] "
     "a row reads row.seq_len tokens; sequence.num_tokens are all there are, computed or not.": (
         lambda row: row.has
     ),
+    "[reads_for_each_computed_token] "
     "a row reads row.seq_len tokens once, also when it computes many: you have counted them for "
     "each of its tokens.": lambda row: row.num_tokens * row.seq_len,
+    "[reads_what_comes_before_each] "
     "a row reads row.seq_len tokens once; you have counted for each of its tokens what comes before"
     " it.": lambda row: sum(range(row.start + 1, row.seq_len + 1)),
+    "[reads_for_padding] "
     "a row reads row.seq_len tokens, no more for the padding of a short prompt, which repeats its "
     "last one.": lambda row: row.seq_len + row.padding,
+    "[reads_padding_as_computed] "
     "a row reads row.seq_len tokens, all that its sequence has in the cache; you have counted what "
     "it computes, padding included.": lambda row: row.num_tokens + row.padding,
+    "[reads_padding_again] "
     "a row reads row.seq_len tokens, once each; for padding nothing is read again.": (
         lambda row: row.seq_len * (1 + row.padding)
     ),
+    "[reads_one_new_token] "
     "a row reads row.seq_len tokens, and a prompt's row brings many of them; you have counted one "
     "new one (row.start + 1).": lambda row: row.start + 1,
+    "[reads_one_token_more] "
     "a row reads row.seq_len tokens; you have counted one more.": lambda row: row.seq_len + 1,
+    "[reads_one_token_less] "
     "a row reads row.seq_len tokens, its newest included; you have left that one out.": (
         lambda row: row.seq_len - 1
     ),
+    "[reads_the_prompt_alone] "
     "the answer's tokens are read, too, not the prompt alone: row.seq_len.": (
         lambda row: row.prompt,
         lambda row: min(row.seq_len, row.prompt),
     ),
+    "[reads_the_longest_answer] "
     "a row reads the row.seq_len tokens that are there; you have counted its longest possible "
     "answer.": (lambda row: row.most, lambda row: row.most + 1),
+    "[reads_the_answer_alone] "
     "the prompt's tokens are read, too, not the answer's alone: row.seq_len.": (
         lambda row: row.has - row.prompt
     ),
+    "[reads_the_answer_before_the_newest] "
     "the prompt's tokens are read, too, not the answer's alone, and not yet the newest token: "
     "row.seq_len.": lambda row: row.has_then - row.prompt,
+    "[reads_twice_what_it_computes] "
     "a row reads row.seq_len tokens; what it computes counts twice in yours. (Writing is no "
     "reading; and num_computed_tokens has moved on once update is done, row.start has not.)": (
         lambda row: row.seq_len + row.num_tokens
     ),
-    "whole blocks are not read, only the row.seq_len tokens in them.": (
+    "[reads_whole_blocks] whole blocks are not read, only the row.seq_len tokens in them.": (
         lambda row: row.in_blocks,
         lambda row: -(-row.seq_len // 4) * 4,
     ),
+    "[reads_whole_blocks_of_who_has_not_left] "
     "whole blocks are not read, only the row.seq_len tokens in them; and who has left has none any "
     "more.": lambda row: row.in_blocks * row.stays,
-    "each row reads row.seq_len tokens; you have counted rows.": lambda row: 1,
+    "[counts_rows] each row reads row.seq_len tokens; you have counted rows.": lambda row: 1,
 }
 WHICH = {  # how the rows of a step come together
     "": lambda rows, count: sum(map(count, rows)),
+    "[padding_rows_left_out] "
     "rows that are only padding read, too: no less once a sequence has ended.": (
         lambda rows, count: sum(count(row) for row in rows if row.num_tokens)
     ),
+    "[prompt_rows_left_out] "
     "rows that compute a prompt read as well, not those that decode alone.": (
         lambda rows, count: sum(count(row) for row in rows if row.kind == "decode")
     ),
+    "[decode_rows_left_out] "
     "rows that decode read as well, not those that compute a prompt alone.": (
         lambda rows, count: sum(count(row) for row in rows if row.kind == "prefill")
     ),
-    "who finishes in this step has read, too; you have left it out.": (
+    "[finishing_rows_left_out] who finishes in this step has read, too; you have left it out.": (
         lambda rows, count: sum(count(row) for row in rows if not row.has_ended),
         lambda rows, count: sum(
             count(row) for row in rows if not (row.has_ended and row.num_tokens)
         ),
     ),
+    "[rows_without_a_token_left_out] "
     "rows that bring no token read, too: a piece of a prompt, or padding.": (
         lambda rows, count: sum(count(row) for row in rows if row.brings)
     ),
+    "[equal_rows_count_once] "
     "every row reads for itself, also one that reads as much as another; in yours they count once, "
     "as in a set.": lambda rows, count: sum({count(row) for row in rows}),
+    "[sums_over_who_still_runs] "
     "who leaves in this step has read, too: sum over plan.rows, not over who runs afterwards.": (
         lambda rows, count: sum(count(row) for row in rows if row.stays)
     ),
-    "every row reads for itself; you have counted the first one.": (
+    "[first_row_alone] every row reads for itself; you have counted the first one.": (
         lambda rows, count: count(rows[0])
     ),
-    "every row reads for itself; you have counted the last one.": (
+    "[last_row_alone] every row reads for itself; you have counted the last one.": (
         lambda rows, count: count(rows[-1])
     ),
-    "every row reads for itself; you have counted the longest one.": (
+    "[longest_row_alone] every row reads for itself; you have counted the longest one.": (
         lambda rows, count: max(map(count, rows))
     ),
+    "[longest_row_for_all] "
     "every row reads as many tokens as it has; you have counted the longest one's for all.": (
         lambda rows, count: len(rows) * max(map(count, rows))
     ),
-    "all rows of a step are added up; you have taken their mean.": (
+    "[mean_of_the_rows] all rows of a step are added up; you have taken their mean.": (
         lambda rows, count: sum(map(count, rows)) / len(rows)
     ),
 }
 TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
     "": lambda shapes, size: 2 * size * _numbers(shapes),
+    "[half_of_the_bytes] "
     "all of a row's tokens are read, the K and the V of each, as in bytes_per_token; you took "
     "half.": lambda shapes, size: size * _numbers(shapes),
+    "[bytes_taken_twice] "
     "bytes_per_token has the K and the V in it already; you have taken it twice.": (
         lambda shapes, size: 4 * size * _numbers(shapes)
     ),
+    "[first_layer_alone] "
     "layers may differ, and all are read: you have counted the first one. "
     "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts all.": (
         lambda shapes, size: 2 * size * _numbers(shapes[:1])
     ),
+    "[first_layer_for_all] "
     "layers may differ: you have counted the first one as often as there are layers. "
     "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each.": (
         lambda shapes, size: 2 * size * _numbers(shapes[:1]) * len(shapes)
     ),
+    "[last_layer_for_all] "
     "layers may differ: you have counted the last one as often as there are layers. "
     "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each.": (
         lambda shapes, size: 2 * size * _numbers(shapes[-1:]) * len(shapes)
     ),
+    "[multiplied_by_layers] "
     "bytes_per_token counts all layers already; you have multiplied by their number once more.": (
         lambda shapes, size: 2 * size * _numbers(shapes) * len(shapes)
     ),
+    "[divided_by_layers] "
     "bytes_per_token counts all layers, and all are read; you have divided by their number.": (
         lambda shapes, size: 2 * size * _numbers(shapes) / len(shapes),
         lambda shapes, size: 2 * size * _numbers(shapes) // len(shapes),
     ),
+    "[always_four_bytes] "
     "not every number has 4 bytes, a float16 has 2: bytes_per_token knows self.model.dtype.": (
         lambda shapes, size: 8 * _numbers(shapes)
     ),
+    "[always_two_bytes] "
     "not every number has 2 bytes, a float32 has 4: bytes_per_token knows self.model.dtype.": (
         lambda shapes, size: 4 * _numbers(shapes)
     ),
+    "[first_layer_with_four_bytes] "
     "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
     "a number. bytes_per_token(self.model.kv_shapes, self.model.dtype) knows both.": (
         lambda shapes, size: 8 * _numbers(shapes[:1])
     ),
+    "[first_layer_for_all_with_four_bytes] "
     "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
     "a number, as often as there are layers. bytes_per_token(self.model.kv_shapes, "
     "self.model.dtype) knows both.": lambda shapes, size: 8 * _numbers(shapes[:1]) * len(shapes),
-    "bytes are asked for, and yours counts numbers.": lambda shapes, size: 2 * _numbers(shapes),
+    "[numbers_not_bytes] bytes are asked for, and yours counts numbers.": lambda shapes, size: (
+        2 * _numbers(shapes)
+    ),
+    "[tokens_not_bytes] "
     "bytes are asked for, and yours counts tokens: each has bytes_per_token bytes.": (
         lambda shapes, size: 1
     ),
+    "[bytes_of_the_example] "
     "8 bytes a token is what the example has; ask "
     "bytes_per_token(self.model.kv_shapes, self.model.dtype).": lambda shapes, size: 8,
 }
 STEPS = {  # how the steps' numbers become the records'
     "": list,
-    "each record has its own step's bytes; yours adds up all steps so far.": (
+    "[sum_of_all_steps] each record has its own step's bytes; yours adds up all steps so far.": (
         lambda steps: [sum(steps[: n + 1]) for n in range(len(steps))]
     ),
+    "[most_of_all_steps] "
     "each record has its own step's bytes; yours has the most of all steps so far.": (
         lambda steps: [max(steps[: n + 1]) for n in range(len(steps))]
     ),
+    "[bytes_of_the_step_before] "
     "each record has its own step's bytes; yours has those of the step before.": (
         lambda steps: [0, *steps[:-1]]
     ),
+    "[always_zero] "
     "the field is there, and 0 in every record: hand the number on, from Engine.step through "
     "Trace.record to StepRecord.": lambda steps: [0] * len(steps),
 }
@@ -701,10 +786,13 @@ def probe(student, requests, policy="Continuous", kv_shapes=ONE_LAYER, dtype="fl
         )
     except Raised as error:
         if "has no attribute 'kv_bytes_read'" in error.sentence:
-            raise NotAttempted("StepRecord has no kv_bytes_read yet") from None
+            raise NotAttempted(
+                "[record_has_no_field] StepRecord has no kv_bytes_read yet"
+            ) from None
         if "'NoneType' object has no attribute" in error.sentence:
             error.sentence += (
-                ". Not every model of minibatch has a transformers model, .hf, behind it; all have "
+                ". [asks_for_a_transformers_model] "
+                "Not every model of minibatch has a transformers model, .hf, behind it; all have "
                 "self.model.kv_shapes and self.model.dtype."
             )
         raise
@@ -730,12 +818,14 @@ def compare(student, run, got, otherwise, skip=0):
     """skip: steps at the beginning that are another test's."""
     expected = together([part[""](*run) for part in PARTS])
     if not isinstance(got, list) or len(got) != len(expected):
-        raise Wrong("Not every step has a record.", expected=expected[:6], got=got)
+        raise Wrong(
+            "[step_without_a_record] Not every step has a record.", expected=expected[:6], got=got
+        )
     for value in got:
         if type(value) is not int:
             kind = "None" if value is None else f"a {type(value).__name__}"
             raise Wrong(
-                f"kv_bytes_read has to be an int, and yours is {kind}.",
+                f"[bytes_are_no_int] kv_bytes_read has to be an int, and yours is {kind}.",
                 expected=expected[:6],
                 got=got[:6],
             )
@@ -770,6 +860,7 @@ def test_a_decode_step_reads_the_whole_context(student):
         student,
         run,
         got,
+        "[other_bytes_of_one_token] "
         "its one new token attends to all of its row.seq_len tokens, and so reads the K and the V "
         "of each once.",
         skip=1,
@@ -779,7 +870,10 @@ def test_a_decode_step_reads_the_whole_context(student):
 @pytest.mark.task("4.3", points=1)
 def test_a_prompt_is_read_once_by_its_row(student):
     run, got = probe(student, [["A", 6, 2], ["B", 3, 2]])
-    said = "a row that computes a whole prompt reads row.seq_len tokens once, like any other."
+    said = (
+        "[other_bytes_of_a_prompt] "
+        "a row that computes a whole prompt reads row.seq_len tokens once, like any other."
+    )
     compare(student, run, got, said)
 
 
@@ -787,6 +881,7 @@ def test_a_prompt_is_read_once_by_its_row(student):
 def test_every_layer_and_the_kind_of_number_count(student):
     run, got = probe(student, [["A", 6, 3]], kv_shapes=THREE_LAYERS, dtype="float16")
     said = (
+        "[other_bytes_of_other_layers] "
         "the model has 3 layers of other shapes, in float16; bytes_per_token(self.model.kv_shapes, "
         "self.model.dtype) knows both."
     )
@@ -797,6 +892,7 @@ def test_every_layer_and_the_kind_of_number_count(student):
 def test_rows_of_padding_read_too(student):
     run, got = probe(student, [["A", 6, 2], ["B", 3, 6]], policy="Static")
     said = (
+        "[other_bytes_with_padding] "
         "each row reads its row.seq_len tokens: no more for the padding of a short prompt, and no "
         "less once its sequence has ended."
     )
@@ -806,10 +902,20 @@ def test_rows_of_padding_read_too(student):
 @pytest.mark.task("4.3", points=1)
 def test_it_holds_for_any_requests(student, rng):
     run, got = probe(student, [["A", 7, 3], ["B", 4, 5], ["C", 2, 2]], max_batch_tokens=3)
-    compare(student, run, got, "count row.seq_len of each row of the plan, once.")
+    compare(
+        student,
+        run,
+        got,
+        "[other_bytes_of_a_policy] count row.seq_len of each row of the plan, once.",
+    )
     requests = [[ask.name, ask.prompt, ask.answer] for ask in some_requests(rng)]
     run, got = probe(student, requests, max_batch_tokens=rng.choice([3, 5, 50]))
-    compare(student, run, got, "count row.seq_len of each row of the plan, once.")
+    compare(
+        student,
+        run,
+        got,
+        "[other_bytes_of_another_policy] count row.seq_len of each row of the plan, once.",
+    )
 
 
 NOW_YOURS = {

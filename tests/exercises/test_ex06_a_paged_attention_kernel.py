@@ -31,6 +31,7 @@ MOST_SHARED = 8192  # bytes: a tile or two, and not a context
 SHARP, MANY = "scores 500 times as large", "more tokens than threads"
 SHARED = "rows of different length that share a KV block"
 FROM_0 = (
+    "[maximum_begins_at_zero] "
     "A maximum that begins at 0 is higher than all scores of a row that are below 0, and their "
     "weights come to nothing: begin at LOWEST."
 )
@@ -78,6 +79,7 @@ def test_no_sector_moves_twice(student):
         asked, moved = result["stored"].get("keys", (1, 1))
         if within > 1.05:
             raise Wrong(
+                "[keys_read_again] "
                 f"With {name}: each sector of K is read {within:.1f} times. 32 neighbouring lanes "
                 "should have neighbouring numbers in the same instruction: deal them out like "
                 "cards.",
@@ -85,9 +87,12 @@ def test_no_sector_moves_twice(student):
                 got=f"×{within:.1f}",
             )
         if by_others > 1.05 and name != SHARED:
-            raise Wrong(f"With {name}: thread blocks read one another's keys.")
+            raise Wrong(
+                f"[keys_of_other_thread_blocks] With {name}: thread blocks read one another's keys."
+            )
         if moved > 1.05 * asked:
             raise Wrong(
+                "[keys_written_in_pieces] "
                 f"With {name}: the keys are read as they should be, and written in pieces: "
                 f"{moved:,} bytes move for {asked:,}.",
             )
@@ -116,27 +121,37 @@ def believed(one):
     heads, kv_heads = one.query.shape[1], one.key_cache.shape[2]
     group = heads // kv_heads
     names = {
-        "The scores are not scaled: q k times `scale`.": {"scale": 1.0},
-        "It is not divided by the sum of the weights.": {"total": lambda w, w_run: 1.0},
-        "When a higher maximum comes, the sum of weights shrinks, too.": {
+        "[scores_not_scaled] The scores are not scaled: q k times `scale`.": {"scale": 1.0},
+        "[not_divided_by_the_sum] It is not divided by the sum of the weights.": {
+            "total": lambda w, w_run: 1.0
+        },
+        "[sum_does_not_shrink] When a higher maximum comes, the sum of weights shrinks, too.": {
             "total": lambda w, w_run: w_run.sum()
         },
+        "[weighted_sum_does_not_shrink] "
         "When a higher maximum comes, the weighted sum of V shrinks, too.": {"run": True},
-        "The last token is missing: a row has seq_lens[row] of them.": {"tokens": slice(0, -1)},
-        "The first token is missing.": {"tokens": slice(1, None)},
-        "Only the first 32 tokens are seen.": {"tokens": slice(0, 32)},
+        "[last_token_is_missing] The last token is missing: a row has seq_lens[row] of them.": {
+            "tokens": slice(0, -1)
+        },
+        "[first_token_is_missing] The first token is missing.": {"tokens": slice(1, None)},
+        "[first_tile_only] Only the first 32 tokens are seen.": {"tokens": slice(0, 32)},
+        "[kv_head_by_remainder] "
         "Query head h reads KV head h // (heads // kv_heads), and yours h % kv_heads.": {
             "kv_head": lambda h: h % kv_heads
         },
+        "[kv_head_always_zero] "
         "Query head h reads KV head h // (heads // kv_heads), and yours always 0.": {
             "kv_head": lambda h: 0
         },
+        "[kv_head_always_by_two] "
         "Query head h reads KV head h // (heads // kv_heads), and yours h // 2.": {
             "kv_head": lambda h: h // 2 % kv_heads
         },
+        "[scale_of_its_own] "
         "Scores are multiplied by the argument `scale`, and yours always 1 / sqrt(32).": {
             "scale": 32**-0.5
         },
+        "[tokens_weigh_the_same] "
         "All tokens weigh the same: the weight of a token is exp(score - maximum).": {"flat": True},
     }
     for said, change in names.items():
@@ -181,15 +196,23 @@ def about_the_output(name, result):
     if name == SHARP and not np.isfinite(got).all():
         if is_from_0(one, got):
             return FROM_0
-        return "exp of 500 is beyond float32: subtract the running maximum first."
+        return "[exp_overflows] exp of 500 is beyond float32: subtract the running maximum first."
     if not np.isfinite(got).all():
-        return "NaN comes of infinity minus infinity, of 0 / 0, or of unwritten memory."
+        return (
+            "[output_is_nan] "
+            "NaN comes of infinity minus infinity, of 0 / 0, or of unwritten memory."
+        )
     if name in (LONG, LONG_FOR_TWO) and (seen := tokens_seen(one, got)):
-        return f"Only the first {seen} tokens are seen."
+        return f"[first_tokens_only] Only the first {seen} tokens are seen."
     if name == MANY:
-        return "Shorter rows are right: what becomes of tokens beyond the 32nd?"
+        return (
+            "[long_rows_are_wrong] Shorter rows are right: what becomes of tokens beyond the 32nd?"
+        )
     if name == SHARP:
-        return "Small scores are right: what was summed up under an older maximum has to shrink."
+        return (
+            "[large_scores_are_wrong] "
+            "Small scores are right: what was summed up under an older maximum has to shrink."
+        )
     return ""
 
 
@@ -222,13 +245,14 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
     for name, result in first(found).items():
         for array in arrays:
             if array not in result["ledger"]:
-                raise Wrong(f"With {name}: nobody reads {array}.")
+                raise Wrong(f"[nobody_reads] With {name}: nobody reads {array}.")
             _, by_others, within = result["ledger"][array]
             if within > most:
                 why = (
+                    "[neighbours_read_apart] "
                     "Neighbouring lanes should read neighbouring numbers of one token."
                     if within > 3
-                    else "A number that is needed twice belongs in a variable."
+                    else "[number_read_again] A number that is needed twice belongs in a variable."
                 )
                 raise Wrong(
                     f"With {name}: within a thread block each sector of {array} is read "
@@ -238,6 +262,7 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
                 )
             if among and by_others > 1.05 and name != SHARED:
                 raise Wrong(
+                    "[query_heads_do_not_share] "
                     f"With {name}: {array} is read by {by_others:.1f} thread blocks. A thread "
                     "block of its own for each query head cannot share.",
                 )
@@ -248,6 +273,7 @@ def check_shared(found):
     most = max(result["shared"] for result in found.values())
     if most > MOST_SHARED:
         raise Wrong(
+            "[too_much_shared_memory] "
             f"A thread block takes {most:,} bytes of shared memory. Keep a tile, not a context: a "
             "row of 100,000 tokens has to fit, too."
         )
@@ -311,27 +337,39 @@ def test_the_work_list_covers_every_token_once(student):
             if not isinstance(got, list) or not all(
                 isinstance(chunk, tuple | list) and len(chunk) == 3 for chunk in got
             ):
-                raise Wrong(f"{shown}: return a list of (row, begin, end).", got=got)
+                raise Wrong(
+                    f"[chunks_are_no_triples] {shown}: return a list of (row, begin, end).", got=got
+                )
             got = [tuple(chunk) for chunk in got]
             for row, length in enumerate(lengths):
                 seen = [t for r, begin, end in got if r == row for t in range(begin, end)]
                 if sorted(seen) != list(range(length)):
                     late = sorted(set(range(length)) - set(seen))
-                    what = f"row {row} has {length} tokens, and its chunks {len(seen)}"
+                    what = (
+                        "[chunks_have_other_tokens] "
+                        f"row {row} has {length} tokens, and its chunks {len(seen)}"
+                    )
                     if late:
-                        what = f"token {late[0]} of row {row} is in no chunk"
+                        what = f"[token_in_no_chunk] token {late[0]} of row {row} is in no chunk"
                     begins = [begin for r, begin, _ in got if r == row]
                     if begins == [0] * len(begins) and len(begins) > 1:
                         what = (
+                            "[chunks_begin_at_zero] "
                             f"every chunk of row {row} begins at token 0; begin and end count "
                             "from the beginning of the row"
                         )
                     raise Wrong(f"{shown}: {what}.", got=got[:6])
             longest = max(end - begin for _, begin, end in got)
             if longest > most:
-                raise Wrong(f"{shown}: a chunk has {longest} tokens, and {most} is the most.")
+                raise Wrong(
+                    "[chunk_is_too_long] "
+                    f"{shown}: a chunk has {longest} tokens, and {most} is the most."
+                )
             if got != sorted(got):
-                raise Wrong(f"{shown}: chunks come in the order of rows and tokens.", got=got[:6])
+                raise Wrong(
+                    f"[chunks_out_of_order] {shown}: chunks come in the order of rows and tokens.",
+                    got=got[:6],
+                )
 
 
 @pytest.mark.task("6.4", points=1)
@@ -341,6 +379,7 @@ def test_a_ragged_batch_is_done_in_little_more_than_the_best_time(student):
     done = lab.waves([end - begin for _, begin, end in chunks], 16)
     if done.makespan > 1.3 * done.ideal:
         raise Wrong(
+            "[work_is_uneven] "
             f"One row of 4,096 tokens among 15 of 256, chunks of 256 at most: 16 multiprocessors "
             f"need {done.makespan:,.0f}, and at best it is {done.ideal:,.0f}."
         )
@@ -438,19 +477,33 @@ def about_a_chunk(name, result):
     sums = np.array(result["outputs"]["part_output"]).reshape(output.shape)[is_full]
     for belief in (lambda begin, end: slice(end - begin), lambda begin, end: slice(end)):
         if np.allclose(sums, parts_of(name, belief)[0][is_full], 1e-4, 1e-4):
-            return "A chunk begins at token `begin` of its row, and yours at token 0."
+            return (
+                "[chunk_reads_from_token_zero] "
+                "A chunk begins at token `begin` of its row, and yours at token 0."
+            )
     got = np.array(result["outputs"]["part_highest"]).reshape(right.shape)
     if (right[is_full] < 0).any() and np.allclose(
         got[is_full], np.maximum(right, 0)[is_full], 1e-4, 1e-4
     ):
         return FROM_0
     if name == LONG:
-        return "Shorter chunks are right: a chunk may be as long as it likes."
+        return (
+            "[long_chunks_are_wrong] Shorter chunks are right: a chunk may be as long as it likes."
+        )
     if result["wrong"].startswith("part_highest"):
-        return "`part_highest` is the maximum under which the weights of the chunk were summed up."
+        return (
+            "[weights_under_another_maximum] "
+            "`part_highest` is the maximum under which the weights of the chunk were summed up."
+        )
     if "part_total" in result["wrong"] or "nan" in result["wrong"]:
-        return "An empty chunk has a total of 0; a chunk's maximum is that of its own tokens."
-    return "A chunk's output is the sum of weight * v, not divided by anything yet."
+        return (
+            "[empty_chunk_is_wrong] "
+            "An empty chunk has a total of 0; a chunk's maximum is that of its own tokens."
+        )
+    return (
+        "[chunk_output_is_divided] "
+        "A chunk's output is the sum of weight * v, not divided by anything yet."
+    )
 
 
 def about_the_joined(name, result):
@@ -458,8 +511,11 @@ def about_the_joined(name, result):
     if name == SHARP and is_from_0(case(name), got):
         return FROM_0
     if name == CHUNKS:
-        return "Shorter work lists are right. Not all chunks are seen: there are chunks.shape[0]."
-    return "Chunks with a smaller maximum weigh less, by exp."
+        return (
+            "[not_all_chunks_are_seen] "
+            "Shorter work lists are right. Not all chunks are seen: there are chunks.shape[0]."
+        )
+    return "[chunks_weigh_the_same] Chunks with a smaller maximum weigh less, by exp."
 
 
 @pytest.mark.task("6.4", points=2)
@@ -473,6 +529,7 @@ def test_the_sums_of_a_chunk_are_those_of_its_tokens(student):
         for chunk in np.flatnonzero(cut[:, 1] == cut[:, 2]):
             if not (got[chunk] < highest[total > 0].min()).all():
                 raise Wrong(
+                    "[empty_chunk_has_a_high_maximum] "
                     f"With {name}: chunk {chunk} is empty, and its maximum is above a score of "
                     "another chunk.",
                     expected="below every score, as LOWEST is",

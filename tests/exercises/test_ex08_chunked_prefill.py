@@ -49,6 +49,7 @@ def test_prompts_that_fit_are_computed_whole_if_a_slot_is_free(student):
     rows = {row.request_id: row.num_tokens for row in engine.trace.steps[0].rows}
     if rows != {"A": 5, "B": 7}:
         raise Wrong(
+            "[whole_prompts_do_not_join] "
             "A's prompt has 5 tokens, B's 7, there are two slots, and the budget is 32: both join "
             "in the first step, each with its whole prompt.",
             expected="A: 5, B: 7",
@@ -90,6 +91,7 @@ def test_first_come_is_first_served(student):
         joined = [n for s in engine.trace.steps for n in sorted(s.admitted, key=came.index)]
         if came != list(dict.fromkeys(joined)):
             raise Wrong(
+                "[joins_in_another_order] "
                 "They joined in another order than they came in: then somebody can be overtaken "
                 "for ever. The head of the queue joins first.",
                 expected=", ".join(came),
@@ -108,6 +110,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     joined = list(dict.fromkeys(joined))
     if joined != ["A", "B", "C", "D"]:
         raise Wrong(
+            "[later_one_overtakes] "
             "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
             "wait too, or one who needs much waits for ever.",
             expected="A, B, C, D",
@@ -117,6 +120,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     engine = served(student, 4, 10, two, num_blocks=8, steps=1, **options)
     if len(engine.trace.steps[0].rows) < 2:
         raise Wrong(
+            "[exact_fit_waits] "
             "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
             "joined: ask for max_num_tokens, prompt and longest answer, and for no more."
         )
@@ -147,6 +151,7 @@ def test_the_tokens_are_those_of_each_request_alone(student):
         expected = alone(model, completion.prompt_token_ids, len(completion.token_ids))
         if completion.token_ids != expected:
             raise Wrong(
+                "[other_answer_than_alone] "
                 f"{completion.request_id}'s answer is another one than when it is served alone: "
                 "some of its tokens were computed without, or with somebody else's, keys and "
                 "values.",
@@ -157,7 +162,10 @@ def test_the_tokens_are_those_of_each_request_alone(student):
 
 @pytest.mark.task("8.1", points=0.5)
 def test_any_requests_are_served_as_the_rule_says(student, rng):
-    said = "Compare it with the rule: decodes, then prompts that have begun, then newcomers."
+    said = (
+        "[other_plan] "
+        "Compare it with the rule: decodes, then prompts that have begun, then newcomers."
+    )
     for requests in (LONG, TWO_LONG):
         same_plan(serve(ours(4, 8), requests), serve(budgeted(student, 4, 8), requests), said)
         serves_in_an_engine(budgeted(student, 4, 8), ours(4, 8), requests)
@@ -197,44 +205,56 @@ BUDGET = Counted(
     lambda parts: parts[0],
     {
         "": budget_of(paid),
+        "[decodes_not_added] "
         "the budget counts the decodes, too: add num_decodes to the prompt tokens that fit.": (
             budget_of(paid, lambda n, d: max(0, n)),
             budget_of(paid, lambda n, d: n),
         ),
-        "every decode takes decode_us as well; yours has none paid.": (
+        "[decodes_not_paid] every decode takes decode_us as well; yours has none paid.": (
             budget_of(lambda limit, d, s, one: limit - s)
         ),
-        "each of the num_decodes decodes takes decode_us; yours pays for one.": (
+        "[one_decode_paid] each of the num_decodes decodes takes decode_us; yours pays for one.": (
             budget_of(lambda limit, d, s, one: limit - s - one)
         ),
+        "[step_not_paid] "
         "the step itself takes step_us, before anything is in it; yours leaves that out.": (
             budget_of(lambda limit, d, s, one: limit - d * one)
         ),
+        "[tokens_rounded_up] "
         "only whole prompt tokens fit: round down. Rounded up, the step lasts longer than the "
         "limit.": lambda limit, d, s, one, p: (
             up(paid(limit, d, s, one), p) + d if paid(limit, d, s, one) >= p else 0
         ),
-        "a step may last exactly limit_us; yours keeps below it.": (
+        "[keeps_below_the_limit] a step may last exactly limit_us; yours keeps below it.": (
             budget_of(lambda limit, d, s, one: paid(limit, d, s, one) - 1)
         ),
+        "[less_than_zero_fit] "
         "where no prompt token fits the answer is 0; yours is what is left without it.": (
             budget_of(paid, lambda n, d: n + d),
             budget_of(paid, lambda n, d: max(0, n) + d),
             budget_of(paid, lambda n, d: max(0, n + d)),
         ),
+        "[all_divided_by_prompt_time] "
         "a decode takes decode_us, not prompt_us; yours divides everything by prompt_us.": (
             lambda limit, d, s, one, p: max(0, (limit - s) // p)
         ),
+        "[decodes_taken_away_again] "
         "the decodes have their token, and are no part of what prompts take; yours takes them away "
         "once more.": budget_of(paid, lambda n, d: max(0, n - d)),
     },
 )
-LEFT = "(limit_us - step_us - num_decodes * decode_us) // prompt_us, and the decodes."
+LEFT = (
+    "[other_budget] (limit_us - step_us - num_decodes * decode_us) // prompt_us, and the decodes."
+)
 
 
 @pytest.mark.task("8.2", points=0.5)
 def test_a_prompt_alone_in_its_step(student):
-    BUDGET.check(student, (30_000, 0, 5_000, 1_000, 250), "no decode: 25,000 // 250.")
+    BUDGET.check(
+        student,
+        (30_000, 0, 5_000, 1_000, 250),
+        "[other_budget_without_decodes] no decode: 25,000 // 250.",
+    )
 
 
 @pytest.mark.task("8.2", points=1.5)
@@ -245,13 +265,17 @@ def test_the_step_and_its_decodes_are_paid_first(student):
 
 @pytest.mark.task("8.2", points=0.5)
 def test_a_step_may_last_exactly_as_long_as_the_limit(student):
-    BUDGET.check(student, (26_000, 8, 6_000, 500, 400), "40 prompt tokens fit exactly.")
+    BUDGET.check(
+        student,
+        (26_000, 8, 6_000, 500, 400),
+        "[other_budget_of_an_exact_fit] 40 prompt tokens fit exactly.",
+    )
 
 
 @pytest.mark.task("8.2", points=0.25)
 def test_where_no_prompt_token_fits_no_budget_holds(student):
     for arguments in ((9_000, 8, 6_000, 500, 400), (20_000, 32, 10_000, 310, 200)):
-        BUDGET.check(student, arguments, "not one prompt token fits: 0.")
+        BUDGET.check(student, arguments, "[other_budget_of_nothing] not one prompt token fits: 0.")
 
 
 @pytest.mark.task("8.2", points=0.25)
@@ -356,33 +380,42 @@ def walk(share=first_come, left=None, begin=None, empty=False, by_need=False):
 
 CHUNKS = {
     "": walk(),
+    "[decodes_take_nothing] "
     "decodes take a token each of the same budget, in every step; yours gives it all to prompts.": (
         walk(left=lambda b, d, done, step: b),
         walk(left=lambda b, d, done, step: b - done),
     ),
+    "[done_prompts_take_nothing] "
     "a prompt that is done decodes from the next step on, and takes a token of the budget; in yours"
     " it takes none.": walk(left=lambda b, d, done, step: b - d),
-    "decodes take their tokens in every step, not in the first alone.": (
+    "[decodes_take_once] decodes take their tokens in every step, not in the first alone.": (
         walk(left=lambda b, d, done, step: b - done - (0 if step else d)),
         walk(left=lambda b, d, done, step: b - (0 if step else d)),
     ),
+    "[begins_at_zero] "
     "the first num_computed[i] positions are computed already: prompt i goes on behind them; yours "
     "begins at 0.": walk(begin=0),
+    "[divides_evenly] "
     "prompts get what is left in their order, the first one all it needs; yours divides it among "
     "them.": walk(evenly),
+    "[one_prompt_a_step] "
     "when a prompt is done and tokens are left, the next one gets them in the same step; in yours a"
     " step computes one prompt.": walk(one_at_a_time),
-    "prompts are computed in their order; yours takes the shortest first.": (
+    "[shortest_first] prompts are computed in their order; yours takes the shortest first.": (
         walk(shortest_first),
         walk(shortest_first, by_need=True),
     ),
+    "[notes_empty_chunks] "
     "a prompt that gets no token in a step has no chunk in it; yours notes empty ones.": walk(
         empty=True
     ),
+    "[cut_to_whole_blocks] "
     "a chunk may end anywhere in a block; yours is cut to whole blocks.": walk(whole_blocks),
+    "[keeps_a_token_back] "
     "all that the decodes leave goes to prompts; yours keeps a token back.": walk(
         left=lambda b, d, done, step: b - d - done - 1
     ),
+    "[takes_more_than_its_chunk] "
     "every prompt that is not done takes its chunk's tokens only, none besides.": walk(
         left=lambda b, d, done, step: b - d - done + 1
     ),
@@ -405,6 +438,7 @@ def slot(block=lambda p, chunk, tables, i, size: tables[i][p // size], offset=No
 
 SLOTS = {
     "": slot(),
+    "[slots_count_from_the_chunk] "
     "position p lies in block p // block_size of its table, counted from the prompt's beginning; "
     "yours counts from the chunk's.": (
         slot(
@@ -414,23 +448,29 @@ SLOTS = {
         slot(lambda p, chunk, tables, i, size: tables[i][(p - chunk[1]) // size]),
         slot(offset=lambda p, chunk, size: (p - chunk[1]) % size),
     ),
+    "[first_prompts_table] "
     "each prompt has a table of its own, block_tables[i]; yours looks into the first one's.": slot(
         lambda p, chunk, tables, i, size: tables[0][(p // size) % len(tables[0])]
     ),
+    "[no_table_at_all] "
     "the table says which block of the pool it is, block_tables[i][p // block_size]; yours are the "
     "positions themselves, as if the table named block 0, 1, 2 and so on.": slot(
         lambda p, chunk, tables, i, size: p // size
     ),
+    "[offset_added_to_the_block] "
     "a block has block_size slots: its first one is block * block_size; yours has them begin at the"
     " block's own number.": lambda chunk, tables, size: [
         tables[chunk[0]][p // size] + p % size for p in range(chunk[1], chunk[2])
     ],
+    "[slot_of_the_blocks_beginning] "
     "within its block a position lies at p % block_size; yours are the blocks' first slots.": slot(
         offset=lambda p, chunk, size: 0
     ),
+    "[block_in_place_of_the_slot] "
     "asked for are slots, block * block_size + p % block_size; yours are blocks.": (
         lambda chunk, tables, size: [tables[chunk[0]][p // size] for p in range(chunk[1], chunk[2])]
     ),
+    "[slots_of_everything_before] "
     "only the chunk's own positions are written, from begin to end - 1; yours are those of "
     "everything before it, too.": lambda chunk, tables, size: slot()(
         (chunk[0], 0, chunk[2]), tables, size
@@ -448,10 +488,14 @@ def by_hand(student, arguments):
     got = student.call("chunks_and_slots", **dict(zip(HANDS, lent, strict=True)))
     if not isinstance(got, list | tuple):
         kind = "nothing (None)" if got is None else a_kind(got)
-        raise Wrong(f"Return a list, one for each step, of chunks; you return {kind}.", got=got)
+        raise Wrong(
+            f"[steps_are_no_list] Return a list, one for each step, of chunks; you return {kind}.",
+            got=got,
+        )
     for step in got:
         if not isinstance(step, list | tuple) or (step and type(step[0]) is int):
             raise Wrong(
+                "[step_is_no_list] "
                 "Each step is a list of its chunks, also where there is one: [(i, begin, end, "
                 f"slots)]. Yours holds {a_kind(step)}"
                 f"{' that is a chunk itself' if isinstance(step, list | tuple) else ''}.",
@@ -463,6 +507,7 @@ def by_hand(student, arguments):
             slots = chunk[3] if whole else None
             if not isinstance(slots, list | tuple) or not all(type(one) is int for one in slots):
                 raise Wrong(
+                    "[chunk_is_no_quadruple] "
                     "A chunk is (i, begin, end, slots): three whole numbers, and a list of whole "
                     f"numbers. Yours is {str(chunk)[:80]}.",
                     got=chunk,
@@ -495,14 +540,24 @@ def check_bounds(student, names):
             continue
         said = why([(CASES[n], answers[n]) for n in CASES], lambda parts: parts[0], CHUNKS)
         if not said and [[(i, b, e + 1) for i, b, e in step] for step in got] == expected:
-            said = "end is the position behind the chunk's last one, as in range(begin, end)."
+            said = (
+                "[end_is_the_last_position] "
+                "end is the position behind the chunk's last one, as in range(begin, end)."
+            )
         if not said and sorted(sum(got, [])) == sorted(sum(expected, [])):
-            said = "these are the right chunks, in other steps or in another order."
+            said = (
+                "[chunks_in_another_order] "
+                "these are the right chunks, in other steps or in another order."
+            )
         number = next(
             (n for n, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
             min(len(expected), len(got)),
         )
-        said = said or "decodes and prompts that are done take a token each; prompts get the rest."
+        said = (
+            said
+            or "[other_chunks] "
+            "decodes and prompts that are done take a token each; prompts get the rest."
+        )
         raise Wrong(
             f"With {name}, step {number + 1}: {said} ({told(CASES[name])})",
             expected=expected[number] if number < len(expected) else "no such step",
@@ -535,11 +590,18 @@ def test_each_position_goes_into_its_slot(student):
             i, begin, end = chunk
             said = why(seen, lambda parts: parts[0], SLOTS)
             if not said and sorted(got) == sorted(expected):
-                said = "these are the slots, in another order: they follow the positions."
+                said = (
+                    "[slots_in_another_order] "
+                    "these are the slots, in another order: they follow the positions."
+                )
             raise Wrong(
                 f"Prompt {i} computes positions {begin} to {end - 1}; its table is {tables[i]}, "
                 f"with blocks of {size}: "
-                + (said or "block_tables[i][p // block_size] * block_size + p % block_size."),
+                + (
+                    said
+                    or "[other_slots] "
+                    "block_tables[i][p // block_size] * block_size + p % block_size."
+                ),
                 expected=expected,
                 got=got,
             )
@@ -559,6 +621,7 @@ def test_any_prompts_are_computed_as_the_engine_would(student, rng):
         got = by_hand(student, arguments)
         if got != right(arguments):
             raise Wrong(
+                "[other_chunks_and_slots] "
                 f"chunks_and_slots({told(arguments)}): decodes and prompts that are done take a "
                 "token each, prompts the rest, in their order.",
                 expected=right(arguments),

@@ -26,19 +26,28 @@ def believed(beliefs, seen):
 def place_of(got, waiting, shown, of_one):
     """The answer as a place in the list, or the learner hears what it is instead."""
     if got is None:
-        raise Wrong(f"{shown} returns nothing (None): end it with `return` and the place.")
+        raise Wrong(
+            "[place_is_nothing] "
+            f"{shown} returns nothing (None): end it with `return` and the place."
+        )
     if isinstance(got, tuple | list) and tuple(got) in map(tuple, waiting):
         raise Wrong(
+            "[thing_in_place_of_its_place] "
             f"{shown} returns {of_one} itself; its place in the list is asked for, 0 for the "
             "first, since two may look alike.",
             expected=list(map(tuple, waiting)).index(tuple(got)),
             got=got,
         )
     if type(got) is not int:
-        raise Wrong(f"{shown}: a place in the list is asked for, a whole number; yours is "
-                    f"{a_kind(got)}.", expected="a whole number", got=got)  # fmt: skip
+        raise Wrong(
+            "[place_is_another_thing] "
+            f"{shown}: a place in the list is asked for, a whole number; yours is {a_kind(got)}.",
+            expected="a whole number",
+            got=got,
+        )
     if not -len(waiting) <= got < len(waiting):
         raise Wrong(
+            "[place_is_outside] "
             f"{shown} returns {got}, and places go from 0, the first, to {len(waiting) - 1}.",
             expected=f"0 to {len(waiting) - 1}",
             got=got,
@@ -49,19 +58,27 @@ def place_of(got, waiting, shown, of_one):
 # 9.1 ---------------------------------------------------------------------------------------------
 
 VICTIMS = {
+    "[preempts_the_newest] "
     "Yours takes who came last. That keeps the order in which people came, but what it throws away "
     "is as much as she happens to have.": lambda c: len(c) - 1,
-    "Yours takes who came first, and as a rule has most to lose.": lambda c: 0,
+    "[preempts_the_oldest] Yours takes who came first, and as a rule has most to lose.": lambda c: (
+        0
+    ),
+    "[preempts_who_computed_most] "
     "Yours takes who has computed most. It frees the most, and only a block was missing; all of it "
     "has to be computed again.": lambda c: max(range(len(c)), key=lambda i: c[i][0]),
+    "[preempts_the_shortest_answer] "
     "Yours takes whose answer is shortest so far. Her prompt's K and V are lost as well.": (
         lambda c: min(range(len(c)), key=lambda i: c[i][1])
     ),
+    "[preempts_the_longest_answer] "
     "Yours takes whose answer is longest so far, and so most of what was computed.": (
         lambda c: max(range(len(c)), key=lambda i: c[i][1])
     ),
+    "[preempts_who_has_least_left] "
     "Yours takes who has least left to say: she would soon have left by herself, and has computed "
     "nearly all.": lambda c: min(range(len(c)), key=lambda i: c[i][2]),
+    "[preempts_who_has_most_left] "
     "Yours takes who has most left to say, whatever has been computed of her.": (
         lambda c: max(range(len(c)), key=lambda i: c[i][2])
     ),
@@ -109,10 +126,12 @@ def wastes_little(student, name, what, most):
         moments = [*MOMENTS, *some_moments(random.Random(1))]
         seen = [((moment,), choice(student, moment)) for moment in moments]
         raise Wrong(
+            "[computes_more_again] "
             f"{what} {found:,} tokens are computed again by your choice; {least(name):,} would do. "
             + (
                 believed(VICTIMS, seen)
-                or "What is lost is what somebody has computed: num_computed, prompt and answer."
+                or "[loses_more_than_it_must] "
+                "What is lost is what somebody has computed: num_computed, prompt and answer."
             ),
             expected=f"{most * least(name):,.0f} or fewer",
             got=f"{found:,}",
@@ -154,20 +173,23 @@ def one_after_another(new, running, num_blocks, size):
 
 
 ADMISSIONS = {
-    "Yours lets everybody in.": lambda new, run, blocks, size: True,
+    "[lets_everybody_in] Yours lets everybody in.": lambda new, run, blocks, size: True,
+    "[room_for_the_prompt_only] "
     "Yours asks for room for the prompt only, and answers grow.": lambda new, run, blocks, size: (
         sum(up(n, size) for n, _ in [*run, new]) <= blocks
     ),
+    "[promises_are_forgotten] "
     "Yours keeps what the newcomer may need, but not what those who run have not taken yet: what "
     "is free now is promised to them.": lambda new, run, blocks, size: (
         sum(up(n, size) for n, _ in run) + up(new[1], size) <= blocks
     ),
-    "Yours looks at those who run alone; the newcomer needs blocks, too.": (
+    "[newcomer_is_forgotten] Yours looks at those who run alone; the newcomer needs blocks, too.": (
         lambda new, run, blocks, size: sum(up(most, size) for _, most in run) <= blocks
     ),
-    "Yours rounds down: a block that is half full is taken all the same.": (
+    "[blocks_rounded_down] Yours rounds down: a block that is half full is taken all the same.": (
         lambda new, run, blocks, size: sum(most // size for _, most in [*run, new]) <= blocks
     ),
+    "[others_stand_still] "
     "In yours one could end after another, if the others stood still. But all of them grow, a "
     "token in every step.": one_after_another,
 }
@@ -180,13 +202,17 @@ def by_maximum_and(compare, count=up):
 
 
 CAUTIOUS = {  # of those who keep somebody out for ever
-    "Yours counts tokens; a block holds block_size of them.": (
+    "[tokens_not_blocks] Yours counts tokens; a block holds block_size of them.": (
         by_maximum_and(lambda a, b: a <= b, lambda most, size: most)
     ),
-    "Yours wants a block to be left over: <=, not <.": by_maximum_and(lambda a, b: a < b),
+    "[wants_a_block_left_over] Yours wants a block to be left over: <=, not <.": by_maximum_and(
+        lambda a, b: a < b
+    ),
+    "[answer_added_twice] "
     "Yours adds the answer to the prompt once more: max_num_tokens has both.": (
         lambda new, run, blocks, size: sum(up(n + m, size) for n, m in [*run, new]) <= blocks
     ),
+    "[one_block_more_when_full] "
     "Yours takes a block more than it needs where tokens fill their blocks exactly: "
     "-(-tokens // block_size) rounds up.": (
         by_maximum_and(lambda a, b: a <= b, lambda most, size: most // size + 1)
@@ -201,6 +227,7 @@ def answers(student, questions, seen=None):
             new, running, blocks, size = question
             kind = "nothing (None)" if answer is None else a_kind(answer)
             raise Wrong(
+                "[answer_is_no_bool] "
                 f"may_begin({new}, {running}, {blocks}, {size}) returns {kind}; say True or False."
             )
     if seen is not None:
@@ -218,7 +245,7 @@ def served(student, pool, told, otherwise=""):
         asked = [question for pool in pools for question in played(pool)]
         answered = list(zip(asked, answers(student, asked), strict=True))
         why = believed(CAUTIOUS if "waits for ever" in str(end) else ADMISSIONS, answered)
-        raise Wrong(f"{told}: {end}. {why or otherwise}".rstrip())
+        raise Wrong(f"[waits_for_ever] {told}: {end}. {why or otherwise}".rstrip())
 
 
 def played(pool):
@@ -257,7 +284,8 @@ def test_two_who_grow_together_do_not_meet_at_the_last_block(student):
 
 
 NEXT_ONLY = (
-    " Look at every step until the last of them has left; and who is at its max_num_tokens is "
+    " [looks_at_every_step] "
+    "Look at every step until the last of them has left; and who is at its max_num_tokens is "
     "still there in that step."
 )
 THOUSAND = WeakKeyDictionary()  # by student: the steps of all 1,000 pools
@@ -280,6 +308,7 @@ def check_pools(student, pools):
             for name, (prompt, _, most) in zip("ABCDEF", pool.requests, strict=False)
         )
         raise Wrong(
+            "[pools_in_which_somebody_waits] "
             f"In {len(stuck)} of {len(pools):,} pools somebody waits for ever. For example, with "
             f"{pool.num_blocks} blocks of {pool.block_size} and the requests {asked} (prompt and "
             f"most of an answer, tokens): {end}.{NEXT_ONLY}"
@@ -299,6 +328,7 @@ def test_it_is_no_slower_than_keeping_the_maximum(student):
     found, most = steps_of_a_thousand(student), scarcity.maximum_steps()
     if found > 1.01 * most:
         raise Wrong(
+            "[slots_stay_empty] "
             f"Nobody waits for ever, but 1,000 pools take {found:,} steps; keeping the maximum for "
             f"everybody takes {most:,}. Slots stay empty though there is room: let in whoever fits "
             "beside those who run.",
@@ -315,8 +345,13 @@ def test_who_will_have_left_by_then_needs_no_room(student):
         scarcity.maximum_steps(),
     )
     if found > 1.1 * best:
-        said = "that is keeping the maximum for everybody. " if found == most else ""
+        said = (
+            "[keeps_the_maximum] that is keeping the maximum for everybody. "
+            if found == most
+            else ""
+        )
         raise Wrong(
+            "[steps_are_too_many] "
             f"Nobody waits for ever: good. In all it takes {found:,} steps; {said}Who has nearly "
             "ended gives its blocks back long before a newcomer needs its last ones: in each step "
             "to come, count only those who may still be there.",
@@ -383,39 +418,52 @@ def at_the_beginning(waiting, now, limit):
 
 
 REFUSALS = {
+    "[refuses_nobody] "
     "Yours refuses nobody: then everybody is late, one after another.": lambda w, n, t: [],
+    "[refuses_all_who_are_late] "
     "Yours refuses all who would be late in the whole queue. Once one of them has gone, those "
     "behind her come sooner: look again.": lambda w, n, t: late(w, (), n, t),
+    "[refuses_whoever_is_late] "
     "Yours refuses whoever would be late. She may be cheap: the one who costs most, among those up "
     "to her, makes more room for all behind.": who_would_be_late,
+    "[refuses_the_newest] "
     "Yours refuses the newest until all are in time. They need not be those who take the time.": (
         until_all_are_in_time(lambda stay, w: stay[-1])
     ),
+    "[refuses_the_oldest] "
     "Yours refuses who has waited longest; what counts is who takes the time.": (
         until_all_are_in_time(lambda stay, w: stay[0])
     ),
+    "[refuses_the_longest_of_all] "
     "Yours refuses the longest of the whole queue. Somebody who stands behind all who are late "
     "makes nobody sooner: choose among those up to the first who is late.": (
         until_all_are_in_time(lambda stay, w: max(stay, key=lambda i: w[i][1]))
     ),
-    "Yours refuses the cheapest, who make the least room.": (
+    "[refuses_the_cheapest] Yours refuses the cheapest, who make the least room.": (
         until_all_are_in_time(lambda stay, w: min(stay, key=lambda i: w[i][1]))
     ),
+    "[refuses_the_hopeless_alone] "
     "Yours refuses only those who are late whatever happens, each looked at alone; they wait for "
     "one another.": lambda w, n, t: [i for i, (a, c) in enumerate(w) if n + c > a + t],
+    "[refuses_who_waited_beyond_the_limit] "
     "Yours refuses who has waited for longer than the limit already; the queue before somebody and "
     "her own prompt take time as well.": (
         lambda w, n, t: [i for i, (a, _) in enumerate(w) if n > a + t]
     ),
+    "[limit_counts_from_now] "
     "The limit counts from somebody's arrival, and yours from now: those here have waited.": (
         from_now
     ),
+    "[machine_is_free_from_the_start] "
     "The machine is free at now_ms, and yours begins when the first came.": (
         lambda w, n, t: longest_up_to_the_late(w, w[0][0], t)
     ),
+    "[first_token_at_the_beginning] "
     "A first token comes when its prompt is computed; in yours when it begins.": at_the_beginning,
+    "[exactly_in_time_is_late] "
     "Who gets her first token exactly limit_ms after her arrival is in time; yours takes her for "
     "late.": lambda w, n, t: longest_up_to_the_late(w, n, t - 1),
+    "[names_those_who_stay] "
     "The places of those who are refused are asked for; yours are those who stay.": (
         stayed(longest_up_to_the_late)
     ),
@@ -446,18 +494,27 @@ def refusals(student, waiting, now, limit):
         raise
     if not isinstance(got, list | tuple):
         kind = "nothing (None)" if got is None else a_kind(got)
-        raise Wrong(f"{shown} returns {kind}; a list of places is asked for, [] for nobody.")
+        raise Wrong(
+            "[refusal_is_no_list] "
+            f"{shown} returns {kind}; a list of places is asked for, [] for nobody."
+        )
     if waiting and any(isinstance(one, list | tuple) for one in got):
         raise Wrong(
+            "[refusal_holds_tuples] "
             f"{shown} returns the tuples themselves; their places are asked for, 0 for the first."
         )
     strange = [one for one in got if type(one) is not int or not 0 <= one < len(waiting)]
     if strange:
         raise Wrong(
+            "[refusal_is_outside] "
             f"{shown}: places go from 0, the first, to {len(waiting) - 1}; yours has {strange[0]}."
         )
     if len(set(got)) < len(got):
-        raise Wrong(f"{shown} names somebody twice.", got=got, expected="each place once")
+        raise Wrong(
+            f"[refuses_somebody_twice] {shown} names somebody twice.",
+            got=got,
+            expected="each place once",
+        )
     return list(got)
 
 
@@ -481,7 +538,10 @@ def test_nobody_is_refused_who_can_be_served(student):
     for queue in (([], 5, 100), ([(0, 40)], 0, 100), ([(0, 40), (0, 40), (0, 20)], 0, 100)):
         got = refusals(student, *queue)
         if got:
-            why = why_refused_so(student) or "All of them are in time: refuse nobody."
+            why = (
+                why_refused_so(student)
+                or "[all_are_in_time] All of them are in time: refuse nobody."
+            )
             raise Wrong(f"{in_words(queue)}: {why}", expected=[], got=got)
 
 
@@ -496,6 +556,7 @@ def test_all_who_stay_are_in_time(student):
             for place in range(found[0] + 1):
                 end += waiting[place][1] * (place not in got)
             raise Wrong(
+                "[late_one_stays] "
                 f"{in_words(queue)}: place {found[0]} stays, and gets its first token at {end} ms, "
                 f"{end - waiting[found[0]][0]} ms after it came. {why_refused_so(student)}",
                 expected="all who stay in time",
@@ -508,8 +569,13 @@ def test_as_many_stay_as_can(student):
     for queue in QUEUES:
         got, best = refusals(student, *queue), longest_up_to_the_late(*queue)
         if len(got) > len(best):
-            why = why_refused_so(student) or "Who costs most, up to the late one, should go."
+            why = (
+                why_refused_so(student)
+                or "[refuses_another_than_the_costliest] "
+                "Who costs most, up to the late one, should go."
+            )
             raise Wrong(
+                "[refuses_too_many] "
                 f"{in_words(queue)}: you refuse {len(got)}, and {len(best)} would do. {why}",
                 expected=f"{len(best)} refused, such as {sorted(best)}",
                 got=sorted(got),
@@ -525,6 +591,7 @@ def test_at_more_than_capacity_most_are_served_in_time(student):
     if found < 0.97 * best:
         none = scarcity.num_in_time(scarcity.STREAM, scarcity.LIMIT_MS, lambda *queue: [])
         raise Wrong(
+            "[fewer_are_in_time] "
             f"300 prompts come, 1.2 times what the machine can compute. By your rule {found} get "
             f"their first token in time; {best} can, and {none} if nobody is refused.",
             expected=f"{0.97 * best:.0f} or more",
@@ -538,9 +605,17 @@ def test_any_queue_keeps_as_many_as_can_be(student, rng):
         for queue in some_queues(chance):
             got = refusals(student, *queue)
             if late(queue[0], got, *queue[1:]):
-                raise Wrong(f"{in_words(queue)}: somebody who stays is late.", got=sorted(got))
+                raise Wrong(
+                    "[late_one_stays_in_a_random_case] "
+                    f"{in_words(queue)}: somebody who stays is late.",
+                    got=sorted(got),
+                )
             if len(got) > len(longest_up_to_the_late(*queue)):
-                raise Wrong(f"{in_words(queue)}: fewer need be refused.", got=sorted(got))
+                raise Wrong(
+                    "[refuses_too_many_in_a_random_case] "
+                    f"{in_words(queue)}: fewer need be refused.",
+                    got=sorted(got),
+                )
 
 
 # 9.4 ---------------------------------------------------------------------------------------------
@@ -560,32 +635,42 @@ def by_points(points, ties=lambda arrival: -arrival):
 
 AGED = by_points(lambda priority, arrival, now, aging: priority * aging + now - arrival)
 NEXT = {
+    "[priority_alone] "
     "Yours looks at the priority alone: with urgent ones coming all the time, the others wait for "
     "ever.": by_points(lambda p, a, now, aging: p),
+    "[waiting_alone] "
     "Yours looks at who has waited longest alone; a priority has to count as well.": (
         by_points(lambda p, a, now, aging: -a)
     ),
+    "[lowest_priority_first] "
     "Yours takes the lowest priority for the most urgent: a higher number goes first.": (
         by_points(lambda p, a, now, aging: -p * aging + now - a)
     ),
+    "[waiting_multiplies_priority] "
     "In yours waiting multiplies the priority, and who has a priority of 0 gains nothing: add the "
     "two.": by_points(lambda p, a, now, aging: p * (now - a)),
+    "[waiting_multiplied_by_aging] "
     "In yours a millisecond of waiting is worth aging_ms points: divide, one point for each "
     "aging_ms.": by_points(lambda p, a, now, aging: p + (now - a) * aging),
+    "[every_millisecond_is_a_point] "
     "In yours each millisecond is worth a whole point: divide what was waited by aging_ms.": (
         by_points(lambda p, a, now, aging: p + now - a)
     ),
+    "[whole_points_only] "
     "Yours counts whole points only; a part of aging_ms is worth that part of a point: / instead "
     "of //.": by_points(lambda p, a, now, aging: p + (now - a) // aging),
+    "[waiting_counts_less] "
     "In yours who has waited longer counts less: the time waited is now_ms - arrival_ms, and it is "
     "added.": by_points(lambda p, a, now, aging: p * aging - (now - a)),
+    "[points_are_rounded] "
     "Their points are equal, and of equals who came first is next. In yours a division rounds: "
     "compare priority * aging_ms + waited, in whole numbers.": by_points(
         lambda p, a, now, aging: p + (now - a) / aging
     ),
-    "Of equals, who came first is next; yours takes who came last.": (
+    "[newest_of_equals] Of equals, who came first is next; yours takes who came last.": (
         by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: arrival)
     ),
+    "[one_point_at_most] "
     "Yours makes waiting worth one point at most; it has to grow without end, or a high enough "
     "priority passes for ever.": by_points(
         lambda p, a, now, aging: p * aging + min(now - a, aging)
@@ -641,6 +726,7 @@ def is_next(student, queue, otherwise=""):
     seen = [(one, next_place(student, *one)) for one in queues]
     why = believed(NEXT, seen) or otherwise
     raise Wrong(
+        "[other_one_is_next] "
         f"who_is_next({waiting}, {now}, {aging}): by now they have {points_in_words(*queue)} "
         f"points. {why}".rstrip(),
         expected=due,
@@ -651,13 +737,17 @@ def is_next(student, queue, otherwise=""):
 @pytest.mark.task("9.4", points=0.5)
 def test_of_those_who_came_together_the_most_urgent_is_next(student):
     for queue in (QUEUED[3], ([(0, 7)], 7, 100), ([(0, 5), (8, 5), (3, 5)], 9, 50)):
-        is_next(student, queue, "The highest goes first.")
+        is_next(student, queue, "[highest_goes_first] The highest goes first.")
 
 
 @pytest.mark.task("9.4", points=1)
 def test_waiting_counts_a_point_for_each_stretch(student):
     for queue in QUEUED:
-        is_next(student, queue, "The most points go first; of equals, who came first.")
+        is_next(
+            student,
+            queue,
+            "[most_points_go_first] The most points go first; of equals, who came first.",
+        )
 
 
 @pytest.mark.task("9.4", points=1)
@@ -674,6 +764,7 @@ def test_nobody_starves_behind_urgent_ones_without_end(student):
         if found is None or found > bound:
             served = f"not even after {bound + 2000}" if found is None else f"after {found}"
             raise Wrong(
+                "[never_served] "
                 f"Every 100 ms somebody comes with priority {priority}, and each takes 100 ms. Who "
                 f"came at 0 ms without priority is served {served} ms; with a point for each "
                 f"{aging} ms it has {priority} points after {priority * aging}, so {bound} ms are "
@@ -685,10 +776,10 @@ def test_nobody_starves_behind_urgent_ones_without_end(student):
 
 @pytest.mark.task("9.4", points=0.5)
 def test_any_queue_has_its_next(student, rng):
-    is_next(student, EQUAL, "Of equals, who came first is next.")
+    is_next(student, EQUAL, "[first_of_equals] Of equals, who came first is next.")
     for chance in (random.Random(4), rng):
         for queue in some_who_wait(chance):
-            is_next(student, queue, "The most points first.")
+            is_next(student, queue, "[most_points_in_a_random_case] The most points first.")
 
 
 NOW_YOURS = {

@@ -58,8 +58,10 @@ def from_block(count):
 
 NEW = {
     "": lambda draft, own, *_: own[: agreed(draft, own) + 1],
+    "[ends_with_the_last_right_guess] "
     "one token more comes than guesses are kept: the model's own choice in the next place; yours "
     "ends with the last right guess.": lambda draft, own, *_: own[: agreed(draft, own)],
+    "[keeps_all_of_the_models] "
     "guesses are kept up to the first wrong one only; what was chosen after that answers a "
     "question nobody asked, and yours keeps it.": (
         lambda draft, own, *_: list(own),
@@ -74,81 +76,99 @@ NEW = {
             own[-1],
         ],
     ),
+    "[keeps_the_wrong_guess] "
     "in the place of the first wrong guess stands the model's own choice; yours keeps the guess.": (
         lambda draft, own, *_: draft[: agreed(draft, own) + 1],
         lambda draft, own, *_: [*draft, own[-1]][: agreed(draft, own) + 1],
     ),
+    "[keeps_all_guesses] "
     "nobody has verified yours: guesses are kept as long as they are the model's own choice.": (
         lambda draft, own, *_: list(draft),
         lambda draft, own, *_: [*draft, own[-1]],
     ),
+    "[takes_the_last_choice] "
     "the token after the kept guesses is own[agreed], the choice in the next place; yours is the "
     "last of own, which followed a wrong guess.": (
         lambda draft, own, *_: [*draft[: agreed(draft, own)], own[-1]]
     ),
+    "[leaves_out_the_bonus] "
     "when all guesses are right, the choice after the last one is a token, too, the bonus; yours "
     "leaves it out.": lambda draft, own, *_: (
         own[: min(agreed(draft, own) + 1, len(draft))] if draft else list(own)
     ),
-    "the right guesses are new tokens, too; yours has the last one alone.": (
+    "[last_token_alone] the right guesses are new tokens, too; yours has the last one alone.": (
         lambda draft, own, *_: [own[agreed(draft, own)]]
     ),
 }
 COMPUTED = {
     "": lambda draft, own, n, *_: n + agreed(draft, own),
+    "[counts_every_guess] "
     "what a wrong guess wrote is no part of the sequence: its K and V do not count, nor those "
     "after it; yours counts every guess.": lambda draft, own, n, *_: n + len(draft),
+    "[counts_the_newest] "
     "the last of the new tokens has no K and V yet: it was chosen, and nobody has fed it in. Yours "
     "counts it.": lambda draft, own, n, *_: n + agreed(draft, own) + 1,
+    "[leaves_out_the_token_before] "
     "the pass has computed the newest token that was there before, too; yours leaves it out.": (
         lambda draft, own, n, *_: n - 1 + agreed(draft, own)
     ),
+    "[counts_no_guess] "
     "right guesses are part of the sequence, and their K and V are right; yours counts none.": (
         lambda draft, own, n, *_: n,
         lambda draft, own, n, *_: n - 1,
     ),
+    "[counts_new_tokens_alone] "
     "the tokens that were there before have K and V as well; yours counts the new ones alone.": (
         lambda draft, own, *_: agreed(draft, own),
         lambda draft, own, *_: agreed(draft, own) + 1,
     ),
+    "[counts_guesses_after_the_wrong_one] "
     "guesses are right up to the first wrong one; yours counts those after it that fit again.": (
         lambda draft, own, n, *_: n + everywhere(draft, own)
     ),
 }
 BACK = {
     "": from_block(lambda agreed, draft, n, size: num_blocks(n + agreed, size)),
+    "[keeps_all_blocks] "
     "blocks that only wrong guesses needed go back; yours keeps them all.": lambda *_: [],
+    "[rounds_down] "
     "a block that is partly filled is needed: round up. Yours rounds down, and gives back one that "
     "holds tokens.": from_block(lambda agreed, draft, n, size: (n + agreed) // size),
+    "[keeps_a_block_for_the_newest] "
     "the newest token needs no place yet, since it has no K and V; yours keeps a block for it.": (
         from_block(lambda agreed, draft, n, size: num_blocks(n + agreed + 1, size)),
         from_block(lambda agreed, draft, n, size: (n + agreed) // size + 1),
     ),
+    "[gives_back_right_guesses] "
     "the blocks of right guesses stay: they hold tokens of the sequence. Yours gives them back.": (
         from_block(lambda agreed, draft, n, size: num_blocks(n, size))
     ),
+    "[names_the_blocks_that_stay] "
     "yours are the blocks that stay; asked for are those that go back.": (
         lambda draft, own, n, table, size: table[: num_blocks(n + agreed(draft, own), size)]
     ),
-    "what wrong guesses wrote needs no block: yours keeps theirs.": (
+    "[keeps_wrong_guesses_blocks] what wrong guesses wrote needs no block: yours keeps theirs.": (
         from_block(lambda agreed, draft, n, size: num_blocks(n + len(draft), size))
     ),
+    "[gives_back_all] "
     "table[-0:] is the whole table: if no block goes back, yours gives back all.": (
         lambda draft, own, n, table, size: table[
             -(len(table) - num_blocks(n + agreed(draft, own), size)) :
         ]
     ),
+    "[gives_back_the_first] "
     "blocks come in the order of the table, and are its last ones; yours are its first.": (
         lambda draft, own, n, table, size: table[
             : len(table) - num_blocks(n + agreed(draft, own), size)
         ]
     ),
+    "[names_places] "
     "asked for are the blocks, as the table names them, and yours are their places in it.": (
         lambda draft, own, n, table, size: list(
             range(num_blocks(n + agreed(draft, own), size), len(table))
         )
     ),
-    "their order is the table's; yours runs backwards.": (
+    "[runs_backwards] their order is the table's; yours runs backwards.": (
         lambda draft, own, n, table, size: table[num_blocks(n + agreed(draft, own), size) :][::-1]
     ),
 }
@@ -161,14 +181,22 @@ def accepted(student, arguments):
         kind = "nothing (None)" if got is None else a_kind(got)
         kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
         raise Wrong(
-            f"Return three things, new_tokens, num_computed, back; you return {kind}.", got=got
+            "[three_things_are_asked_for] "
+            f"Return three things, new_tokens, num_computed, back; you return {kind}.",
+            got=got,
         )
     new, computed, back = got
     for name, some in (("new_tokens", new), ("back", back)):
         if not isinstance(some, tuple | list) or not all(type(i) is int for i in some):
-            raise Wrong(f"{name} is a list of whole numbers; yours is {a_kind(some)}.", got=some)
+            raise Wrong(
+                f"[part_is_no_list] {name} is a list of whole numbers; yours is {a_kind(some)}.",
+                got=some,
+            )
     if type(computed) is not int:
-        raise Wrong(f"num_computed is a whole number; yours is {a_kind(computed)}.", got=computed)
+        raise Wrong(
+            f"[count_is_no_number] num_computed is a whole number; yours is {a_kind(computed)}.",
+            got=computed,
+        )
     return list(new), computed, list(back)
 
 
@@ -185,18 +213,28 @@ def part(student, index, forms, otherwise, passes=PASSES):
 
 @pytest.mark.task("10.1", points=1.5)
 def test_guesses_are_kept_up_to_the_first_wrong_one(student):
-    said = "own[: agreed + 1], where `agreed` guesses are the model's own choice from the start."
+    said = (
+        "[other_new_tokens] "
+        "own[: agreed + 1], where `agreed` guesses are the model's own choice from the start."
+    )
     part(student, 0, NEW, said)
 
 
 @pytest.mark.task("10.1", points=1)
 def test_only_what_came_true_counts_as_computed(student):
-    part(student, 1, COMPUTED, "the tokens that were there before, and the right guesses.")
+    part(
+        student,
+        1,
+        COMPUTED,
+        "[other_num_computed] the tokens that were there before, and the right guesses.",
+    )
 
 
 @pytest.mark.task("10.1", points=1)
 def test_blocks_that_only_wrong_guesses_needed_go_back(student):
-    part(student, 2, BACK, "the blocks past those that num_computed tokens fill.")
+    part(
+        student, 2, BACK, "[other_blocks_back] the blocks past those that num_computed tokens fill."
+    )
 
 
 @pytest.mark.task("10.1", points=0.5)
@@ -212,6 +250,7 @@ def test_any_pass_comes_out_right_and_the_lists_stay_the_caller_s(student, rng):
         if got != expected:
             shown = ", ".join(f"{n}={a}" for n, a in zip(NAMES, arguments, strict=True))
             raise Wrong(
+                "[other_in_a_random_case] "
                 f"accept({shown}): keep guesses up to the first that is not the model's choice.",
                 expected=expected,
                 got=got,
@@ -227,35 +266,43 @@ EXPECTED = Counted(
     lambda parts: parts[0],
     {
         "": lambda a, k: float(sum(a**i for i in range(k + 1))),
+        "[counts_guesses_alone] "
         "the model's own token comes in every step, too, whatever was guessed; yours counts the "
         "guesses alone.": lambda a, k: sum(a**i for i in range(1, k + 1)),
+        "[counts_each_for_itself] "
         "a guess counts only if all before it were right: the second with probability a * a; yours "
         "counts each for itself.": lambda a, k: 1 + a * k,
+        "[counts_each_for_itself_without_its_own] "
         "a guess counts only if all before it were right, and the model's own token comes, too; "
         "yours counts each guess for itself.": lambda a, k: a * k,
-        "k guesses are k + 1 terms, from a**0 to a**k; yours has one too few.": (
+        "[one_term_too_few] k guesses are k + 1 terms, from a**0 to a**k; yours has one too few.": (
             lambda a, k: sum(a**i for i in range(k)),
         ),
+        "[one_term_too_many] "
         "k guesses are k + 1 terms, from a**0 to a**k; yours has one too many.": (
             lambda a, k: sum(a**i for i in range(k + 2)),
         ),
+        "[all_or_none] "
         "right guesses before a wrong one are kept; yours takes all of them or none.": (
             lambda a, k: 1 + k * a**k,
             lambda a, k: k * a**k,
             lambda a, k: (k + 1) * a**k,
         ),
+        "[goes_on_for_ever] "
         "guesses end after num_guesses; yours go on for ever: 1 / (1 - a).": lambda a, k: (
             1 / (1 - a)
         ),
+        "[own_token_has_to_be_right] "
         "the model's own token comes for certain; in yours it has to be right as well.": (
             lambda a, k: a * (k + 1),
             lambda a, k: sum(a**i for i in range(1, k + 2)),
         ),
-        "not every guess is right; yours counts them all.": lambda a, k: k + 1,
-        "asked for are tokens a step, not a share of the guesses.": (
+        "[all_are_right] not every guess is right; yours counts them all.": lambda a, k: k + 1,
+        "[share_of_the_guesses] asked for are tokens a step, not a share of the guesses.": (
             lambda a, k: sum(a**i for i in range(k + 1)) / (k + 1),
             lambda a, k: sum(a**i for i in range(1, k + 1)) / k,
         ),
+        "[chance_of_a_wrong_one] "
         "acceptance_rate is the chance that a guess is right; you have taken it for that of a "
         "wrong one.": lambda a, k: sum((1 - a) ** i for i in range(k + 1)),
     },
@@ -264,27 +311,43 @@ EXPECTED = Counted(
 
 @pytest.mark.task("10.2", points=0.5)
 def test_one_token_comes_whatever_was_guessed(student):
-    EXPECTED.check(student, (0.0, 4), "no guess is right, and the model's own token comes: 1.")
-    EXPECTED.check(student, (0.7, 0), "nothing is guessed, and the model's own token comes: 1.")
+    EXPECTED.check(
+        student,
+        (0.0, 4),
+        "[other_without_right_guesses] no guess is right, and the model's own token comes: 1.",
+    )
+    EXPECTED.check(
+        student,
+        (0.7, 0),
+        "[other_without_guesses] nothing is guessed, and the model's own token comes: 1.",
+    )
 
 
 @pytest.mark.task("10.2", points=1)
 def test_each_guess_needs_all_before_it(student):
-    said = "1 + a + a**2 + … + a**num_guesses."
+    said = "[other_sum] 1 + a + a**2 + … + a**num_guesses."
     for arguments in ((0.8, 4), (0.5, 3), (0.25, 1)):
         EXPECTED.check(student, arguments, said)
 
 
 @pytest.mark.task("10.2", points=0.25)
 def test_a_guesser_that_is_always_right_adds_every_guess(student):
-    EXPECTED.check(student, (1.0, 4), "all four guesses are right, and one token more: 5.")
+    EXPECTED.check(
+        student,
+        (1.0, 4),
+        "[other_with_all_right] all four guesses are right, and one token more: 5.",
+    )
 
 
 @pytest.mark.task("10.2", points=0.25)
 def test_any_rate_and_number(student, rng):
     for _ in range(8):
         rate, number = round(rng.uniform(0.05, 0.95), 3), rng.randint(1, 12)
-        EXPECTED.check(student, (rate, number), "1 + a + a**2 + … + a**num_guesses.")
+        EXPECTED.check(
+            student,
+            (rate, number),
+            "[other_sum_in_a_random_case] 1 + a + a**2 + … + a**num_guesses.",
+        )
 
 
 # 10.3 --------------------------------------------------------------------------------------------
@@ -297,12 +360,19 @@ def guesses_of(student, token_ids, most):
     shown = f"propose({token_ids if len(token_ids) < 12 else '…'}, most={most})"
     if not isinstance(got, tuple | list):
         kind = "nothing (None)" if got is None else a_kind(got)
-        raise Wrong(f"{shown} returns {kind}; return a list of token ids, [] for no guess.")
+        raise Wrong(
+            "[guess_is_no_list] "
+            f"{shown} returns {kind}; return a list of token ids, [] for no guess."
+        )
     strange = [one for one in got if type(one) is not int]
     if strange:
-        raise Wrong(f"{shown}: token ids are whole numbers; yours holds {a_kind(strange[0])}.")
+        raise Wrong(
+            "[guess_is_no_number] "
+            f"{shown}: token ids are whole numbers; yours holds {a_kind(strange[0])}."
+        )
     if len(got) > most:
         raise Wrong(
+            "[guesses_too_many] "
             f"{shown} returns {len(got)} guesses; at most {most} are asked for, since a longer "
             "answer than the request may have is computed for nothing.",
             expected=f"at most {most}",
@@ -319,16 +389,23 @@ def test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked(student):
     clear = [1, 2, 5, 6, 9, 2, 7, 7, 1, 2]
     got = guesses_of(student, clear, 2)
     if not got or got != [5, 6][: len(got)]:
-        said = "the tokens 1, 2 stood at the beginning, and 5, 6 followed them."
+        said = "[other_guess] the tokens 1, 2 stood at the beginning, and 5, 6 followed them."
         if got == [2, 5]:
-            said = "you begin with the token that was found; guess what came after it."
+            said = (
+                "[begins_with_the_token_found] "
+                "you begin with the token that was found; guess what came after it."
+            )
         if got == [7, 7]:
             said = (
+                "[newest_token_alone] "
                 "you look for the newest token alone, 2, which came last before 7, 7; with the 1 "
                 "before it, 5, 6 followed."
             )
         if got == []:
-            said += " Does your search find the end of the list itself, which nothing follows?"
+            said += (
+                " [finds_the_end_itself] "
+                "Does your search find the end of the list itself, which nothing follows?"
+            )
         raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
 
 
@@ -338,6 +415,7 @@ def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
         got = guesses_of(student, token_ids, 4)
         if got:
             raise Wrong(
+                "[guesses_after_a_new_token] "
                 f"propose({token_ids if len(token_ids) < 12 else '[0, 1, …, 39]'}, most=4): the "
                 f"newest token, {token_ids[-1]}, has never come before, so nothing says what "
                 "follows it. A wrong guess is computed for nothing: return [].",
@@ -346,6 +424,7 @@ def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
             )
     if not guesses_of(student, [3, 4] * 8, 4):
         raise Wrong(
+            "[guesses_nothing] "
             "propose([3, 4, 3, 4, …], most=4) returns []: 3 has followed 4 seven times. Guess "
             "nothing only where the newest token has never come before.",
             expected=[3, 4, 3, 4],
@@ -359,6 +438,7 @@ def test_answers_that_quote_their_prompts_come_quicker(student):
     best = tokens_a_step(longest_match, QUOTING)
     if found < ENOUGH * best:
         raise Wrong(
+            "[few_tokens_a_step] "
             f"On answers that quote their prompts your guesses give {found:.2f} tokens a step; the "
             f"longest match gives {best:.2f}, no guess at all 1.00. Find where the newest tokens "
             "came before, and guess what followed them.",
@@ -373,7 +453,10 @@ def test_of_several_places_the_one_that_matches_longest_is_taken(student):
     best = tokens_a_step(longest_match, QUOTING_OFTEN)
     if found < GOOD * best:
         alone = tokens_a_step(by_newest, QUOTING_OFTEN)
-        said = "Of the places where the newest token came before, take the one where most of the "
+        said = (
+            "[match_is_too_short] "
+            "Of the places where the newest token came before, take the one where most of the "
+        )
         said += "tokens before it are the same, too; of equals the latest."
         if found <= 1.02 * alone:
             said = f"Yours hardly beats the newest token alone ({alone:.2f}). " + said
@@ -387,6 +470,7 @@ def test_of_several_places_the_one_that_matches_longest_is_taken(student):
     best = tokens_a_step(longest_match, FORMS)
     if found < GOOD * best:
         raise Wrong(
+            "[match_of_four_at_most] "
             f"Where all lines of a form have the same four or five tokens in them, your guesses "
             f"give {found:.2f} tokens a step, and the longest match {best:.2f}. What comes behind "
             "those is told by the one before them: compare as many tokens as are the same, five or "

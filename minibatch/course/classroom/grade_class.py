@@ -119,7 +119,7 @@ def _judged(
     notes = [f"hands in as {name}"] if (name := declared_name(copy)) else []
     try:
         result.verdicts = judge(tasks, copy, options)
-        if any("not judged: " in r.sentence for v in result.verdicts for r in v.results):
+        if any("not_judged" in r.codes for v in result.verdicts for r in v.results):
             notes.append(f"stopped after {MOST_TIMEOUTS} tasks that never ended")
     except JudgeError as error:
         notes.append(f"could not be judged: {str(error).splitlines()[0]}")

@@ -20,6 +20,7 @@ costs one task.
     desk_errors.py      the errors of a worker, and their sentences for the learner
     worker_files.py     a worker's environment: copies of minibatch and of the submission
     remote.py           a learner's policy, run by a worker, in the judge's real engine
+    led.py              a learner's `update` alone, while the judge decides which requests run
     books.py            the judge's ledger of a worker: its pool, and the state of each sequence
     advances.py         checks that sequences advance as they should, and finish when they should
     values.py           the plain data between judge and worker

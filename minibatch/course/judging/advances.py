@@ -34,35 +34,48 @@ def check_tokens(
             "zip(plan.rows, tokens); self.running may have another"
         )
         if got[: before[name]] != right[: before[name]]:
-            why = "its earlier tokens are others now: advance adds tokens, nothing else changes"
+            why = (
+                "[changes_earlier_tokens] "
+                "its earlier tokens are others now: advance adds tokens, nothing else changes"
+            )
         elif takers and not took[name]:
-            why = f"{takers[0]} took it in. {together}"
+            why = f"[taken_by_another] {takers[0]} took it in. {together}"
         elif not took[name] and new == [0]:
             why = (
+                "[token_zero_is_none] "
                 "it was not taken in. 0 is a token like any other, though `if token` takes it for "
                 "none: an empty list is what says that there is none"
             )
         elif not took[name] and _stops_at(name, [(n, brought[n], took[n]) for n in brought]):
             why = (
+                "[returns_inside_the_loop] "
                 "it was not taken in, nor was anything behind it in the plan, though all before it "
                 "was (is there a `return` inside the loop over the rows?)"
             )
         elif not took[name]:
-            why = "it was not taken in: sequence.advance(row.num_tokens, new_tokens, now) does that"
+            why = (
+                "[token_not_taken_in] "
+                "it was not taken in: sequence.advance(row.num_tokens, new_tokens, now) does that"
+            )
         elif givers:
-            why = f"it took in {took[name]}, which {givers[0]}'s row brought. {together}"
+            why = (
+                "[took_anothers_token] "
+                f"it took in {took[name]}, which {givers[0]}'s row brought. {together}"
+            )
         elif took[name] == new[: len(took[name])]:
             why = (
+                "[takes_one_of_several] "
                 f"it took in {took[name]} alone: a row may bring several tokens, so hand on the "
                 "whole list"
             )
         elif len(took[name]) > len(new):
             why = (
+                "[takes_too_many] "
                 f"it took in {took[name]}: the tokens of a row belong to the row's own sequence, "
                 "once, and up to the end of its answer"
             )
         else:
-            why = f"it took in {took[name]}"
+            why = f"[took_other_tokens] it took in {took[name]}"
         what = "the tokens " + ", ".join(map(str, new)) if new else "no token, an empty list,"
         what = f"the token {new[0]}" if len(new) == 1 else what
         raise Wrong(
@@ -86,22 +99,26 @@ def check_computed(step: int, name: str, row: mb.Row, right: int, got: int) -> N
     went, n = got - row.start, row.num_tokens
     if went == 0 and not row.reaches_end:
         why = (
+            "[partial_prompt_not_advanced] "
             "did not move: a row that brings no token, an empty list, has computed a part of the "
             "prompt all the same; advance it, too"
         )
     elif went == 0:
-        why = "did not move: advance takes the row's num_tokens first"
+        why = "[counter_did_not_move] did not move: advance takes the row's num_tokens first"
     elif went == 1:
-        why = f"went up by 1: advance by the row's num_tokens, here {n}"
+        why = f"[counter_went_up_by_one] went up by 1: advance by the row's num_tokens, here {n}"
     elif row.num_padding_tokens and went == n + row.num_padding_tokens:
         why = (
+            "[padding_counted] "
             f"went up by {went}: padding is computed for nothing, so advance by the row's "
             f"num_tokens alone, here {n}"
         )
     elif went == 2 * n:
-        why = f"went up by {went}, twice as much: advance a sequence once"
+        why = f"[advanced_twice] went up by {went}, twice as much: advance a sequence once"
     else:
-        why = f"went up by {went}: advance by the row's num_tokens, here {n}"
+        why = (
+            f"[counter_went_elsewhere] went up by {went}: advance by the row's num_tokens, here {n}"
+        )
     raise Wrong(
         f"In step {step} {name}'s row computed {n} tokens, and num_computed_tokens {why}.",
         expected=f"{right} computed",
@@ -125,42 +142,58 @@ def check_returned(
     who = ", ".join(names) or "nobody"
     if not isinstance(told, list):
         what = "nothing (None)" if kind == "NoneType" else f"something of type {kind:.40}"
-        why = f"update() returned {what}: return a list of them, empty if nobody has finished"
+        why = (
+            "[update_returned_no_list] "
+            f"update() returned {what}: return a list of them, empty if nobody has finished"
+        )
     elif missing := sorted(
         (s for s in right if s.request_id not in told), key=lambda s: s.request_id
     ):
         one = missing[0]
         gone = ", ".join(s.request_id for s in missing)
         is_not = "is not" if len(missing) == 1 else "are not"
-        why = f"{gone} {is_not} among those that update() returned"
+        why = f"[finished_not_returned] {gone} {is_not} among those that update() returned"
         if one.num_output_tokens == 1:
-            why += ". Its first token was its last: the row of a prompt may end an answer, too"
+            why += (
+                ". [first_token_is_the_last] "
+                "Its first token was its last: the row of a prompt may end an answer, too"
+            )
         elif told and one.request_id in running:
             why += (
-                f", {', '.join(map(str, told))} is, and it is still in self.running. Several may "
+                ", [only_one_of_several_finished] "
+                f"{', '.join(map(str, told))} is, and it is still in self.running. Several may "
                 "finish in one step; and a loop over a list from which it takes one out skips the "
                 "next"
             )
         elif one.finish_reason == "length":
             why += (
-                ". It has written max_tokens tokens: that ends an answer as its end token does; "
+                ". [max_tokens_do_not_end] "
+                "It has written max_tokens tokens: that ends an answer as its end token does; "
                 "ask sequence.is_finished"
             )
         elif one.request_id in running:
             why += (
-                f". {one.request_id} is still in self.running. It has said its end token, which "
+                ". [end_token_does_not_end] "
+                f"{one.request_id} is still in self.running. It has said its end token, which "
                 "ends an answer before max_tokens; ask sequence.is_finished after it has advanced"
             )
         elif not told:
-            why += ", nobody is. Note who has finished before you take them out of self.running"
+            why += (
+                ", [noted_after_removal] "
+                "nobody is. Note who has finished before you take them out of self.running"
+            )
     elif len(set(map(str, told))) < len(told):
-        why = "somebody was returned twice"
+        why = "[returned_twice] somebody was returned twice"
     else:
         extra = next(name for name in map(str, told) if name not in names)
-        why = f"{extra:.40} was returned, and has not finished in this step; return no others"
+        why = (
+            "[returned_without_reason] "
+            f"{extra:.40} was returned, and has not finished in this step; return no others"
+        )
         if extra in before:
             why += (
-                f". {extra} was returned before, so a list outlives the call: a default in `def`, "
+                ". [list_outlives_the_call] "
+                f"{extra} was returned before, so a list outlives the call: a default in `def`, "
                 "or one of the class"
             )
     raise Wrong(
@@ -176,12 +209,14 @@ def check_left(step: int, finished: list[mb.Sequence], running: list[mb.Sequence
     left = [s.request_id for s in finished if s not in running]
     if stay and left:
         raise Wrong(
+            "[only_one_leaves] "
             f"{left[0]} and {stay[0]} finished in step {step}; {left[0]} left, and {stay[0]} is "
             "still in self.running. Each who has finished leaves at once: is `return` inside the "
             "loop?"
         )
     if stay:
         raise Wrong(
+            "[finished_does_not_leave] "
             f"{stay[0]} finished in step {step} and is still in self.running: whoever has finished "
             "leaves at once, not when all have."
         )
@@ -191,6 +226,7 @@ def check_admission(sequence: mb.Sequence, given: float, noted: object) -> None:
     """That what was noted when it joined is the time."""
     if noted in (sequence.max_num_tokens, sequence.num_prompt_tokens) and noted != given:
         raise Wrong(
+            "[admission_noted_as_tokens] "
             f"{sequence.request_id}'s admission is noted as {noted}, which is its number of tokens:"
             " self.admit(now, n), first the time, then the tokens.",
             expected=f"{given:g} s",
@@ -203,12 +239,14 @@ def check_time(name: str, what: str, given: float, noted: object) -> None:
     """That what a policy noted as the time is what it was given."""
     if noted is None:
         raise Wrong(
+            "[time_not_noted] "
             f"{name}'s {what} has no time: sequence.advance(num_tokens, new_tokens, now) takes "
             "tokens in and notes when they came."
         )
     is_time = type(noted) in (int, float) and abs(noted) < 1e15
     if not is_time or abs(noted - given) > SAME_TIME:
         raise Wrong(
+            "[other_time_noted] "
             f"{name}'s {what} is noted as {noted if not is_time else format(noted, '.10g')}, and "
             f"it was {given:g} s: pass `now` on, which is the engine's clock. No other clock agrees"
             " with it.",

@@ -26,11 +26,13 @@ class Pool(mb.BlockPool):
             for block in table:
                 if type(block) is not int or not 0 <= block < self.num_blocks:
                     raise Wrong(
+                        "[block_out_of_the_pool] "
                         f"{name}'s block table names block {block}; the pool has 0 to "
                         f"{self.num_blocks - 1}. Take blocks with self.grow or self.pool.allocate."
                     )
                 if block in holder and not self.may_share:
                     raise Wrong(
+                        "[block_in_two_tables] "
                         f"Block {block} stands in the tables of {holder[block]} and {name}: they "
                         "would write over each other's keys and values."
                     )
@@ -63,7 +65,7 @@ class Told:
             }:
                 time = times[0] if times else None
                 return cls(computed, token_ids, table, is_finished, scheduled, time)
-        raise Died("what it says of its sequences makes no sense")
+        raise Died("[sequences_make_no_sense] what it says of its sequences makes no sense")
 
 
 def check_blocks(
@@ -76,6 +78,7 @@ def check_blocks(
     held = len(there.table)
     if runs and held * block_size < there.num_computed and not sequence.is_finished:
         raise Wrong(
+            "[runner_lost_its_blocks] "
             f"{name} runs on with {there.num_computed} tokens computed, and its block table has "
             f"room for {held * block_size}: their keys and values are lost. Only who has finished "
             "gives its blocks back."
@@ -85,10 +88,12 @@ def check_blocks(
     does = "has finished" if sequence.is_finished else "does not run"
     if freed:
         raise Wrong(
+            "[table_not_emptied] "
             f"{name} {does}, and the pool has its {held} blocks again, but its block table still "
             "names them: empty it, sequence.block_table = [], or they belong to two."
         )
     raise Wrong(
+        "[keeps_its_blocks] "
         f"{name} {does}, but still holds {held} blocks: give them back with "
         "self.pool.free(sequence.block_table), and empty the table. A server that forgets this "
         "fills up and stops."
@@ -104,6 +109,7 @@ def check_free(
     missing = pool.num_free - free if isinstance(free, int) else 0
     if missing < 0:
         raise Wrong(
+            "[others_blocks_given_back] "
             f"{pool.num_free} blocks stand in nobody's table, and the pool counts {free} as free: "
             "blocks of those who still run were given back, too, and whoever comes next writes over"
             " them. self.pool.free takes the table of one who leaves; self.pool.reset() takes all.",
@@ -116,6 +122,7 @@ def check_free(
         which = f"{missing} of its blocks"
     of_whom = f"{lost[0]}'s table is empty, {which} are not back. " if lost else ""
     raise Wrong(
+        "[blocks_are_lost] "
         f"{pool.num_free} blocks stand in nobody's table, but the pool counts {free} as free. "
         f"{of_whom}All that a sequence held goes back with self.pool.free, once, before its table "
         "is emptied. A server that forgets this fills up and stops.",
@@ -128,7 +135,7 @@ def listed(answer: dict, key: str) -> list:
     """A list that a desk sent."""
     found = answer.get(key)
     if not isinstance(found, list):
-        raise Died(f"what it says of its {key} makes no sense")
+        raise Died(f"[numbers_make_no_sense] what it says of its {key} makes no sense")
     return found
 
 
@@ -136,5 +143,5 @@ def names_in(state: dict, key: str) -> list[str]:
     """The names of requests that a desk sent."""
     names = listed(state, key)
     if not all(isinstance(name, str) for name in names):
-        raise Died(f"what it says of its {key} makes no sense")
+        raise Died(f"[lists_make_no_sense] what it says of its {key} makes no sense")
     return names

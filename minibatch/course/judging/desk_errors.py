@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 
@@ -24,10 +25,20 @@ class Limits:
 
 @dataclass(slots=True)
 class DeskError(Exception):
-    """The learner's code did not answer. `sentence` says what happened, to the learner."""
+    """The learner's code did not answer. `sentence` says what happened, to the learner.
+
+    exception: the name of Python's exception class, where the learner's code raised one.
+    """
 
     sentence: str
     frames: list[dict] = field(default_factory=list)  # of the learner's file: line, in, code
+    exception: str = ""
+
+    @property
+    def codes(self) -> list[str]:
+        """["raises_key_error"] for a KeyError; the sentence brings codes of its own beside it."""
+        words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", self.exception)
+        return ["_".join(["raises", *words]).lower()] if words else []
 
     def __str__(self) -> str:
         return self.sentence
@@ -70,8 +81,8 @@ def told(error: object, limits: Limits) -> DeskError:
     if kind == "NotImplementedError" and message.startswith("Exercise "):
         return NotAttempted(message, frames)
     if kind == "SystemExit":
-        return Raised("it ended the program (sys.exit); return instead", frames)
+        return Raised("[ends_the_program] it ended the program (sys.exit); return instead", frames)
     if kind == "MemoryError" and not message:
         most = limits.memory_bytes / 2**30
-        return Raised(f"MemoryError: it asked for more than {most:g} GB", frames)
-    return Raised(f"{kind}: {message}" if message else kind, frames)
+        return Raised(f"MemoryError: it asked for more than {most:g} GB", frames, kind)
+    return Raised(f"{kind}: {message}" if message else kind, frames, kind)

@@ -48,7 +48,9 @@ def kernel(
     tree = ast.parse(source, file)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if name not in functions:
-        raise AttributeError(f"{file} defines no {name}; the exercise asks for that name")
+        raise AttributeError(
+            f"[kernel_not_defined] {file} defines no {name}; the exercise asks for that name"
+        )
     constants = _constants(tree)
     wanted, names = [name], {"math": math, **BUILTINS, **(names or for_the_lab())}
     for each in wanted:
@@ -102,7 +104,10 @@ def _constants(tree: ast.Module) -> dict[str, object]:
 def _check(function: ast.FunctionDef, known: set[str]) -> None:
     arguments = function.args
     if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise NoKernel(f"{function.name} takes its arguments as they stand, without defaults or *")
+        raise NoKernel(
+            "[kernel_has_defaults] "
+            f"{function.name} takes its arguments as they stand, without defaults or *"
+        )
     own = {argument.arg for argument in arguments.args}
     body = [node for statement in function.body for node in ast.walk(statement)]
     for statement in function.body:
@@ -113,14 +118,17 @@ def _check(function: ast.FunctionDef, known: set[str]) -> None:
     for node in body:
         if not isinstance(node, STATEMENTS + EXPRESSIONS + PARTS):
             what = WORDS.get(type(node), type(node).__name__)
-            raise NoKernel(f"line {_line(node)}: {what} is nothing that numba compiles in a kernel")
+            raise NoKernel(
+                "[not_for_the_compiler] "
+                f"line {_line(node)}: {what} is nothing that numba compiles in a kernel"
+            )
         if isinstance(node, ast.Attribute):
             _check_attribute(node)
         if isinstance(node, ast.Name) and id(node) not in types:
             _check_name(node, own, known, id(node) in roots)
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         if is_text and not any(isinstance(s, ast.Expr) and s.value is node for s in body):
-            raise NoKernel(f"line {node.lineno}: a kernel has no strings")
+            raise NoKernel(f"[kernel_has_strings] line {node.lineno}: a kernel has no strings")
 
 
 def _raises_not_implemented(statement: ast.stmt) -> None:
@@ -135,9 +143,13 @@ def _check_attribute(node: ast.Attribute) -> None:
         root = root.value
     of_a_module = isinstance(root, ast.Name) and root.id in ("cuda", "math")
     if not isinstance(node.ctx, ast.Load) or node.attr.startswith("_"):
-        raise NoKernel(f"line {node.lineno}: {ast.unparse(node)} is no affair of a kernel's")
+        raise NoKernel(
+            "[private_attribute_in_a_kernel] "
+            f"line {node.lineno}: {ast.unparse(node)} is no affair of a kernel's"
+        )
     if not of_a_module and node.attr not in OF_AN_ARRAY:
         raise NoKernel(
+            "[attribute_in_a_kernel] "
             f"line {node.lineno}: {ast.unparse(node)}: a kernel has attributes of cuda and math, "
             "and an array's shape; no others"
         )
@@ -145,14 +157,19 @@ def _check_attribute(node: ast.Attribute) -> None:
 
 def _check_name(node: ast.Name, own: set[str], known: set[str], is_root: bool) -> None:
     if node.id.startswith("__"):
-        raise NoKernel(f"line {node.lineno}: {node.id} is no affair of a kernel's")
+        raise NoKernel(
+            f"[private_name_in_a_kernel] line {node.lineno}: {node.id} is no affair of a kernel's"
+        )
     if isinstance(node.ctx, ast.Store):
         if node.id in ("cuda", "math", *BUILTINS, *TYPES):
-            raise NoKernel(f"line {node.lineno}: {node.id} has a meaning of its own here")
+            raise NoKernel(
+                f"[name_has_a_meaning] line {node.lineno}: {node.id} has a meaning of its own here"
+            )
     elif node.id in ("cuda", "math") and not is_root:
-        raise NoKernel(f"line {node.lineno}: {node.id} by itself is no value")
+        raise NoKernel(f"[module_is_no_value] line {node.lineno}: {node.id} by itself is no value")
     elif node.id not in own | known:
         raise NoKernel(
+            "[unknown_name_in_a_kernel] "
             f"line {node.lineno}: a kernel does not know {node.id}: it knows its arguments, cuda, "
             f"math, {', '.join(BUILTINS)}, types as float32, and numbers and functions of this file"
         )

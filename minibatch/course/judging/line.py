@@ -73,7 +73,9 @@ class Line:
             self._messages.put(data, timeout=max(0.1, self.seconds_left))
         except queue.Full:
             self.close()
-            raise TimedOut("its process asks, and does not listen to the answers") from None
+            raise TimedOut(
+                "[does_not_listen] its process asks, and does not listen to the answers"
+            ) from None
         finally:
             self.seconds_left -= time.monotonic() - begin
 
@@ -86,9 +88,13 @@ class Line:
             computed = self._computed()
             frames = self._interrupted()
             self.close()
-            said = f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
+            said = (
+                "[code_does_not_end] "
+                f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
+            )
             if computed is not None and computed < self.limits.seconds / 4:
                 said = (
+                    "[code_waits] "
                     f"no end after {self.limits.seconds:g} s, of which it computed {computed:.1f}: "
                     "does your code wait for something? If it does not, other programs keep this "
                     "computer busy: try again."
@@ -132,12 +138,12 @@ class Line:
         if self._too_much:
             return Died(self._too_much)
         if status is None:
-            return Died("its process stopped answering as it should")
+            return Died("[desk_stopped_answering] its process stopped answering as it should")
         if status == -getattr(signal, "SIGXCPU", 0):
-            return Died("it used up the processor time of this task")
+            return Died("[processor_time_used_up] it used up the processor time of this task")
         if status < 0:
-            return Died(f"its process crashed ({_signal_name(-status)})")
-        return Died(f"its process ended by itself, with exit status {status}")
+            return Died(f"[desk_crashed] its process crashed ({_signal_name(-status)})")
+        return Died(f"[desk_ended] its process ended by itself, with exit status {status}")
 
     def close(self) -> None:
         """End the desk and whatever it started in its group."""
@@ -153,7 +159,10 @@ class Line:
         while line := self._process.stdout.readline(self.limits.line_bytes):
             size += len(line)
             if size > self.limits.answer_bytes:
-                self._stop(f"its answers have more than {self.limits.answer_bytes // 2**20} MB")
+                self._stop(
+                    "[answers_too_long] "
+                    f"its answers have more than {self.limits.answer_bytes // 2**20} MB"
+                )
                 break
             if not self._hand_over(line):
                 return
@@ -175,7 +184,10 @@ class Line:
             self._printed += chunk[: max(0, 4 * KEPT_CHARACTERS - len(self._printed))]
             size += len(chunk)
             if size > most:
-                self._stop(f"it printed more than {most // 2**20} MB; leave the prints out")
+                self._stop(
+                    "[prints_too_much] "
+                    f"it printed more than {most // 2**20} MB; leave the prints out"
+                )
                 break
 
     def _write(self) -> None:
@@ -192,6 +204,7 @@ class Line:
         while not self._closed.wait(_WATCH_SECONDS):
             if _is_more(self.work, self.limits.num_files, self.limits.files_bytes):
                 self._stop(
+                    "[writes_too_many_files] "
                     f"it wrote more than {self.limits.num_files:,} files or "
                     f"{self.limits.files_bytes // 2**20} MB"
                 )

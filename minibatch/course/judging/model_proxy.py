@@ -32,7 +32,9 @@ class ModelProxy:
         **others: object,
     ) -> Any:
         if others:
-            raise TypeError(f"this model takes no {', '.join(others)} here")
+            raise TypeError(
+                f"[model_takes_no_such_argument] this model takes no {', '.join(others)} here"
+            )
         given = _Cache.of(past_key_values)
         answer = self._ask(
             {
@@ -57,6 +59,7 @@ class ModelProxy:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
+            "[model_has_no_such_attribute] "
             f"the model here has no {name}: it can be called, model(input_ids, …), and no more"
         )
 
@@ -78,6 +81,7 @@ class _Cache:
         if getattr(given, "get_seq_length", lambda: 1)() == 0:
             return None
         raise TypeError(
+            "[cache_is_no_cache] "
             "past_key_values must be what an earlier call of the model returned, not a "
             f"{type(given).__name__}"
         )

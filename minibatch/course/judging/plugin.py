@@ -39,6 +39,7 @@ from minibatch.course.judging.verdict import (
     WRONG,
     TestResult,
     Wrong,
+    without_codes,
 )
 
 _OUTCOMES = {
@@ -97,7 +98,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     most = request.config.getoption("max_timeouts")
     if most is not None and len(judging.timed_out) >= most:
         endless = ", ".join(judging.timed_out[:most])
-        raise TimedOut(f"not judged: {most} tasks before it never ended ({endless})")
+        raise TimedOut(f"[not_judged] not judged: {most} tasks before it never ended ({endless})")
     withheld = getattr(request.module, "WITHHELD", {}).get(marker.args[0], {})
     if _is_hidden(request.node) and marker.args[0] not in judging.hidden:
         judging.hidden.add(marker.args[0])
@@ -168,11 +169,13 @@ def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
     error = call.excinfo.value
     kinds = [kind for kind in _OUTCOMES if isinstance(error, kind)]
     result.outcome = _OUTCOMES[kinds[0]] if kinds else ERROR
-    result.sentence = str(error) if kinds else f"the grader itself failed: {error!r:.300}"
+    said = str(error) if kinds else f"[grader_failed] the grader itself failed: {error!r:.300}"
     if isinstance(error, Unsealed):
-        result.name, result.sentence = UNSEALED, str(error)
+        result.name, said = UNSEALED, str(error)
+    result.sentence, result.codes = without_codes(said)
     if isinstance(error, DeskError):
         result.frames = error.frames
+        result.codes += error.codes
     if isinstance(error, Wrong):
         result.expected, result.got = error.expected, error.got
         result.drawing = asdict(error.drawing) if error.drawing else None

@@ -13,7 +13,6 @@ import minibatch as mb
 from minibatch.course.judging.advances import (
     check_admission,
     check_computed,
-    check_left,
     check_returned,
     check_time,
     check_tokens,
@@ -52,7 +51,7 @@ class RemoteScheduler(mb.Scheduler):
     def _ask(self, what: str, **details: object) -> dict:
         answer = self.student.ask(what, **details)
         if not isinstance(answer, dict):
-            raise Died("it does not answer as a desk does")
+            raise Died("[no_desks_answer] it does not answer as a desk does")
         return answer
 
     def bind(self, pool: Pool, clock: object) -> None:
@@ -82,7 +81,7 @@ class RemoteScheduler(mb.Scheduler):
         name = sequence.request_id
         state = self._ask("abort", request_id=name)
         if name in names_in(state, "waiting") + names_in(state, "running"):
-            raise Wrong(f"{name} was given up, and abort() left it where it was.")
+            raise Wrong(f"[abort_leaves_it] {name} was given up, and abort() left it where it was.")
         del self.sequences[name]
         self._follow(state, self.clock.now())
 
@@ -92,7 +91,10 @@ class RemoteScheduler(mb.Scheduler):
         rows = [self._row(row) for row in listed(answer, "rows")]
         wake_at = answer.get("wake_at")
         if not isinstance(wake_at, int | float | None) or isinstance(wake_at, bool):
-            raise Wrong(f"wake_at is {wake_at!s:.60}; it is a time in seconds, as `now` is.")
+            raise Wrong(
+                "[wake_at_is_no_time] "
+                f"wake_at is {wake_at!s:.60}; it is a time in seconds, as `now` is."
+            )
         is_time = wake_at is not None and abs(wake_at) < 1e15
         self.planned = mb.StepPlan(rows, wake_at if is_time else None)
         self.num_empty = 0 if rows else self.num_empty + 1
@@ -105,24 +107,28 @@ class RemoteScheduler(mb.Scheduler):
             case [str() as name, *counts] if name in self.sequences and len(counts) == 3:
                 sequence = self.sequences[name]
             case _:
-                raise Wrong(f"The plan has a row {str(row)[:80]}; a row is a live request's.")
+                raise Wrong(
+                    "[row_of_nobody] "
+                    f"The plan has a row {str(row)[:80]}; a row is a live request's."
+                )
         for count in counts:
             if type(count) is not int:
                 raise Wrong(
+                    "[tokens_are_no_int] "
                     f"{name}'s row counts {count!s:.40} tokens, a {type(count).__name__}; tokens "
                     "are counted in whole numbers (an int; // divides so, / gives a float)."
                 )
         if sequence in self.waiting:
             raise Wrong(
-                f"{name} has a row, and still waits in the queue: self.admit takes the head of the "
-                "queue and returns it, so give that one a row."
+                f"[row_of_one_who_waits] {name} has a row, and still waits in the queue: "
+                "self.admit takes the head of the queue and returns it, so give that one a row."
             )
         num_tokens, padding, start = counts
         if start != sequence.num_computed_tokens:
             raise Wrong(
-                f"{name}'s row begins at token {start}, where an earlier step began, and it has "
-                f"{sequence.num_computed_tokens} computed: a row is good for one step. Make them "
-                "all anew in each plan()."
+                f"[row_of_an_earlier_step] {name}'s row begins at token {start}, where an earlier "
+                f"step began, and it has {sequence.num_computed_tokens} computed: a row is good "
+                "for one step. Make them all anew in each plan()."
             )
         return mb.Row(sequence, num_tokens, padding)
 
@@ -146,6 +152,7 @@ class RemoteScheduler(mb.Scheduler):
             if there.is_finished != sequence.is_finished:
                 has = "has finished" if sequence.is_finished else "has not finished"
                 raise Wrong(
+                    "[finished_is_not_told] "
                     f"After step {self.num_steps} {name} {has}, and your policy says the opposite."
                 )
             if row in reached:
@@ -163,11 +170,13 @@ class RemoteScheduler(mb.Scheduler):
         for name, times in Counter(waiting + running).items():
             if times > 1:
                 raise Wrong(
-                    f"{name} stands {times} times in self.waiting and self.running: self.admit "
-                    "moves it from the one to the other, and nothing else is needed."
+                    f"[stands_twice] {name} stands {times} times in self.waiting and self.running: "
+                    "self.admit moves it from the one to the other, and nothing else is needed."
                 )
             if name not in self.sequences:
-                raise Died(f"it speaks of a request {name:.40} that there is not")
+                raise Died(
+                    f"[request_that_is_not] it speaks of a request {name:.40} that there is not"
+                )
         held = {s.request_id: s.block_table for s in self.sequences.values()}
         told = {name: Told.of(state, name) for name in self.sequences}
         tables = {name: there.table for name, there in told.items()}
@@ -176,28 +185,31 @@ class RemoteScheduler(mb.Scheduler):
         for name, sequence in self.sequences.items():
             there = told[name]
             if sequence.is_finished and name in waiting:
-                raise Wrong(f"{name} has finished, and waits in the queue again: it just leaves.")
+                raise Wrong(
+                    "[finished_waits_again] "
+                    f"{name} has finished, and waits in the queue again: it just leaves."
+                )
             if name in waiting:  # perhaps preempted: what it had computed is gone with its blocks
                 sequence.num_computed_tokens = 0
                 if there.num_computed:
                     raise Wrong(
-                        f"{name} waits, without blocks, and still counts {there.num_computed} "
-                        "tokens as computed: their keys and values are lost. Set "
-                        "num_computed_tokens to 0."
+                        f"[waits_with_computed_tokens] {name} waits, without blocks, and still "
+                        f"counts {there.num_computed} tokens as computed: their keys and values "
+                        "are lost. Set num_computed_tokens to 0."
                     )
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
-                    f"{name} stands neither in self.waiting nor in self.running, and has not "
-                    "finished: it would wait for ever. Only who has finished leaves. (In a list "
-                    "from which one is deleted those behind it move up by a place.)"
+                    f"[stands_nowhere] {name} stands neither in self.waiting nor in self.running, "
+                    "and has not finished: it would wait for ever. Only who has finished leaves. "
+                    "(In a list from which one is deleted those behind it move up by a place.)"
                 )
             if name in running and there.num_computed == 0:  # given up, and admitted once more
                 sequence.num_computed_tokens = 0
             if name in running and there.num_computed != sequence.num_computed_tokens:
                 raise Wrong(
-                    f"{name} counts {there.num_computed} tokens as computed, and the model has "
-                    f"computed {sequence.num_computed_tokens}: plan() decides, and leaves "
-                    "num_computed_tokens to update()."
+                    f"[plan_moves_the_counter] {name} counts {there.num_computed} tokens as "
+                    f"computed, and the model has computed {sequence.num_computed_tokens}: plan() "
+                    "decides, and leaves num_computed_tokens to update()."
                 )
             joined = name in running or there.scheduled is not None  # and perhaps left again
             if joined and sequence.first_scheduled_time is None:
@@ -211,43 +223,3 @@ class RemoteScheduler(mb.Scheduler):
         self.waiting.clear()
         self.waiting.extend(self.sequences[name] for name in waiting)
         self.running[:] = [self.sequences[name] for name in running]
-
-
-class LedScheduler(RemoteScheduler):
-    """The learner's `update` alone: who runs is decided here, first come first served.
-
-    most_tokens: of one row, so that a long prompt takes several steps. padding: of each row. lends:
-    whether the lists that `update` gets refuse to be changed.
-    """
-
-    def __init__(
-        self,
-        *args: object,
-        most_tokens: int = 10_000,
-        padding: int = 0,
-        lends: bool = False,
-        **options: object,
-    ) -> None:
-        super().__init__(*args, **options)
-        self.most_tokens, self.padding, self.lends = most_tokens, padding, lends
-
-    def plan(self, now: float) -> mb.StepPlan:
-        joining, free = [], self.pool.num_free
-        for sequence in self.waiting:
-            free -= sequence.num_new_blocks(sequence.max_num_tokens, self.pool.block_size)
-            if free < 0 or len(self.running) + len(joining) == self.max_batch_size:
-                break
-            joining.append(sequence)
-        rows = [
-            mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens), self.padding)
-            for s in reversed([*self.running, *joining])
-        ]
-        told = [[row.sequence.request_id, row.num_tokens, row.num_padding_tokens] for row in rows]
-        state = self._ask("lead", now=now, num_admitted=len(joining), rows=told, lends=self.lends)
-        self._follow(state, now)
-        return mb.StepPlan(rows)
-
-    def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
-        finished = super().update(plan, tokens, now)
-        check_left(self.num_steps, finished, self.running)
-        return finished

@@ -93,7 +93,7 @@ class Student:
         An exception is raised for the first that raises one."""
         found = self.unpacked(self.ask("calls", name=name, calls=pack(several)))
         if not isinstance(found, list) or len(found) != len(several):
-            raise Died("it did not answer as often as it was asked")
+            raise Died("[answered_too_seldom] it did not answer as often as it was asked")
         return found
 
     def ask(self, what: str, **details: object) -> object:
@@ -111,7 +111,7 @@ class Student:
         try:
             return unpack(packed)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Died(f"the answer is no value at all ({error})") from None
+            raise Died(f"[answer_is_no_value] the answer is no value at all ({error})") from None
 
     def close(self) -> None:
         """End the desk and forget it; the next request opens a new one."""
@@ -129,10 +129,12 @@ class Student:
 
     def _start(self) -> None:
         if self._seconds_used >= self.limits.seconds:
-            raise TimedOut(f"the {self.limits.seconds:g} s of this task are used up")
+            raise TimedOut(
+                f"[task_time_used_up] the {self.limits.seconds:g} s of this task are used up"
+            )
         path = self.folder / self.task.file_name
         if not path.is_file() and not self.task.changes_minibatch:
-            raise NotAttempted(f"there is no {self.task.file_name}")
+            raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
         self._room = Path(tempfile.mkdtemp(prefix="minibatch-desk-")).resolve()
         work, package = self._room / "work", self._package(self._room)
         work.mkdir()
@@ -153,6 +155,7 @@ class Student:
         missing = [part for part in NEEDED if part not in holds]
         if self.sealed and missing:
             raise Unsealed(
+                "[desk_cannot_be_sealed] "
                 f"this computer cannot shut submissions in: no {' and no '.join(missing)}"
             )
         if path.is_file() and _TORCH.search(path.read_text(encoding="utf-8", errors="replace")):
@@ -180,7 +183,7 @@ class Student:
         copy_package(copy)
         if not edited(self.folder, copy, self.task.may_change):
             raise NotAttempted(
-                f"there is no {PATCH} that edits {' or '.join(self.task.may_change)}"
+                f"[no_patch] there is no {PATCH} that edits {' or '.join(self.task.may_change)}"
             )
         return copy
 
@@ -203,7 +206,10 @@ class Student:
         """Do what the desk asks in the middle of an answer: a forward pass of a stand-in model."""
         self._num_questions += 1
         if self._num_questions > self.limits.num_questions:
-            raise Died(f"it asked the model more than {self.limits.num_questions:,} times")
+            raise Died(
+                "[asks_the_model_too_often] "
+                f"it asked the model more than {self.limits.num_questions:,} times"
+            )
         begin = time.monotonic()
         try:
             model = self._models[question["model"]]

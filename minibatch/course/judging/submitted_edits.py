@@ -70,7 +70,7 @@ def _patched(patch: Path, copy: Path, may_change: list[str]) -> bool:
     if not _apply(patch, copy, *wanted):
         _as_committed(copy)  # the checkout has edits of its own: start from the last commit
         if not _apply(patch, copy, *wanted):
-            raise Died(f"{PATCH} does not apply to this minibatch")
+            raise Died(f"[patch_does_not_apply] {PATCH} does not apply to this minibatch")
     for path in copy.rglob("*"):
         if path.is_symlink() and path != copy / WEIGHTS:
             path.unlink()
@@ -84,7 +84,10 @@ def _counts(name: str, may_change: list[str]) -> bool:
 def _names(patch: Path) -> list[str]:
     done = _git(patch, ROOT, "--numstat", "-z")
     if done.returncode != 0:
-        raise Died(f"{PATCH} cannot be read: {plain(done.stderr).splitlines()[0][:200]}")
+        raise Died(
+            "[patch_cannot_be_read] "
+            f"{PATCH} cannot be read: {plain(done.stderr).splitlines()[0][:200]}"
+        )
     return [line.split("\t")[-1] for line in done.stdout.split("\0") if line]
 
 

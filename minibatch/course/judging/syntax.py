@@ -36,6 +36,7 @@ def unreadable(task: Task, path: Path) -> Verdict | None:
             ERROR,
             f"Python cannot read line {line}: {_in_plain_words(error.msg)}",
             frames=[{"line": line, "in": "", "code": _marked(error)}],
+            codes=["file_is_unreadable"],
         )
         return Verdict(task.id, task.title, task.stem, [result])
     except (OSError, ValueError, RecursionError, MemoryError):

@@ -46,6 +46,7 @@ class Lent(list):
             result = getattr(changed, name)(*args, **kwargs)
             if changed != self:
                 raise TypeError(
+                    "[changes_the_callers_list] "
                     f"this list is the caller's, who goes on using it, and {name} would change it: "
                     "make a list of your own, list(...), and change that"
                 )

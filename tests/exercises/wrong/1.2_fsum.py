@@ -1,7 +1,7 @@
 """Right, and a float of a whole number: math.fsum of a generator.
 
 caught by: test_all_the_weights_are_read
-says: a whole number is asked for
+code: float_for_a_whole_number
 """
 
 import math

@@ -1,7 +1,7 @@
 """Takes context for that of all rows together and divides it.
 
 caught by: test_each_row_attends_to_its_own_context
-says: divided them among the rows
+code: context_divided_among_rows
 """
 
 

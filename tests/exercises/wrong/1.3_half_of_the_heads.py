@@ -1,7 +1,7 @@
 """Halves the query heads, because two share K and V.
 
 caught by: test_attention_is_four_operations_for_each_number
-says: not arithmetic
+code: attention_of_half_the_heads
 """
 
 

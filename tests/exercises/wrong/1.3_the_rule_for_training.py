@@ -1,7 +1,7 @@
 """A chatbot's 6*N rule, which is for training.
 
 caught by: test_a_weight_is_two_operations_for_each_row
-says: six are for training
+code: six_operations_a_weight
 """
 
 

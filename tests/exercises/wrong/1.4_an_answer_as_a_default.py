@@ -1,7 +1,7 @@
 """A mutable default list as the answer.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: something outlives the call
+code: other_answer_when_asked_again
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Feeds the last 512 tokens of the prompt only.
 
 caught by: test_the_prompt_goes_in_whole
-says: 512 of the prompt's 1,100 tokens went in
+code: prompt_goes_in_cut
 """
 
 import torch

@@ -1,7 +1,7 @@
 """A list as a default: the next call goes on with it.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: something outlives the call
+code: goes_on_where_it_ended
 """
 
 import torch

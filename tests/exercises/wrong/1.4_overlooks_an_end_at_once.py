@@ -1,7 +1,7 @@
 """Never asks whether the first token is the end token.
 
 caught by: test_it_stops_after_the_end_token
-says: very first token
+code: goes_on_after_the_end_token
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Feeds the prompt one token at a time.
 
 caught by: test_the_prompt_goes_in_whole
-says: in one
+code: prompt_goes_in_piece_by_piece
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Collects tensors, not numbers.
 
 caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
-says: .item()
+code: answer_holds_tensors
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Computes everything again for each token.
 
 caught by: test_no_token_goes_in_twice_or_in_vain
-says: again and again
+code: never_a_cache
 """
 
 import torch

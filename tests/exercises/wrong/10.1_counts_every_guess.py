@@ -1,7 +1,7 @@
 """Counts K and V of wrong guesses.
 
 caught by: test_only_what_came_true_counts_as_computed
-says: yours counts every guess
+code: counts_every_guess
 """
 
 

@@ -1,7 +1,7 @@
 """Computes right guesses again.
 
 caught by: test_only_what_came_true_counts_as_computed
-says: yours counts none
+code: counts_no_guess
 """
 
 

@@ -1,7 +1,7 @@
 """Counts the token that has just been chosen.
 
 caught by: test_only_what_came_true_counts_as_computed
-says: nobody has fed it in
+code: counts_the_newest
 """
 
 

@@ -1,7 +1,7 @@
 """Keeps every guess that fits, also behind a wrong one.
 
 caught by: test_guesses_are_kept_up_to_the_first_wrong_one
-says: answers a question nobody asked
+code: keeps_all_of_the_models
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets that the newest token was computed.
 
 caught by: test_only_what_came_true_counts_as_computed
-says: yours leaves it out
+code: leaves_out_the_token_before
 """
 
 

@@ -1,7 +1,7 @@
 """Cuts the caller's table.
 
 caught by: test_any_pass_comes_out_right_and_the_lists_stay_the_caller_s
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 

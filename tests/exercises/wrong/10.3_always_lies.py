@@ -1,7 +1,7 @@
 """Guesses the same token everywhere, as many times as it may.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: 5, 6 followed them
+code: other_guess
 at most: 0 points
 """
 

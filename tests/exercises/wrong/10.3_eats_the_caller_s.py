@@ -1,7 +1,7 @@
 """Takes the newest token off the caller's list.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 

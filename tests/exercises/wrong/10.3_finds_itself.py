@@ -1,7 +1,7 @@
 """The search begins at the end of the list, which nothing follows.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: Does your search find the end of the list itself
+code: finds_the_end_itself
 """
 
 

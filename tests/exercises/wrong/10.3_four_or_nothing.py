@@ -1,7 +1,7 @@
 """Only a match of four tokens counts, or a short text's.
 
 caught by: test_answers_that_quote_their_prompts_come_quicker
-says: tokens a step; the longest match gives
+code: few_tokens_a_step
 """
 
 

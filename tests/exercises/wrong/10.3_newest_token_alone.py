@@ -1,7 +1,7 @@
 """Looks at one token only.
 
 caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
-says: you look for the newest token alone
+code: newest_token_alone
 """
 
 

@@ -1,7 +1,7 @@
 """Leaves it to minibatch.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: is what this exercise asks for
+code: answer_is_withheld
 """
 
 from minibatch.model.rectangle import left_padded

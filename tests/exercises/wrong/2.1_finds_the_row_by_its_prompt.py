@@ -1,7 +1,7 @@
 """Asks prompts.index for the row's number: of equal prompts it finds the first.
 
 caught by: test_the_padding_is_on_the_left
-says: finds the first of equals
+code: second_of_equals_stays_padding
 """
 
 import torch

@@ -1,7 +1,7 @@
 """[[0] * n] * rows: all rows are one list.
 
 caught by: test_the_padding_is_on_the_left
-says: repeats one list
+code: rows_are_one_list
 """
 
 import torch

@@ -1,7 +1,7 @@
 """One prompt comes back without the batch's dimension.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: shape
+code: other_number_of_dimensions
 """
 
 import torch

@@ -1,7 +1,7 @@
 """len(max(prompts)): max compares token ids, not lengths.
 
 caught by: test_it_is_a_rectangle_of_whole_numbers
-says: key=len
+code: max_compares_tokens
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Takes the lengths out of the caller's list.
 
 caught by: test_the_caller_keeps_its_lengths
-says: this list is the caller's
+code: changes_the_callers_list
 """
 
 

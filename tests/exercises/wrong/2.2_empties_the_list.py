@@ -1,7 +1,7 @@
 """Cuts batches off the caller's list; then sums an empty list.
 
 caught by: test_equal_lengths_waste_nothing
-says: the caller's
+code: changes_the_callers_list
 """
 
 

@@ -1,7 +1,7 @@
 """A set of each batch's lengths: equal answers count once.
 
 caught by: test_every_slot_step_counts_the_same
-says: yours count once
+code: equal_answers_count_once
 """
 
 

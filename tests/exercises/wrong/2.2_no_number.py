@@ -1,7 +1,7 @@
 """NaN, which no comparison finds wrong.
 
 caught by: test_equal_lengths_waste_nothing
-says: NaN
+code: number_is_nan
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets that a batch has a size.
 
 caught by: test_batches_are_formed_in_order
-says: you have put all into one
+code: all_in_one_batch
 """
 
 

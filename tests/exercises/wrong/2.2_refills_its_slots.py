@@ -1,7 +1,7 @@
 """A slot that falls free takes the next request: continuous batching.
 
 caught by: test_batches_are_formed_in_order
-says: which is continuous batching
+code: free_slot_is_filled
 """
 
 

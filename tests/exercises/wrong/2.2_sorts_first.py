@@ -1,7 +1,7 @@
 """Sorts by lengths that nobody knows yet.
 
 caught by: test_batches_are_formed_in_order
-says: in the order they came
+code: sorted_shortest_first
 """
 
 

@@ -1,7 +1,7 @@
 """Makes every batch as large as the first one was.
 
 caught by: test_any_requests_give_the_batches_they_should
-says: remember nothing
+code: remembers_the_batch_size
 """
 
 import minibatch as mb

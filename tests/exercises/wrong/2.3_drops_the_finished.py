@@ -1,7 +1,7 @@
 """Leaves out members that have finished: the batch loses its shape.
 
 caught by: test_who_has_finished_goes_on_as_padding
-says: keeps its shape
+code: finished_has_no_row
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Whoever fits joins the batch, past one who does not.
 
 caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
-says: overtook it
+code: later_one_overtakes
 """
 
 import minibatch as mb

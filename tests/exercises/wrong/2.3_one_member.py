@@ -1,7 +1,7 @@
 """Admits one and goes.
 
 caught by: test_a_batch_takes_who_waits_up_to_its_size
-says: admitted in one go
+code: only_one_joined
 """
 
 import minibatch as mb

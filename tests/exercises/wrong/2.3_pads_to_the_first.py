@@ -1,7 +1,7 @@
 """Takes the first member for the longest.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: the first one's, which is not the longest
+code: padded_to_the_first
 """
 
 import minibatch as mb

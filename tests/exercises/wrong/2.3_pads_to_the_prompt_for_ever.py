@@ -1,7 +1,7 @@
 """Pads every step to the longest prompt.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: not to the longest prompt
+code: padded_to_the_longest_prompt
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Does not pad prompts.
 
 caught by: test_short_prompts_are_padded_to_the_longest
-says: equally long
+code: no_padding_at_all
 """
 
 import minibatch as mb

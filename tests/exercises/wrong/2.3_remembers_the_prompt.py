@@ -1,7 +1,7 @@
 """Takes the prompt's length at admission for what is to be computed, and one token ever after.
 
 caught by: test_after_a_failed_forward_pass_the_plan_is_the_same
-says: remember nothing
+code: plans_differ_when_asked_twice
 """
 
 import minibatch as mb

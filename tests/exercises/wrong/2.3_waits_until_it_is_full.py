@@ -1,7 +1,7 @@
 """Starts only with a full batch: the last ones wait for ever.
 
 caught by: test_nobody_joins_before_the_batch_has_ended
-says: also if not all slots are filled
+code: waits_for_a_full_batch
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """The deadline is set at the first call and kept.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: of an earlier call
+code: keeps_an_earlier_deadline
 """
 
 _deadline = None

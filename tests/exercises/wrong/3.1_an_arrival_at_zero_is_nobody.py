@@ -1,7 +1,7 @@
 """any() of the times: an arrival at 0.0 counts as nobody.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: an arrival at 0.0 is an arrival
+code: arrival_at_zero_is_none
 """
 
 

@@ -1,7 +1,7 @@
 """Counts only who came within the window for 'full'.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: the newest's clock does not count
+code: other_with_two_in_the_window
 """
 
 

@@ -1,7 +1,7 @@
 """Takes one seat less for full.
 
 caught by: test_otherwise_it_waits
-says: that is not full
+code: full_one_seat_early
 """
 
 

@@ -1,7 +1,7 @@
 """Lets a full batch wait.
 
 caught by: test_a_full_batch_is_ready_at_once
-says: waiting on serves nobody
+code: full_batch_waits
 """
 
 

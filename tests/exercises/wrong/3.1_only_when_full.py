@@ -1,7 +1,7 @@
 """Knows no window.
 
 caught by: test_the_oldest_has_waited_long_enough
-says: it need not be full then
+code: knows_no_window
 """
 
 

@@ -1,7 +1,7 @@
 """Takes nobody's patience for ended.
 
 caught by: test_without_anybody_there_is_no_batch
-says: nobody waits
+code: starts_with_nobody
 """
 
 

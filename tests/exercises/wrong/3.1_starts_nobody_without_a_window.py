@@ -1,7 +1,7 @@
 """A window of 0 s is over, also for nobody.
 
 caught by: test_without_anybody_there_is_no_batch
-says: however short the window
+code: starts_with_nobody_in_a_short_window
 """
 
 

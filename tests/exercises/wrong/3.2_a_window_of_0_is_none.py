@@ -1,7 +1,7 @@
 """Takes a window of 0 s for no window, as `if self.max_wait` does.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: `if max_wait` takes it for none
+code: start_has_no_rows
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Asks the computer for the time.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: another clock than the engine's
+code: reads_another_clock
 """
 
 import time

@@ -1,7 +1,7 @@
 """Hands everything to Static.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: the window is 2 s
+code: starts_without_its_window
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Sleeps in plan, then goes on.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: nothing is to sleep
+code: starts_without_its_window
 """
 
 import time

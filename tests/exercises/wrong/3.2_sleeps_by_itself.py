@@ -1,7 +1,7 @@
 """Waits inside of plan.
 
 caught by: test_a_lone_request_waits_for_its_window_and_no_longer
-says: and the engine waits
+code: plan_lets_time_pass
 """
 
 import minibatch as mb

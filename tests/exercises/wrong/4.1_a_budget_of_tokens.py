@@ -1,7 +1,7 @@
 """Adds a token budget of 64 out of a blog post (max_num_batched_tokens).
 
 caught by: test_several_may_join_in_the_same_step
-says: no budget of tokens
+code: budget_of_tokens
 """
 
 import minibatch as mb

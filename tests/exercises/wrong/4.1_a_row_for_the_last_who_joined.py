@@ -1,7 +1,7 @@
 """Admits in a loop, and makes the newcomer's row behind it.
 
 caught by: test_several_may_join_in_the_same_step
-says: 3 were admitted in step 1, and only 1 of them has a row
+code: admitted_without_a_row
 """
 
 import minibatch as mb

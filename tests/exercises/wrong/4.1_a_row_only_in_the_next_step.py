@@ -1,7 +1,7 @@
 """Makes the rows first, and admits for the next step.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: who has just joined too
+code: running_have_no_rows
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Notes another clock's time.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: pass `now` on
+code: other_time_noted
 """
 
 import time

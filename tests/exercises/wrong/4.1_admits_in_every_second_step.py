@@ -1,7 +1,7 @@
 """Lets people join in every second step only.
 
 caught by: test_a_free_slot_never_waits_for_the_others
-says: In step 2, 1 of 3 slots stood empty while D, E waited
+code: slots_stand_empty
 """
 
 import minibatch as mb

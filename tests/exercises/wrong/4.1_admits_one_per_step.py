@@ -1,7 +1,7 @@
 """An `if` where a loop belongs.
 
 caught by: test_several_may_join_in_the_same_step
-says: Only 1 joined in step 1
+code: one_joins_a_step
 """
 
 import minibatch as mb

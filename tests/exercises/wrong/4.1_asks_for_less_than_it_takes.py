@@ -1,7 +1,7 @@
 """Asks whether the prompt fits, and takes blocks for everything.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: too few for just as many
+code: asks_for_the_prompt
 """
 
 import minibatch as mb

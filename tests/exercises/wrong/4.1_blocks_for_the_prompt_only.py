@@ -1,7 +1,7 @@
 """Takes blocks for the prompt, and more as it goes, until there are none.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: for its longest possible answer
+code: pool_runs_dry
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Computes a long prompt in pieces.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: a prompt is computed whole
+code: other_prompt_in_pieces
 """
 
 import minibatch as mb

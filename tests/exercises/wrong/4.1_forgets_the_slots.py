@@ -1,7 +1,7 @@
 """Admits everybody, whatever max_batch_size says.
 
 caught by: test_no_more_run_than_there_are_slots
-says: max_batch_size
+code: too_many_run
 """
 
 import minibatch as mb

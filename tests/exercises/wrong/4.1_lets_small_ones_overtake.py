@@ -1,7 +1,7 @@
 """Whoever fits goes first; the large one waits for ever.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: overtook it
+code: later_one_overtakes
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Admits without asking whether the blocks are there.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: Ask self.can_grow(self.waiting[0], n) before
+code: pool_never_asked
 at most: 3 points
 """
 

@@ -1,7 +1,7 @@
 """A step that computes prompts leaves out those who decode.
 
 caught by: test_whoever_runs_gets_a_row_in_every_step
-says: stood still
+code: runner_stands_still
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Treats a prompt like a decode step.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: its row computes 1
+code: joiners_prompt_in_pieces
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Computes 16 tokens of a prompt at a time, as engines do that mind the other rows.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: its row computes 16
+code: long_prompt_in_pieces
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Notes at admission what to compute, and forgets it when asked again.
 
 caught by: test_after_a_failed_forward_pass_the_plan_is_the_same
-says: remember nothing
+code: plans_differ_when_asked_twice
 """
 
 import minibatch as mb

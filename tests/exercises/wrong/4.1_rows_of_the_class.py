@@ -1,7 +1,7 @@
 """rows is an attribute of the class, which keeps old rows.
 
 caught by: test_a_prompt_is_computed_whole_in_one_row
-says: is a new one, not the class's
+code: two_rows_in_one_plan
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Makes room for the head of the queue by sending the newest back.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: Was B sent back
+code: runner_sent_back
 """
 
 import minibatch as mb

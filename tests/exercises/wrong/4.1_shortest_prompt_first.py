@@ -1,7 +1,7 @@
 """Starves the long one.
 
 caught by: test_first_come_is_first_served
-says: overtaken for ever
+code: joins_in_another_order
 """
 
 

@@ -1,7 +1,7 @@
 """Admits only when nobody runs any more: static batching.
 
 caught by: test_several_may_join_in_the_same_step
-says: waits for the whole batch
+code: waits_for_the_whole_batch
 at most: 2 points
 """
 

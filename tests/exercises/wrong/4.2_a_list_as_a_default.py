@@ -1,7 +1,7 @@
 """finished=[] as a default argument collects over the steps.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: returned before
+code: list_outlives_the_call
 """
 
 

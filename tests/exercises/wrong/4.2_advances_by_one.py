@@ -1,7 +1,7 @@
 """Forgets that a prompt's row computes many tokens.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: advance by the row's num_tokens
+code: counter_went_up_by_one
 """
 
 

@@ -1,7 +1,7 @@
 """Notes the computer's time, not the engine's.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: pass `now` on
+code: other_time_noted
 """
 
 import time

@@ -1,7 +1,7 @@
 """Leaves it to minibatch.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: is what you are writing
+code: part_is_withheld
 """
 
 

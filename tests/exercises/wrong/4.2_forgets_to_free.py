@@ -1,7 +1,7 @@
 """Takes them out, and never gives their blocks back: the classic leak.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: fills up and stops
+code: keeps_its_blocks
 """
 
 

@@ -1,7 +1,7 @@
 """Retires the batch as a whole: static batching again.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: leaves at once
+code: finished_does_not_leave
 """
 
 

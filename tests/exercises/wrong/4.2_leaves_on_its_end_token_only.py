@@ -1,7 +1,7 @@
 """Forgets that an answer may also end at max_tokens.
 
 caught by: test_those_who_finished_are_returned_and_only_they
-says: It has written max_tokens tokens
+code: max_tokens_do_not_end
 """
 
 

@@ -1,7 +1,7 @@
 """Changes self.running while looping over it, and so skips somebody.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: still in self.running
+code: only_one_leaves
 """
 
 

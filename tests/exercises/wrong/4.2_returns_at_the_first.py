@@ -1,7 +1,7 @@
 """Returns inside of the loop: the rows behind are never taken in.
 
 caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
-says: is there a `return` inside the loop
+code: returns_inside_the_loop
 """
 
 

@@ -1,7 +1,7 @@
 """Returns whoever was planned.
 
 caught by: test_a_prompt_counts_with_all_its_tokens
-says: finished in this step
+code: returned_without_reason
 """
 
 

@@ -1,7 +1,7 @@
 """A piece of a prompt brings no token, and is not counted.
 
 caught by: test_a_row_without_a_token_still_counts
-says: has computed a part of the prompt all the same
+code: partial_prompt_not_advanced
 """
 
 

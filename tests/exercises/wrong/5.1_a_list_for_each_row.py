@@ -1,7 +1,7 @@
 """Returns a list of lists.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: in yours there are lists
+code: slots_are_lists
 """
 
 

@@ -1,7 +1,7 @@
 """Leaves it to minibatch.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: is what you are writing
+code: part_is_withheld
 """
 
 

@@ -1,7 +1,7 @@
 """Knows decode steps only.
 
 caught by: test_the_table_says_in_which_block_a_token_lies
-says: yours has one for each row, its first
+code: first_token_of_each_row
 """
 
 

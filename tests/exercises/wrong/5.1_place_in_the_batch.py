@@ -1,7 +1,7 @@
 """A token's position is its place in the whole batch, past the first row's context.
 
 caught by: test_rows_follow_one_another_each_with_its_own_table
-says: its place in the whole batch
+code: position_in_the_whole_batch
 """
 
 

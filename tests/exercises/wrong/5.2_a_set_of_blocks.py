@@ -1,7 +1,7 @@
 """Forgets how often a block is named.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: a set, or a look at each alone
+code: counts_twins_once
 """
 
 

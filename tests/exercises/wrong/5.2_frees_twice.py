@@ -1,7 +1,7 @@
 """Puts back whatever it is given.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: now stands among the free ones twice
+code: frees_twice
 """
 
 

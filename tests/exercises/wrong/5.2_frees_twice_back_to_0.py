@@ -1,7 +1,7 @@
 """Puts a free block back once more, with 0 holders.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: now stands among the free ones twice
+code: frees_twice_at_zero
 """
 
 

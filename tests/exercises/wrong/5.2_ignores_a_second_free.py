@@ -1,7 +1,7 @@
 """Passes over what is not held.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: in silence
+code: frees_nothing_silently
 """
 
 

@@ -1,7 +1,7 @@
 """LRU by when a block was allocated.
 
 caught by: test_the_block_that_has_been_free_for_longest_is_taken_first
-says: not when it was taken
+code: first_taken_first
 """
 
 

@@ -1,7 +1,7 @@
 """Calls super().
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: is what you are writing
+code: part_is_withheld
 """
 
 

@@ -1,7 +1,7 @@
 """Looks at each block when its turn comes.
 
 caught by: test_misuse_is_refused_and_changes_nothing
-says: has shared the blocks that stand before
+code: shares_one_by_one
 """
 
 

@@ -1,7 +1,7 @@
 """Sharing changes nothing.
 
 caught by: test_a_block_is_free_when_its_last_holder_has_left
-says: leaves the holders as they are
+code: share_adds_nothing
 """
 
 

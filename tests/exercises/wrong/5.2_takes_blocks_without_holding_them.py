@@ -1,7 +1,7 @@
 """Leaves the holders at 0.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: Who takes a block holds it
+code: taker_holds_nothing
 """
 
 

@@ -1,7 +1,7 @@
 """Takes blocks until there are none, and then complains.
 
 caught by: test_it_hands_out_free_blocks_and_no_more
-says: and they are lost
+code: takes_what_there_is
 """
 
 

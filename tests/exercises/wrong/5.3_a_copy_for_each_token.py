@@ -1,7 +1,7 @@
 """Asks for each token whether its block was shared at first.
 
 caught by: test_only_blocks_that_are_written_are_copied
-says: copied more than once
+code: copied_more_than_once
 """
 
 

@@ -1,7 +1,7 @@
 """Leaves out the block that is not filled.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: yours rounds the end down
+code: rounds_the_end_down
 """
 
 

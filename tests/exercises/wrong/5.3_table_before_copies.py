@@ -1,7 +1,7 @@
 """Returns them the other way round.
 
 caught by: test_a_shared_block_is_copied_before_it_is_written
-says: The copies come first
+code: copies_and_table_swapped
 """
 
 

@@ -1,7 +1,7 @@
 """Where nothing is copied, the table is the very list that came in.
 
 caught by: test_a_write_over_several_blocks_copies_each_that_is_shared
-says: the very list that you were given
+code: table_is_the_callers
 """
 
 

@@ -1,7 +1,7 @@
 """Threads 0 to 31 copy the first KV head, and the others the second.
 
 caught by: test_every_key_comes_to_its_place
-says: With four KV heads
+code: wrong_output
 """
 
 

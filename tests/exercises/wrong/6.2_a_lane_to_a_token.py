@@ -1,7 +1,7 @@
 """Neighbouring lanes read keys of neighbouring tokens.
 
 caught by: test_a_thread_block_reads_each_key_and_value_once
-says: Neighbouring lanes should read neighbouring numbers
+code: neighbours_read_apart
 """
 
 

@@ -1,7 +1,7 @@
 """The scores of a tile are written over while others still read them.
 
 caught by: test_no_schedule_finds_a_fault
-says: no barrier comes between
+code: threads_race
 """
 
 

@@ -1,7 +1,7 @@
 """Once for the maximum, once for the weights.
 
 caught by: test_a_thread_block_reads_each_key_and_value_once
-says: needed twice belongs in a variable
+code: number_read_again
 """
 
 

@@ -1,7 +1,7 @@
 """Keeps every score of a row, up to 512 of them.
 
 caught by: test_no_schedule_finds_a_fault
-says: With a row of 600 tokens
+code: access_out_of_bounds
 """
 
 

@@ -1,7 +1,7 @@
 """Keeps every score in shared memory.
 
 caught by: test_shared_memory_does_not_grow_with_the_context
-says: Keep a tile, not a context
+code: too_much_shared_memory
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets the second head.
 
 caught by: test_both_heads_come_to_what_the_definition_gives
-says: it should be
+code: output_is_nan
 """
 
 

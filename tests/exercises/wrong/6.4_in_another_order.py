@@ -1,7 +1,7 @@
 """Longest rows first.
 
 caught by: test_the_work_list_covers_every_token_once
-says: in the order of rows and tokens
+code: chunks_out_of_order
 """
 
 

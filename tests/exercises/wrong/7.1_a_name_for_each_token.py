@@ -1,7 +1,7 @@
 """A name wherever one stands.
 
 caught by: test_every_full_block_has_a_name_and_no_other
-says: a name belongs to a block of tokens
+code: tokens_are_named
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """A name that is drawn.
 
 caught by: test_prompts_that_begin_alike_have_the_same_names_there
-says: when it is asked
+code: name_knows_what_comes_after
 """
 
 import secrets

@@ -1,7 +1,7 @@
 """The salt in the first block's name, and no chain from there.
 
 caught by: test_prompts_with_different_salts_share_no_name
-says: Block 1 has one name
+code: salt_is_ignored
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The ids of the block before, instead of its name.
 
 caught by: test_equal_blocks_behind_another_past_have_other_names
-says: stand behind different pasts
+code: name_of_two_pasts
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """A prompt is found as a whole or not at all.
 
 caught by: test_nothing_is_found_behind_a_gap
-says: nobody knows the second block
+code: finds_behind_a_gap
 """
 
 

@@ -1,7 +1,7 @@
 """As if every name were known.
 
 caught by: test_what_is_known_is_found_in_order
-says: fails with KeyError
+code: raises_key_error
 """
 
 

@@ -1,7 +1,7 @@
 """Puts the caller's list in order.
 
 caught by: test_who_was_given_back_longest_ago_goes_first
-says: the caller's
+code: changes_the_callers_list
 """
 
 

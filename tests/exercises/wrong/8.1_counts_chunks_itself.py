@@ -1,7 +1,7 @@
 """Notes what it has planned, and plans the rest the next time.
 
 caught by: test_after_a_failed_forward_pass_the_plan_is_the_same
-says: remember nothing
+code: plans_differ_when_asked_twice
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Gives everybody a row, also when nothing is left for it.
 
 caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
-says: a row of 0 tokens. Where nothing is left
+code: row_of_no_tokens
 """
 
 import minibatch as mb

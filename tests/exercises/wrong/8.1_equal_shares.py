@@ -1,7 +1,7 @@
 """Divides what is left among all prompts that have begun.
 
 caught by: test_first_come_is_first_served
-says: Prompts share the budget in the order of admission
+code: prompt_out_of_order
 """
 
 import minibatch as mb

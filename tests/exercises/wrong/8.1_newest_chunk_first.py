@@ -1,7 +1,7 @@
 """Goes on with the prompt that was admitted last.
 
 caught by: test_first_come_is_first_served
-says: in the order of admission
+code: prompt_out_of_order
 """
 
 import minibatch as mb

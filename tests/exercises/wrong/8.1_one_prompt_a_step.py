@@ -1,7 +1,7 @@
 """When a prompt is done, what is left of the step lies idle.
 
 caught by: test_prompts_that_fit_are_computed_whole_if_a_slot_is_free
-says: both join in the first step
+code: whole_prompts_do_not_join
 """
 
 import minibatch as mb

@@ -1,7 +1,7 @@
 """Gives the budget to prompts, and to decodes what is left of it.
 
 caught by: test_no_decode_ever_waits_for_a_chunk
-says: A chunk must never stall a decode
+code: chunk_stalls_a_decode
 """
 
 import minibatch as mb

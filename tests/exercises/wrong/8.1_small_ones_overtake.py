@@ -1,7 +1,7 @@
 """Looks for one who fits, wherever it stands in the queue.
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
-says: D, who came later, overtook it
+code: later_one_overtakes
 """
 
 import minibatch as mb

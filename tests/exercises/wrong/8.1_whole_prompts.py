@@ -1,7 +1,7 @@
 """Mixes prompts and decodes, and cuts nothing.
 
 caught by: test_no_step_computes_more_than_the_budget
-says: a prompt longer than what is left is cut
+code: long_prompt_is_not_cut
 """
 
 import minibatch as mb

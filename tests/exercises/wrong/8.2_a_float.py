@@ -1,7 +1,7 @@
 """Divides by /.
 
 caught by: test_a_prompt_alone_in_its_step
-says: yours is the float
+code: float_for_a_whole_number
 """
 
 

@@ -1,7 +1,7 @@
 """Takes decodes for prompt tokens.
 
 caught by: test_the_step_and_its_decodes_are_paid_first
-says: not prompt_us
+code: all_divided_by_prompt_time
 """
 
 

@@ -1,7 +1,7 @@
 """Keeps below the limit.
 
 caught by: test_a_prompt_alone_in_its_step
-says: exactly limit_us
+code: keeps_below_the_limit
 """
 
 

@@ -1,7 +1,7 @@
 """Has no decode paid.
 
 caught by: test_the_step_and_its_decodes_are_paid_first
-says: yours has none paid
+code: decodes_not_paid
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the decodes away again.
 
 caught by: test_the_step_and_its_decodes_are_paid_first
-says: once more
+code: decodes_taken_away_again
 """
 
 

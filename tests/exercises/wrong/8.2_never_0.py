@@ -1,7 +1,7 @@
 """Answers with the decodes where no prompt token fits.
 
 caught by: test_where_no_prompt_token_fits_no_budget_holds
-says: the answer is 0
+code: less_than_zero_fit
 """
 
 

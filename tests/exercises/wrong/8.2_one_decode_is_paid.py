@@ -1,7 +1,7 @@
 """Pays for one decode.
 
 caught by: test_a_prompt_alone_in_its_step
-says: yours pays for one
+code: one_decode_paid
 """
 
 

@@ -1,7 +1,7 @@
 """Forgets that decodes count.
 
 caught by: test_the_step_and_its_decodes_are_paid_first
-says: add num_decodes
+code: decodes_not_added
 """
 
 

@@ -1,7 +1,7 @@
 """Rounds up.
 
 caught by: test_the_step_and_its_decodes_are_paid_first
-says: round down
+code: tokens_rounded_up
 """
 
 

@@ -1,7 +1,7 @@
 """Leaves the step out.
 
 caught by: test_a_prompt_alone_in_its_step
-says: yours leaves that out
+code: step_not_paid
 """
 
 

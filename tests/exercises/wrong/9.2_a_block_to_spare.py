@@ -1,7 +1,7 @@
 """Wants one to be left.
 
 caught by: test_alone_everybody_may_begin
-says: Yours wants a block to be left over
+code: wants_a_block_left_over
 """
 
 

@@ -1,7 +1,7 @@
 """Rounds up what is whole.
 
 caught by: test_alone_everybody_may_begin
-says: -(-tokens // block_size) rounds up
+code: one_block_more_when_full
 """
 
 

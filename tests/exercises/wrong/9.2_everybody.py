@@ -1,7 +1,7 @@
 """Never says no.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: Yours lets everybody in.
+code: lets_everybody_in
 """
 
 

@@ -1,7 +1,7 @@
 """Most answers are short.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: all stand still
+code: waits_for_ever
 """
 
 

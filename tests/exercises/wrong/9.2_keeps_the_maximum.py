@@ -1,7 +1,7 @@
 """GUARANTEED_NO_EVICT: safe, and slow.
 
 caught by: test_who_will_have_left_by_then_needs_no_room
-says: that is keeping the maximum for everybody
+code: keeps_the_maximum
 """
 
 

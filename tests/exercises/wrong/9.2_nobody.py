@@ -1,7 +1,7 @@
 """Never says yes.
 
 caught by: test_alone_everybody_may_begin
-says: A waits for ever, though nobody runs
+code: waits_for_ever
 """
 
 

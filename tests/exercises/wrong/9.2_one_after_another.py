@@ -1,7 +1,7 @@
 """The banker's rule, asked at the door only.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: But all of them grow, a token in every step
+code: others_stand_still
 """
 
 

@@ -1,7 +1,7 @@
 """Nobody beside anybody.
 
 caught by: test_it_is_no_slower_than_keeping_the_maximum
-says: Slots stay empty though there is room
+code: slots_stay_empty
 """
 
 

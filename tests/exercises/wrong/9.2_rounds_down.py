@@ -1,7 +1,7 @@
 """Half a block is none.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: Yours rounds down
+code: blocks_rounded_down
 """
 
 

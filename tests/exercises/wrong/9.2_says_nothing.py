@@ -1,7 +1,7 @@
 """Answers with a number of blocks, or nothing.
 
 caught by: test_alone_everybody_may_begin
-says: returns nothing (None); say True or False
+code: answer_is_no_bool
 """
 
 

@@ -1,7 +1,7 @@
 """No word of the answer.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: room for the prompt only, and answers grow
+code: room_for_the_prompt_only
 """
 
 

@@ -1,7 +1,7 @@
 """Takes the longest for the answer's.
 
 caught by: test_alone_everybody_may_begin
-says: max_num_tokens has both
+code: answer_added_twice
 """
 
 

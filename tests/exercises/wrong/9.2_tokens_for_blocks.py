@@ -1,7 +1,7 @@
 """Takes tokens for blocks.
 
 caught by: test_alone_everybody_may_begin
-says: Yours counts tokens; a block holds block_size of them
+code: tokens_not_blocks
 """
 
 

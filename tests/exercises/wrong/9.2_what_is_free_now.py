@@ -1,7 +1,7 @@
 """Promises what others have been promised.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: what is free now is promised to them
+code: promises_are_forgotten
 """
 
 

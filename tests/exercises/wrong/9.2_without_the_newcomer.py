@@ -1,7 +1,7 @@
 """Looks at those who run.
 
 caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
-says: the newcomer needs blocks, too
+code: newcomer_is_forgotten
 """
 
 

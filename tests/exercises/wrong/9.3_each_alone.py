@@ -1,7 +1,7 @@
 """Nobody waits for anybody.
 
 caught by: test_all_who_stay_are_in_time
-says: they wait for one another
+code: refuses_the_hopeless_alone
 """
 
 

@@ -1,7 +1,7 @@
 """Says no to nobody.
 
 caught by: test_all_who_stay_are_in_time
-says: Yours refuses nobody
+code: refuses_nobody
 """
 
 

@@ -1,7 +1,7 @@
 """Only those whose time is over.
 
 caught by: test_all_who_stay_are_in_time
-says: the queue before somebody and her own prompt take time as well
+code: refuses_who_waited_beyond_the_limit
 """
 
 

@@ -1,7 +1,7 @@
 """Whoever is late goes, however cheap.
 
 caught by: test_as_many_stay_as_can
-says: Yours refuses whoever would be late. She may be cheap
+code: refuses_whoever_is_late
 """
 
 

@@ -1,9 +1,0 @@
-"""Answers in bits.
-
-caught by: test_a_token_has_a_key_and_a_value
-says: yours is in bits
-"""
-
-
-def kv_bytes_per_token(num_layers, num_query_heads, num_kv_heads, head_dim, bytes_per_number):
-    return 2 * num_layers * num_kv_heads * head_dim * bytes_per_number * 8

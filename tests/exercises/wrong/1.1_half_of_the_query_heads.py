@@ -1,9 +1,0 @@
-"""Two query heads for each KV head, as in Wayfarer, and so 2 * heads / 2.
-
-caught by: test_a_token_has_a_key_and_a_value
-says: right only where these are twice as many
-"""
-
-
-def kv_bytes_per_token(num_layers, num_query_heads, num_kv_heads, head_dim, bytes_per_number):
-    return num_layers * num_query_heads * head_dim * bytes_per_number

@@ -1,9 +1,0 @@
-"""Forgets the values.
-
-caught by: test_a_token_has_a_key_and_a_value
-says: counted one of the two
-"""
-
-
-def kv_bytes_per_token(num_layers, num_query_heads, num_kv_heads, head_dim, bytes_per_number):
-    return num_layers * num_kv_heads * head_dim * bytes_per_number

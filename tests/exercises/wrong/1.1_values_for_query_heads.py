@@ -1,9 +1,0 @@
-"""Keys are shared, and each query head has a value of its own.
-
-caught by: test_only_the_heads_that_have_keys_and_values_count
-says: share its value as well
-"""
-
-
-def kv_bytes_per_token(num_layers, num_query_heads, num_kv_heads, head_dim, bytes_per_number):
-    return num_layers * (num_kv_heads + num_query_heads) * head_dim * bytes_per_number

@@ -1,9 +1,0 @@
-"""Takes kv_bytes_per_token for a count of numbers.
-
-caught by: test_each_row_reads_its_own_keys_and_values
-says: is in bytes, not numbers
-"""
-
-
-def decode_step_bytes(num_weights, bytes_per_number, kv_bytes_per_token, batch_size, context):
-    return bytes_per_number * (num_weights + batch_size * context * kv_bytes_per_token)

@@ -1,9 +1,0 @@
-"""Reads the K and V of the newest token only.
-
-caught by: test_each_row_reads_its_own_keys_and_values
-says: you have counted the newest alone
-"""
-
-
-def decode_step_bytes(num_weights, bytes_per_number, kv_bytes_per_token, batch_size, context):
-    return num_weights * bytes_per_number + (context > 0) * batch_size * kv_bytes_per_token

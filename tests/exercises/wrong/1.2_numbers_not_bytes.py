@@ -1,9 +1,0 @@
-"""Counts weights, not their bytes.
-
-caught by: test_all_the_weights_are_read
-says: you have counted weights
-"""
-
-
-def decode_step_bytes(num_weights, bytes_per_number, kv_bytes_per_token, batch_size, context):
-    return num_weights + batch_size * context * kv_bytes_per_token

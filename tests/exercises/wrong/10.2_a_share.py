@@ -1,9 +1,0 @@
-"""Divides by the guesses.
-
-caught by: test_one_token_comes_whatever_was_guessed
-says: not a share of the guesses
-"""
-
-
-def expected_tokens(acceptance_rate, num_guesses):
-    return sum(acceptance_rate**i for i in range(num_guesses + 1)) / (num_guesses + 1)

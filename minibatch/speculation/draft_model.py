@@ -65,6 +65,11 @@ class DraftModel(Proposer):
         self._blocks = BlockManager(self.pool)
         self.runner = self.model.runner(self.pool, "auto")
 
+    def unused(self) -> DraftModel:
+        return DraftModel(
+            self.model, self.num_guesses, num_blocks=self.num_blocks, block_size=self.block_size
+        )
+
     def guess_all(self, sequences: list[Sequence], most: list[int]) -> list[list[int]]:
         own = [self._caught_up(sequence) for sequence in sequences]
         longest = [

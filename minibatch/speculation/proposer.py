@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 from ..core.checks import integer, token_ids
@@ -35,6 +36,10 @@ class Proposer:
     def bind(self, vocab_size: int, max_batch_size: int, max_model_len: int) -> None:
         """Called once, by the engine, with its model's vocabulary and context and its policy's
         rows."""
+
+    def unused(self) -> Proposer:
+        """A proposer with the same settings, for another engine."""
+        return copy.copy(self)
 
     def leave(self, sequence: Sequence) -> None:
         """This sequence has ended; forget it."""
@@ -73,6 +78,13 @@ def as_proposer(thing: Guesser | None) -> Proposer | None:
         f"speculation is a {type(thing).__name__}; give mb.PromptLookup(), mb.DraftModel(model), "
         "or a function: guess(token_ids, most) -> token ids"
     )
+
+
+def unused(proposer: Proposer | None) -> Proposer | None:
+    """A proposer with the same settings, for another engine."""
+    if hasattr(proposer, "unused"):
+        return proposer.unused()
+    return copy.copy(proposer)
 
 
 def checked(draft: list[int], most: int, vocab_size: int, proposer: Proposer) -> list[int]:

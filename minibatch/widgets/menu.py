@@ -5,6 +5,7 @@ A policy serves one engine only. So a menu offers classes, and each engine gets 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 import ipywidgets
 from IPython import get_ipython
 
-from ..schedulers import Continuous, Dynamic, Scheduler, Sequential, Static
+from ..schedulers import Continuous, Dynamic, Scheduler, Sequential, Static, reset_policy
 
 COURSE = (Sequential, Static, Dynamic, Continuous)
 Policy = Scheduler | type[Scheduler]
@@ -47,7 +48,11 @@ def new(policy: Policy, known: Mapping[str, object] | None = None) -> Scheduler:
     if isinstance(policy, type):
         names = inspect.signature(policy).parameters
         return policy(**{name: value for name, value in (known or {}).items() if name in names})
-    return policy if policy.pool is None else new(type(policy), settings(policy))
+    if policy.pool is None:
+        return policy
+    another = new(type(policy), copy.deepcopy(settings(policy)))
+    reset_policy(another)  # its parts are copies of used ones
+    return another
 
 
 def title(policy: Scheduler) -> str:

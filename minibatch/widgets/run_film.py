@@ -16,6 +16,7 @@ from ..engine.engine import Engine
 from ..engine.intake import stop_token_ids
 from ..model.text import TextStream
 from ..schedulers import Scheduler
+from ..speculation.proposer import unused
 from .plan_lines import PlanLines
 
 
@@ -71,6 +72,9 @@ class Film:
             scheduler,
             pool=type(pool)(pool.num_blocks, pool.block_size),
             attention=getattr(self.engine.runner, "attention", "auto"),
+            prefix_caching=pool.prefixes is not None,
+            speculation=unused(self.engine.drafting.proposer),
+            cuda_graphs=getattr(self.engine.runner, "graphs", None) is not None,
             clock=clock,
             trace=self.trace,
         )

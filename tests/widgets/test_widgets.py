@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import minibatch as mb
 from minibatch.plots.colours import WASTE
+from minibatch.schedulers import orders
 from minibatch.simulator.cost import CostModel
 from minibatch.widgets import frame, menu
+from minibatch.widgets.run_film import Film
 
 TEMPLATES = Path(frame.__file__).with_name("templates")
 
@@ -521,3 +523,38 @@ def test_a_policy_made_anew_keeps_its_default_for_what_it_has_under_another_name
 
     again = menu.new(Thrifty, menu.settings(Thrifty(4)))
     assert (again.max_batch_size, again.budget) == (4, 256)
+
+
+def test_a_film_shot_again_keeps_all_options_of_its_engine():
+    engine = mb.Engine(
+        mb.PretendModel(),
+        mb.Continuous(2),
+        num_blocks=64,
+        clock=mb.VirtualClock(),
+        prefix_caching=True,
+        speculation=mb.PromptLookup(num_guesses=3),
+    )
+    film = Film(engine, [mb.Request([0] * 20, max_tokens=6) for _ in range(2)])
+    again = film.remade(mb.Continuous(1)).engine
+    assert again.pool.prefixes is not None
+    assert again.pool.prefixes is not engine.pool.prefixes
+    assert again.drafting.proposer.num_guesses == 3
+    assert again.drafting.proposer is not engine.drafting.proposer
+
+
+def test_a_draft_model_for_another_engine_has_the_same_settings_and_no_engine(tiny_model):
+    draft = mb.DraftModel(tiny_model, 2, num_blocks=9, block_size=4)
+    mb.Engine(tiny_model, mb.Continuous(2), num_blocks=9, speculation=draft)
+    another = draft.unused()
+    assert (another.num_guesses, another.num_blocks, another.block_size) == (2, 9, 4)
+    assert another.pool is None
+
+
+def test_a_new_policy_shares_no_part_with_the_one_it_is_made_of():
+    order = orders.FairShare()
+    used = mb.Budget(2, order=order)
+    mb.Engine(mb.PretendModel(), used, num_blocks=64)
+    order.computed["a"] = 9
+    policy = menu.new(used)
+    assert policy.order is not order
+    assert dict(policy.order.computed) == {}

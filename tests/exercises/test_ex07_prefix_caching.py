@@ -425,7 +425,7 @@ def misses(student, rounds, due, said, block_size=4, num_blocks=64, weak=False):
     try:
         (_, *got) = looked_up(student, rounds, block_size, num_blocks, weak)[-1]
     except Raised as error:
-        if "row" in error.sentence and error.sentence.startswith("ValueError"):
+        if "row" in error.sentence and error.sentence.startswith(("ValueError", "RuntimeError")):
             error.sentence += (
                 " [last_token_not_computed] "
                 "(its last token has to be computed, whatever the cache holds)"

@@ -14,5 +14,6 @@ kernels.py           `bench kernels`: the attention kernels, on a GPU
 compiled_kernels.py  `bench kernels --compiled`: the compiler's output for them, without a GPU
 scheduler.py         `bench scheduler`: the engine without a model, for more and more requests
 prefix_caching.py    `bench prefix`: first tokens with and without the prefix cache
+under_load.py        `bench load`: the engine alone, and beside a program on one core
 cuda_graphs.py       `bench graphs`: throughput with and without CUDA graphs, on a GPU
 """

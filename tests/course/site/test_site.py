@@ -354,11 +354,11 @@ def test_in_a_browser_a_guess_opens_the_answer_and_every_page_is_accessible(
     assert button.is_disabled()
     page.get_by_role("slider").press("ArrowLeft")
     button.press("Enter")
-    assert page.get_by_role("status").inner_text() == "You said 59 steps. Read on and see."
+    assert page.get_by_role("status").inner_text().startswith("You said 59 steps.")
     page.get_by_role("slider").press("Home")
     page.get_by_role("slider").press("ArrowRight")
     button.press("Enter")
-    assert page.get_by_role("status").inner_text() == "You said 1 step. Read on and see."
+    assert page.get_by_role("status").inner_text().startswith("You said 1 step.")
     page.get_by_role("slider").press("End")
     page.get_by_role("slider").press("ArrowLeft")
     button.press("Enter")

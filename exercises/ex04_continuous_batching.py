@@ -90,6 +90,6 @@ class MyContinuous(mb.Scheduler):
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #
-# Where? The engine has the model, the trace makes the records; follow `num_free_blocks`, which
-# goes the same way. `python -m minibatch diff` shows your change, `restore` undoes it.
+# Where? The engine has the model, the trace makes the records: `Engine._record` calls
+# `Trace.record`. `python -m minibatch diff` shows your change, `restore` undoes it.
 # ---------------------------------------------------------------------------------------------

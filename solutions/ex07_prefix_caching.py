@@ -163,6 +163,6 @@ def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
 #      that was found; where nothing was, it is root(sequence.request.cache_salt), as in `_chain`.
 # HINT parent = chain.links[num_found - 1].hash if num_found else root(sequence.request.cache_salt)
 #      rest = tuple(sequence.token_ids[at:])
-#      block_id = self._block_of.get(hash_of(parent, rest))
-#      Known it is if there is such a block and its ids, self._known[block_id][0].ids, are rest.
+#      blocks = self._blocks_of.get(hash_of(parent, rest), ())
+#      It is known if one of these blocks holds the same ids: self._known[i][0].ids == rest.
 # ---------------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ class Continuous(Scheduler):
         for sequence in sorted(self.running, key=lambda s: s.num_uncomputed_tokens > 1):
             self.add_row(plan, sequence)  # running requests first: decodes, then prompts
         while not plan.preempted and plan.num_left and self.can_admit():
-            self.add_row(plan, self.admit(now, self.waiting[0].num_tokens))
+            sequence = self.admit(now, self.waiting[0].num_tokens)
+            self.add_row(plan, sequence)
         return plan
 
     def can_admit(self) -> bool:

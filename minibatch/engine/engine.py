@@ -40,8 +40,8 @@ if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend m
 class Engine:
     """Serves requests on one model under one policy.
 
-    num_blocks: KV blocks in the pool; None is enough for a full batch of longest sequences, or what
-        half of free memory holds. block_size: tokens in each. pool: your own, in place of these.
+    num_blocks: KV blocks in the pool; None is enough for a full batch of longest sequences, but at
+        most half of free memory. block_size: tokens in each. pool: your own, in place of these.
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
     prefix_caching: whether requests that begin alike share K and V.

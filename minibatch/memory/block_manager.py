@@ -43,7 +43,7 @@ class BlockManager:
         return found
 
     def share(self, sequence: Sequence) -> None:
-        """Hold those blocks, and count their tokens as computed."""
+        """Hold the blocks that `shareable` finds, and count their tokens as computed."""
         if not self._may_share(sequence):
             return
         found = self.shareable(sequence)

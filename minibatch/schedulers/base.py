@@ -6,10 +6,10 @@ A policy is one method, `plan(now)`. It may use or replace the rest:
                ^                    │
                └───── preempt ──────┘
 
-A waiting sequence holds no blocks. Tokens advance only in `update`, after the forward pass;
-counters too, but for `admit` (forward, over K and V that are stored already) and `preempt` (to 0).
-After an exception the engine puts every running sequence back into the queue (engine/recovery.py),
-so `plan` must not rely on what it planned last.
+A waiting sequence holds no blocks. Tokens are added only in `update`, after the forward pass. The
+counter of computed tokens moves there, in `admit` (tokens in shared blocks count) and in `preempt`
+(to 0). After an exception the engine puts every running sequence back into the queue, counter at 0
+(engine/recovery.py), so `plan` must not rely on what it planned last.
 """
 
 import math
@@ -191,7 +191,7 @@ class Scheduler(ABC):
         self.blocks.release(sequence)
 
     def retire(self, finished: list[Sequence]) -> None:
-        """Remove finished sequences: here, at once."""
+        """Remove finished sequences, at once; a policy of yours may keep them longer."""
         for sequence in finished:
             self.release(sequence)
 

@@ -9,6 +9,7 @@ import minibatch as mb
 from minibatch.course.judging.books import Pool
 from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.drawing import Drawing, difference
+from minibatch.course.judging.remote import RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
 
 END = 1
@@ -117,6 +118,8 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
         try:
             engine.step()
         except (ValueError, RuntimeError) as error:
+            if isinstance(scheduler, RemoteScheduler):
+                scheduler.as_told()
             said = why_refused(scheduler, error, engine.clock.now())
             raise Wrong(f"In step {number}: {said}") from None
         except Raised as error:

@@ -63,14 +63,19 @@ def tables_of_a_run(pool: Any, requests: list) -> list[dict[str, list[int]]]:
         attention="reference",  # the others store compiled code on disk
         clock=mb.VirtualClock(step_time=1),
     )
-    for name, length, most in requests:
-        engine.add(mb.Request([0] * length, max_tokens=most, request_id=name))
+    first, *others = [
+        mb.Request([0] * length, max_tokens=most, request_id=name)
+        for name, length, most in requests
+    ]
+    engine.add(first)
     tables = []
     while engine.has_work:
         engine.step()
         engine.check_invariants()
         if not tables:
-            engine.fork(requests[0][0])
+            engine.fork(first.request_id)  # before the others: its parent runs when it is admitted
+            for request in others:
+                engine.add(request)
         scheduler = engine.scheduler
         holding = [s for s in (*scheduler.running, *scheduler.waiting) if s.block_table]
         tables.append({s.request_id: list(s.block_table) for s in holding})

@@ -47,6 +47,18 @@ class RemoteScheduler(mb.Scheduler):
         self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
         self.planned = mb.StepPlan()  # the newest plan
         self.num_steps = self.num_empty = 0
+        self._told: tuple[list, list, dict] = [], [], {}  # queue, running, tables and counters
+
+    def as_told(self) -> None:
+        """Take the policy's newest answer over once more: an engine that refuses a plan puts all
+        running sequences back into the queue, and what is wrong is seen only before that."""
+        waiting, running, sequences = self._told
+        self.waiting.clear()
+        self.waiting.extend(waiting)
+        self.running[:] = running
+        for sequence, (table, num_computed) in sequences.items():
+            sequence.block_table, sequence.num_computed_tokens = list(table), num_computed
+        self.pool.rebuild([table for table, _ in sequences.values()])
 
     def _ask(self, what: str, **details: object) -> dict:
         answer = self.student.ask(what, **details)
@@ -223,3 +235,5 @@ class RemoteScheduler(mb.Scheduler):
         self.waiting.clear()
         self.waiting.extend(self.sequences[name] for name in waiting)
         self.running[:] = [self.sequences[name] for name in running]
+        states = {s: (list(s.block_table), s.num_computed_tokens) for s in self.sequences.values()}
+        self._told = list(self.waiting), list(self.running), states

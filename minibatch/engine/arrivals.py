@@ -63,8 +63,7 @@ class Arrivals:
                 heapq.heappush(self._deadlines, (time, next(self._numbers), sequence))
             scheduler.add(sequence)
         while (time := self.next_deadline()) is not None and time <= now:
-            sequence = heapq.heappop(self._deadlines)[-1]
-            _end(sequence, "deadline", now)
+            sequence = _end(self._deadlines[0][-1], "deadline", now)  # next_deadline drops it
             scheduler.abort(sequence)
             yield sequence
 

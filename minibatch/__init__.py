@@ -70,6 +70,7 @@ _MODULES = {
     "measure": "bench.measure",
     "metrics": "engine.metrics",
     "plots": "plots",
+    "schedulers": "schedulers",
     "simulator": "simulator",
     "speculation": "speculation",
     "streams": "simulator.streams",

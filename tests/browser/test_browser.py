@@ -384,7 +384,7 @@ def test_a_kernel_is_stepped_from_barrier_to_barrier(page, lab):
     scroll_until_seen(page, "barrier 1 of 1")
     shown = page.locator(OUTPUTS).last
     assert "cuda.syncthreads()" in shown.inner_text()
-    assert page.locator("img[alt*='turn_round']").count() == 1
+    assert page.locator("img[alt*='tile[i] = x[i]']").count() == 1
     page.get_by_role("button", name="Step ▶").click()
     scroll_until_seen(page, "Every thread has returned")
     page.get_by_role("button", name="◀ Back").focus()

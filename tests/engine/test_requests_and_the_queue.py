@@ -59,10 +59,11 @@ def test_every_policy_serves_two_forks_in_four_blocks(policy):
 def test_a_fork_beside_a_cache_hit_in_the_same_plan():
     engine = engine_of(mb.Continuous(8), num_blocks=4, block_size=4, prefix_caching=True)
     name = engine.add(asked(8, 2))
+    engine.add(asked(10, 1))
     engine.step()
+    engine.add(asked(13, 3))
     engine.fork(name)
-    engine.add(asked(9, 2))
-    assert len(finish(engine)) == 3
+    assert len(finish(engine)) == 4
 
 
 def test_a_fork_is_refused_when_the_queue_is_full_and_nothing_is_left_of_it():

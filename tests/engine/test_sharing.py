@@ -241,8 +241,9 @@ def test_of_two_equal_blocks_one_is_found_after_the_other_is_gone(tiny_model):
     engine.add(request(TRUNK[:17], 1, "A"))
     engine.add(request(TRUNK[:17], 9, "B"))
     engine.step()
-    engine.add(request(OTHER[:20], 1, "C"))  # takes all blocks that A has left
+    engine.add(request(ids(3, 36), 1, "C"))  # takes every free block: all that A has left, too
     engine.step()
+    assert engine.trace.steps[-1].num_free_blocks == 0
     engine.add(request(TRUNK[:17], 1, "D"))
     done = finish(engine)
     assert lookups(engine)["D"].num_hits == 16

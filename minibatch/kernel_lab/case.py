@@ -135,12 +135,13 @@ def paged_case(
     block_size: int = 16,
     shared_blocks: int = 0,
     sharpness: float = 1.0,
+    scores_near: float = 0.0,
     scale: float | None = None,
     seed: int = 0,
 ) -> PagedCase:
     """lengths: tokens of each row in the cache, the new one included. shared_blocks: full KV blocks
-    at the start of all rows that are long enough. sharpness: a factor for all scores. scale: by
-    default 1 / sqrt(head_dim)."""
+    at the start of all rows that are long enough. sharpness: a factor for all scores. scores_near:
+    their average, if it is not 0. scale: by default 1 / sqrt(head_dim)."""
     rng = np.random.default_rng(seed)
     common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
     needs = [-(-length // block_size) for length in lengths]
@@ -160,14 +161,19 @@ def paged_case(
         return numbers.reshape(-1, block_size, kv_heads, head_dim)
 
     query = rng.standard_normal((len(lengths), heads, head_dim), np.float32) * sharpness
+    scale = head_dim**-0.5 if scale is None else scale
+    key_cache = cache()
+    if scores_near:  # the first element adds the same number to each score
+        query[..., 0] = 1
+        key_cache[..., 0] += scores_near / scale
     return PagedCase(
         query.astype(np.float32),
-        cache(),
+        key_cache,
         cache(),
         block_tables,
         np.array(lengths, np.int32),
         np.arange(len(lengths), dtype=np.int32),
         np.array(lengths, np.int64) - 1,
-        head_dim**-0.5 if scale is None else scale,
+        scale,
         owners,
     )

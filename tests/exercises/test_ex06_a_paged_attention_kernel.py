@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 from kernels import (
     CHUNKS,
+    EMPTY_FIRST,
     EVEN,
     FOUR,
     LONG,
     LONG_FOR_TWO,
+    LOW,
     POOL,
+    QUARTET,
     SCALED,
     SCHEDULES,
+    SIXTEEN,
     array_of,
     case,
     check_compiled,
@@ -20,11 +24,14 @@ from kernels import (
     check_outputs,
     first,
     nan_like,
+    options,
     output_of,
+    results,
     run_on_cases,
 )
 
 from minibatch import kernel_lab as lab
+from minibatch.course.judging.desk_errors import DeskError
 from minibatch.course.judging.verdict import Wrong
 
 MOST_SHARED = 8192  # bytes: a tile or two, and not a context
@@ -34,6 +41,11 @@ FROM_0 = (
     "[maximum_begins_at_zero] "
     "A maximum that begins at 0 is higher than all scores of a row that are below 0, and their "
     "weights come to nothing: begin at LOWEST."
+)
+TOO_HIGH = (
+    "[maximum_begins_too_high] "
+    "A maximum that begins at a number such as -1000 is higher than all of these scores, and their "
+    "weights are 0: begin at LOWEST."
 )
 
 
@@ -112,7 +124,8 @@ def decoded(student, function, is_group):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    once = (SCALED, LONG_FOR_TWO) if is_group else (SCALED, EVEN, LONG)
+    once = (SCALED, SIXTEEN, LOW)
+    once += (LONG_FOR_TWO,) if is_group else (EVEN, QUARTET, LONG)
     return run_on_cases(student, function, launch, once)
 
 
@@ -197,6 +210,8 @@ def about_the_output(name, result):
         if is_from_0(one, got):
             return FROM_0
         return "[exp_overflows] exp of 500 is beyond float32: subtract the running maximum first."
+    if name == LOW and not np.isfinite(got).all():
+        return TOO_HIGH
     if not np.isfinite(got).all():
         return (
             "[output_is_nan] "
@@ -295,8 +310,10 @@ def test_a_thread_block_reads_each_key_and_value_once(student):
 
 
 @pytest.mark.task("6.2", points=1)
-def test_shared_memory_does_not_grow_with_the_context(student):
-    check_shared(decoded(student, "decode", False))
+def test_memory_does_not_grow_with_the_context(student):
+    found = decoded(student, "decode", False)
+    check_shared(found)
+    check_compiled(student, "decode", most_float64=None)
 
 
 @pytest.mark.task("6.3", points=1)
@@ -389,11 +406,11 @@ def chunks_of(name):
     """Chunks of three tokens at most, and an empty one for each row."""
     lengths = case(name).seq_lens.tolist()
     if name == LONG:
-        return np.array([(0, 0, 590), (0, 590, 600)], np.int32)
+        return np.array([(0, 0, 2090), (0, 2090, 2100)], np.int32)
     if name == CHUNKS:
         return np.array([(r, t, t + 1) for r, n in enumerate(lengths) for t in range(n)], np.int32)
-    cut = [(r, b, min(b + 3, n)) for r, n in enumerate(lengths) for b in range(0, n, 3)]
-    cut = cut if max(lengths) < 12 else [(r, b, min(b + 15, lengths[r])) for r, b, _ in cut[::5]]
+    most = 3 if max(lengths) < 12 else 15
+    cut = [(r, b, min(b + most, n)) for r, n in enumerate(lengths) for b in range(0, n, most)]
     empty = [(row, min(2, length), min(2, length)) for row, length in enumerate(lengths)]
     return np.array(cut + empty, np.int32)
 
@@ -443,7 +460,9 @@ def decoded_chunks(student):
             "row_of": cut[:, 0].tolist(),
         }
 
-    found = run_on_cases(student, "decode_chunk", launch, once=(SCALED, EVEN, LONG))
+    found = run_on_cases(
+        student, "decode_chunk", launch, once=(SCALED, SIXTEEN, LOW, EVEN, QUARTET, LONG)
+    )
     return [(*which, one | {"wrong": in_chunks(one["wrong"])}) for *which, one in found]
 
 
@@ -468,7 +487,7 @@ def merged(student):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    return run_on_cases(student, "merge_chunks", launch, once=(CHUNKS,))
+    return run_on_cases(student, "merge_chunks", launch, once=(CHUNKS, LOW))
 
 
 def about_a_chunk(name, result):
@@ -486,6 +505,8 @@ def about_a_chunk(name, result):
         got[is_full], np.maximum(right, 0)[is_full], 1e-4, 1e-4
     ):
         return FROM_0
+    if name == LOW:
+        return TOO_HIGH
     if name == LONG:
         return (
             "[long_chunks_are_wrong] Shorter chunks are right: a chunk may be as long as it likes."
@@ -510,6 +531,8 @@ def about_the_joined(name, result):
     got = np.array(result["outputs"]["output"])
     if name == SHARP and is_from_0(case(name), got):
         return FROM_0
+    if name == LOW:
+        return TOO_HIGH
     if name == CHUNKS:
         return (
             "[not_all_chunks_are_seen] "
@@ -542,6 +565,57 @@ def test_the_chunks_join_to_what_the_definition_gives(student):
     found = merged(student)
     check_faults(found)
     check_outputs(found, about_the_joined)
+    check_own_parts(student)
+
+
+def check_own_parts(student):
+    """The student's merge joins what the student's decode wrote, if that is right: an empty chunk
+    comes first in each row, and may have any maximum below every score."""
+    try:
+        found = decoded_chunks(student)
+        check_faults(found)
+        check_outputs(found)
+    except (DeskError, Wrong):
+        return  # another test's points
+    sizes = {"part_output": (2, 32), "part_highest": (2,), "part_total": (2,)}
+    cut = np.array([(0, 0, 0), (0, 0, 3), (0, 3, 5), (1, 1, 1), (1, 0, 4)], np.int32)
+    launch = {"threads": 32, "case": options(EMPTY_FIRST), "schedule": None}
+    chunks = {"chunks": array_of(cut)}
+    outputs = {n: output_of((len(cut), *size)) for n, size in sizes.items()}
+    anything = {n: np.full((len(cut), *size), np.nan).ravel().tolist() for n, size in sizes.items()}
+    (parts,) = results(
+        student,
+        "decode_chunk",
+        [
+            launch
+            | {"grid": [len(cut), 2], "arrays": chunks | outputs, "expect": anything}
+            | {"row_of": cut[:, 0].tolist()}
+        ],
+    )
+    given = {
+        n: array_of(np.array(parts["outputs"][n], np.float32).reshape(len(cut), *size))
+        for n, size in sizes.items()
+    }
+    (joined,) = results(
+        student,
+        "merge_chunks",
+        [
+            launch
+            | {"grid": [2, 2], "arrays": chunks | given}
+            | {"expect": {"output": case(EMPTY_FIRST).exact.ravel().tolist()}}
+        ],
+    )
+    check_outputs([(EMPTY_FIRST, None, joined)], about_own_parts)
+
+
+def about_own_parts(name, result):
+    return (
+        "[infinity_minus_infinity] Your merge_chunks joined what your decode_chunk wrote. Where "
+        "the first chunk of a row is empty, a maximum of minus infinity from both gives "
+        "exp(-inf - -inf), which is NaN: begin at LOWEST."
+        if not np.isfinite(np.array(result["outputs"]["output"])).all()
+        else "[own_parts_do_not_join] Your merge_chunks joined what your decode_chunk wrote."
+    )
 
 
 def copied(student):

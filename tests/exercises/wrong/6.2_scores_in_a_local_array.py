@@ -1,4 +1,4 @@
-"""Keeps every score of a row, up to 512 of them.
+"""Keeps every score of a row, up to 1,024 of them.
 
 caught by: test_no_schedule_finds_a_fault
 code: access_out_of_bounds
@@ -9,7 +9,7 @@ def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output)
     row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
     kv_head = head // (query.shape[1] // key_cache.shape[2])
     block_size, q = key_cache.shape[1], query[row, head, d] * scale
-    scores = cuda.local.array(512, float32)
+    scores = cuda.local.array(1024, float32)
     highest, total, result = float32(LOWEST), float32(0), float32(0)
     for t in range(seq_lens[row]):
         score = q * key_cache[block_tables[row, t // block_size], t % block_size, kv_head, d]

@@ -1,6 +1,6 @@
 """Keeps every score in shared memory.
 
-caught by: test_shared_memory_does_not_grow_with_the_context
+caught by: test_memory_does_not_grow_with_the_context
 code: too_much_shared_memory
 """
 

@@ -5,8 +5,8 @@
     engine = mb.Engine(model, mb.Continuous(max_batch_size=8))
     completions = engine.run([mb.Request(model.chat("Plan 3 days in Lisbon."))])
 
-Names are loaded when first used: importing the package is quick and does not import torch. Which
-room of the house each one is from is of no concern to whoever uses it; README.md is the map.
+Names are loaded when first used: importing the package is quick and does not import torch. A user
+need not know the folder that a name comes from; README.md is the map.
 """
 
 import importlib

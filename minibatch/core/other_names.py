@@ -1,4 +1,4 @@
-"""What other engines call it: whoever comes from one of them is told the name it has here.
+"""What other engines call it: a user of one of them is told the name it has here.
 
 A keyword that a constructor does not take is a TypeError in Python anyway; here it says more.
 """

@@ -67,7 +67,7 @@ class View:
         if found is self.instead:
             return sentence, *self._rendered_with(found)
         if {Progress()[task].outcome for task in self.tasks} - {"", PASSED}:
-            sentence += " It has not passed yet: press Check to hear what is amiss."
+            sentence += " It has not passed yet: press Check to see what is wrong."
         try:
             return sentence, *self._rendered_with(found)
         except Exception as error:

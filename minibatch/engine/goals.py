@@ -20,13 +20,14 @@ class Goodput:
 
     @property
     def share(self) -> float:
-        """Of all who asked, the refused among them."""
+        """Of all requests, with those that were refused."""
         return self.num_good / self.num_requests if self.num_requests else 0.0
 
 
 def goodput(completions: Iterable[Completion], ttft_s: float, itl_s: float) -> Goodput:
     """Requests whose first token came within ttft_s seconds, and every other within itl_s of the
-    one before. Whoever was refused, given up or aborted counts as not served in time.
+    one before. A request that was refused or aborted, or missed its deadline, was not served in
+    time.
 
     The run lasts from the first arrival to the last end. One gap too long fails a whole answer:
     that is harsh, and no law (Sarathi-Serve looks at the 99th percentile, DistServe at the mean).

@@ -45,7 +45,7 @@ def take_in(
         if name in live or name in new:
             raise ValueError(
                 f"request {name!r} is live already; wait for its end, abort it, or "
-                "begin anew with engine.reset()"
+                "start again with engine.reset()"
             )
         while name is None or name in live or name in new:
             name = f"request-{next(numbers)}"
@@ -58,7 +58,7 @@ def take_in(
 def to_sequence(
     request: Request, name: str, arrival_time: float, model: Model, pool: BlockPool
 ) -> Sequence:
-    """The request, encoded and checked, with its end tokens and its seed settled.
+    """The request, encoded and checked, with its end tokens and its seed set.
 
     arrival_time: seconds on the engine's clock. Raises ValueError, naming the numbers, for a token
     outside the vocabulary, or more tokens than the model's context or the whole pool can hold.

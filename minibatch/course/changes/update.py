@@ -54,7 +54,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     )
     options = parser.parse_args(arguments)
     if not os.access(root, os.W_OK):
-        raise SetupError(f"{root} cannot be written to. Whoever owns it must update it.")
+        raise SetupError(f"{root} cannot be written to. Its owner must update it.")
     if is_repository(root):
         if options.source:
             raise SetupError("This is a clone: git brings what is new. Leave --from away.")

@@ -68,36 +68,43 @@ class Question(WithStill):
 class Predict(Question):
     """A slider and a field for a number, for mouse and keyboard.
 
-    It begins at its upper end, because the middle would suggest an answer. The button works, and
-    the number is shown, only after the slider was moved: otherwise a click would keep a number that
-    the learner did not choose.
+    It begins between two steps near the middle, hollow and without a number, so that each number,
+    both ends too, can be the first choice; half steps keep it there. The button works only after
+    the slider was moved: otherwise a click would keep a number that the learner did not choose.
     """
 
     def __init__(self, name: str, question: str, low: float, high: float, unit: str = "") -> None:
         self.unit = unit
         kept = guesses.guess(name)
         is_number = kept is not None and not isinstance(kept, list)
-        start = kept if is_number else high
+        self.is_whole = isinstance(low, int) and isinstance(high, int)
+        start = kept if is_number else None
         self.slider, self.number = _slider_and_number(low, high, start, "your guess")
         self.slider.layout.width = "24em"
         self.number.layout.width = "12em"
-        self.unit_label = ipywidgets.Label(unit_of(start, unit))
+        self.unit_label = ipywidgets.Label(unit_of(self.answer, unit) if is_number else unit)
         controls = [self.slider, self.number, self.unit_label]
         super().__init__(name, question, controls, [question])
+        self.step = self.slider.step
         if not is_number:
             self.button.disabled = True
             self.add_class(NOT_MOVED)
+            self.slider.step = self.number.step = self.step / 2
         self.slider.observe(self._moved, "value")
 
     def _moved(self, _: object) -> None:
-        self.button.disabled = False
-        self.remove_class(NOT_MOVED)
+        if self.button.disabled:  # the first move: from now on whole steps
+            self.button.disabled = False
+            self.remove_class(NOT_MOVED)
+            low = self.slider.min
+            self.slider.value = low + round((self.slider.value - low) / self.step) * self.step
+            self.slider.step = self.number.step = self.step
         self.unit_label.value = unit_of(self.answer, self.unit)
 
     @property
     def answer(self) -> float:
-        """The position of the slider."""
-        return self.slider.value
+        """The position of the slider; an integer if both ends are."""
+        return round(self.slider.value) if self.is_whole else self.slider.value
 
     def _words(self, kept: float | guesses.Curve) -> str:
         return f"You said {guesses.written(kept)} {unit_of(kept, self.unit)}".rstrip() + "."
@@ -163,16 +170,15 @@ class PredictCurve(Question):
 
 
 def _slider_and_number(
-    low: float, high: float, start: float, description: str
-) -> tuple[ipywidgets.Widget, ipywidgets.Widget]:
-    """Two controls of one number from low to high; the browser links them, without the kernel."""
-    whole = isinstance(low, int) and isinstance(high, int)
+    low: float, high: float, start: float | None, description: str
+) -> tuple[ipywidgets.FloatSlider, ipywidgets.BoundedFloatText]:
+    """Two controls of one number from low to high; the browser links them, without the kernel.
+    start: None is between two steps, near the middle: a value that no move gives."""
+    step = 1 if isinstance(low, int) and isinstance(high, int) else _round_step(low, high)
+    if start is None:
+        start = low + ((high - low) / step // 2 + 0.5) * step
     start = min(max(low, start), high)
-    if whole:
-        kinds, start, step = (ipywidgets.IntSlider, ipywidgets.BoundedIntText), round(start), 1
-    else:
-        kinds = ipywidgets.FloatSlider, ipywidgets.BoundedFloatText
-        step = _round_step(low, high)
+    kinds = ipywidgets.FloatSlider, ipywidgets.BoundedFloatText
     slider, number = (kind(value=start, min=low, max=high, step=step) for kind in kinds)
     slider.readout = False
     number.description = description

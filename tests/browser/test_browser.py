@@ -464,3 +464,49 @@ def press_check(page):
     button = page.locator("button.jupyter-button").filter(has_text="Check")
     button.focus()
     page.keyboard.press("Enter")
+
+
+GUESSES = """\
+import minibatch as mb
+from IPython.display import display
+
+for name in ("left", "right", "middle", "Home", "End", "ArrowRight", "typed"):
+    display(mb.predict(name, f"How many, by {name}?", 0, 8, "steps"))
+"""
+
+
+@pytest.mark.full
+def test_any_number_can_be_the_first_guess_and_none_is_suggested(page, lab):
+    write_notebook(lab.root / "lessons" / "guesses.ipynb", GUESSES)
+    open_lesson(page, "guesses.ipynb")
+    run_all(page)
+    scroll_until_seen(page, "by typed?")
+    screenshot_outputs(page, "guesses")
+    said = {"left": 0, "right": 8, "middle": 4, "Home": 0, "End": 8, "typed": 8}
+    for number, (name, expected) in enumerate(said.items()):
+        question = page.locator(".minibatch-question").nth(number if name != "typed" else 6)
+        button = question.get_by_role("button", name="That is my guess")
+        slider = page.get_by_role("slider", name=f"How many, by {name}?")
+        assert button.is_disabled()
+        assert slider.get_attribute("aria-valuetext") == "no guess yet"
+        if name in ("left", "right", "middle"):
+            track = question.locator(".noUi-base")
+            share = {"left": 0.0, "right": 1.0, "middle": 0.5}[name]
+            box = track.bounding_box()
+            track.click(position={"x": min(max(1, share * box["width"]), box["width"] - 1), "y": 2})
+        elif name == "typed":
+            question.get_by_label("your guess").fill("8")
+            question.get_by_label("your guess").press("Enter")
+        else:
+            slider.press(name)
+        question.get_by_role("button", name="That is my guess", disabled=False).click()
+        scroll_until_seen(page, f"You said {expected} steps." if expected else "You said 0 steps.")
+        assert question.get_by_text(f"You said {expected} steps.").count() == 1
+        assert slider.get_attribute("aria-valuetext") != "no guess yet"
+    slider = page.get_by_role("slider", name="How many, by ArrowRight?")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    page.locator(".minibatch-question").nth(5).get_by_role("button").click()
+    scroll_until_seen(page, "by ArrowRight?")
+    no_errors(page)
+    assert axe_violations(page) == []

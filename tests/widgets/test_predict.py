@@ -36,8 +36,20 @@ def test_a_cell_run_again_shows_what_was_said():
 
 
 def test_whole_numbers_are_asked_for_where_both_ends_are_whole():
-    assert isinstance(mb.predict("n", "?", 1, 4).slider.value, int)
-    assert mb.predict("x", "?", 0, 0.5).slider.value == 0.5
+    question = mb.predict("n", "?", 1, 4)
+    question.slider.value = 2
+    assert isinstance(question.answer, int)
+    question = mb.predict("x", "?", 0, 0.5)
+    question.slider.value = 0.5
+    assert question.answer == 0.5
+
+
+@pytest.mark.parametrize(("moved", "answer"), [(0, 0), (8, 8), (3.5, 4), (5.5, 6), (4, 4)])
+def test_the_first_move_ends_at_a_whole_step(moved, answer):
+    question = mb.predict("n", "?", 0, 8)
+    assert (question.slider.value, question.slider.step) == (4.5, 0.5)
+    question.slider.value = moved
+    assert (question.slider.value, question.slider.step) == (answer, 1)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +58,9 @@ def test_whole_numbers_are_asked_for_where_both_ends_are_whole():
      (1.0, 5.0, 0.05), (0.0, 100.0, 1.0), (0.25, 4, 0.05)],
 )  # fmt: skip
 def test_round_numbers_can_be_said_and_both_ends(low, high, step):
-    slider = mb.predict("x", "?", low, high).slider
-    assert slider.step == pytest.approx(step)
-    assert slider.step * round((high - low) / slider.step) == pytest.approx(high - low)
+    found = mb.predict("x", "?", low, high).step
+    assert found == pytest.approx(step)
+    assert found * round((high - low) / found) == pytest.approx(high - low)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +83,7 @@ def test_one_is_said_in_the_singular(value, unit, words):
 
 def test_nothing_is_suggested_and_what_was_not_moved_is_not_kept():
     question = mb.predict("steps", "How many steps?", 0, 400)
-    assert question.slider.value == 400
+    assert question.slider.value == 200.5  # no move leads there, so every move is a change
     assert question.button.disabled
     assert NOT_MOVED in question._dom_classes  # its number is not shown
     question.slider.value = 0

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from minibatch.plots.pages import pages
-from minibatch.widgets.predict import unit_of
+from minibatch.widgets.predict import NOT_MOVED, unit_of
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -74,7 +74,9 @@ class Stills:
         )
 
     def _question(self, state: dict) -> Markup:
-        """A question for a number can be answered on the page; for a curve, only in the lesson."""
+        """A question for a number can be answered on the page; for a curve, only in the lesson.
+        A slider that was never moved has half steps (widgets/predict.py)."""
+        halves = 2 if NOT_MOVED in state.get("_dom_classes", ()) else 1
         inside = list(self._below(state))
         asked = next(part["value"] for kind, part in inside if kind == "HTML")
         sliders = [part for kind, part in inside if kind.endswith("Slider")]
@@ -82,6 +84,7 @@ class Stills:
         page = _PAGES.get_template("question.html")
         unit = units[0] if units else ""
         names = {"asked": Markup(asked), "unit": unit, "unit_of_one": unit_of(1, unit)}
+        names["halves"] = halves
         return Markup(page.render(slider=sliders[0] if len(sliders) == 1 else None, **names))
 
     def _below(self, state: dict) -> Iterator[tuple[str, dict]]:

@@ -15,6 +15,7 @@ from chromium import (
 
 from minibatch.course.setup import ROOT
 
+FIRST_TEXT = 'document.querySelector(".jp-MarkdownOutput p:not(:has(img))")'
 OUTPUT_TEXT = f'document.querySelector("{OUTPUTS}").innerText'
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
@@ -138,8 +139,11 @@ def test_a_lesson_runs_and_is_accessible(page, name):
 
 
 @pytest.mark.full
-def test_folded_answers_open_without_a_mouse(page):
+def test_folded_answers_open_without_a_mouse_and_lines_are_short(page):
     open_lesson(page, "00_start_here.ipynb")
+    page.wait_for_function(
+        f"{FIRST_TEXT}.clientWidth < 0.8 * {FIRST_TEXT}.parentElement.clientWidth"
+    )
     first = page.locator("details").first
     first.locator("xpath=ancestor::*[contains(@class, 'jp-Cell')][1]").locator("h2").click()
     for _ in range(10):

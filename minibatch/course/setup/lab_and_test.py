@@ -13,6 +13,7 @@ LAB_DEFAULTS = Path(__file__).parent / "jupyter"
 
 labconfig/default_setting_overrides.json: no pop-up that asks about news; a saved notebook keeps the
 last state of its widgets. jupyter_server_config.json: one address is printed, warnings, no more.
+labextensions/minibatch-page: lines of about 75 characters.
 """
 
 _SAME_AS = {  # Jupyter's other names of an option of ours
@@ -58,6 +59,7 @@ def lab_options(root: Path) -> list[str]:
         f"--LabApp.default_url=/lab/workspaces/minibatch/tree/{first_page(root)}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        f"--LabApp.extra_labextensions_path={LAB_DEFAULTS / 'labextensions'}",
     ]
 
 

@@ -131,7 +131,7 @@ def test_our_settings_for_jupyterlab_are_named_for_installation():
     named = {
         file for pattern in patterns for file in Path(lab_and_test.__file__).parent.glob(pattern)
     }
-    assert named == set(lab_and_test.LAB_DEFAULTS.rglob("*.json"))
+    assert named == {each for each in lab_and_test.LAB_DEFAULTS.rglob("*") if each.is_file()}
     assert named
 
 

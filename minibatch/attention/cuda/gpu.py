@@ -10,6 +10,9 @@ from .shim import cuda
 
 MOST_WRAPPERS = 4096
 
+# A decode step's grids are small by nature; numba would warn of each size below 128 thread blocks.
+cuda.dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
 
 class GPU:
     """A CUDA device as the kernels' launcher. Raises RuntimeError if numba cannot use it."""
@@ -18,8 +21,13 @@ class GPU:
 
     def __init__(self, device: torch.device) -> None:
         if not cuda.is_available():
+            if message := cuda.cuda_error():
+                raise RuntimeError(
+                    f"numba cannot use the NVIDIA driver: {' '.join(message.split())} CUDA 13 "
+                    "needs driver 580 or newer; `nvidia-smi` names the one here"
+                )
             raise RuntimeError(
-                "numba finds no CUDA driver and compiler: install numba-cuda[cu13] "
+                "numba finds no CUDA compiler: install numba-cuda[cu13] "
                 "(python -m minibatch setup --numba-cuda)"
             )
         self.device = torch.device("cuda", device.index or 0)

@@ -1,6 +1,8 @@
 """Decode steps recorded and replayed, by the stand-in for torch.cuda: the tokens are those without
 graphs, a replay reads nothing but its buffers, and what is no decode step goes the ordinary way."""
 
+import gc
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -322,6 +324,28 @@ def test_the_largest_comes_first_and_all_share_its_memory(model, cuda, most_rows
     (stream,) = {stream for _, stream in cuda.log}  # tried on the stream that records
     assert cuda.log == [("tried", stream), ("recorded", stream)] * len(sizes)
     assert stream is not torch.cuda.current_stream()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_pythons_collector_is_off_while_a_graph_is_recorded(model, cuda, monkeypatch, before):
+    """It may unload a kernel that nobody uses, which is not allowed in a recording."""
+    seen, graph = [], cuda.graph
+
+    @contextmanager
+    def watched(*arguments, **options):
+        with graph(*arguments, **options):
+            seen.append(gc.isenabled())
+            yield
+
+    monkeypatch.setattr(torch.cuda, "graph", watched)
+    monkeypatch.setattr(gc, "collect", lambda: seen.append("collected"))
+    (gc.enable if before else gc.disable)()
+    try:
+        serve(model, cuda, mb.Continuous(2), ())
+        assert seen == ["collected", False] * 2
+        assert gc.isenabled() == before
+    finally:
+        gc.enable()
 
 
 def check_for_nan(module, given, result):

@@ -170,6 +170,7 @@ def _flex(case: Case) -> Callable[[], object]:
     from torch.nn.attention.experimental._paged_attention import PagedAttention
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention, noop_mask
 
+    torch.compiler.reset()  # past eight shapes of one function, torch would not compile it
     per_row = -(-case.context // PAGE_SIZE)
     pages = PagedAttention(case.batch * per_row, PAGE_SIZE, case.batch, device="cuda")
     for row in range(case.batch):

@@ -145,8 +145,7 @@ def check_torch() -> Iterator[Finding]:
     """Whether PyTorch can be imported, which metadata does not show, and sees the GPU."""
     gpu = computer.gpu_name()
     if not Requirement("torch", "").installed:
-        seen = gpu or "none; the lessons do not need one"
-        yield fine("GPU", seen)
+        yield fine("GPU", gpu or "none; the lessons do not need one")
         return
     question = "import torch; print(torch.version.cuda, torch.cuda.is_available())"
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True)
@@ -182,8 +181,7 @@ def _gpu_finding(gpu: str | None, built_for: str, sees_gpu: bool) -> Finding:
         seen = f"{gpu}, driver {driver}" + (", but PyTorch cannot use it" * (not sees_gpu))
         to_do = f"CUDA 13 needs an NVIDIA driver of version {OLDEST_DRIVER} or newer: install one."
         return warning("GPU", seen, to_do)
-    missing = set(unmet(ROOT, ("cuda",))) - set(unmet(ROOT))
-    if missing:
+    if missing := set(unmet(ROOT, ("cuda",))) - set(unmet(ROOT)):
         to_do = f"Install the kernels' compiler: {SET_UP} --numba-cuda"
         return warning("GPU", f"{gpu}; {missing.pop()} is not installed", to_do)
     return fine("GPU", f"{gpu}, driver {driver}, {built_for}")

@@ -74,8 +74,7 @@ def driver(device: torch.device) -> Iterator[Row]:
     yield tried({"what": f"torch, CUDA {torch.version.cuda}"}, _by_torch, device)
     yield tried({"what": "numba"}, _by_numba, device)
     doctor = [sys.executable, "-m", "minibatch", "doctor", "--json"]
-    findings = json.loads(subprocess.run(doctor, capture_output=True, text=True).stdout)
-    for finding in findings:
+    for finding in json.loads(subprocess.run(doctor, capture_output=True, text=True).stdout):
         if finding["status"] != "OK":
             yield {"what": f"doctor: {finding['topic']}", "found": finding["seen"]}
 
@@ -105,14 +104,11 @@ def kernels(
 
 
 def _launched(name: str, given: tuple, tolerance: float) -> Row:
-    query, keys, values, metadata, scale = given
-    wide = (each.double() for each in (query, keys, values))
-    exact = gather_sdpa_attention(*wide, metadata, scale)
+    *tensors, metadata, scale = given
+    exact = gather_sdpa_attention(*(each.double() for each in tensors), metadata, scale)
     began = time.perf_counter()
-    output = choose(name, query.device)(*given)
-    error = (output.double() - exact).abs().max().item()
-    row = {"largest_error": error, "seconds": time.perf_counter() - began}
-    return row if error <= tolerance else row | {"fault": f"an error above {tolerance:.1e}"}
+    output = choose(name, exact.device)(*given)
+    return _held(began, (output.double() - exact).abs().max().item(), tolerance)
 
 
 def _written(name: str, given: tuple) -> Row:
@@ -120,9 +116,12 @@ def _written(name: str, given: tuple) -> Row:
     new, began = query[:, : keys.shape[2]].contiguous(), time.perf_counter()
     choose(name, query.device).write_kv(keys, values, new, new, metadata)
     found = (cache.flatten(0, 1)[metadata.slot_mapping] for cache in (keys, values))
-    error = max((each - new).abs().max().item() for each in found)
+    return _held(began, max((each - new).abs().max().item() for each in found), 0.0)
+
+
+def _held(began: float, error: float, tolerance: float) -> Row:
     row = {"largest_error": error, "seconds": time.perf_counter() - began}
-    return row if error == 0 else row | {"fault": "other numbers than those given"}
+    return row if error <= tolerance else row | {"fault": f"an error above {tolerance:.1e}"}
 
 
 def tokens(device: torch.device, num_agents: int = AGENTS) -> Iterator[Row]:
@@ -131,8 +130,8 @@ def tokens(device: torch.device, num_agents: int = AGENTS) -> Iterator[Row]:
     requests = agents_workload(reference, "agents", num_agents, PROMPTS).requests
     agreement = Agreement(reference, requests)
     agreement.compare(REFERENCE, _answers(reference, requests))
-    for way, graphs in {"engine": False, "engine, CUDA graphs": True}.items():
-        yield tried({"way": way}, _compared, agreement, way, model, requests, graphs)
+    for graphs in (False, True):
+        yield tried({"cuda_graphs": graphs}, _compared, agreement, model, graphs)
 
 
 def _answers(model: Model, requests: list[Request], graphs: bool = False) -> list[list[int]]:
@@ -140,11 +139,10 @@ def _answers(model: Model, requests: list[Request], graphs: bool = False) -> lis
     return [completion.token_ids for completion in engine.run(requests)]
 
 
-def _compared(
-    agreement: Agreement, way: str, model: Model, requests: list[Request], graphs: bool
-) -> Row:
-    found = agreement.compare(way, _answers(model, requests, graphs))
-    row = {"requests": len(requests), "same": len(requests) - len(found)}
+def _compared(agreement: Agreement, model: Model, graphs: bool) -> Row:
+    answers = _answers(model, agreement.requests, graphs)
+    found = agreement.compare("minibatch", answers)
+    row = {"requests": len(answers), "same": len(answers) - len(found)}
     row["largest_gap"] = max((abs(each.gap) for each in found), default=0.0)
     if all(each.is_tie for each in found):
         return row
@@ -182,15 +180,10 @@ def fixed_lengths(
     number: int = NUM_REQUESTS, prompt: int = PROMPT, answers: Sequence[int] = ANSWERS
 ) -> list[Request]:
     """Requests with prompts of `prompt` tokens, all different, and answers of these lengths."""
-    return [
-        Request(
-            [(7 * i + 31 * k) % 1000 for k in range(prompt)],
-            max_tokens=answers[i % len(answers)],
-            ignore_eos=True,
-            request_id=f"r{i}",
-        )
-        for i in range(number)
-    ]
+    prompts = [[(7 * i + 31 * k) % 1000 for k in range(prompt)] for i in range(number)]
+    lengths = [answers[i % len(answers)] for i in range(number)]
+    pairs = zip(prompts, lengths, strict=True)
+    return [Request(each, max_tokens=length, ignore_eos=True) for each, length in pairs]
 
 
 def served(
@@ -224,13 +217,7 @@ def _served(
     return row | {"same": f"{same}/{len(requests)}"}
 
 
-CHECKS = {
-    "driver": driver,
-    "kernels": kernels,
-    "tokens": tokens,
-    "bench": bench,
-    "throughput": throughput,
-}
+CHECKS = {check.__name__: check for check in (driver, kernels, tokens, bench, throughput)}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

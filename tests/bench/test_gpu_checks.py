@@ -56,6 +56,16 @@ def test_a_wrong_kernel_and_one_that_fails_are_faults(monkeypatch, wrong):
     assert "AttributeError" in writes["fault"]
 
 
+def test_a_write_of_other_numbers_is_a_fault(monkeypatch):
+    class Forgets:
+        def write_kv(self, *arguments):
+            pass
+
+    monkeypatch.setattr(gpu_checks, "choose", lambda *given: Forgets())
+    *_, writes = gpu_checks.kernels(CPU, ("any",), SMALL)
+    assert (writes["kernel"], "0.0e+00" in writes["fault"]) == ("write_kv", True)
+
+
 def test_tokens_are_those_of_the_cpu(model):
     rows = list(gpu_checks.tokens(CPU, num_agents=2))
     assert [row["same"] for row in rows] == [2, 2]

@@ -130,6 +130,14 @@ def test_a_part_that_a_signal_ends_says_which(run):
     assert "signal 9" in report["parts"]["dies"]["summary"]
 
 
+@pytest.mark.parametrize(
+    ("last", "status"), [("4 skipped in 5.1s", "failed"), ("3 passed, 1 skipped in 5s", "passed")]
+)
+def test_tests_that_are_all_skipped_have_not_passed(run, last, status):
+    _, report, _ = run([part("a", f"print('ssss'); print({last!r})")])
+    assert statuses(report) == {"a": status}
+
+
 def test_a_part_without_its_package_is_skipped_by_name(run):
     status, report, _ = run([part("a", "", needs=("json", "no_such_package")), B])
     assert status == 0

@@ -402,16 +402,13 @@ def test_nor_can_any_of_many_more():
         play_with_the_metadata(seed)
 
 
-@pytest.mark.parametrize(
-    ("driver_says", "told"),
-    [("\nCUDA driver library cannot be found.\n", "580"), (None, r"install numba-cuda\[cu13\]")],
-)
-def test_a_refused_device_names_the_driver_or_the_compiler(monkeypatch, driver_says, told):
+@pytest.mark.parametrize("driver_says", ["\nCUDA driver library cannot be found.\n", None])
+def test_a_refused_device_names_the_driver_and_the_compiler(monkeypatch, driver_says):
     from minibatch.attention.cuda import gpu
 
     monkeypatch.setattr(gpu.cuda, "is_available", lambda: False)
     monkeypatch.setattr(gpu.cuda, "cuda_error", lambda: driver_says)
-    with pytest.raises(RuntimeError, match=told) as refusal:
+    with pytest.raises(RuntimeError, match=r"580.* numba-cuda\[cu13\]") as refusal:
         gpu.GPU(torch.device("cuda"))
     assert (driver_says or "").strip() in str(refusal.value)
     assert "\n" not in str(refusal.value)

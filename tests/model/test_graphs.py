@@ -373,6 +373,7 @@ def test_memory_that_runs_out_while_recording_says_what_to_lower(model, cuda):
     engine.runner.compute = fail
     with pytest.raises(RuntimeError, match="CUDA out of memory.*lower num_blocks or max_batch"):
         record(engine, cuda)
+    assert gc.isenabled()
 
 
 def test_heads_that_the_kernels_do_not_have_are_refused(cuda):

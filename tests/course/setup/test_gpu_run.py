@@ -124,6 +124,7 @@ def test_a_row_that_was_half_written_is_dropped(run):
     assert report["parts"]["a"]["rows"] == [{"n": 4}]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_a_part_that_a_signal_ends_says_which(run):
     _, report, _ = run([part("dies", "import os; os.kill(os.getpid(), 9)")])
     assert statuses(report) == {"dies": "failed"}

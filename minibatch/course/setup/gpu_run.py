@@ -108,9 +108,8 @@ def main(arguments: list[str], parts: Sequence[Part] = PARTS) -> int:
             continue
         print(f"{part.name:<11} ", end="", flush=True)
         result = run_part(part, min(part.limit_s, rest))
-        print(
-            f"{result['status']:<10} {result['seconds']:5.0f} s   {result['summary']}", flush=True
-        )
+        print(f"{result['status']:<10} {result['seconds']:5.0f} s   {result['summary']}")
+        print("".join(f"    {line}\n" for line in _table(result["rows"])), end="", flush=True)
         results[part.name] = result | {"commit": machine["commit"]}
         write_report(options.out, machine, parts, results)
     if left:
@@ -122,10 +121,8 @@ def main(arguments: list[str], parts: Sequence[Part] = PARTS) -> int:
 
 def _parser(parts: Sequence[Part]) -> argparse.ArgumentParser:
     lines = [f"  {part.name:<11} about {part.usual_s:3.0f} s: {part.title}" for part in parts]
-    about = (
-        "Check and measure this computer's NVIDIA GPU, in parts. A part that fails or takes too\n"
-    )
-    about += "long does not stop the next. Seconds on an H100, estimated:\n\n"
+    about = "Check and measure this computer's NVIDIA GPU, in parts. A part that fails or takes\n"
+    about += "too long does not stop the next. Seconds on an H100, estimated:\n\n"
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "python -m minibatch gpu", description=about + "\n".join(lines), formatter_class=raw

@@ -40,6 +40,12 @@ def run(monkeypatch, tmp_path):
     return run
 
 
+def printed(capsys):
+    """The first two words of each part's line."""
+    _, *lines, _ = capsys.readouterr().out.splitlines()
+    return [line.split()[:2] for line in lines if not line.startswith("    ")]
+
+
 def statuses(report):
     return {name: result["status"] for name, result in report["parts"].items()}
 
@@ -51,6 +57,15 @@ def test_a_part_leaves_its_rows_its_last_line_and_its_output(run):
     a = report["parts"]["a"]
     assert (a["rows"], a["summary"], a["output"]) == ([{"n": 1}], "n 1", "first\nn 1")
     assert page.count("| n |") == 2
+
+
+def test_rows_are_printed_below_their_part(run, capsys):
+    run([A, B])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines[1:5]] == [
+        ["a", "passed"],
+        *[["|", w] for w in ("n", "---", "1")],
+    ]
 
 
 def test_the_report_names_machine_driver_commit_and_versions(run):
@@ -68,8 +83,7 @@ def test_a_part_that_fails_does_not_stop_the_next(run, capsys):
     assert statuses(report) == {"fails": "failed", "b": "passed"}
     assert report["parts"]["fails"]["rows"] == [{"n": 3}]
     assert "no such kernel" in page
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[1:3]] == [["fails", "failed"], ["b", "passed"]]
+    assert printed(capsys) == [["fails", "failed"], ["b", "passed"]]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
@@ -151,8 +165,7 @@ def test_resume_leaves_out_what_passed_and_begins_with_what_never_ran(run, capsy
     run([A, FAILS])
     capsys.readouterr()
     _, report, _ = run([A, FAILS, B], "--resume")
-    ran = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:3]]
-    assert ran == ["b", "fails"]
+    assert printed(capsys) == [["b", "passed"], ["fails", "failed"]]
     assert statuses(report) == {"a": "passed", "fails": "failed", "b": "passed"}
 
 
@@ -166,7 +179,7 @@ def test_only_runs_these_parts_again_and_keeps_the_others_results(run, capsys):
     run([A, FAILS, B])
     capsys.readouterr()
     status, report, _ = run([A, FAILS, B], "--only", "b", "--only", "a")
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:3]] == ["a", "b"]
+    assert printed(capsys) == [["a", "passed"], ["b", "passed"]]
     assert status == 0
     assert statuses(report) == {"a": "passed", "fails": "failed", "b": "passed"}
 

@@ -16,4 +16,5 @@ scheduler.py         `bench scheduler`: the engine without a model, for more and
 prefix_caching.py    `bench prefix`: first tokens with and without the prefix cache
 under_load.py        `bench load`: the engine alone, and beside a program on one core
 cuda_graphs.py       `bench graphs`: throughput with and without CUDA graphs, on a GPU
+gpu_checks.py        parts of `python -m minibatch gpu`: kernels, tokens and speed, as rows
 """

@@ -137,12 +137,17 @@ def _serve_through(manager, requests: list[Request]) -> list[list[int]]:
 
 @contextmanager
 def minibatch(
-    model: Model, requests: list[Request], make_scheduler: Callable[[], Scheduler]
+    model: Model,
+    requests: list[Request],
+    make_scheduler: Callable[[], Scheduler],
+    cuda_graphs: bool = False,
 ) -> Iterator[Serve]:
     """This package, with blocks for a full batch of the longest request."""
     longest = max(len(request.prompt) + request.max_tokens for request in requests)
-    num_blocks = BATCH_SIZE * math.ceil(longest / BLOCK_SIZE)
-    engine = Engine(model, make_scheduler(), num_blocks=num_blocks, block_size=BLOCK_SIZE)
+    scheduler = make_scheduler()
+    num_blocks = max(BATCH_SIZE, scheduler.max_batch_size) * math.ceil(longest / BLOCK_SIZE)
+    options = {"num_blocks": num_blocks, "block_size": BLOCK_SIZE, "cuda_graphs": cuda_graphs}
+    engine = Engine(model, scheduler, **options)
     yield lambda: [completion.token_ids for completion in engine.run(requests)]
 
 

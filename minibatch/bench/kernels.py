@@ -21,6 +21,8 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
+from ..attention import choose
+from ..attention.metadata import AttentionMetadata
 from .stopwatch import gpu_times
 
 BATCHES = (1, 8, 64, 256)
@@ -75,10 +77,10 @@ def main(argv: Sequence[str]) -> int:
     print(f"A copy of 1 GiB reads and writes {copy / 1e12:.2f} TB/s. Shares of that:\n")
     print("batch context head_dim GQA   ours     SDPA gathered   flex paged")
     results = []
-    for case in tqdm(list(_cases(options.quick)), file=sys.stderr, leave=False):
-        times = {name: _seconds_or_reason(make, case) for name, make in CONTENDERS.items()}
+    for case in tqdm(cases(options.quick), file=sys.stderr, leave=False):
+        times = seconds_of_each(case)
         results.append({**asdict(case), "seconds": times})
-        shares = "  ".join(f"{_share(case, seconds, copy):>13}" for seconds in times.values())
+        shares = "  ".join(f"{share(case, seconds, copy):>13}" for seconds in times.values())
         more = f"  and a row of {case.longest:,}" if case.longest else ""
         line = f"{case.batch:5} {case.context:7} {case.head_dim:8} {case.group:3} {shares}{more}"
         tqdm.write(line)
@@ -101,18 +103,22 @@ def seconds_of(run: Callable[[], object]) -> float:
     return statistics.median(gpu_times(run, ROUNDS))
 
 
-def _cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Case]:
     """All cases that leave half of the GPU's memory free, for gathered K and V and the pool."""
     axes = QUICK.values() if quick else (BATCHES, CONTEXTS, HEAD_DIMS, GROUPS)
     room = torch.cuda.get_device_properties(0).total_memory / 4
-    cases = [Case(*shape) for shape in product(*axes)]
+    found = [Case(*shape) for shape in product(*axes)]
     (shape, longest), groups = RAGGED, QUICK["groups"] if quick else GROUPS
-    cases += [Case(*shape, group, longest) for group in groups]
-    return [case for case in cases if case.kv_bytes < room]
+    found += [Case(*shape, group, longest) for group in groups]
+    return [case for case in found if case.kv_bytes < room]
+
+
+def seconds_of_each(case: Case) -> dict[str, float | str]:
+    """For each contender its seconds, or the reason why they could not be measured."""
+    return {name: _seconds_or_reason(make, case) for name, make in CONTENDERS.items()}
 
 
 def _seconds_or_reason(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
-    """Seconds, or the reason why it could not be measured."""
     if case.longest and make is not _ours:
         return "not ragged"
     try:
@@ -122,39 +128,45 @@ def _seconds_or_reason(make: Callable[[Case], Callable[[], object]], case: Case)
         return f"{type(error).__name__}: {error}"[:200]
 
 
-def _share(case: Case, seconds: float | str, copy: float) -> str:
+def share(case: Case, seconds: float | str, copy: float) -> str:
+    """A time as a share of the copy's bandwidth `copy`, and in µs; or the reason's first word."""
     if isinstance(seconds, str):
         return seconds.partition(":")[0][:13]
     return f"{case.kv_bytes / seconds / copy:.0%} {seconds * 1e6:,.0f} µs"
 
 
-def _query(case: Case) -> torch.Tensor:
+def _query(
+    case: Case, device: torch.device | str = "cuda", dtype: torch.dtype = torch.bfloat16
+) -> torch.Tensor:
     shape = (len(case.contexts), KV_HEADS * case.group, case.head_dim)
-    return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+    return torch.randn(shape, device=device, dtype=dtype)
 
 
-def _ours(case: Case) -> Callable[[], object]:
-    from ..attention import choose
-    from ..attention.metadata import AttentionMetadata
-
+def paged(case: Case, device: torch.device, dtype: torch.dtype) -> tuple:
+    """What an attention function takes: query, K, V in blocks in random order, metadata, scale."""
     contexts = torch.tensor(case.contexts)
     per_row = [-(-context // BLOCK_SIZE) for context in case.contexts]
     shape = (sum(per_row), BLOCK_SIZE, KV_HEADS, case.head_dim)
-    keys, values = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    keys, values = (torch.randn(shape, device=device, dtype=dtype) for _ in range(2))
     order = torch.randperm(sum(per_row), dtype=torch.int32).split(per_row)
     rows = torch.arange(len(contexts), dtype=torch.int32)
     metadata = AttentionMetadata(
-        query_start_loc=torch.arange(len(contexts) + 1, dtype=torch.int32, device="cuda"),
-        seq_lens=contexts.int().cuda(),
-        block_tables=torch.nn.utils.rnn.pad_sequence(order, batch_first=True).cuda(),
-        token_rows=rows.cuda(),
-        positions=(contexts - 1).cuda(),
-        slot_mapping=rows.long().cuda(),
+        query_start_loc=torch.arange(len(contexts) + 1, dtype=torch.int32, device=device),
+        seq_lens=contexts.int().to(device),
+        block_tables=torch.nn.utils.rnn.pad_sequence(order, batch_first=True).to(device),
+        token_rows=rows.to(device),
+        positions=(contexts - 1).to(device),
+        slot_mapping=rows.long().to(device),
         rows=[(i, i + 1, context) for i, context in enumerate(case.contexts)],
         num_computed_tokens=[context - 1 for context in case.contexts],
     )
-    query, attend = _query(case), choose("auto", torch.device("cuda"))
-    return lambda: attend(query, keys, values, metadata, case.head_dim**-0.5)
+    return _query(case, device, dtype), keys, values, metadata, case.head_dim**-0.5
+
+
+def _ours(case: Case) -> Callable[[], object]:
+    device = torch.device("cuda")
+    given, attend = paged(case, device, torch.bfloat16), choose("auto", device)
+    return lambda: attend(*given)
 
 
 def _sdpa(case: Case) -> Callable[[], object]:
@@ -170,6 +182,7 @@ def _flex(case: Case) -> Callable[[], object]:
     from torch.nn.attention.experimental._paged_attention import PagedAttention
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention, noop_mask
 
+    torch.compiler.reset()  # past eight shapes of one function, torch would not compile it
     per_row = -(-case.context // PAGE_SIZE)
     pages = PagedAttention(case.batch * per_row, PAGE_SIZE, case.batch, device="cuda")
     for row in range(case.batch):

@@ -134,17 +134,20 @@ def quickest(
     return best
 
 
-def gpu_times(act: Callable[[], object], repeats: int) -> list[float]:
+def gpu_times(
+    act: Callable[[], object], repeats: int, device: torch.device | str = "cuda"
+) -> list[float]:
     """Seconds of each run by the GPU's own clock, after three runs that are not counted.
 
-    Before each run, a gigabyte is overwritten. So the L2 cache is cold, and the launch, which may
-    take Python longer than the run takes the GPU, is over before the run starts.
+    Before each run, a gigabyte is read. So the L2 cache is cold, and the launch, which may take
+    Python longer than the run takes the GPU, is over before the run starts. It is not written:
+    the cache would write such lines to memory during the run.
     """
     for _ in range(3):
         act()
-    found, cold = [], torch.empty(COLD_BYTES, dtype=torch.uint8, device="cuda")
+    found, cold = [], torch.ones(COLD_BYTES // 4, device=device)
     for _ in range(repeats):
-        cold.zero_()
+        cold.sum()
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         act()

@@ -20,6 +20,7 @@ This code has never run on one.
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -142,7 +143,7 @@ class DecodeGraphs:
                 run()
                 with no_synchronization():
                     run()
-            with torch.cuda.graph(graph, pool=pool, stream=stream):
+            with no_collection(), torch.cuda.graph(graph, pool=pool, stream=stream):
                 run()
         except (RuntimeError, ValueError) as error:
             raise RuntimeError(
@@ -198,3 +199,16 @@ def no_synchronization() -> Iterator[None]:
         yield
     finally:
         torch.cuda.set_sync_debug_mode(before)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Inside, Python's collector is off: it might unload a kernel, and a recording forbids that."""
+    before = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

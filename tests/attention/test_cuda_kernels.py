@@ -402,12 +402,23 @@ def test_nor_can_any_of_many_more():
         play_with_the_metadata(seed)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_the_device_is_refused():
-    from minibatch.attention.cuda.gpu import GPU
+@pytest.mark.parametrize("driver_says", ["\nCUDA driver library cannot be found.\n", None])
+def test_a_refused_device_names_the_driver_and_the_compiler(monkeypatch, driver_says):
+    from minibatch.attention.cuda import gpu
 
-    with pytest.raises(RuntimeError, match=r"install numba-cuda\[cu13\]"):
-        GPU(torch.device("cuda"))
+    monkeypatch.setattr(gpu.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(gpu.cuda, "cuda_error", lambda: driver_says)
+    with pytest.raises(RuntimeError, match=r"580.* numba-cuda\[cu13\]") as refusal:
+        gpu.GPU(torch.device("cuda"))
+    assert (driver_says or "").strip() in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_small_grid_is_launched_without_a_warning():
+    from minibatch.attention.cuda.gpu import cuda
+
+    cuda.dispatcher._LaunchConfiguration(None, (1, 1, 1), (32, 1, 1), None, 0)
 
 
 def test_the_emulation_says_that_it_is_slow():

@@ -3,6 +3,8 @@ where it should not be."""
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 from oracle import assert_same_tokens
@@ -38,6 +40,7 @@ def test_kernels_give_what_the_definition_says(kernel, dtype):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_lab_and_the_gpu_agree(kernel):
+    pytest.importorskip("greenlet", reason="the kernel lab needs greenlet")
     emulated, real = (paged(3, [(1, 30), (2, 9)], device=d) for d in ("cpu", CUDA))
     on_cpu = choose(kernel, torch.device("cpu"))(*emulated.arguments)
     on_gpu = choose(kernel, CUDA)(*real.arguments)
@@ -88,11 +91,12 @@ def test_a_decode_step_waits_for_the_sampled_tokens_alone():
     engine.step()  # everything is compiled, and memory taken
     torch.cuda.set_sync_debug_mode("warn")
     try:
-        with pytest.warns(UserWarning, match="synchronizing CUDA operation") as waits:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
             engine.step()
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert len(waits) == 1
+    assert sum("synchronizing CUDA operation" in str(each.message) for each in seen) == 1
 
 
 def test_a_ragged_batch_is_cut_and_merged():
@@ -104,6 +108,7 @@ def test_a_ragged_batch_is_cut_and_merged():
 def test_launches_go_to_torchs_current_stream_and_allocate_nothing_new():
     attend, stream = choose("tiled", CUDA), torch.cuda.Stream()
     case = paged(1, [(1, 50)] * 4, device=CUDA)
+    stream.wait_stream(torch.cuda.current_stream())  # which made the case
     with torch.cuda.stream(stream):
         expected = attend(*case.arguments).clone()
         stream.synchronize()

@@ -1,6 +1,8 @@
 """Decode steps recorded and replayed, by the stand-in for torch.cuda: the tokens are those without
 graphs, a replay reads nothing but its buffers, and what is no decode step goes the ordinary way."""
 
+import gc
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -324,6 +326,28 @@ def test_the_largest_comes_first_and_all_share_its_memory(model, cuda, most_rows
     assert stream is not torch.cuda.current_stream()
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_pythons_collector_is_off_while_a_graph_is_recorded(model, cuda, monkeypatch, before):
+    """It may unload a kernel that nobody uses, which is not allowed in a recording."""
+    seen, graph = [], cuda.graph
+
+    @contextmanager
+    def watched(*arguments, **options):
+        with graph(*arguments, **options):
+            seen.append(gc.isenabled())
+            yield
+
+    monkeypatch.setattr(torch.cuda, "graph", watched)
+    monkeypatch.setattr(gc, "collect", lambda: seen.append("collected"))
+    (gc.enable if before else gc.disable)()
+    try:
+        serve(model, cuda, mb.Continuous(2), ())
+        assert seen == ["collected", False] * 2
+        assert gc.isenabled() == before
+    finally:
+        gc.enable()
+
+
 def check_for_nan(module, given, result):
     assert not result.isnan().any().item()
 
@@ -349,6 +373,7 @@ def test_memory_that_runs_out_while_recording_says_what_to_lower(model, cuda):
     engine.runner.compute = fail
     with pytest.raises(RuntimeError, match="CUDA out of memory.*lower num_blocks or max_batch"):
         record(engine, cuda)
+    assert gc.isenabled()
 
 
 def test_heads_that_the_kernels_do_not_have_are_refused(cuda):

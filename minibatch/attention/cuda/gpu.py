@@ -8,6 +8,8 @@ import torch
 
 from .shim import cuda
 
+# A decode step has small grids. numba would warn of each size below 128 thread blocks.
+cuda.dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 MOST_WRAPPERS = 4096
 
 
@@ -19,13 +21,12 @@ class GPU:
     def __init__(self, device: torch.device) -> None:
         if not cuda.is_available():
             raise RuntimeError(
-                "numba finds no CUDA driver and compiler: install numba-cuda[cu13] "
-                "(python -m minibatch setup --numba-cuda)"
+                f"numba cannot use a GPU; driver error: {' '.join(str(cuda.cuda_error()).split())} "
+                "It needs driver >= 580, numba-cuda[cu13] (python -m minibatch setup --numba-cuda)"
             )
-        self.device = torch.device("cuda", device.index or 0)
-        properties = torch.cuda.get_device_properties(self.device)
-        self.num_multiprocessors = properties.multi_processor_count
-        self.compute_capability = (properties.major, properties.minor)
+        device = self.device = torch.device("cuda", device.index or 0)
+        self.compute_capability = torch.cuda.get_device_capability(device)
+        self.num_multiprocessors = torch.cuda.get_device_properties(device).multi_processor_count
         cuda.select_device(self.device.index)
         self._compiled = cache(cuda.jit(fastmath=True))
         self._stream = cache(cuda.external_stream)

@@ -10,6 +10,7 @@ else is installed. Read cli.py first.
     bounds.py               compares installed versions with pyproject.toml
     wheelhouse.py           `wheels`: a folder to install from without a network
     doctor.py               `doctor`: checks the computer and the installation
+    gpu_run.py              `gpu`: checks and measures a GPU, in parts, each with a time limit
     computer.py             checks of the computer alone: system, Python, disk, memory, port
     course_files.py         checks that the course's files can be read, run and written beside
     model_files.py          checks that the course's model is complete

@@ -70,6 +70,11 @@ COMMANDS = {
     "bench": Command(
         "measure the four policies and transformers on this machine", "minibatch.bench.command:main"
     ),
+    "gpu": Command(
+        "check and measure an NVIDIA GPU: kernels, graphs, tokens, speed; about 15 minutes",
+        "minibatch.course.setup.gpu_run:main",
+        Needs.WHAT_IS_THERE,
+    ),
     "notebooks": Command(
         "check the lessons: the notebooks' form (--fix mends it), links, cited sources",
         "minibatch.course.notebooks.hygiene:main",

@@ -152,16 +152,25 @@ def port(number: int = JUPYTER_PORT) -> Finding:
 
 def gpu_name() -> str | None:
     """nvidia-smi's name of the first GPU; None if there is no nvidia-smi, or no answer."""
+    return _nvidia_smi("name")
+
+
+def driver_version() -> str | None:
+    """The version of NVIDIA's driver, as "580.65.06"; None as for `gpu_name`."""
+    return _nvidia_smi("driver_version")
+
+
+def _nvidia_smi(field: str) -> str | None:
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
-    question = [program, "--query-gpu=name", "--format=csv,noheader"]
+    question = [program, f"--query-gpu={field}", "--format=csv,noheader"]
     try:
         answer = subprocess.run(question, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    names = answer.stdout.strip().splitlines()
-    return names[0] if names else None
+    answers = answer.stdout.strip().splitlines()
+    return answers[0] if answers else None
 
 
 def _dotted(version: tuple[int, ...]) -> str:

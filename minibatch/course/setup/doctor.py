@@ -25,6 +25,7 @@ from minibatch.course.setup.model_files import check_model
 from minibatch.course.setup.virtual_environment import State, VirtualEnvironment
 
 SET_UP = "python -m minibatch setup"
+OLDEST_DRIVER = "580"  # of CUDA 13; text is enough, because all versions have three digits
 
 Check = Callable[[], Iterator[Finding]]
 
@@ -144,8 +145,7 @@ def check_torch() -> Iterator[Finding]:
     """Whether PyTorch can be imported, which metadata does not show, and sees the GPU."""
     gpu = computer.gpu_name()
     if not Requirement("torch", "").installed:
-        seen = gpu or "none; the lessons do not need one"
-        yield fine("GPU", seen)
+        yield fine("GPU", gpu or "none; the lessons do not need one")
         return
     question = "import torch; print(torch.version.cuda, torch.cuda.is_available())"
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True)
@@ -176,14 +176,15 @@ def _gpu_finding(gpu: str | None, built_for: str, sees_gpu: bool) -> Finding:
     if built_for == "the CPU":
         to_do = f"To use it: {SET_UP} --cuda; in an environment of yours: {_install_torch('cuda')}"
         return warning("GPU", f"{gpu}, but this PyTorch is built for the CPU", to_do)
-    if not sees_gpu:
-        to_do = f"Install an NVIDIA driver for {built_for}; `nvidia-smi` names its limit."
-        return warning("GPU", f"{gpu}, but PyTorch cannot use it", to_do)
-    missing = unmet(ROOT, ("cuda",))
-    if missing:
+    driver = computer.driver_version() or "of an unknown version"
+    if not sees_gpu or driver < OLDEST_DRIVER:
+        seen = f"{gpu}, driver {driver}" + (", but PyTorch cannot use it" * (not sees_gpu))
+        to_do = f"CUDA 13 needs an NVIDIA driver of version {OLDEST_DRIVER} or newer: install one."
+        return warning("GPU", seen, to_do)
+    if missing := set(unmet(ROOT, ("cuda",))) - set(unmet(ROOT)):
         to_do = f"Install the kernels' compiler: {SET_UP} --numba-cuda"
-        return warning("GPU", f"{gpu}; {missing[-1]} is not installed", to_do)
-    return fine("GPU", f"{gpu}, {built_for}")
+        return warning("GPU", f"{gpu}; {missing.pop()} is not installed", to_do)
+    return fine("GPU", f"{gpu}, driver {driver}, {built_for}")
 
 
 def check_kernel() -> Iterator[Finding]:

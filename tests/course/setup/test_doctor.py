@@ -223,7 +223,7 @@ def torch_check(monkeypatch, *, gpu, output, status=0):
     done = subprocess.CompletedProcess([], status, stdout=output, stderr=output)
     monkeypatch.setattr(doctor.subprocess, "run", lambda *arguments, **keywords: done)
     monkeypatch.setattr(computer, "gpu_name", lambda: gpu)
-    monkeypatch.setattr(doctor, "unmet", lambda root, extras: [])
+    monkeypatch.setattr(doctor, "unmet", lambda root, extras=(): [])
     return list(doctor.check_torch())
 
 
@@ -231,7 +231,7 @@ def torch_check(monkeypatch, *, gpu, output, status=0):
     ("gpu", "output", "status", "said"),
     [
         (None, "None False\n", Status.OK, "no NVIDIA GPU"),
-        ("H200", "13.0 True\n", Status.OK, "H200, CUDA 13.0"),
+        ("H200", "13.0 True\n", Status.OK, "H200, driver of an unknown version, CUDA 13.0"),
         ("H200", "None False\n", Status.WARNING, "built for the CPU"),
         ("H200", "13.0 False\n", Status.WARNING, "cannot use it"),
     ],
@@ -245,10 +245,30 @@ def test_the_gpu_and_the_build_of_pytorch_are_held_together(monkeypatch, gpu, ou
 def test_a_gpu_without_the_kernels_compiler_is_a_warning(monkeypatch):
     missing = [Requirement("numba-cuda", ">=0.30,<0.31")]
     torch_check(monkeypatch, gpu="H200", output="13.0 True")
-    monkeypatch.setattr(doctor, "unmet", lambda root, extras: missing)
+    monkeypatch.setattr(doctor, "unmet", lambda root, extras=(): missing if extras else [])
     *_, found = doctor.check_torch()
     assert found.status is Status.WARNING
     assert "--numba-cuda" in found.to_do
+
+
+def test_the_kernels_compiler_is_not_missed_where_another_package_is(monkeypatch):
+    other, compiler = Requirement("jupyterlab", ">=4"), Requirement("numba-cuda", ">=99")
+    torch_check(monkeypatch, gpu="H200", output="13.0 True")
+    monkeypatch.setattr(doctor, "unmet", lambda root, extras=(): [other])
+    assert list(doctor.check_torch())[-1].status is Status.OK
+    monkeypatch.setattr(
+        doctor, "unmet", lambda root, extras=(): [other, compiler][: 1 + len(extras)]
+    )
+    assert "numba-cuda" in list(doctor.check_torch())[-1].seen
+
+
+@pytest.mark.parametrize("sees", ["True", "False"])  # PyTorch for CUDA 12 sees it
+def test_a_driver_older_than_cuda_13_is_a_warning_with_both_numbers(monkeypatch, sees):
+    monkeypatch.setattr(computer, "driver_version", lambda: "550.54.14")
+    _, found = torch_check(monkeypatch, gpu="H200", output=f"13.0 {sees}")
+    assert found.status is Status.WARNING
+    assert "550.54.14" in found.seen
+    assert "580" in found.to_do
 
 
 def test_the_mend_of_a_gpu_that_is_not_used_is_pinned_and_names_the_index(monkeypatch):

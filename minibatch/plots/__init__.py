@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .figures.room import room
     from .figures.rules import rules
     from .figures.same_answers import same_answers
+    from .figures.saved_by_batching import saved_by_batching
     from .figures.savings import savings
     from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
@@ -110,6 +111,7 @@ __all__ = [
     "room",
     "rules",
     "same_answers",
+    "saved_by_batching",
     "savings",
     "scorecard",
     "seismograph",

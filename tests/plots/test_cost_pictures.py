@@ -148,6 +148,19 @@ def test_a_step_is_an_account_under_what_it_took(tiny_model, batch_size, said):
     assert title(long).replace("\n", " ") in figure.alt
 
 
+def test_what_a_batch_saves_is_its_weights_and_the_rest(tiny_model):
+    weight_bytes = decode_step(tiny_model, 1, 64).weight_bytes
+    roof = Roof("card", weight_bytes / 0.0005, 1e15, "made up")  # 0.5 ms to read the weights
+    figure = mb.plots.saved_by_batching(tiny_model, roof, TIMES)
+    (axis,) = figure.axes  # 8 steps of 4 ms less one of 11 ms: 21 ms; 7 readings: 3.5 ms
+    measured = [bar.get_width() for bar in axis.patches[2:]]
+    assert measured == pytest.approx([100 * 3.5 / 21, 100 * 17.5 / 21])
+    assert [bar.get_width() for bar in axis.patches[:2]] == pytest.approx([100, 0])
+    assert "21 ms" in title(axis)
+    assert "17%" in title(axis)
+    assert title(axis) in figure.alt
+
+
 def test_a_roofline_has_its_knee_where_arithmetic_takes_over(tiny_model):
     figure = mb.plots.roofline(tiny_model, ROOF, TIMES, [Roof("other", 1e12, 1e15, "made up")])
     (axis,) = figure.axes

@@ -35,6 +35,7 @@ utilisation.py       how many slots are at work, step by step
 kv_read.py           what attention reads of the KV cache, step by step
 token_costs.py       the cost of the next token with and without a KV cache
 cost_stack.py        the calculated cost of a decode step by cause, beside the measured one
+saved_by_batching.py the time that one step of a batch saves, by cause
 roofline.py          what a machine can reach at most, and what was reached
 memory_use.py        how every place of a pool is used, step by step
 fragmentation.py     allocators side by side: how much of the memory holds tokens

@@ -1,0 +1,70 @@
+"""The time that one step of a batch saves against one step for each row, by cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from ...bench.measure import StepTime
+from ...simulator.cost import A100, Roof, decode_step
+from ..colours import COLOURS, INK
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+if TYPE_CHECKING:  # importing transformers takes seconds
+    from ...model.load import Model
+
+BILLIONS = 7  # weights of the large model, 2 bytes each
+HERE = "your machine and model:\nmeasured"
+PARTS = (  # label, colour, hatch
+    ("weights, read once", COLOURS[1], ""),
+    ("overhead and small products, started once", "#DDDDDD", "..."),
+)
+
+
+def saved_by_batching(
+    model: Model, roof: Roof, times: list[StepTime], batch_size: int = 8
+) -> Figure:
+    """Two bars, in percent of the saved time: this machine, measured; and an A100 with a model of
+    seven billion weights, by its account.
+
+    Saved is `batch_size` times the step of one row, less the step of `batch_size` rows, at the
+    shortest context. times: from `measure.step_times`, with both sizes. The weights' part is the
+    bytes of the readings that are saved, at the roof's bandwidth; the rest is the other part.
+    """
+    shortest = min(time.context for time in times)
+    of = {time.batch_size: time for time in times if time.context == shortest}
+    saved = batch_size * of[1].total_s - of[batch_size].total_s
+    weights = (batch_size - 1) * roof.account(decode_step(model, 1, shortest)).weights_s
+    large = (batch_size - 1) * BILLIONS * 2e9 / A100.bytes_per_s
+    rows = {  # the saved seconds, and the weights' part of them
+        f"{A100.name}, {BILLIONS} billion\nweights: by its account": (large, large),
+        HERE: (saved, min(weights, saved)),
+    }
+    figure, (axis,) = canvas(1, None, height=2.6)
+    for place, (seconds, part) in enumerate(rows.values()):
+        left = 0.0
+        for (label, colour, hatch), ms in zip(PARTS, (part, seconds - part), strict=True):
+            share = 100 * ms / seconds
+            look = {"facecolor": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.8}
+            axis.barh(place, share, left=left, height=0.6, label=label, **look)
+            if share > 5:
+                plate = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+                words = f"{1e3 * ms:.0f} ms"
+                place_x = left + share / 2
+                axis.text(
+                    place_x, place, words, ha="center", va="center", fontsize=LABEL, bbox=plate
+                )
+            left += share
+    axis.set_yticks(range(len(rows)), list(rows))
+    axis.invert_yaxis()
+    finding = (
+        f"Of what {batch_size} rows in one step save, the weights are {weights / saved:.0%} here"
+    )
+    dress(axis, finding, f"% of the time saved against {batch_size} steps of one row")
+    handles, labels = axis.get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
+    look = {"loc": "outside lower center", "ncols": 2, "fontsize": TICK, "frameon": False}
+    figure.legend(named.values(), named, **look)
+    describe(figure, "Two bars: the saved time by cause.", [finding])
+    return figure

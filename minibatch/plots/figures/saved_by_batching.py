@@ -58,9 +58,8 @@ def saved_by_batching(
             left += share
     axis.set_yticks(range(len(rows)), list(rows))
     axis.invert_yaxis()
-    finding = (
-        f"Of what {batch_size} rows in one step save, the weights are {weights / saved:.0%} here"
-    )
+    finding = f"One step of {batch_size} rows saves {1e3 * saved:.0f} ms here"
+    finding += f", {weights / saved:.0%} of it by the weights"
     dress(axis, finding, f"% of the time saved against {batch_size} steps of one row")
     handles, labels = axis.get_legend_handles_labels()
     named = dict(zip(labels, handles, strict=True))

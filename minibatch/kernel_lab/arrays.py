@@ -16,6 +16,7 @@ import numpy as np
 from .faults import Notes, kernel_frame, site_number
 
 READS, WRITES, ATOMIC = 0, 1, 2
+DID = "reads", "writes", "updates"
 COLUMNS = "thread", "epoch", "phase", "site", "place", "how", "number", "moment", "value"
 
 
@@ -128,11 +129,13 @@ class Watched:
         self._record(first, READS, number)
         return self.data[first : last + 1]
 
-    def update(self, index: object, change: Callable) -> object:
+    def update(self, index: object, change: Callable, needs_old: bool) -> object:
         """An atomic read and write: stores change(old), returns old."""
         place = self._place(index)
         if place is None:
             return self._poison()
+        if not needs_old and self.written is not None:
+            self.written[place] = True
         self._record(place, ATOMIC)
         old = self._value(place)
         self._store(place, change(old))
@@ -176,11 +179,11 @@ class Watched:
         """Record an access of the thread that runs now."""
         written = self.written
         if written is not None:
-            if how == WRITES:
-                written[place] = True
-            elif not written[place] or (number > 1 and not written[place : place + number].all()):
+            if how != WRITES and not written[place : place + number].all():
                 text = f"{{who}} reads {self.at(place)}, which nobody has written"
                 self._notes.fault("unwritten", text, what=self.name)
+            if how != READS:
+                written[place] = True
         if self.space != "local":
             notes, thread = self._notes, self._notes.thread
             site = site_number(kernel_frame(_getframe(2)))

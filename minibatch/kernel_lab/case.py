@@ -114,7 +114,8 @@ class PagedCase:
 
 def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) -> list[object]:
     """A kernel's arguments: each is the one of its name in `given`, or the next of `more`."""
-    code, left = getattr(kernel, "py_func", kernel).__code__, list(more)
+    code = getattr(kernel, "py_func", kernel).__code__
+    left = [each.item() if isinstance(each, np.generic) else each for each in more]
     arguments = []
     for name in code.co_varnames[: code.co_argcount]:
         if name not in given and not left:
@@ -141,7 +142,10 @@ def paged_case(
 ) -> PagedCase:
     """lengths: tokens of each row in the cache, the new one included. shared_blocks: full KV blocks
     at the start of all rows that are long enough. sharpness: a factor for all scores. scores_near:
-    their average, if it is not 0. scale: by default 1 / sqrt(head_dim)."""
+    their average, if it is not 0. scale: by default 1 / sqrt(head_dim). Raises ValueError for a row
+    of no tokens."""
+    if min(lengths, default=0) < 1:
+        raise ValueError(f"lengths {list(lengths)}: a case has rows, and a row has 1 token or more")
     rng = np.random.default_rng(seed)
     common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
     needs = [-(-length // block_size) for length in lengths]

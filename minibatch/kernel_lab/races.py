@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import ATOMIC, READS, WRITES, Access, Watched, elements_of
+from .arrays import ATOMIC, DID, READS, WRITES, Access, Watched, elements_of
 from .faults import SITES, Notes, Site
 from .threads import WARP, thread_of
 
@@ -152,7 +152,7 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     race, columns = same[0], array.columns
     visits = [_visit_number(columns, access) for access in race[1:3]]
     did = [
-        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(SITES[access.site])}"
+        f"{DID[access.how]} it in {notes.where(SITES[access.site])}"
         + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
         for access, visit in zip(race[1:3], visits, strict=True)
     ]

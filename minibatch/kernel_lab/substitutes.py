@@ -219,7 +219,7 @@ class _Atomic:
     def __getattr__(self, name: str) -> object:
         if name not in ATOMICS:
             raise NotImplementedError(f"the kernel lab has no cuda.atomic.{name}")
-        return partial(_update, ATOMICS[name])
+        return partial(_update, name)
 
 
 def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
@@ -229,9 +229,9 @@ def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
     return new_array(space, shape, np.dtype(dtype))
 
 
-def _update(change: Any, array: Watched | np.ndarray, index: object, *values: object) -> object:
+def _update(name: str, array: Watched | np.ndarray, index: object, *values: object) -> object:
     if isinstance(array, Watched):
-        return array.update(index, lambda old: change(old, *values))
+        return array.update(index, lambda old: ATOMICS[name](old, *values), name != "exch")
     old = array[index]
-    array[index] = change(old, *values)
+    array[index] = ATOMICS[name](old, *values)
     return old

@@ -35,6 +35,14 @@ def forgets_the_barrier(query, seq_lens, output):
     output[cuda.blockIdx.x, cuda.blockIdx.y, thread] = tile[0]
 
 
+def test_a_gpu_gets_arrays_as_they_are_and_numbers_of_32_bits():
+    gpu = pytest.importorskip("minibatch.attention.cuda.gpu").GPU
+    numbers = np.arange(3)
+    found = [gpu._wrapped(None, each) for each in (numbers, 3, 0.5)]
+    assert found[0] is numbers
+    assert [type(each) for each in found[1:]] == [np.int32, np.float32]
+
+
 @pytest.mark.parametrize("watched", [6, 0])
 @pytest.mark.parametrize("decode_only", [True, False])
 def test_a_kernel_of_ones_own_attends_to_rows_of_every_kind(decode_only, watched):

@@ -13,6 +13,7 @@ from numba import cuda, float32, njit, uint32
 
 from minibatch import kernel_lab as lab
 from minibatch import plots
+from minibatch.kernel_lab.case import by_name
 from minibatch.kernel_lab.emulation import Emulation
 from minibatch.widgets import KernelStepper
 
@@ -150,9 +151,46 @@ def test_reading_another_rows_kv_block_is_a_fault():
     block = case.block_tables[1, 0]
     assert fault.sentence == (
         "thread 0 of thread block 0, which works for row 0, reads "
-        f"key_cache[{block}, 0, 0, 0], where row 1 keeps its tokens"
+        f"key_cache[{block}, 0, 0, 0], a slot of row 1"
     )
     assert fault.line == line_of(neighbours_table, "output[row")
+
+
+@pytest.mark.parametrize(
+    ("table", "shared", "kinds"), [(1, 0, ["foreign"]), (0, 1, ["foreign"]), (0, 0, [])]
+)
+def test_a_row_writes_only_slots_that_it_alone_owns(table, shared, kinds):
+    def write_kv(block_tables, key_cache, output):
+        row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+        if row == 0:
+            key_cache[block_tables[table, 0], 0, 0, thread] = 1.0
+        output[row, 0, thread] = 0.0
+
+    case = lab.paged_case([5, 5], heads=1, kv_heads=1, block_size=4, shared_blocks=shared)
+    faults = case.run(write_kv).faults
+    assert [fault.kind for fault in faults] == kinds
+    assert [fault.count for fault in faults] == [32] * len(kinds)
+
+
+@pytest.mark.parametrize(("deed", "kinds"), [("exch", []), ("add", ["unwritten"])])
+def test_exch_needs_no_old_value_and_every_atomic_writes(deed, kinds):
+    def count(out):
+        if deed == "exch":
+            cuda.atomic.exch(out, 0, 1)
+        else:
+            cuda.atomic.add(out, 0, 1)
+        cuda.syncthreads()
+        cuda.atomic.add(out, 0, 1)
+
+    report = lab.run(count, 1, 2, lab.empty(1, np.int32))
+    assert [(fault.kind, fault.count) for fault in report.faults] == [(kind, 1) for kind in kinds]
+    assert report.never_written == {}
+
+
+def test_a_case_has_rows_and_a_row_has_tokens():
+    for lengths in ([0, 5], [-1], []):
+        with pytest.raises(ValueError, match="1 token or more"):
+            lab.paged_case(lengths)
 
 
 def test_a_shared_kv_block_is_nobodys_secret():
@@ -184,6 +222,22 @@ def test_a_case_says_what_it_has():
     assert case.run(kernel, threads=1, more=(3,)).faults == []
     with pytest.raises(TypeError, match="kernel takes window, which is not there"):
         case.run(kernel, threads=1)
+
+
+def test_more_may_be_numbers_of_numpy_and_arrays():
+    def kernel(number, factor, numbers, output):
+        for i in range(number):
+            output[0, 0, i] = numbers[i] * factor
+
+    case, numbers = lab.paged_case([1], heads=1, kv_heads=1), np.arange(2, dtype=np.int32)
+    number, factor, array, _ = by_name(
+        kernel, case.given(), (np.int64(2), np.float64(0.5), numbers)
+    )
+    assert (type(number), type(factor)) == (int, float)
+    assert array is numbers
+    report = case.run(kernel, threads=1, more=(np.uint8(2), np.float32(0.5), numbers))
+    assert report.faults == []
+    assert report.arrays("output")[0].data[:2].tolist() == [0, 0.5]
 
 
 def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():

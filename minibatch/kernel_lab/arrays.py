@@ -130,7 +130,8 @@ class Watched:
         return self.data[first : last + 1]
 
     def update(self, index: object, change: Callable, needs_old: bool) -> object:
-        """An atomic read and write: stores change(old), returns old."""
+        """An atomic read and write: stores change(old), returns old. needs_old: what it stores
+        depends on the old value."""
         place = self._place(index)
         if place is None:
             return self._poison()
@@ -154,7 +155,7 @@ class Watched:
         try:
             for axis, number in enumerate(index):
                 length, stride = axes[axis]
-                if not 0 <= number < length:
+                if not 0 <= number < length or type(number) is Wrapped:
                     return self._outside(index)
                 place += as_index(number) * stride
         except (TypeError, IndexError):  # a slice, a float, too many
@@ -169,9 +170,10 @@ class Watched:
 
     def _outside(self, index: tuple) -> None:
         sizes = enumerate(zip(index, self.shape, strict=False))
-        axis, length = next((i, n) for i, (number, n) in sizes if not 0 <= number < n)
+        beyond = (f"axis {i} ends at {n - 1}" for i, (at, n) in sizes if not 0 <= at < n)
+        why = next(beyond, "comes to this because an integer was too large for its type")
         given = ", ".join(map(str, index))
-        text = f"{{who}} asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
+        text = f"{{who}} asks for {self.name}[{given}], and {why}"
         self._notes.fault("out of bounds", text, what=self.name)
         self._notes.count()
 
@@ -179,7 +181,9 @@ class Watched:
         """Record an access of the thread that runs now."""
         written = self.written
         if written is not None:
-            if how != WRITES and not written[place : place + number].all():
+            if how != WRITES and not (
+                written[place] if number == 1 else written[place : place + number].all()
+            ):
                 text = f"{{who}} reads {self.at(place)}, which nobody has written"
                 self._notes.fault("unwritten", text, what=self.name)
             if how != READS:
@@ -207,26 +211,41 @@ class Unsigned(int):
     without a sign: 3 - 5 is 2**64 - 2. With a signed one, such as a constant, both are signed."""
 
 
+class Wrapped(Unsigned):
+    """One that was too large for its type, or a sum, difference or product with it. As an index it
+    is a fault; with `%`, `&` or `>>`, as in a hash, it is an integer like others."""
+
+
 def _without_a_sign(name: str) -> Callable:
     compute = getattr(int, name)
 
     def operation(self: Unsigned, other: object) -> object:
-        if type(other) is Unsigned:
-            return Unsigned(compute(self, other) % 2**64)
-        return compute(int(self) - (2**64 if self >= 2**63 else 0), other)
+        if isinstance(other, Unsigned):
+            kind, result = Unsigned, compute(self, other) % 2**64
+        else:
+            kind, result = int, compute(int(self) - (2**64 if self >= 2**63 else 0), other)
+        if result is not NotImplemented:
+            is_wrapped = name in CARRY and Wrapped in (type(self), type(other))
+            result = Wrapped(result) if is_wrapped else kind(result)
+        return result
 
     return operation
 
 
-for _name in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+CARRY = {"__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__"}
+for _name in ("floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
     setattr(Unsigned, f"__{_name}__", _without_a_sign(f"__{_name}__"))
+for _name in CARRY:
+    setattr(Unsigned, _name, _without_a_sign(_name))
 
 
 def wrapped(number: object, dtype: np.dtype) -> int:
     """An integer as a GPU stores it: modulo the range of its type."""
     lowest, size = _range_of(dtype)
     kept = (int(number) - lowest) % size + lowest
-    return Unsigned(kept) if dtype.kind == "u" else kept
+    if dtype.kind != "u":
+        return kept
+    return Wrapped(kept) if number >= size or type(number) is Wrapped else Unsigned(kept)
 
 
 @cache

@@ -101,6 +101,7 @@ class Notes:
 
     thread: Any = None  # the Thread that runs now
     switch_threads: Callable[[], None] | None = None  # with a schedule: may run another thread
+    to_hub: Callable  # leaves a thread that waits
 
     def __init__(self, grid: tuple, threads: tuple, most_accesses: int, file: str = "") -> None:
         """file: the kernel's. most_accesses: a launch with more ends with a "no end" fault."""
@@ -153,10 +154,8 @@ class Notes:
         """Count one more access or meeting. Raises Stop at the limit."""
         self.moment += 1
         if self.moment > self._most:
-            self.no_end(f"after {self._most:,} accesses and meetings (`most_accesses` allows more)")
+            text = f"a loop without an end? {{who}} is still at work after {self._most:,} accesses "
+            self.fault("no end", text + "and meetings (`most_accesses` allows more)")
             raise Stop
         if self.switch_threads:
             self.switch_threads()
-
-    def no_end(self, when: str, *sites: Site) -> None:
-        self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", *sites)

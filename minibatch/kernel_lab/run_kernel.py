@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from itertools import dropwhile, takewhile
+from itertools import combinations
 from math import prod
 from random import Random
 from types import CodeType
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.collector import collector_held_back
 from .arrays import Watched, empty
-from .faults import OWN_FILES, Notes, Site, Stop, kernel_frame, site_here
+from .faults import Notes, Site, Stop, kernel_frame, site_here
 from .judgement import difference, find_foreign
 from .races import find_races
 from .report import Pause, Report
@@ -65,6 +65,7 @@ def run(
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
+        launch.refuse_two_names()
         launch.search_for_races(seconds)
     wrong = ""
     for array in launch.globals:
@@ -107,6 +108,7 @@ class Launch:
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
+        self._threads: list[Thread] = []  # of the thread block that runs
         self._watch, self._shared_bytes = watch, shared_bytes
         self._schedule = None if schedule is None else Random(schedule)
 
@@ -119,38 +121,51 @@ class Launch:
         given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
         body = rebuilt(self.kernel, self.notes, self._array)
 
-        def thread() -> None:
+        def thread(_: None) -> None:
             with np.errstate(all="ignore"):  # each greenlet has its own context
                 body(*given)
 
-        with suppress(Stop):
-            try:
-                with time_limit(seconds):
-                    self._run_blocks(thread)
-            except TooLong as error:
-                self.notes.thread = self.notes.thread or thread_of(0, self.notes)
-                site = self._place_in_kernel(error)
-                self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
+        at_work = "a loop without an end? {who} is still at work"
+        self._limited(seconds, at_work, self._run_blocks, thread)
         return self.notes
+
+    def refuse_two_names(self) -> None:
+        """Raises ValueError for memory under two names, unless both are only read."""
+        for one, other in combinations(self.globals, 2):
+            is_written = one.columns.how.any() or other.columns.how.any()
+            if is_written and np.shares_memory(one.data, other.data):
+                raise ValueError(
+                    f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
+                    "The lab would miss their races: pass copies, or use one name"
+                )
 
     def search_for_races(self, seconds: float) -> None:
         """Search the recorded accesses for races, for at most `seconds` of processor time."""
+        self._limited(seconds, "the search for races is still at work", self._search)
+
+    def _search(self) -> None:
+        for array in (*self.globals, *self.shared):
+            find_races(array, self.notes)
+
+    def _limited(self, seconds: float, what: str, work: Callable, *arguments: object) -> None:
+        """Work that a fault may end, or the time limit, which is one. what: the work, in a fault's
+        sentence."""
         with suppress(Stop):
             try:
                 with time_limit(seconds):
-                    for array in (*self.globals, *self.shared):
-                        find_races(array, self.notes)
-            except TooLong:
-                after = f"after {seconds:g} s; `seconds` allows more"
-                self.notes.fault("no end", f"the search for races is still on {after}", self._begin)
+                    work(*arguments)
+            except TooLong as error:
+                self.notes.thread = self.notes.thread or thread_of(0, self.notes)
+                site = self._place_in_kernel(error)
+                text = f"{what} after {seconds:g} s (`seconds` allows more)"
+                self.notes.fault("no end", text, site)
 
     def _place_in_kernel(self, error: TooLong) -> Site:
-        """The kernel's place when the time limit was reached, or that of a function it calls."""
+        """The kernel's line when the time was over, or the line where one of its threads waits."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        body = self._begin.file, self._begin.function
-        inside = dropwhile(lambda f: (f.f_code.co_filename, f.f_code.co_name) != body, frames)
-        theirs = [*takewhile(lambda f: f.f_code.co_filename not in OWN_FILES, inside)]
-        return site_here(theirs[-1]) if theirs else self._begin
+        frames = [frame for frame in frames if frame.f_code is self.kernel.__code__]
+        waiting = [thread.waits.frame for thread in self._threads if thread.waits]
+        return next(map(site_here, frames + waiting), self._begin)
 
     def _run_blocks(self, body: Callable) -> None:
         blocks = list(range(prod(self.notes.grid)))
@@ -158,8 +173,8 @@ class Launch:
             self._schedule.shuffle(blocks)
         for block in blocks:
             size = prod(self.notes.threads)
-            threads = [thread_of(block * size + rank, self.notes) for rank in range(size)]
-            self._block = Block(self.notes, threads, body, self._pause, self._schedule)
+            self._threads = [thread_of(block * size + rank, self.notes) for rank in range(size)]
+            self._block = Block(self.notes, self._threads, body, self._pause, self._schedule)
             self._before = {array.name: array.num_accesses for array in self.globals}
             self._block.run()
 
@@ -213,7 +228,7 @@ class Launch:
         """Record the state of the watched block, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.site, _variables(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.stack[-1], _variables(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}

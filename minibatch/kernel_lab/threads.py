@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
 from random import Random
+from sys import _getframe
 from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import REMARK, Notes, Site, Stop, kernel_frame, site_here
+from .faults import OWN_FILES, REMARK, Notes, Site, Stop, kernel_frame, site_here
 
 WARP = 32
+ALL = 0xFFFFFFFF
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
 SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
 STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
@@ -21,22 +24,32 @@ STAYS = 0.9  # with a schedule: the probability that a thread continues after an
 
 @dataclass(slots=True)
 class Meeting:
-    """What a thread waits for: the block's barrier, or the lanes of a mask."""
+    """What a thread waits for: the block's barrier, or the lanes of a mask.
+
+    place: threads with the same place take part in the same meeting. The call stack is a part of
+    it: one helper called from two branches is two places.
+    """
 
     what: str
+    mask: int
+    place: tuple
     frame: FrameType  # of the kernel, which does not run meanwhile
-    mask: int = 0
-    brings: object = None
-    resolve: Callable | None = None  # what each thread brings -> what each gets
+    brings: object
+    resolve: Callable  # the threads that meet -> what each of them gets
 
     @property
-    def site(self) -> Site:
-        return site_here(self.frame)
+    def stack(self) -> list[Site]:
+        """The places of the call stack, the kernel's own line first."""
+        sites, frame = [], self.frame
+        while frame.f_code.co_filename not in OWN_FILES:
+            sites.insert(0, site_here(frame))
+            frame = frame.f_back
+        return sites
 
-    @property
-    def where(self) -> tuple:
-        """Threads with the same value here take part in the same meeting."""
-        return self.what, self.mask, self.frame.f_lasti, self.frame.f_code
+    def parts_from(self, other: Meeting) -> tuple[Site, Site]:
+        """Where the two call stacks differ first, or where they end."""
+        stacks = [*zip(self.stack, other.stack, strict=False)]
+        return next((pair for pair in stacks if pair[0] != pair[1]), stacks[-1])
 
 
 @dataclass(eq=False)
@@ -72,10 +85,6 @@ class Thread:
         index, block = (at if any(at[1:]) else at[0] for at in (self.index, self.block))
         return f"thread {index} of thread block {block}"
 
-    def joins(self, meeting: Meeting) -> bool:
-        """Whether this thread waits for the same meeting, at the same place."""
-        return not self.done and self.waits is not None and self.waits.where == meeting.where
-
 
 def thread_of(number: int, notes: Notes) -> Thread:
     """The thread of that number in the grid; x varies fastest."""
@@ -104,24 +113,24 @@ class Block:
         schedule: Random | None = None,
     ) -> None:
         self.threads, self.shared, self.has_dynamic = threads, {}, False
+        notes.to_hub = hub = getcurrent().switch
         self._notes, self._pause, self._schedule = notes, pause, schedule
         self._slow: dict[int, set[int]] = {}  # by epoch: ranks of the threads that run later
         if schedule:
-            hub = getcurrent()
-            notes.switch_threads = lambda: schedule.random() < STAYS or hub.switch(SWITCHED)
+            notes.switch_threads = lambda: schedule.random() < STAYS or hub(SWITCHED)
         self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
         for thread in threads:
             thread.greenlet = greenlet(body)
 
     def run(self) -> None:
         try:
-            ready: list[tuple] = [(thread,) for thread in self.threads]
+            ready: list[tuple[Thread, object]] = [(thread, None) for thread in self.threads]
             while ready:
                 ready, waiting = self._draw_order(ready) if self._schedule else (ready, [])
-                for thread, *answer in ready:
+                for thread, answer in ready:
                     self._notes.thread = thread
-                    if thread.greenlet.switch(*answer) is SWITCHED:
-                        waiting.append((thread,))
+                    if thread.greenlet.switch(answer) is SWITCHED:
+                        waiting.append((thread, None))
                 ready = waiting or self._meet_in_warps() or self._meet_in_block()
             self._pause([])
         except Exception as error:
@@ -135,7 +144,7 @@ class Block:
     def _draw_order(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
         """The threads that run now, in a drawn order, and those that run later. Half of the threads
         are slow: they run when the others wait. They are drawn again after each barrier."""
-        epoch = max(thread.epoch for thread, *_ in ready)
+        epoch = max(thread.epoch for thread, _ in ready)
         if epoch not in self._slow:
             half = self._schedule.sample(self.threads, len(self.threads) // 2)
             self._slow = {epoch: {thread.rank for thread in half}}
@@ -146,19 +155,17 @@ class Block:
 
     def _meet_in_warps(self) -> list[tuple[Thread, object]]:
         ready = []
-        for thread in self.threads:
-            meeting = thread.waits
-            if thread.done or meeting is None or meeting.what == BARRIER:
-                continue
-            wanted = self._lanes_of_mask(thread)
-            if not all(other.joins(meeting) for other in wanted):
-                continue
-            got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
-            if meeting.what == SYNC_WARP:
-                _merge_clocks(wanted)
-            warp = self._warps[thread.rank // WARP]
-            is_whole = all(meeting.mask >> other.lane & 1 for other in warp)
-            ready += [_release(other, got[other.lane], is_whole) for other in wanted]
+        for warp in self._warps:
+            places: dict[tuple, list[Thread]] = defaultdict(list)
+            alive = 0
+            for thread in warp:
+                if not thread.done:
+                    alive |= 1 << thread.lane
+                    places[thread.waits.place].append(thread)
+            for (what, mask, *_), lanes in places.items():
+                if what != BARRIER and len(lanes) == (mask & alive).bit_count():
+                    is_whole = not ((1 << len(warp)) - 1) & ~mask
+                    ready += _release(lanes, is_whole)
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -168,61 +175,74 @@ class Block:
                 self._deadlock(thread)
         if not waiting:
             return []
-        first, site = waiting[0], waiting[0].waits.site
+        first, meeting = waiting[0], waiting[0].waits
         gone = [thread for thread in self.threads if thread.done]
-        elsewhere = [thread for thread in waiting if thread.waits.site != site]
+        elsewhere = [thread for thread in waiting if thread.waits.place != meeting.place]
         rule = "All threads of a thread block must come to the same barrier"
         if gone:
             text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.fault(REMARK, text, site, thread=first)
+            self._notes.fault(REMARK, text, meeting.stack[-1], thread=first)
         if elsewhere:
-            other = elsewhere[0].waits.site
+            here, other = meeting.parts_from(elsewhere[0].waits)
             text = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
-            self._notes.fault("divergence", text, site, other, thread=first)
+            self._notes.fault("divergence", text, here, other, thread=first)
         self._pause(waiting)
-        answer = first.waits.resolve([thread.waits.brings for thread in waiting])
         for thread in waiting:
             thread.epoch += 1
-        return [_release(thread, answer) for thread in waiting]
+        return _release(waiting)
 
     def _deadlock(self, stuck: Thread) -> None:
         """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""
-        meeting = stuck.waits
-        absent = [other for other in self._lanes_of_mask(stuck) if not other.joins(meeting)]
+        what, mask = stuck.waits.what, stuck.waits.mask
+        absent = [
+            other
+            for other in self._warps[stuck.rank // WARP]
+            if mask >> other.lane & 1 and not other.done and other.waits.place != stuck.waits.place
+        ]
         other = absent[0].waits
-        line = self._notes.where(other.site)
-        why = f"{_names(absent)} in {other.what}, {line}, mask {other.mask:#x}"
-        text = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
-        kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
-        self._notes.fault(kind, text, meeting.site, other.site, thread=stuck)
+        here, there = stuck.waits.parts_from(other)
+        why = f"{_names(absent)} in {other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
+        text = f"{{who}} waits in {what} for its mask {mask:#x}, and {why}"
+        kind = "deadlock" if what == SYNC_WARP else "shuffle"
+        self._notes.fault(kind, text, here, there, thread=stuck)
         raise Stop
 
-    def _lanes_of_mask(self, thread: Thread) -> list[Thread]:
-        """The threads of its warp in its mask that have not returned, itself included."""
-        warp, mask = self._warps[thread.rank // WARP], thread.waits.mask
-        return [other for other in warp if mask >> other.lane & 1 and not other.done]
 
-
-def wait(notes: Notes, what: str, **more: object) -> object:
+def wait(
+    notes: Notes, what: str, resolve: Callable, brings: object = None, mask: int = ALL
+) -> object:
     """Called in a thread's greenlet: returns when the other threads have arrived."""
     notes.count()
-    notes.thread.waits = Meeting(what, kernel_frame(), **more)
-    return getcurrent().parent.switch()
-
-
-def _release(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
-    """Let a thread continue with its answer. is_whole: the whole warp met."""
+    thread, frame = notes.thread, kernel_frame(_getframe(1))
+    if not mask >> thread.lane & 1:
+        text = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {thread.lane}"
+        notes.fault("shuffle", text)
+        raise Stop
+    place, caller = [what, mask], frame
+    while caller.f_code.co_filename not in OWN_FILES:
+        place += id(caller.f_code), caller.f_lasti
+        caller = caller.f_back
+    thread.waits = Meeting(what, mask, (*place,), frame, brings, resolve)
+    answer = notes.to_hub()
     thread.waits = None
-    thread.phase += is_whole
-    return thread, answer
+    return answer
 
 
-def _merge_clocks(lanes: list[Thread]) -> None:
+def _release(threads: list[Thread], is_whole: bool = True) -> list[tuple[Thread, object]]:
+    """Let threads that met continue with their answers. is_whole: the whole warp met."""
+    answers = threads[0].waits.resolve(threads)
+    for thread in threads:
+        thread.phase += is_whole
+    return list(zip(threads, answers, strict=True))
+
+
+def merge_clocks(lanes: list[Thread]) -> list[None]:
     """Merge the lanes' clocks; each lane's own count goes up by 1."""
     merged = [max(times) for times in zip(*(each.clock for each in lanes), strict=True)]
     for each in lanes:
         own = each.clock[each.lane] + 1
         each.clock = (*merged[: each.lane], own, *merged[each.lane + 1 :])
+    return [None] * len(lanes)
 
 
 def _names(threads: list[Thread]) -> str:

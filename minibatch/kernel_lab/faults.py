@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from sys import _getframe
@@ -58,6 +58,13 @@ def kernel_frame(frame: FrameType | None = None) -> FrameType:
     while frame.f_code.co_filename in OWN_FILES and frame.f_back:
         frame = frame.f_back
     return frame
+
+
+def call_stack(frame: FrameType) -> Iterator[FrameType]:
+    """A kernel's frame, and those of its callers up to the lab's."""
+    while frame and frame.f_code.co_filename not in OWN_FILES:
+        yield frame
+        frame = frame.f_back
 
 
 def site_here(frame: FrameType | None = None) -> Site:

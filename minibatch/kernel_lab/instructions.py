@@ -31,13 +31,13 @@ class Instructions:
         self.lane = columns.thread % size % WARP
         warp = columns.thread // size * warps + columns.thread % size // WARP
         site, is_store = np.unique(columns.site, return_inverse=True)[1], columns.how != READS
-        own = _key(columns.thread, columns.phase, site, is_store)
+        own = one_key(columns.thread, columns.phase, site, is_store)
         order = np.argsort(own, kind="stable")
         begins = np.flatnonzero(np.diff(own[order], prepend=-1))
         nth = np.empty_like(own)
         lengths = np.diff(begins, append=len(order))
         nth[order] = np.arange(len(order)) - np.repeat(begins, lengths)
-        together = _key(warp, columns.phase, site, is_store, nth)
+        together = one_key(warp, columns.phase, site, is_store, nth)
         _, first, self.of, self.lanes = np.unique(
             together, return_index=True, return_inverse=True, return_counts=True
         )
@@ -67,7 +67,7 @@ class Instructions:
         return (self.elements == 1) & (self.lanes > 1) & ~self.is_store
 
 
-def _key(*columns: np.ndarray) -> np.ndarray:
+def one_key(*columns: np.ndarray) -> np.ndarray:
     """One number for each combination of the columns' values."""
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     return np.ravel_multi_index([column.astype(np.int64) for column in columns], sizes)

@@ -40,8 +40,8 @@ class Traffic:
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
     broadcasts: those in which all lanes read one element, which is almost free. bytes_asked: of
     global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4;
-    bytes_moved: in 32-byte sectors, bytes_loaded of them by loads. bank_passes: over the 32 banks
-    of shared memory, one for each instruction without a bank conflict.
+    bytes_moved: in 32-byte sectors. bank_passes: over the 32 banks of shared memory, one for each
+    instruction without a bank conflict.
     """
 
     line: int
@@ -53,7 +53,6 @@ class Traffic:
     broadcasts: int
     bytes_asked: int
     bytes_moved: int
-    bytes_loaded: int
     bank_passes: int
     function: str = ""
 
@@ -124,7 +123,7 @@ class Report:
             moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
             asked = one.elements * one.array.itemsize
             columns = loads, one.lanes - loads, one.lanes > 0, one.is_broadcast, asked, moved
-            counts = np.stack([*columns, moved * ~one.is_store, one.passes])
+            counts = np.stack([*columns, one.passes])
             for number in np.unique(one.site):
                 site = SITES[number]
                 place = ("", "") if site.file == self.file else (site.file, site.function)
@@ -148,7 +147,7 @@ class Report:
     @property
     def bytes_read(self) -> int:
         """Bytes that all loads together read from global memory, in sectors."""
-        return sum(traffic.bytes_loaded for traffic in self.traffic)
+        return sum(entry.moved for entry in self.ledger)
 
     @property
     def bytes_by_line(self) -> dict[int, tuple[int, int]]:

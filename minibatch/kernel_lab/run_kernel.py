@@ -228,7 +228,7 @@ class Launch:
         """Record the state of the watched block, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.stack[-1], _variables(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.sites[0], _variables(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}

@@ -212,7 +212,7 @@ class Cuda:
                 gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
                 why = gone if mask >> source & 1 else left_out
                 text = f"{{who}} reads lane {source}, which {why}: what it gets is undefined"
-                self._notes.fault("shuffle", text, lane.waits.stack[-1], thread=lane)
+                self._notes.fault("shuffle", text, lane.waits.sites[0], thread=lane)
         return [given.get(source, own) for own, source in (lane.waits.brings for lane in lanes)]
 
 

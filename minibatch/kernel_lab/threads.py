@@ -13,7 +13,7 @@ from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import OWN_FILES, REMARK, Notes, Site, Stop, kernel_frame, site_here
+from .faults import REMARK, Notes, Site, Stop, call_stack, kernel_frame, site_here
 
 WARP = 32
 ALL = 0xFFFFFFFF
@@ -38,17 +38,13 @@ class Meeting:
     resolve: Callable  # the threads that meet -> what each of them gets
 
     @property
-    def stack(self) -> list[Site]:
-        """The places of the call stack, the kernel's own line first."""
-        sites, frame = [], self.frame
-        while frame.f_code.co_filename not in OWN_FILES:
-            sites.insert(0, site_here(frame))
-            frame = frame.f_back
-        return sites
+    def sites(self) -> list[Site]:
+        """The places of the call stack, innermost first."""
+        return [site_here(frame) for frame in call_stack(self.frame)]
 
     def parts_from(self, other: Meeting) -> tuple[Site, Site]:
-        """Where the two call stacks differ first, or where they end."""
-        stacks = [*zip(self.stack, other.stack, strict=False)]
+        """Where the two call stacks differ first, from the kernel's own line on, or their ends."""
+        stacks = [*zip(reversed(self.sites), reversed(other.sites), strict=False)]
         return next((pair for pair in stacks if pair[0] != pair[1]), stacks[-1])
 
 
@@ -180,11 +176,13 @@ class Block:
         elsewhere = [thread for thread in waiting if thread.waits.place != meeting.place]
         rule = "All threads of a thread block must come to the same barrier"
         if gone:
-            text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.fault(REMARK, text, meeting.stack[-1], thread=first)
+            text = f"{_ranks(gone)} returned before this barrier, which a GPU from 2017 on allows"
+            self._notes.fault(REMARK, text, meeting.sites[0], thread=first)
         if elsewhere:
             here, other = meeting.parts_from(elsewhere[0].waits)
-            text = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
+            text = (
+                f"{{who}} waits here, {_ranks(elsewhere)} in {self._notes.where(other)}. {rule}"
+            )
             self._notes.fault("divergence", text, here, other, thread=first)
         self._pause(waiting)
         for thread in waiting:
@@ -201,7 +199,9 @@ class Block:
         ]
         other = absent[0].waits
         here, there = stuck.waits.parts_from(other)
-        why = f"{_names(absent)} in {other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
+        why = (
+            f"{_ranks(absent)} in {other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
+        )
         text = f"{{who}} waits in {what} for its mask {mask:#x}, and {why}"
         kind = "deadlock" if what == SYNC_WARP else "shuffle"
         self._notes.fault(kind, text, here, there, thread=stuck)
@@ -218,11 +218,8 @@ def wait(
         text = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {thread.lane}"
         notes.fault("shuffle", text)
         raise Stop
-    place, caller = [what, mask], frame
-    while caller.f_code.co_filename not in OWN_FILES:
-        place += id(caller.f_code), caller.f_lasti
-        caller = caller.f_back
-    thread.waits = Meeting(what, mask, (*place,), frame, brings, resolve)
+    calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)]
+    thread.waits = Meeting(what, mask, (what, mask, *calls), frame, brings, resolve)
     answer = notes.to_hub()
     thread.waits = None
     return answer
@@ -245,10 +242,14 @@ def merge_clocks(lanes: list[Thread]) -> list[None]:
     return [None] * len(lanes)
 
 
-def _names(threads: list[Thread]) -> str:
-    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"."""
-    found = spans([thread.rank for thread in threads])
-    return f"thread{'s' * (len(threads) > 1)} {', '.join(found[:4])}" + ", …" * (len(found) > 4)
+def names(what: str, ranks: list[int], most: int = 4) -> str:
+    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"; at most so many of them."""
+    found = spans(ranks)
+    return f"{what}{'s' * (len(ranks) > 1)} {', '.join(found[:most])}" + ", …" * (len(found) > most)
+
+
+def _ranks(some: list[Thread]) -> str:
+    return names("thread", [thread.rank for thread in some])
 
 
 def spans(ranks: list[int]) -> list[str]:

@@ -207,10 +207,7 @@ def test_what_differs_from_the_definition_is_told_by_row_head_and_element():
     case = lab.paged_case([1, 1], heads=2, kv_heads=2)
     report = case.run(forgets_the_last)
     assert report.wrong.startswith("output is wrong first at row 0, head 1, element 0: ")
-    assert report.wrong.endswith(
-        "64 of 128 elements are wrong, all of them in head 1; "
-        "row 0, head 1 comes out as if token 0 weighed 2, and it weighs 1"
-    )
+    assert report.wrong.endswith("64 of 128 elements are wrong, all of them in head 1")
     assert report.wrong in str(report)
 
 
@@ -240,7 +237,7 @@ def test_more_may_be_numbers_of_numpy_and_arrays():
     assert report.arrays("output")[0].data[:2].tolist() == [0, 0.5]
 
 
-def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
+def test_the_races_sentence_names_where_a_barrier_is_missing():
     def rounds(out):
         thread = cuda.threadIdx.x
         tile = cuda.shared.array(2, float32)
@@ -254,9 +251,9 @@ def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
     (fault,) = lab.run(rounds, 1, 2, lab.empty(2)).faults
     wrote, read = line_of(rounds, "# written"), line_of(rounds, "# read")
     assert fault.sentence == (
-        f"tile[1]: thread 0 of thread block 0 reads it in line {read} for the first time, thread 1 "
-        f"writes it in line {wrote} for the second time, and no barrier comes between: one is "
-        f"missing after line {read}, before line {wrote} comes again"
+        f"tile[1]: thread 0 of thread block 0 reads it in line {read}, thread 1 of thread block 0 "
+        f"writes it in line {wrote}, and no barrier comes between: one is missing after line "
+        f"{read}, before line {wrote} comes again"
     )
 
 
@@ -361,42 +358,6 @@ def test_a_race_in_which_all_write_the_same_says_so():
     assert said not in lab.run(number, 1, 4, lab.empty(1)).faults[0].sentence
 
 
-def without(forgotten):
-    """A right kernel but for one token."""
-
-    def kernel(query, key_cache, value_cache, block_tables, seq_lens, scale, output):
-        row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
-        total, result = float32(0), float32(0)
-        for t in range(seq_lens[row]):
-            if t != forgotten:
-                block = block_tables[row, t // 16]
-                score = query[row, head, d] * key_cache[block, t % 16, head, d] * scale
-                for step in (16, 8, 4, 2, 1):
-                    score += cuda.shfl_xor_sync(0xFFFFFFFF, score, step)
-                weight = math.exp(score)
-                total += weight
-                result += weight * value_cache[block, t % 16, head, d]
-        output[row, head, d] = result / total if forgotten >= 0 else result
-
-    return kernel
-
-
-@pytest.mark.parametrize("length", [9, 40])  # fewer and more than a head has numbers
-def test_a_wrong_output_is_told_by_the_token_whose_weight_differs(length):
-    case = lab.paged_case([length], heads=1, kv_heads=1)
-    (weights,), _ = case.parts(0)
-    wrong = case.run(without(4)).wrong
-    weighs = f"{round(weights[4], 4):g}"
-    assert wrong.endswith(
-        f"; row 0, head 0 comes out as if token 4 weighed 0, and it weighs {weighs}"
-    )
-    assert re.search(
-        r"head 0 comes out as if every token weighed \d+\.?\d* times", case.run(without(-1)).wrong
-    )
-    assert case.why(np.full((1, 1, 32), np.nan)) == ""
-    assert case.why(np.arange(32.0).reshape(1, 1, 32)) == ""
-
-
 def a_token_to_a_lane(
     query, key_cache, value_cache, block_tables, seq_lens, steps, of_totals, scale, output
 ):
@@ -456,11 +417,9 @@ STEPS = (16, 8, 4, 2, 1)
             "only tokens 0, 8, 16, … had counted, and been divided by the weights of all",
         ),
         (a_lane_to_an_element, (STEPS, 0, 0), None),
-        (a_lane_to_an_element, (STEPS, 0, 1), "token 69, the newest, had not counted"),
+        (a_lane_to_an_element, (STEPS, 0, 1), "only tokens 0-68 had counted"),
         (a_lane_to_an_element, (STEPS, 0, 38), "only tokens 0-31 had counted"),
         (a_lane_to_an_element, (STEPS, 69, 0), "only token 69 had counted"),
-        (a_lane_to_an_element, (STEPS[:-1], 0, 0), "the shuffle by 1 had been left out of"),
-        (a_lane_to_an_element, ((4,), 0, 0), "the shuffles by 16, 8, 2 and 1 had been left out of"),
     ],
 )
 def test_a_forgotten_shuffle_is_told_by_what_is_missing(kernel, more, said):
@@ -475,6 +434,7 @@ def test_what_fits_no_guess_is_not_guessed():
     every_third = weights[::3] @ values[::3, 0] / weights[::3].sum()
     every_second = weights[::2] @ values[::2, 0] / weights[::2].sum()
     off = np.linspace(0, 1e-3, 32)
+    assert case.why(np.full((1, 1, 32), np.nan)) == ""
     assert "only tokens 0, 2, 4, … had counted" in case.why(every_second[None, None])
     assert case.why((every_second + off)[None, None]) == case.why(every_third[None, None]) == ""
 

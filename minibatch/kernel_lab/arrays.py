@@ -217,7 +217,7 @@ class Wrapped(Unsigned):
 
 
 def _without_a_sign(name: str) -> Callable:
-    compute = getattr(int, name)
+    compute = getattr(int, f"__{name}__")
 
     def operation(self: Unsigned, other: object) -> object:
         if isinstance(other, Unsigned):
@@ -232,11 +232,9 @@ def _without_a_sign(name: str) -> Callable:
     return operation
 
 
-CARRY = {"__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__"}
-for _name in ("floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
-    setattr(Unsigned, f"__{_name}__", _without_a_sign(f"__{_name}__"))
-for _name in CARRY:
-    setattr(Unsigned, _name, _without_a_sign(_name))
+CARRY = "add", "radd", "sub", "rsub", "mul", "rmul"
+for _name in (*CARRY, "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+    setattr(Unsigned, f"__{_name}__", _without_a_sign(_name))
 
 
 def wrapped(number: object, dtype: np.dtype) -> int:

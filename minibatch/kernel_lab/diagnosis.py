@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from .threads import names
+from .threads import listed
 
 POWERS = [2**n for n in range(11)]  # up to the threads of a thread block
 MOST_SPANS = 3  # of tokens, in the sentence
@@ -36,7 +36,8 @@ def part_that_counted(
         for divisor, ending in ((total, ""), (1.0, ", and been divided by the weights of all")):
             found = is_in @ shares / divisor
             if np.allclose(output, found, tolerance, tolerance):
-                counted = names("token", np.flatnonzero(is_in).tolist(), MOST_SPANS)
+                tokens = np.flatnonzero(is_in).tolist()
+                counted = f"token{'s' * (len(tokens) > 1)} {listed(tokens, MOST_SPANS)}"
                 return f"only {counted} had counted{ending}"
     return ""
 

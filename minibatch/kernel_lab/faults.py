@@ -117,18 +117,14 @@ class Notes:
         self._found: dict[tuple, Fault] = {}
 
     @property
-    def faults(self) -> list[Fault]:
-        """In the order of the lines; one for each kind, line and array."""
-        return self._sorted(lambda kind: kind != REMARK)
+    def found(self) -> list[Fault]:
+        """Faults and remarks in the order of the lines; one for each kind, line and array."""
+        return sorted(self._found.values(), key=lambda one: (one.site.file != self.file, one.line))
 
     @property
-    def remarks(self) -> list[Fault]:
-        """Findings that are not faults."""
-        return self._sorted(lambda kind: kind == REMARK)
-
-    def _sorted(self, wanted: Callable[[str], bool]) -> list[Fault]:
-        found = [fault for fault in self._found.values() if wanted(fault.kind)]
-        return sorted(found, key=lambda fault: (fault.site.file != self.file, fault.line))
+    def faults(self) -> list[Fault]:
+        """Without remarks."""
+        return [fault for fault in self.found if fault.kind != REMARK]
 
     def where(self, site: Site) -> str:
         """The site's name in a sentence."""

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.collector import collector_held_back
 from . import ledger
 from .arrays import Watched
-from .faults import SITES, Fault, Site
+from .faults import REMARK, SITES, Fault, Site
 from .instructions import SECTOR, Instructions
 from .page import page
 from .threads import WARP
@@ -81,19 +81,28 @@ class Traffic:
 class Report:
     """The result of `lab.run`. Print it, display it, or read its `faults`, `ledger`, `traffic`.
 
-    remarks: findings that are not faults. wrong: a sentence about the first difference from the
+    found: faults and remarks. wrong: a sentence about the first difference from the
     expected output; "" if there is none, or if `expect` was not given.
     """
 
     kernel: Callable
     grid: tuple[int, int, int]
     threads: tuple[int, int, int]
-    faults: list[Fault]
-    remarks: list[Fault]
+    found: list[Fault]
     wrong: str
     globals: list[Watched]
     shared: list[Watched]  # of every thread block
     pauses: list[Pause]
+
+    @property
+    def faults(self) -> list[Fault]:
+        """In the order of the lines."""
+        return [fault for fault in self.found if fault.kind != REMARK]
+
+    @property
+    def remarks(self) -> list[Fault]:
+        """Findings that are not faults."""
+        return [fault for fault in self.found if fault.kind == REMARK]
 
     @property
     def file(self) -> str:

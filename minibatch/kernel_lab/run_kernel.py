@@ -76,8 +76,8 @@ def run(
             got, expected = array.data.reshape(array.shape), expect[array.name]
             wrong = wrong or difference(array.name, got, expected, tolerance)
     sizes = (notes.grid, notes.threads)
-    found = (notes.faults, notes.remarks, wrong, launch.globals, launch.shared, launch.pauses)
-    return Report(launch.kernel, *sizes, *found)
+    arrays = (launch.globals, launch.shared, launch.pauses)
+    return Report(launch.kernel, *sizes, notes.found, wrong, *arrays)
 
 
 class Launch:
@@ -108,7 +108,7 @@ class Launch:
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
-        self._threads: list[Thread] = []  # of the thread block that runs
+        self._block: Block | None = None  # that runs
         self._watch, self._shared_bytes = watch, shared_bytes
         self._schedule = None if schedule is None else Random(schedule)
 
@@ -163,18 +163,17 @@ class Launch:
     def _place_in_kernel(self, error: TooLong) -> Site:
         """The kernel's line when the time was over, or the line where one of its threads waits."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        frames = [frame for frame in frames if frame.f_code is self.kernel.__code__]
-        waiting = [thread.waits.frame for thread in self._threads if thread.waits]
-        return next(map(site_here, frames + waiting), self._begin)
+        if self._block:
+            frames += [thread.waits.frame for thread in self._block.threads if thread.waits]
+        own = (frame for frame in frames if frame.f_code is self.kernel.__code__)
+        return next(map(site_here, own), self._begin)
 
     def _run_blocks(self, body: Callable) -> None:
         blocks = list(range(prod(self.notes.grid)))
         if self._schedule:
             self._schedule.shuffle(blocks)
         for block in blocks:
-            size = prod(self.notes.threads)
-            self._threads = [thread_of(block * size + rank, self.notes) for rank in range(size)]
-            self._block = Block(self.notes, self._threads, body, self._pause, self._schedule)
+            self._block = Block(block, self.notes, body, self._pause, self._schedule)
             self._before = {array.name: array.num_accesses for array in self.globals}
             self._block.run()
 

@@ -18,6 +18,7 @@ from .faults import REMARK, Notes, Site, Stop, call_stack, kernel_frame, site_he
 WARP = 32
 ALL = 0xFFFFFFFF
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
+RULE = "All threads of a thread block must come to the same barrier"
 SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
 STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
 
@@ -26,16 +27,17 @@ STAYS = 0.9  # with a schedule: the probability that a thread continues after an
 class Meeting:
     """What a thread waits for: the block's barrier, or the lanes of a mask.
 
-    place: threads with the same place take part in the same meeting. The call stack is a part of
-    it: one helper called from two branches is two places.
+    Threads with the same place take part in the same meeting. One helper that is called from two
+    branches is two places.
     """
 
-    what: str
-    mask: int
-    place: tuple
+    place: tuple  # what, mask, and the call stack
     frame: FrameType  # of the kernel, which does not run meanwhile
     brings: object
     resolve: Callable  # the threads that meet -> what each of them gets
+
+    what = property(lambda self: self.place[0])
+    mask = property(lambda self: self.place[1])
 
     @property
     def sites(self) -> list[Site]:
@@ -102,20 +104,21 @@ class Block:
 
     def __init__(
         self,
+        number: int,
         notes: Notes,
-        threads: list[Thread],
         body: Callable,
         pause: Callable,
         schedule: Random | None = None,
     ) -> None:
-        self.threads, self.shared, self.has_dynamic = threads, {}, False
-        notes.to_hub = hub = getcurrent().switch
+        size, notes.to_hub = prod(notes.threads), getcurrent().switch
+        self.threads = [thread_of(number * size + rank, notes) for rank in range(size)]
+        self.shared, self.has_dynamic = {}, False
         self._notes, self._pause, self._schedule = notes, pause, schedule
         self._slow: dict[int, set[int]] = {}  # by epoch: ranks of the threads that run later
         if schedule:
-            notes.switch_threads = lambda: schedule.random() < STAYS or hub(SWITCHED)
-        self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
-        for thread in threads:
+            notes.switch_threads = lambda: schedule.random() < STAYS or notes.to_hub(SWITCHED)
+        self._warps = [self.threads[i : i + WARP] for i in range(0, size, WARP)]
+        for thread in self.threads:
             thread.greenlet = greenlet(body)
 
     def run(self) -> None:
@@ -174,15 +177,13 @@ class Block:
         first, meeting = waiting[0], waiting[0].waits
         gone = [thread for thread in self.threads if thread.done]
         elsewhere = [thread for thread in waiting if thread.waits.place != meeting.place]
-        rule = "All threads of a thread block must come to the same barrier"
         if gone:
-            text = f"{_ranks(gone)} returned before this barrier, which a GPU from 2017 on allows"
+            text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
             self._notes.fault(REMARK, text, meeting.sites[0], thread=first)
         if elsewhere:
             here, other = meeting.parts_from(elsewhere[0].waits)
-            text = (
-                f"{{who}} waits here, {_ranks(elsewhere)} in {self._notes.where(other)}. {rule}"
-            )
+            others = f"{_names(elsewhere)} in {self._notes.where(other)}"
+            text = f"{{who}} waits here, {others}. {RULE}"
             self._notes.fault("divergence", text, here, other, thread=first)
         self._pause(waiting)
         for thread in waiting:
@@ -191,20 +192,15 @@ class Block:
 
     def _deadlock(self, stuck: Thread) -> None:
         """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""
-        what, mask = stuck.waits.what, stuck.waits.mask
-        absent = [
-            other
-            for other in self._warps[stuck.rank // WARP]
-            if mask >> other.lane & 1 and not other.done and other.waits.place != stuck.waits.place
-        ]
+        own, warp = stuck.waits, self._warps[stuck.rank // WARP]
+        named = [lane for lane in warp if own.mask >> lane.lane & 1 and not lane.done]
+        absent = [lane for lane in named if lane.waits.place != own.place]
         other = absent[0].waits
-        here, there = stuck.waits.parts_from(other)
-        why = (
-            f"{_ranks(absent)} in {other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
-        )
-        text = f"{{who}} waits in {what} for its mask {mask:#x}, and {why}"
-        kind = "deadlock" if what == SYNC_WARP else "shuffle"
-        self._notes.fault(kind, text, here, there, thread=stuck)
+        here, there = own.parts_from(other)
+        where = f"{other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
+        text = f"{{who}} waits in {own.what} for its mask {own.mask:#x}, and {_names(absent)} in "
+        kind = "deadlock" if own.what == SYNC_WARP else "shuffle"
+        self._notes.fault(kind, text + where, here, there, thread=stuck)
         raise Stop
 
 
@@ -219,7 +215,7 @@ def wait(
         notes.fault("shuffle", text)
         raise Stop
     calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)]
-    thread.waits = Meeting(what, mask, (what, mask, *calls), frame, brings, resolve)
+    thread.waits = Meeting((what, mask, *calls), frame, brings, resolve)
     answer = notes.to_hub()
     thread.waits = None
     return answer
@@ -242,14 +238,15 @@ def merge_clocks(lanes: list[Thread]) -> list[None]:
     return [None] * len(lanes)
 
 
-def names(what: str, ranks: list[int], most: int = 4) -> str:
-    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"; at most so many of them."""
+def _names(threads: list[Thread]) -> str:
+    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"."""
+    return f"thread{'s' * (len(threads) > 1)} {listed([each.rank for each in threads], 4)}"
+
+
+def listed(ranks: list[int], most: int) -> str:
+    """3, 4, 5 and 9 as "3-5, 9"; at most so many spans."""
     found = spans(ranks)
-    return f"{what}{'s' * (len(ranks) > 1)} {', '.join(found[:most])}" + ", …" * (len(found) > most)
-
-
-def _ranks(some: list[Thread]) -> str:
-    return names("thread", [thread.rank for thread in some])
+    return ", ".join(found[:most]) + ", …" * (len(found) > most)
 
 
 def spans(ranks: list[int]) -> list[str]:

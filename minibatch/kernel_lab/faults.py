@@ -117,14 +117,18 @@ class Notes:
         self._found: dict[tuple, Fault] = {}
 
     @property
-    def found(self) -> list[Fault]:
-        """Faults and remarks in the order of the lines; one for each kind, line and array."""
-        return sorted(self._found.values(), key=lambda one: (one.site.file != self.file, one.line))
+    def faults(self) -> list[Fault]:
+        """In the order of the lines; one for each kind, line and array."""
+        return self._in_order(is_remark=False)
 
     @property
-    def faults(self) -> list[Fault]:
-        """Without remarks."""
-        return [fault for fault in self.found if fault.kind != REMARK]
+    def remarks(self) -> list[Fault]:
+        """Findings that are not faults."""
+        return self._in_order(is_remark=True)
+
+    def _in_order(self, is_remark: bool) -> list[Fault]:
+        found = [each for each in self._found.values() if (each.kind == REMARK) == is_remark]
+        return sorted(found, key=lambda each: (each.site.file != self.file, each.line))
 
     def where(self, site: Site) -> str:
         """The site's name in a sentence."""

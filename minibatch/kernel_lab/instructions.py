@@ -6,6 +6,8 @@ the same instruction as the other lanes' n-th. Where lanes leave a loop early, t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .arrays import READS, Watched, elements_of
@@ -65,6 +67,47 @@ class Instructions:
     def is_broadcast(self) -> np.ndarray:
         """Whether several lanes read the same element: memory answers all of them at once."""
         return (self.elements == 1) & (self.lanes > 1) & ~self.is_store
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One global array. needed: bytes of all sectors that are read, each counted once.
+
+    by_others: the factor of bytes read if each thread block reads a sector once, as if it had an
+    unlimited cache. within: the further factor without any cache. A GPU's memory delivers between
+    `needed` and needed × by_others × within. is_broadcast: in all its reads the lanes read one
+    address, which is almost free.
+    """
+
+    array: str
+    needed: int
+    by_others: float
+    within: float
+    is_broadcast: bool
+
+    @property
+    def moved(self) -> int:
+        """Bytes moved by all instructions together."""
+        return round(self.needed * self.by_others * self.within)
+
+    def __str__(self) -> str:
+        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within one"
+        how = "broadcast, as good as free" if self.is_broadcast else factors
+        return f"{self.array}: {self.needed:,} bytes needed, {how}"
+
+
+def ledger_entry(instructions: Instructions) -> Entry | None:
+    """Bytes read of an array, compared with bytes needed; None if it is not read."""
+    loads = ~instructions.is_store
+    if not loads.any():
+        return None
+    is_load = loads[instructions.sectors_of]
+    block = instructions.thread_block[instructions.sectors_of[is_load]]
+    sector = instructions.touched[is_load]
+    needed, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
+    is_broadcast = bool(instructions.is_broadcast[loads].all())
+    name, moved = instructions.array.name, int(instructions.sectors[loads].sum())
+    return Entry(name, needed * SECTOR, by_blocks / needed, moved / by_blocks, is_broadcast)
 
 
 def one_key(*columns: np.ndarray) -> np.ndarray:

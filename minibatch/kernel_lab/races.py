@@ -148,7 +148,9 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     others = list(dict.fromkeys(SITES[each.sides[0].site] for each in same))
     why = "nothing orders thread blocks" if race.across else "no barrier comes between"
     here = columns[columns.place == race.place]
-    if _is_update(here, site.line):
+    in_line = here[np.array([each.line for each in SITES])[here.site] == site.line]
+    reads, writes = ({*in_line.thread[in_line.how == how]} for how in (READS, WRITES))
+    if len(reads & writes) > 1:  # such as +=, which a barrier does not help
         why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
         why += " both at once"
     elif not race.across and cause in ("after", "before"):
@@ -166,13 +168,6 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     text = f"{array.at(race.place)}: {did[0]}, {did[1]}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
     notes.fault("race", text, site, *others, what=f"{array.name} {cause} {race.across}", **own)
-
-
-def _is_update(accesses: np.recarray, line: int) -> bool:
-    """Whether several threads read and write the element in one line, such as `+=`. A barrier does
-    not help them."""
-    here = accesses[np.array([site.line for site in SITES])[accesses.site] == line]
-    return len({*here.thread[here.how == READS]} & {*here.thread[here.how == WRITES]}) > 1
 
 
 def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:

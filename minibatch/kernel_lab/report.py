@@ -11,10 +11,9 @@ from math import prod
 import numpy as np
 
 from ..core.collector import collector_held_back
-from . import ledger
 from .arrays import Watched
-from .faults import REMARK, SITES, Fault, Site
-from .instructions import SECTOR, Instructions
+from .faults import SITES, Notes, Site
+from .instructions import SECTOR, Entry, Instructions, ledger_entry
 from .page import page
 from .threads import WARP
 
@@ -81,28 +80,21 @@ class Traffic:
 class Report:
     """The result of `lab.run`. Print it, display it, or read its `faults`, `ledger`, `traffic`.
 
-    found: faults and remarks. wrong: a sentence about the first difference from the
+    notes: the launch's size and faults. wrong: a sentence about the first difference from the
     expected output; "" if there is none, or if `expect` was not given.
     """
 
     kernel: Callable
-    grid: tuple[int, int, int]
-    threads: tuple[int, int, int]
-    found: list[Fault]
+    notes: Notes
     wrong: str
     globals: list[Watched]
     shared: list[Watched]  # of every thread block
     pauses: list[Pause]
 
-    @property
-    def faults(self) -> list[Fault]:
-        """In the order of the lines."""
-        return [fault for fault in self.found if fault.kind != REMARK]
-
-    @property
-    def remarks(self) -> list[Fault]:
-        """Findings that are not faults."""
-        return [fault for fault in self.found if fault.kind == REMARK]
+    grid = property(lambda self: self.notes.grid)
+    threads = property(lambda self: self.notes.threads)
+    faults = property(lambda self: self.notes.faults)
+    remarks = property(lambda self: self.notes.remarks)
 
     @property
     def file(self) -> str:
@@ -144,12 +136,12 @@ class Report:
         ]
 
     @cached_property
-    def ledger(self) -> list[ledger.Entry]:
+    def ledger(self) -> list[Entry]:
         """Bytes read of each global array, compared with bytes needed."""
-        found = (ledger.entry(one) for one in self.instructions if one.array.space == "global")
+        found = (ledger_entry(one) for one in self.instructions if one.array.space == "global")
         return [entry for entry in found if entry]
 
-    def of(self, array: str) -> ledger.Entry:
+    def of(self, array: str) -> Entry:
         """The ledger's entry of one array. Raises KeyError if the array is not read."""
         return {entry.array: entry for entry in self.ledger}[array]
 

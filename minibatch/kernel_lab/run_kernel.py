@@ -11,7 +11,7 @@ from functools import cache
 from itertools import combinations
 from math import prod
 from random import Random
-from types import CodeType
+from types import CodeType, FrameType
 
 import numpy as np
 
@@ -65,8 +65,7 @@ def run(
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
-        launch.refuse_two_names()
-        launch.search_for_races(seconds)
+        launch.search(seconds)
     wrong = ""
     for array in launch.globals:
         if owners is not None and array.name in ("key_cache", "value_cache"):
@@ -75,9 +74,7 @@ def run(
         if array.name in (expect or {}):
             got, expected = array.data.reshape(array.shape), expect[array.name]
             wrong = wrong or difference(array.name, got, expected, tolerance)
-    sizes = (notes.grid, notes.threads)
-    arrays = (launch.globals, launch.shared, launch.pauses)
-    return Report(launch.kernel, *sizes, notes.found, wrong, *arrays)
+    return Report(launch.kernel, notes, wrong, launch.globals, launch.shared, launch.pauses)
 
 
 class Launch:
@@ -129,8 +126,9 @@ class Launch:
         self._limited(seconds, at_work, self._run_blocks, thread)
         return self.notes
 
-    def refuse_two_names(self) -> None:
-        """Raises ValueError for memory under two names, unless both are only read."""
+    def search(self, seconds: float) -> None:
+        """Search the recorded accesses for races, for at most `seconds` of processor time. Raises
+        ValueError for memory under two names, unless both are only read."""
         for one, other in combinations(self.globals, 2):
             is_written = one.columns.how.any() or other.columns.how.any()
             if is_written and np.shares_memory(one.data, other.data):
@@ -138,12 +136,9 @@ class Launch:
                     f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
                     "The lab would miss their races: pass copies, or use one name"
                 )
+        self._limited(seconds, "the search for races is still at work", self._find_races)
 
-    def search_for_races(self, seconds: float) -> None:
-        """Search the recorded accesses for races, for at most `seconds` of processor time."""
-        self._limited(seconds, "the search for races is still at work", self._search)
-
-    def _search(self) -> None:
+    def _find_races(self) -> None:
         for array in (*self.globals, *self.shared):
             find_races(array, self.notes)
 
@@ -156,9 +151,8 @@ class Launch:
                     work(*arguments)
             except TooLong as error:
                 self.notes.thread = self.notes.thread or thread_of(0, self.notes)
-                site = self._place_in_kernel(error)
                 text = f"{what} after {seconds:g} s (`seconds` allows more)"
-                self.notes.fault("no end", text, site)
+                self.notes.fault("no end", text, self._place_in_kernel(error))
 
     def _place_in_kernel(self, error: TooLong) -> Site:
         """The kernel's line when the time was over, or the line where one of its threads waits."""
@@ -183,7 +177,9 @@ class Launch:
         if space == "shared" and place in shared:
             return shared[place]
         if space == "shared" and shape == (0,):
-            shape = (self._take_dynamic() // dtype.itemsize,)
+            if self._block.has_dynamic:
+                raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
+            self._block.has_dynamic, shape = True, (self._shared_bytes // dtype.itemsize,)
         if 0 in shape:
             raise ValueError(
                 f"a {space} array of no elements: its size has to stand in the kernel, or, for one "
@@ -197,13 +193,6 @@ class Launch:
             if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
                 raise MemoryError(f"a thread block takes more than {MOST_SHARED:,} bytes, shared")
         return array
-
-    def _take_dynamic(self) -> int:
-        """`shared_bytes` of the launch, for a block's only shared array of length 0."""
-        if self._block.has_dynamic:
-            raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
-        self._block.has_dynamic = True
-        return self._shared_bytes
 
     def _argument(self, name: str, value: object) -> object:
         torch = sys.modules.get("torch")  # a caller with a tensor has imported it
@@ -246,19 +235,17 @@ def _three(sizes: Size) -> tuple[int, int, int]:
 @cache
 def _assigned_name(code: CodeType, call: int) -> str | None:
     """The variable that gets a call's result: q in `q = cuda.shared.array(…)`."""
-    after = (each for each in dis.get_instructions(code) if each.offset > call)
-    instruction = next(after, None)
-    is_stored = instruction is not None and instruction.opname.startswith("STORE")
-    return instruction.argval if is_stored else None
+    after = next(each for each in dis.get_instructions(code) if each.offset > call)
+    return after.argval if after.opname.startswith("STORE") else None
 
 
-def _variables(frame: object) -> dict[str, object]:
+def _variables(frame: FrameType) -> dict[str, object]:
     """A thread's variables, without the kernel's constants: numbers, and copies of local arrays."""
-    now = frame.f_locals
-    found = {name: now[name] for name in frame.f_code.co_varnames if name in now}
-    for name, value in found.items():
+    found, now = {}, frame.f_locals
+    for name in frame.f_code.co_varnames:
+        value = now.get(name)
         if isinstance(value, Watched) and value.space == "local":
-            unwritten = ~value.written
-            found[name] = np.ma.array(value.data, mask=unwritten, copy=True).reshape(value.shape)
-    kept = (int, float, np.integer, np.floating, np.ndarray)
-    return {name: value for name, value in found.items() if isinstance(value, kept)}
+            value = np.ma.array(value.data, mask=~value.written, copy=True).reshape(value.shape)
+        if isinstance(value, int | float | np.integer | np.floating | np.ndarray):
+            found[name] = value
+    return found

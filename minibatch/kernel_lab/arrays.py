@@ -63,6 +63,7 @@ class Watched:
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: prod(self.shape))
     nbytes = property(lambda self: self.size * self.itemsize)
+    num_accesses = property(lambda self: len(self._clocks))
     __iter__ = None  # a kernel uses indices
 
     def __init__(self, notes: Notes, name: str, space: str, array: np.ndarray) -> None:
@@ -79,10 +80,6 @@ class Watched:
 
     def __len__(self) -> int:
         return self.shape[0]
-
-    @property
-    def num_accesses(self) -> int:
-        return len(self._clocks)
 
     @property
     def columns(self) -> np.recarray:

@@ -59,7 +59,8 @@ def run(
     expect: the expected content of arrays by name, NaN where any value is right; the report gives
         the first element that differs by more than the tolerance.
     owners: bool [rows, slots], the slots of key_cache and value_cache of each row; row_of: (x, y,
-        z) of a thread block -> its row. Reading another row's slots is a fault.
+        z) of a thread block -> its row. Reading another row's slots is a fault, and so is writing
+        slots that the row does not own alone.
     Faults are in the report and do not raise. A Python error inside the kernel is raised.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)

@@ -70,13 +70,11 @@ class Thread:
     waits: Meeting | None = None
     greenlet: greenlet | None = None
 
+    done = property(lambda self: self.greenlet.dead)
+
     def __post_init__(self) -> None:
         self.lane = self.rank % WARP
         self.clock = tuple(int(lane == self.lane) for lane in range(WARP))
-
-    @property
-    def done(self) -> bool:
-        return self.greenlet.dead
 
     @property
     def name(self) -> str:

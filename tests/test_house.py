@@ -27,7 +27,7 @@ HOST_SIDE = "__init__.py gpu.py paged_attention.py tiling.py work_list.py valida
 
 IN_THE_LAB = """__init__.py run_kernel.py substitutes.py threads.py arrays.py races.py faults.py
     time_limit.py emulation.py"""
-OF_A_LAUNCH = """instructions.py report.py page.py judgement.py case.py diagnosis.py
+OF_A_LAUNCH = """instructions.py report.py judgement.py case.py diagnosis.py
     waves.py"""
 
 

@@ -19,8 +19,7 @@ what the lab does not see, and where a GPU may give another result.
     faults.py       the kinds of fault, and the line of each
     instructions.py counts recorded accesses by instruction of a warp: sectors, banks; bytes read,
                     compared with bytes needed
-    report.py       everything about a launch, to print or to query
-    page.py         a report as a page for a notebook
+    report.py       everything about a launch: to print, to query, or as a page for a notebook
     compiled.py     what a compiler makes of a kernel, for any GPU, without that GPU
     case.py         a small paged batch to try a kernel on, and the expected output
     diagnosis.py    the part of the tokens that a wrong output may come from

@@ -36,8 +36,7 @@ def part_that_counted(
         for divisor, ending in ((total, ""), (1.0, ", and been divided by the weights of all")):
             found = is_in @ shares / divisor
             if np.allclose(output, found, tolerance, tolerance):
-                tokens = np.flatnonzero(is_in).tolist()
-                counted = f"token{'s' * (len(tokens) > 1)} {listed(tokens, MOST_SPANS)}"
+                counted = listed("token", np.flatnonzero(is_in).tolist(), MOST_SPANS)
                 return f"only {counted} had counted{ending}"
     return ""
 

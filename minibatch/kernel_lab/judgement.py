@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import DID, READS, Watched
 from .faults import SITES, Notes
-from .threads import thread_of
+from .threads import listed, thread_of
 
 AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
 
@@ -31,10 +31,10 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
     for site in np.unique(columns.site[is_foreign]):
         here = np.flatnonzero(is_foreign & (columns.site == site))
         first = here[0]
-        whose = ", ".join(map(str, np.flatnonzero(owners[:, slot[first]])))
+        whose = listed("row", np.flatnonzero(owners[:, slot[first]]).tolist())
         text = (
             f"{{who}}, which works for row {row[first]}, {DID[columns.how[first]]} "
-            f"{array.at(columns.place[first])}, a slot of row{'s' * (', ' in whose)} {whose}"
+            f"{array.at(columns.place[first])}, a slot of {whose}"
         )
         own = {"thread": thread_of(int(columns.thread[first]), notes), "count": len(here)}
         notes.fault("foreign", text, SITES[site], what=array.name, **own)
@@ -50,11 +50,9 @@ def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: floa
     where = ", ".join(f"{axis} {at}".strip() for axis, at in zip(axes, first, strict=True))
     few = []
     for i, axis in enumerate(axes[:-1]):
-        found = np.unique(np.nonzero(~close)[i])
+        found = np.unique(np.nonzero(~close)[i]).tolist()
         if len(found) < close.shape[i]:
-            more = ", …" * (len(found) > 8)
-            names = f"{axis}s" if len(found) > 1 else axis
-            few.append(f"{names} {', '.join(map(str, found[:8].tolist()))}{more}")
+            few.append(listed(axis, found))
     among = f", all of them in {' and '.join(few)}" if few else ""
     number = f"{int((~close).sum()):,} of {close.size:,}"
     return (

@@ -131,8 +131,8 @@ class Launch:
         """Search the recorded accesses for races, for at most `seconds` of processor time. Raises
         ValueError for memory under two names, unless both are only read."""
         for one, other in combinations(self.globals, 2):
-            is_written = one.columns.how.any() or other.columns.how.any()
-            if is_written and np.shares_memory(one.data, other.data):
+            pair = (one, other) if np.shares_memory(one.data, other.data) else ()
+            if any(array.columns.how.any() for array in pair):
                 raise ValueError(
                     f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
                     "The lab would miss their races: pass copies, or use one name"

@@ -237,14 +237,13 @@ def merge_clocks(lanes: list[Thread]) -> list[None]:
 
 
 def _names(threads: list[Thread]) -> str:
-    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"."""
-    return f"thread{'s' * (len(threads) > 1)} {listed([each.rank for each in threads], 4)}"
+    return listed("thread", [each.rank for each in threads])
 
 
-def listed(ranks: list[int], most: int) -> str:
-    """3, 4, 5 and 9 as "3-5, 9"; at most so many spans."""
+def listed(what: str, ranks: list[int], most: int = 4) -> str:
+    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"; at most so many spans."""
     found = spans(ranks)
-    return ", ".join(found[:most]) + ", …" * (len(found) > most)
+    return f"{what}{'s' * (len(ranks) > 1)} {', '.join(found[:most])}" + ", …" * (len(found) > most)
 
 
 def spans(ranks: list[int]) -> list[str]:

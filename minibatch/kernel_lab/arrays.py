@@ -73,7 +73,7 @@ class Watched:
         written = getattr(array, "written", None)
         self.written = None if written is None else written.reshape(-1)
         self._raw, self._clocks = compact("q"), []  # a row of numbers for each access
-        self._notes, self._offset = notes, 0
+        self._notes, self._offset, self._nothing = notes, 0, self.dtype.type(nothing(self.dtype))
         self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
         whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
         self._as_number = (Unsigned if array.dtype.kind == "u" else int) if whole else None
@@ -102,7 +102,7 @@ class Watched:
     def __getitem__(self, index: object) -> object:
         place = self._place(index)
         if type(place) is not int:
-            return self._poison() if place is None else place
+            return self._nothing if place is None else place
         value = self._value(place)
         self._record(place, READS)
         return value
@@ -119,7 +119,7 @@ class Watched:
         """Read `number` elements of a one-dimensional array by one wide load."""
         first, last = self._place(index), self._place(index + number - 1)
         if first is None or last is None:
-            return np.full(number, self._poison())
+            return np.full(number, self._nothing)
         if first % number:
             text = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
             self._notes.fault("out of bounds", text, what=self.name)
@@ -131,7 +131,7 @@ class Watched:
         depends on the old value."""
         place = self._place(index)
         if place is None:
-            return self._poison()
+            return self._nothing
         if not needs_old and self.written is not None:
             self.written[place] = True
         self._record(place, ATOMIC)
@@ -193,9 +193,6 @@ class Watched:
             self._raw.extend((*own, site, place, how, number, notes.moment, value))
             self._clocks.append(thread.clock)
             notes.count()
-
-    def _poison(self) -> object:
-        return self.dtype.type(nothing(self.dtype))
 
 
 def nothing(dtype: np.dtype) -> float:

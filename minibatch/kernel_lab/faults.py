@@ -113,8 +113,7 @@ class Notes:
     def __init__(self, grid: tuple, threads: tuple, most_accesses: int, file: str = "") -> None:
         """file: the kernel's. most_accesses: a launch with more ends with a "no end" fault."""
         self.grid, self.threads, self.file = grid, threads, file
-        self.moment, self._most = 0, most_accesses
-        self._found: dict[tuple, Fault] = {}
+        self.moment, self._most, self._found = 0, most_accesses, {}
 
     @property
     def faults(self) -> list[Fault]:
@@ -161,7 +160,7 @@ class Notes:
         """Count one more access or meeting. Raises Stop at the limit."""
         self.moment += 1
         if self.moment > self._most:
-            text = f"a loop without an end? {{who}} is still at work after {self._most:,} accesses "
+            text = f"an endless loop? {{who}} is still at work after {self._most:,} accesses "
             self.fault("no end", text + "and meetings (`most_accesses` allows more)")
             raise Stop
         if self.switch_threads:

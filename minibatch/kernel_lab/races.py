@@ -142,32 +142,34 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
 
 def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     """Report races that have one cause as one fault, with the first of them."""
-    race, columns = same[0], array.columns
-    first, second = race[1:3]
-    write, site = race.sides[1], SITES[race.sides[1].site]
-    others = list(dict.fromkeys(SITES[each.sides[0].site] for each in same))
-    why = "nothing orders thread blocks" if race.across else "no barrier comes between"
-    here = columns[columns.place == race.place]
+    race, columns, size = same[0], array.columns, prod(notes.threads)
+    pair, write = race[1:3], race.sides[1]
+    site, others = SITES[write.site], [SITES[each.sides[0].site] for each in same]
+    names = [thread_of(each.thread, notes).name for each in pair]
+    here = columns[columns.place == race.place]  # all accesses to the element
     in_line = here[np.array([each.line for each in SITES])[here.site] == site.line]
     reads, writes = ({*in_line.thread[in_line.how == how]} for how in (READS, WRITES))
-    if len(reads & writes) > 1:  # such as +=, which a barrier does not help
+    why = "nothing orders thread blocks"
+    if not race.across:
+        why, names[1] = "no barrier comes between", names[1].partition(" of ")[0]
+        here = here[(here.thread // size == write.thread // size) & (here.epoch == write.epoch)]
+    if len(reads & writes) > 1:  # several threads update it, such as by +=
         why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
         why += " both at once"
     elif not race.across and cause in ("after", "before"):
         why += f": one is missing {_between(site, others, cause, notes)}"
-    if not race.across:
-        size = prod(notes.threads)
-        here = here[(here.thread // size == first.thread // size) & (here.epoch == first.epoch)]
-    if first.how == second.how == WRITES and len(np.unique(here.value[here.how == WRITES])) == 1:
+    if {each.how for each in pair} == {WRITES} and len({*here.value[here.how == WRITES]}) == 1:
         why += "; all of them write the same value, so it comes to the same: let one do it"
+    visits = [_visit_number(columns, access) for access in pair]
     did = [
-        f"{thread_of(each.thread, notes).name} {DID[each.how]} it in "
-        f"{notes.where(SITES[each.site])}"
-        for each in (first, second)
+        f"{name} {DID[access.how]} it in {notes.where(SITES[access.site])}"
+        + f" for the {_nth(visit)} time" * (max(visits) > 1)
+        for name, access, visit in zip(names, pair, visits, strict=True)
     ]
-    text = f"{array.at(race.place)}: {did[0]}, {did[1]}, and {why}"
+    text = f"{array.at(race.place)}: {', '.join(did)}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
-    notes.fault("race", text, site, *others, what=f"{array.name} {cause} {race.across}", **own)
+    what = f"{array.name} {cause} {race.across}"
+    notes.fault("race", text, site, *dict.fromkeys(others), what=what, **own)
 
 
 def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
@@ -179,3 +181,14 @@ def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
         return f"in {notes.where(write)}, between reading and writing"
     again = " comes again" * (last.line > write.line and last.function == write.function)
     return f"after {notes.where(last)}, before {notes.where(write)}{again}"
+
+
+def _visit_number(columns: np.recarray, access: Access) -> int:
+    """The number of this access among its thread's accesses of this kind, element and place."""
+    by_then = columns[: access.row + 1]
+    own = (by_then[name] == by_then[name][-1] for name in ("thread", "place", "site", "how"))
+    return int(np.all([*own], axis=0).sum())
+
+
+def _nth(number: int) -> str:
+    return ("first", "second", "third")[number - 1] if number < 4 else f"{number}th"

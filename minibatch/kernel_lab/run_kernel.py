@@ -113,9 +113,7 @@ class Launch:
     def run(self, arguments: tuple, seconds: float) -> Notes:
         names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
         if len(arguments) != len(names):
-            raise TypeError(
-                f"the kernel takes {', '.join(names)}, and got {len(arguments)} of them"
-            )
+            raise TypeError(f"it takes {', '.join(names)}, and got {len(arguments)} of them")
         given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
         body = rebuilt(self.kernel, self.notes, self._array)
 
@@ -123,8 +121,7 @@ class Launch:
             with np.errstate(all="ignore"):  # each greenlet has its own context
                 body(*given)
 
-        at_work = "a loop without an end? {who} is still at work"
-        self._limited(seconds, at_work, self._run_blocks, thread)
+        self._limited(seconds, "an endless loop? {who} is still at work", self._run_blocks, thread)
         return self.notes
 
     def search(self, seconds: float) -> None:

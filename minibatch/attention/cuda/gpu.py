@@ -43,10 +43,8 @@ class GPU:
         A view does not own memory, so a later tensor at the same address, with the same shape and
         dtype, can use it.
         """
-        if isinstance(argument, int | float):
-            return np.int32(argument) if isinstance(argument, int) else np.float32(argument)
         if not isinstance(argument, torch.Tensor):
-            return argument  # an array of numpy, which numba copies to the GPU and back
+            return np.int32(argument) if isinstance(argument, int) else np.float32(argument)
         key = (argument.data_ptr(), argument.shape, argument.dtype)
         if key not in self._wrappers:
             if len(self._wrappers) >= MOST_WRAPPERS:

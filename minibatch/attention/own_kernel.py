@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 
 from ..kernel_lab.case import by_name
@@ -21,7 +22,8 @@ class OwnKernel:
     The kernel's arguments are matched by name: query, output [rows, heads, head_dim]; key_cache,
     value_cache [KV blocks, block_size, kv_heads, head_dim]; block_tables int32 [rows, width];
     seq_lens int32 [rows]; token_rows int32 [rows]; positions int64 [rows]; scale. All other
-    arguments are taken from `more`, in order. A row here is one token, which sees seq_lens tokens.
+    arguments are taken from `more`, in order: numbers, tensors, or arrays of numpy, which become
+    tensors on the device. A row here is one token, which sees seq_lens tokens.
 
     threads: of a thread block. grid: numbers, or a function of the numbers of rows, heads and KV
     heads; by default a thread block for each row and head. decode_only: torch computes rows of
@@ -84,6 +86,7 @@ class OwnKernel:
         (rows, heads, _), kv_heads = given["query"].shape, given["key_cache"].shape[2]
         grid = self.grid or (rows, heads)
         grid = grid(rows, heads, kv_heads) if callable(grid) else grid
+        self.more = [on_device(each, given["query"].device) for each in self.more]
         arguments = by_name(self.kernel, given, self.more)
         if given["query"].is_cpu and len(self.reports) < self.watched:
             report = run(self.kernel, grid, self.threads, *arguments)
@@ -94,6 +97,12 @@ class OwnKernel:
         if self._launcher is None:
             self._launcher = _launcher(given["query"].device)
         self._launcher.launch(self.kernel, grid, self.threads, *arguments)
+
+
+def on_device(value: object, device: torch.device) -> object:
+    """An array of numpy as a tensor on that device, where a kernel may change it; others as they
+    are."""
+    return torch.from_numpy(value).to(device) if isinstance(value, np.ndarray) else value
 
 
 def _launcher(device: torch.device) -> object:

@@ -6,38 +6,21 @@ warps of such threads fit into a multiprocessor's registers. This is not a measu
 """
 
 import re
-from dataclasses import dataclass
 from itertools import product
 
-from ..kernel_lab.compiled import machine_code
+from ..kernel_lab.compiled import REGISTERS, ROOM, machine_code
+from ..kernel_lab.compiled import Compiled as CompiledKernel
 
-CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
+CAPABILITIES = [*ROOM]
 SHAPES = [(64, 4), (80, 3), (128, 1), (128, 4), (128, 8), (256, 5)]  # head_dim, group
 KV_HEADS, BLOCK_SIZE, NUM_THREADS = 8, 16, 128
-REGISTERS, WARP = 65_536, 32  # of a multiprocessor; threads
+WARP = 32
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """One kernel for one compute capability. log: the output of ptxas."""
+class Compiled(CompiledKernel):
+    """A shipped kernel, with its loops."""
 
-    ptx: str
-    log: str
-
-    @property
-    def registers(self) -> int:
-        """Registers of a thread."""
-        return int(re.search(r"Used (\d+) registers", self.log)[1])
-
-    @property
-    def stack(self) -> int:
-        """Bytes of a thread in local memory: arrays that are not in registers, and spills."""
-        return int(re.search(r"(\d+) bytes stack frame", self.log)[1])
-
-    @property
-    def local_accesses(self) -> int:
-        """Number of accesses to local arrays, without spills."""
-        return len(re.findall(r"\b(?:ld|st)\.local\b", self.ptx))
+    local_accesses = property(lambda self: self.local)
 
     @property
     def warps(self) -> int:

@@ -15,15 +15,14 @@ what the lab does not see, and where a GPU may give another result.
     threads.py      a greenlet for each thread; barriers and warp operations
     arrays.py       arrays that record every access, and report one that is out of bounds
     races.py        searches the recorded accesses for two that nothing orders
-    judgement.py    reads of another row's memory; the difference from the expected output
+    judgement.py    use of another row's memory; the difference from the expected output
     faults.py       the kinds of fault, and the line of each
-    instructions.py counts recorded accesses by instruction of a warp: sectors, banks
-    ledger.py       bytes read, compared with bytes needed
-    report.py       everything about a launch, to print or to query
-    page.py         a report as a page for a notebook
+    instructions.py counts recorded accesses by instruction of a warp: sectors, banks; bytes read,
+                    compared with bytes needed
+    report.py       everything about a launch: to print, to query, or as a page for a notebook
     compiled.py     what a compiler makes of a kernel, for any GPU, without that GPU
     case.py         a small paged batch to try a kernel on, and the expected output
-    diagnosis.py    what a kernel may have done to give a wrong output
+    diagnosis.py    the part of the tokens that a wrong output may come from
     waves.py        thread blocks on the multiprocessors of a model GPU
     time_limit.py   ends Python code after a number of seconds
     emulation.py    runs kernels for the engine without recording, in place of a GPU

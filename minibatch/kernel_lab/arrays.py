@@ -16,6 +16,7 @@ import numpy as np
 from .faults import Notes, kernel_frame, site_number
 
 READS, WRITES, ATOMIC = 0, 1, 2
+DID = "reads", "writes", "updates"
 COLUMNS = "thread", "epoch", "phase", "site", "place", "how", "number", "moment", "value"
 
 
@@ -62,6 +63,7 @@ class Watched:
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: prod(self.shape))
     nbytes = property(lambda self: self.size * self.itemsize)
+    num_accesses = property(lambda self: len(self._clocks))
     __iter__ = None  # a kernel uses indices
 
     def __init__(self, notes: Notes, name: str, space: str, array: np.ndarray) -> None:
@@ -71,17 +73,13 @@ class Watched:
         written = getattr(array, "written", None)
         self.written = None if written is None else written.reshape(-1)
         self._raw, self._clocks = compact("q"), []  # a row of numbers for each access
-        self._notes, self._offset = notes, 0
+        self._notes, self._offset, self._nothing = notes, 0, self.dtype.type(nothing(self.dtype))
         self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
         whole = array.dtype.kind in "iu" and array.dtype != np.int16  # that may be bfloat16
         self._as_number = (Unsigned if array.dtype.kind == "u" else int) if whole else None
 
     def __len__(self) -> int:
         return self.shape[0]
-
-    @property
-    def num_accesses(self) -> int:
-        return len(self._clocks)
 
     @property
     def columns(self) -> np.recarray:
@@ -104,7 +102,7 @@ class Watched:
     def __getitem__(self, index: object) -> object:
         place = self._place(index)
         if type(place) is not int:
-            return self._poison() if place is None else place
+            return self._nothing if place is None else place
         value = self._value(place)
         self._record(place, READS)
         return value
@@ -121,18 +119,21 @@ class Watched:
         """Read `number` elements of a one-dimensional array by one wide load."""
         first, last = self._place(index), self._place(index + number - 1)
         if first is None or last is None:
-            return np.full(number, self._poison())
+            return np.full(number, self._nothing)
         if first % number:
             text = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
             self._notes.fault("out of bounds", text, what=self.name)
         self._record(first, READS, number)
         return self.data[first : last + 1]
 
-    def update(self, index: object, change: Callable) -> object:
-        """An atomic read and write: stores change(old), returns old."""
+    def update(self, index: object, change: Callable, needs_old: bool) -> object:
+        """An atomic read and write: stores change(old), returns old. needs_old: what it stores
+        depends on the old value."""
         place = self._place(index)
         if place is None:
-            return self._poison()
+            return self._nothing
+        if not needs_old and self.written is not None:
+            self.written[place] = True
         self._record(place, ATOMIC)
         old = self._value(place)
         self._store(place, change(old))
@@ -151,7 +152,7 @@ class Watched:
         try:
             for axis, number in enumerate(index):
                 length, stride = axes[axis]
-                if not 0 <= number < length:
+                if not 0 <= number < length or type(number) is Wrapped:
                     return self._outside(index)
                 place += as_index(number) * stride
         except (TypeError, IndexError):  # a slice, a float, too many
@@ -166,9 +167,10 @@ class Watched:
 
     def _outside(self, index: tuple) -> None:
         sizes = enumerate(zip(index, self.shape, strict=False))
-        axis, length = next((i, n) for i, (number, n) in sizes if not 0 <= number < n)
+        beyond = (f"axis {i} ends at {n - 1}" for i, (at, n) in sizes if not 0 <= at < n)
+        why = next(beyond, "comes to this because an integer was too large for its type")
         given = ", ".join(map(str, index))
-        text = f"{{who}} asks for {self.name}[{given}], and axis {axis} ends at {length - 1}"
+        text = f"{{who}} asks for {self.name}[{given}], and {why}"
         self._notes.fault("out of bounds", text, what=self.name)
         self._notes.count()
 
@@ -176,11 +178,13 @@ class Watched:
         """Record an access of the thread that runs now."""
         written = self.written
         if written is not None:
-            if how == WRITES:
-                written[place] = True
-            elif not written[place] or (number > 1 and not written[place : place + number].all()):
+            if how != WRITES and not (
+                written[place] if number == 1 else written[place : place + number].all()
+            ):
                 text = f"{{who}} reads {self.at(place)}, which nobody has written"
                 self._notes.fault("unwritten", text, what=self.name)
+            if how != READS:
+                written[place] = True
         if self.space != "local":
             notes, thread = self._notes, self._notes.thread
             site = site_number(kernel_frame(_getframe(2)))
@@ -189,9 +193,6 @@ class Watched:
             self._raw.extend((*own, site, place, how, number, notes.moment, value))
             self._clocks.append(thread.clock)
             notes.count()
-
-    def _poison(self) -> object:
-        return self.dtype.type(nothing(self.dtype))
 
 
 def nothing(dtype: np.dtype) -> float:
@@ -204,26 +205,39 @@ class Unsigned(int):
     without a sign: 3 - 5 is 2**64 - 2. With a signed one, such as a constant, both are signed."""
 
 
+class Wrapped(Unsigned):
+    """One that was too large for its type, or a sum, difference or product with it. As an index it
+    is a fault; with `%`, `&` or `>>`, as in a hash, it is an integer like others."""
+
+
 def _without_a_sign(name: str) -> Callable:
-    compute = getattr(int, name)
+    compute = getattr(int, f"__{name}__")
 
     def operation(self: Unsigned, other: object) -> object:
-        if type(other) is Unsigned:
-            return Unsigned(compute(self, other) % 2**64)
-        return compute(int(self) - (2**64 if self >= 2**63 else 0), other)
+        if isinstance(other, Unsigned):
+            kind, result = Unsigned, compute(self, other) % 2**64
+        else:
+            kind, result = int, compute(int(self) - (2**64 if self >= 2**63 else 0), other)
+        if result is not NotImplemented:
+            is_wrapped = name in CARRY and Wrapped in (type(self), type(other))
+            result = Wrapped(result) if is_wrapped else kind(result)
+        return result
 
     return operation
 
 
-for _name in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
-    setattr(Unsigned, f"__{_name}__", _without_a_sign(f"__{_name}__"))
+CARRY = "add", "radd", "sub", "rsub", "mul", "rmul"
+for _name in (*CARRY, "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+    setattr(Unsigned, f"__{_name}__", _without_a_sign(_name))
 
 
 def wrapped(number: object, dtype: np.dtype) -> int:
     """An integer as a GPU stores it: modulo the range of its type."""
     lowest, size = _range_of(dtype)
     kept = (int(number) - lowest) % size + lowest
-    return Unsigned(kept) if dtype.kind == "u" else kept
+    if dtype.kind != "u":
+        return kept
+    return Wrapped(kept) if number >= size or type(number) is Wrapped else Unsigned(kept)
 
 
 @cache

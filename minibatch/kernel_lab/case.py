@@ -10,7 +10,7 @@ import numpy as np
 
 from .arrays import empty, partly_written
 from .compiled import Compiled, compiled
-from .diagnosis import softmax, why
+from .diagnosis import part_that_counted, softmax
 from .report import Report
 from .run_kernel import Size, run
 
@@ -52,28 +52,23 @@ class PagedCase:
     def parts(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """The parts of a row's exact output, in float64: weights [heads, tokens] and values
         [tokens, heads, head_dim]."""
-        query, key, value = self._row_in_float64(row)
-        return softmax(np.einsum("hd,khd->hk", query, key) * self.scale, 1), value
-
-    def _row_in_float64(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """In float64: q [heads, head_dim], and for each query head k and v [tokens, heads,
-        head_dim]."""
         group = self.query.shape[1] // self.key_cache.shape[2]
         key, value = (
-            np.concatenate(cache[self.block_tables[row]].astype(np.float64))[: self.seq_lens[row]]
+            np.concatenate(cache[self.block_tables[row]])[: self.seq_lens[row]]
+            .astype(np.float64)
+            .repeat(group, axis=1)
             for cache in (self.key_cache, self.value_cache)
         )
-        key, value = (np.repeat(each, group, axis=1) for each in (key, value))
-        return self.query[row].astype(np.float64), key, value
+        scores = np.einsum("hd,khd->hk", self.query[row].astype(np.float64), key) * self.scale
+        return softmax(scores, 1), value
 
     def why(self, output: np.ndarray, tolerance: float = 2e-5) -> str:
-        """A sentence about the first wrong row and head of an output [rows, heads, head_dim]: what
-        the kernel may have done (diagnosis.py). "" if no explanation fits."""
-        off = ~np.isclose(output, self.exact, tolerance, tolerance).all(2)
-        row, head = np.argwhere(off)[0].tolist()
-        query, key, value = self._row_in_float64(row)
-        products = query[head] * key[:, head] * self.scale
-        found = why(output[row, head], products, value[:, head], tolerance)
+        """A sentence about the first wrong row and head of an output [rows, heads, head_dim]: the
+        tokens that it may come from (diagnosis.py). "" if no part of them fits."""
+        is_wrong = ~np.isclose(output, self.exact, tolerance, tolerance).all(2)
+        row, head = np.argwhere(is_wrong)[0].tolist()
+        weights, values = self.parts(row)
+        found = part_that_counted(output[row, head], weights[head], values[:, head], tolerance)
         return found and f"row {row}, head {head} comes out as if {found}"
 
     def given(self) -> dict[str, object]:
@@ -114,7 +109,8 @@ class PagedCase:
 
 def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) -> list[object]:
     """A kernel's arguments: each is the one of its name in `given`, or the next of `more`."""
-    code, left = getattr(kernel, "py_func", kernel).__code__, list(more)
+    code = getattr(kernel, "py_func", kernel).__code__
+    left = [each.item() if isinstance(each, np.generic) else each for each in more]
     arguments = []
     for name in code.co_varnames[: code.co_argcount]:
         if name not in given and not left:
@@ -141,7 +137,10 @@ def paged_case(
 ) -> PagedCase:
     """lengths: tokens of each row in the cache, the new one included. shared_blocks: full KV blocks
     at the start of all rows that are long enough. sharpness: a factor for all scores. scores_near:
-    their average, if it is not 0. scale: by default 1 / sqrt(head_dim)."""
+    their average, if it is not 0. scale: by default 1 / sqrt(head_dim). Raises ValueError for a row
+    of no tokens."""
+    if min(lengths, default=0) < 1:
+        raise ValueError(f"lengths {list(lengths)}: a case has rows, and a row has 1 token or more")
     rng = np.random.default_rng(seed)
     common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
     needs = [-(-length // block_size) for length in lengths]

@@ -24,16 +24,25 @@ LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[a-z]+(\d+)\s")
 
 @dataclass(frozen=True)
 class Compiled:
-    """A kernel for one compute capability. registers: of a thread. stack: bytes of local memory of
-    a thread; local: instructions that access it. float64: instructions on 64-bit floats. loads: of
-    global memory, instructions in the code, not in a run: {bytes of a lane: how many}."""
+    """A kernel for one compute capability: the PTX by numba, and the messages of ptxas.
 
+    registers: of a thread. stack: bytes of local memory of a thread; local: instructions that
+    access it, without spills. float64: instructions on 64-bit floats. loads: of global memory,
+    instructions in the code, not in a run: {bytes of a lane: how many}.
+    """
+
+    ptx: str
+    log: str
     capability: tuple[int, int]
-    registers: int
-    stack: int
-    local: int
-    float64: int
-    loads: dict[int, int]
+
+    registers = property(lambda self: int(re.search(r"Used (\d+) registers", self.log)[1]))
+    stack = property(lambda self: sum(map(int, re.findall(r"(\d+) bytes stack frame", self.log))))
+    local = property(lambda self: len(re.findall(r"\b(?:ld|st)\.local\b", self.ptx)))
+    float64 = property(lambda self: len(re.findall(r"\.f64\s+%", self.ptx)))
+
+    @property
+    def loads(self) -> dict[int, int]:
+        return dict(Counter(int(n or 1) * int(bits) // 8 for n, bits in LOAD.findall(self.ptx)))
 
     def thread_blocks(self, threads: int) -> int:
         """How many thread blocks of `threads` threads fit on a multiprocessor. Shared memory is
@@ -81,22 +90,15 @@ def compiled(
             return types.Array(from_dtype(value.dtype), value.ndim, "C")
         return types.float32 if isinstance(value, float) else types.int64
 
-    signature, found = tuple(map(kind, arguments)), []
-    for capability in capabilities or ROOM:
-        ptx, log = machine_code(getattr(kernel, "py_func", kernel), signature, capability)
-        registers = int(re.search(r"Used (\d+) registers", log)[1])
-        stack = sum(map(int, re.findall(r"(\d+) bytes stack frame", log)))
-        local, float64 = (len(re.findall(p, ptx)) for p in (r"\b(?:ld|st)\.local", r"\.f64\s+%"))
-        loads = Counter(int(n or 1) * int(bits) // 8 for n, bits in LOAD.findall(ptx))
-        found.append(Compiled(capability, registers, stack, local, float64, dict(loads)))
-    return found
+    kernel, signature = getattr(kernel, "py_func", kernel), tuple(map(kind, arguments))
+    return [Compiled(*machine_code(kernel, signature, each)) for each in capabilities or ROOM]
 
 
 def machine_code(
     kernel: Callable, signature: tuple, capability: tuple[int, int]
-) -> tuple[str, str]:
-    """(PTX by numba, messages of ptxas). signature: numba types of the arguments. Raises
-    ImportError if the compiler is not installed."""
+) -> tuple[str, str, tuple[int, int]]:
+    """What `Compiled` takes. signature: numba types of the arguments. Raises ImportError if the
+    compiler is not installed."""
     from cuda import core
     from numba import cuda
 
@@ -105,4 +107,4 @@ def machine_code(
     options = core.LinkerOptions(arch="sm_{}{}".format(*capability), ptxas_options=["-v"])
     linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
     linker.link("cubin")
-    return ptx, linker.get_info_log()
+    return ptx, linker.get_info_log(), capability

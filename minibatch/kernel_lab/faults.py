@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from sys import _getframe
@@ -60,6 +60,13 @@ def kernel_frame(frame: FrameType | None = None) -> FrameType:
     return frame
 
 
+def call_stack(frame: FrameType) -> Iterator[FrameType]:
+    """A kernel's frame, and those of its callers up to the lab's."""
+    while frame and frame.f_code.co_filename not in OWN_FILES:
+        yield frame
+        frame = frame.f_back
+
+
 def site_here(frame: FrameType | None = None) -> Site:
     """The kernel's current place."""
     return SITES[site_number(kernel_frame(frame))]
@@ -101,26 +108,26 @@ class Notes:
 
     thread: Any = None  # the Thread that runs now
     switch_threads: Callable[[], None] | None = None  # with a schedule: may run another thread
+    to_hub: Callable  # leaves a thread that waits
 
     def __init__(self, grid: tuple, threads: tuple, most_accesses: int, file: str = "") -> None:
         """file: the kernel's. most_accesses: a launch with more ends with a "no end" fault."""
         self.grid, self.threads, self.file = grid, threads, file
-        self.moment, self._most = 0, most_accesses
-        self._found: dict[tuple, Fault] = {}
+        self.moment, self._most, self._found = 0, most_accesses, {}
 
     @property
     def faults(self) -> list[Fault]:
         """In the order of the lines; one for each kind, line and array."""
-        return self._sorted(lambda kind: kind != REMARK)
+        return self._in_order(is_remark=False)
 
     @property
     def remarks(self) -> list[Fault]:
         """Findings that are not faults."""
-        return self._sorted(lambda kind: kind == REMARK)
+        return self._in_order(is_remark=True)
 
-    def _sorted(self, wanted: Callable[[str], bool]) -> list[Fault]:
-        found = [fault for fault in self._found.values() if wanted(fault.kind)]
-        return sorted(found, key=lambda fault: (fault.site.file != self.file, fault.line))
+    def _in_order(self, is_remark: bool) -> list[Fault]:
+        found = [each for each in self._found.values() if (each.kind == REMARK) == is_remark]
+        return sorted(found, key=lambda each: (each.site.file != self.file, each.line))
 
     def where(self, site: Site) -> str:
         """The site's name in a sentence."""
@@ -153,10 +160,8 @@ class Notes:
         """Count one more access or meeting. Raises Stop at the limit."""
         self.moment += 1
         if self.moment > self._most:
-            self.no_end(f"after {self._most:,} accesses and meetings (`most_accesses` allows more)")
+            text = f"an endless loop? {{who}} is still at work after {self._most:,} accesses "
+            self.fault("no end", text + "and meetings (`most_accesses` allows more)")
             raise Stop
         if self.switch_threads:
             self.switch_threads()
-
-    def no_end(self, when: str, *sites: Site) -> None:
-        self.fault("no end", f"{{who}} is still at work {when}: a loop without an end?", *sites)

@@ -6,6 +6,8 @@ the same instruction as the other lanes' n-th. Where lanes leave a loop early, t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .arrays import READS, Watched, elements_of
@@ -31,13 +33,13 @@ class Instructions:
         self.lane = columns.thread % size % WARP
         warp = columns.thread // size * warps + columns.thread % size // WARP
         site, is_store = np.unique(columns.site, return_inverse=True)[1], columns.how != READS
-        own = _key(columns.thread, columns.phase, site, is_store)
+        own = one_key(columns.thread, columns.phase, site, is_store)
         order = np.argsort(own, kind="stable")
         begins = np.flatnonzero(np.diff(own[order], prepend=-1))
         nth = np.empty_like(own)
         lengths = np.diff(begins, append=len(order))
         nth[order] = np.arange(len(order)) - np.repeat(begins, lengths)
-        together = _key(warp, columns.phase, site, is_store, nth)
+        together = one_key(warp, columns.phase, site, is_store, nth)
         _, first, self.of, self.lanes = np.unique(
             together, return_index=True, return_inverse=True, return_counts=True
         )
@@ -67,7 +69,48 @@ class Instructions:
         return (self.elements == 1) & (self.lanes > 1) & ~self.is_store
 
 
-def _key(*columns: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class Entry:
+    """One global array. needed: bytes of all sectors that are read, each counted once.
+
+    by_others: the factor of bytes read if each thread block reads a sector once, as if it had an
+    unlimited cache. within: the further factor without any cache. A GPU's memory delivers between
+    `needed` and needed × by_others × within. is_broadcast: in all its reads the lanes read one
+    address, which is almost free.
+    """
+
+    array: str
+    needed: int
+    by_others: float
+    within: float
+    is_broadcast: bool
+
+    @property
+    def moved(self) -> int:
+        """Bytes moved by all instructions together."""
+        return round(self.needed * self.by_others * self.within)
+
+    def __str__(self) -> str:
+        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within one"
+        how = "broadcast, as good as free" if self.is_broadcast else factors
+        return f"{self.array}: {self.needed:,} bytes needed, {how}"
+
+
+def ledger_entry(instructions: Instructions) -> Entry | None:
+    """Bytes read of an array, compared with bytes needed; None if it is not read."""
+    loads = ~instructions.is_store
+    if not loads.any():
+        return None
+    is_load = loads[instructions.sectors_of]
+    block = instructions.thread_block[instructions.sectors_of[is_load]]
+    sector = instructions.touched[is_load]
+    needed, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
+    is_broadcast = bool(instructions.is_broadcast[loads].all())
+    name, moved = instructions.array.name, int(instructions.sectors[loads].sum())
+    return Entry(name, needed * SECTOR, by_blocks / needed, moved / by_blocks, is_broadcast)
+
+
+def one_key(*columns: np.ndarray) -> np.ndarray:
     """One number for each combination of the columns' values."""
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     return np.ravel_multi_index([column.astype(np.int64) for column in columns], sizes)

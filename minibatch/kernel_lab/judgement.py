@@ -1,4 +1,4 @@
-"""Two more checks of a launch: reads of another row's memory, and the expected output."""
+"""Two more checks of a launch: whose memory it uses, and the expected output."""
 
 from __future__ import annotations
 
@@ -7,32 +7,34 @@ from math import prod
 
 import numpy as np
 
-from .arrays import WRITES, Watched
+from .arrays import DID, READS, Watched
 from .faults import SITES, Notes
-from .threads import thread_of
+from .threads import listed, thread_of
 
 AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
 
 
 def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: Notes) -> None:
-    """Adds a fault for each line that reads another row's KV block.
+    """Adds a fault for each line that reads another row's slots, or writes slots that the row does
+    not own alone.
 
     owners: bool [rows, slots], the slots of each row; row_of: (x, y, z) of a thread block -> its
     row. A slot that no row owns is unwritten memory, and is reported as such.
     """
-    columns = array.columns[array.columns.how != WRITES]
+    columns = array.columns
     blocks, of = np.unique(columns.thread // prod(notes.threads), return_inverse=True)
     firsts = (blocks * prod(notes.threads)).tolist()
     row = np.array([row_of(*thread_of(first, notes).block) for first in firsts], np.int64)[of]
     slot = columns.place // (array.size // owners.shape[1])
-    is_foreign = ~owners[row, slot] & owners.any(0)[slot]
+    others, writes = owners.sum(0)[slot] - owners[row, slot], columns.how != READS
+    is_foreign = (others > 0) & (writes | ~owners[row, slot])
     for site in np.unique(columns.site[is_foreign]):
         here = np.flatnonzero(is_foreign & (columns.site == site))
         first = here[0]
-        whose = ", ".join(map(str, np.flatnonzero(owners[:, slot[first]])))
+        whose = listed("row", np.flatnonzero(owners[:, slot[first]]).tolist())
         text = (
-            f"{{who}}, which works for row {row[first]}, reads {array.at(columns.place[first])}, "
-            f"where row {whose} keeps its tokens"
+            f"{{who}}, which works for row {row[first]}, {DID[columns.how[first]]} "
+            f"{array.at(columns.place[first])}, a slot of {whose}"
         )
         own = {"thread": thread_of(int(columns.thread[first]), notes), "count": len(here)}
         notes.fault("foreign", text, SITES[site], what=array.name, **own)
@@ -48,11 +50,9 @@ def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: floa
     where = ", ".join(f"{axis} {at}".strip() for axis, at in zip(axes, first, strict=True))
     few = []
     for i, axis in enumerate(axes[:-1]):
-        found = np.unique(np.nonzero(~close)[i])
+        found = np.unique(np.nonzero(~close)[i]).tolist()
         if len(found) < close.shape[i]:
-            more = ", …" * (len(found) > 8)
-            names = f"{axis}s" if len(found) > 1 else axis
-            few.append(f"{names} {', '.join(map(str, found[:8].tolist()))}{more}")
+            few.append(listed(axis, found))
     among = f", all of them in {' and '.join(few)}" if few else ""
     number = f"{int((~close).sum()):,} of {close.size:,}"
     return (

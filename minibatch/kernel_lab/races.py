@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import ATOMIC, READS, WRITES, Access, Watched, elements_of
+from .arrays import ATOMIC, DID, READS, WRITES, Access, Watched, elements_of
 from .faults import SITES, Notes, Site
+from .instructions import distinct_pairs, one_key
 from .threads import WARP, thread_of
 
 RIVALS = {  # accesses of two threads to one element that are a race, unless something orders them
@@ -66,20 +67,12 @@ def _suspects(columns: np.recarray, size: int, across: bool) -> np.ndarray:
     """Which accesses to examine: those to an element that was written or updated, and that was
     accessed by two threads of a block between two barriers or, if `across`, by two blocks."""
     rows, place = elements_of(columns)
-    thread, key = columns.thread[rows], place
-    owner = thread // size if across else thread
-    if not across:
-        epochs = columns.epoch.max() + 1
-        key = (place * (thread.max() // size + 1) + thread // size) * epochs + columns.epoch[rows]
-    order = np.argsort(key, kind="stable")
-    begins = np.flatnonzero(np.diff(key[order], prepend=-1))
-    reductions = (np.minimum, owner), (np.maximum, owner), (np.maximum, columns.how[rows])
-    of_each = [
-        np.repeat(reduce.reduceat(each[order], begins), np.diff(begins, append=len(order)))
-        for reduce, each in reductions
-    ]
-    is_one = (of_each[0] < of_each[1]) & (of_each[2] > READS)
-    return np.unique(rows[order[is_one]])
+    thread, block = columns.thread[rows], columns.thread[rows] // size
+    group = one_key(place) if across else one_key(place, block, columns.epoch[rows])
+    group = np.unique(group, return_inverse=True)[1]
+    owners = np.bincount(distinct_pairs(group, block if across else thread)[0])
+    is_written = np.bincount(group, columns.how[rows] != READS) > 0
+    return np.unique(rows[(owners[group] > 1) & is_written[group]])
 
 
 def races(accesses: list[Access], size: int, across: bool) -> list[Race]:
@@ -149,39 +142,34 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
 
 def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     """Report races that have one cause as one fault, with the first of them."""
-    race, columns = same[0], array.columns
-    visits = [_visit_number(columns, access) for access in race[1:3]]
-    did = [
-        f"{('reads', 'writes', 'updates')[access.how]} it in {notes.where(SITES[access.site])}"
-        + (f" for the {_nth(visit)} time" if max(visits) > 1 else "")
-        for access, visit in zip(race[1:3], visits, strict=True)
-    ]
-    write, site = race.sides[1], SITES[race.sides[1].site]
-    others = list(dict.fromkeys(SITES[each.sides[0].site] for each in same))
-    first, second = (thread_of(access.thread, notes).name for access in race[1:3])
-    if race.across:
-        why = "nothing orders thread blocks"
-    else:
-        second, why = second.partition(" of ")[0], "no barrier comes between"
-    if _is_update(columns, race):
+    race, columns, size = same[0], array.columns, prod(notes.threads)
+    pair, write = race[1:3], race.sides[1]
+    site, others = SITES[write.site], [SITES[each.sides[0].site] for each in same]
+    names = [thread_of(each.thread, notes).name for each in pair]
+    here = columns[columns.place == race.place]  # all accesses to the element
+    in_line = here[np.array([each.line for each in SITES])[here.site] == site.line]
+    reads, writes = ({*in_line.thread[in_line.how == how]} for how in (READS, WRITES))
+    why = "nothing orders thread blocks"
+    if not race.across:
+        why, names[1] = "no barrier comes between", names[1].partition(" of ")[0]
+        here = here[(here.thread // size == write.thread // size) & (here.epoch == write.epoch)]
+    if len(reads & writes) > 1:  # several threads update it, such as by +=
         why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
         why += " both at once"
     elif not race.across and cause in ("after", "before"):
         why += f": one is missing {_between(site, others, cause, notes)}"
-    if race.first.how == race.second.how == WRITES and _write_the_same(array, race, notes):
+    if {each.how for each in pair} == {WRITES} and len({*here.value[here.how == WRITES]}) == 1:
         why += "; all of them write the same value, so it comes to the same: let one do it"
-    text = f"{array.at(race.place)}: {first} {did[0]}, {second} {did[1]}, and {why}"
+    visits = [_visit_number(columns, access) for access in pair]
+    did = [
+        f"{name} {DID[access.how]} it in {notes.where(SITES[access.site])}"
+        + f" for the {_nth(visit)} time" * (max(visits) > 1)
+        for name, access, visit in zip(names, pair, visits, strict=True)
+    ]
+    text = f"{array.at(race.place)}: {', '.join(did)}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
-    notes.fault("race", text, site, *others, what=f"{array.name} {cause} {race.across}", **own)
-
-
-def _is_update(columns: np.recarray, race: Race) -> bool:
-    """Whether several threads read and write the element in one line, such as `+=`. A barrier does
-    not help them."""
-    lines = np.array([site.line for site in SITES])[columns.site]
-    here = (columns.place == race.place) & (lines == SITES[race.sides[1].site].line)
-    reads, writes = (set(columns.thread[here & (columns.how == how)]) for how in (READS, WRITES))
-    return len(reads & writes) > 1
+    what = f"{array.name} {cause} {race.across}"
+    notes.fault("race", text, site, *dict.fromkeys(others), what=what, **own)
 
 
 def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
@@ -193,16 +181,6 @@ def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
         return f"in {notes.where(write)}, between reading and writing"
     again = " comes again" * (last.line > write.line and last.function == write.function)
     return f"after {notes.where(last)}, before {notes.where(write)}{again}"
-
-
-def _write_the_same(array: Watched, race: Race, notes: Notes) -> bool:
-    """Whether all writes of this element store the same value: those of the thread block between
-    two barriers or, across blocks, all."""
-    c, size = array.columns, prod(notes.threads)
-    here = (c.place == race.place) & (c.how == WRITES)
-    if not race.across:
-        here &= (c.thread // size == race.first.thread // size) & (c.epoch == race.first.epoch)
-    return len(np.unique(c.value[here])) == 1
 
 
 def _visit_number(columns: np.recarray, access: Access) -> int:

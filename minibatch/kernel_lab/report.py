@@ -7,16 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from pathlib import Path
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader
 
 from ..core.collector import collector_held_back
-from . import ledger
 from .arrays import Watched
-from .faults import SITES, Fault, Site
-from .instructions import SECTOR, Instructions
-from .page import page
+from .faults import SITES, Notes, Site
+from .instructions import SECTOR, Entry, Instructions, ledger_entry
 from .threads import WARP
+
+TEMPLATES = FileSystemLoader(Path(__file__).with_name("templates"))
+PAGES = Environment(loader=TEMPLATES, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+WIDEST = 6  # of a bar, em
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ class Traffic:
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
     broadcasts: those in which all lanes read one element, which is almost free. bytes_asked: of
     global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4;
-    bytes_moved: in 32-byte sectors, bytes_loaded of them by loads. bank_passes: over the 32 banks
-    of shared memory, one for each instruction without a bank conflict.
+    bytes_moved: in 32-byte sectors. bank_passes: over the 32 banks of shared memory, one for each
+    instruction without a bank conflict.
     """
 
     line: int
@@ -53,7 +57,6 @@ class Traffic:
     broadcasts: int
     bytes_asked: int
     bytes_moved: int
-    bytes_loaded: int
     bank_passes: int
     function: str = ""
 
@@ -82,19 +85,21 @@ class Traffic:
 class Report:
     """The result of `lab.run`. Print it, display it, or read its `faults`, `ledger`, `traffic`.
 
-    remarks: findings that are not faults. wrong: a sentence about the first difference from the
+    notes: the launch's size and faults. wrong: a sentence about the first difference from the
     expected output; "" if there is none, or if `expect` was not given.
     """
 
     kernel: Callable
-    grid: tuple[int, int, int]
-    threads: tuple[int, int, int]
-    faults: list[Fault]
-    remarks: list[Fault]
+    notes: Notes
     wrong: str
     globals: list[Watched]
     shared: list[Watched]  # of every thread block
     pauses: list[Pause]
+
+    grid = property(lambda self: self.notes.grid)
+    threads = property(lambda self: self.notes.threads)
+    faults = property(lambda self: self.notes.faults)
+    remarks = property(lambda self: self.notes.remarks)
 
     @property
     def file(self) -> str:
@@ -124,7 +129,7 @@ class Report:
             moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
             asked = one.elements * one.array.itemsize
             columns = loads, one.lanes - loads, one.lanes > 0, one.is_broadcast, asked, moved
-            counts = np.stack([*columns, moved * ~one.is_store, one.passes])
+            counts = np.stack([*columns, one.passes])
             for number in np.unique(one.site):
                 site = SITES[number]
                 place = ("", "") if site.file == self.file else (site.file, site.function)
@@ -136,19 +141,19 @@ class Report:
         ]
 
     @cached_property
-    def ledger(self) -> list[ledger.Entry]:
+    def ledger(self) -> list[Entry]:
         """Bytes read of each global array, compared with bytes needed."""
-        found = (ledger.entry(one) for one in self.instructions if one.array.space == "global")
+        found = (ledger_entry(one) for one in self.instructions if one.array.space == "global")
         return [entry for entry in found if entry]
 
-    def of(self, array: str) -> ledger.Entry:
+    def of(self, array: str) -> Entry:
         """The ledger's entry of one array. Raises KeyError if the array is not read."""
         return {entry.array: entry for entry in self.ledger}[array]
 
     @property
     def bytes_read(self) -> int:
         """Bytes that all loads together read from global memory, in sectors."""
-        return sum(traffic.bytes_loaded for traffic in self.traffic)
+        return sum(entry.moved for entry in self.ledger)
 
     @property
     def bytes_by_line(self) -> dict[int, tuple[int, int]]:
@@ -230,4 +235,10 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return page(self)
+        """The source as a page: of each line its faults, its bytes, and a bar of them: used bytes
+        in a calm colour, the rest in vermillion."""
+        bytes_of = self.bytes_by_line
+        most = max((moved for moved, _ in bytes_of.values()), default=1)
+        faulty = {fault.line for fault in self.faults if fault.site.file == self.file}
+        known = {"report": self, "bytes_of": bytes_of, "faulty": faulty, "em": WIDEST / most}
+        return PAGES.get_template("report.html").render(known)

@@ -8,16 +8,16 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from itertools import dropwhile, takewhile
+from itertools import combinations
 from math import prod
 from random import Random
-from types import CodeType
+from types import CodeType, FrameType
 
 import numpy as np
 
 from ..core.collector import collector_held_back
 from .arrays import Watched, empty
-from .faults import OWN_FILES, Notes, Site, Stop, kernel_frame, site_here
+from .faults import Notes, Site, Stop, kernel_frame, site_here
 from .judgement import difference, find_foreign
 from .races import find_races
 from .report import Pause, Report
@@ -59,13 +59,14 @@ def run(
     expect: the expected content of arrays by name, NaN where any value is right; the report gives
         the first element that differs by more than the tolerance.
     owners: bool [rows, slots], the slots of key_cache and value_cache of each row; row_of: (x, y,
-        z) of a thread block -> its row. Reading another row's slots is a fault.
+        z) of a thread block -> its row. Reading another row's slots is a fault, and so is writing
+        slots that the row does not own alone.
     Faults are in the report and do not raise. A Python error inside the kernel is raised.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
-        launch.search_for_races(seconds)
+        launch.search(seconds)
     wrong = ""
     for array in launch.globals:
         if owners is not None and array.name in ("key_cache", "value_cache"):
@@ -74,9 +75,7 @@ def run(
         if array.name in (expect or {}):
             got, expected = array.data.reshape(array.shape), expect[array.name]
             wrong = wrong or difference(array.name, got, expected, tolerance)
-    sizes = (notes.grid, notes.threads)
-    found = (notes.faults, notes.remarks, wrong, launch.globals, launch.shared, launch.pauses)
-    return Report(launch.kernel, *sizes, *found)
+    return Report(launch.kernel, notes, wrong, launch.globals, launch.shared, launch.pauses)
 
 
 class Launch:
@@ -107,59 +106,66 @@ class Launch:
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
+        self._block: Block | None = None  # that runs
         self._watch, self._shared_bytes = watch, shared_bytes
         self._schedule = None if schedule is None else Random(schedule)
 
     def run(self, arguments: tuple, seconds: float) -> Notes:
         names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
         if len(arguments) != len(names):
-            raise TypeError(
-                f"the kernel takes {', '.join(names)}, and got {len(arguments)} of them"
-            )
+            raise TypeError(f"it takes {', '.join(names)}, and got {len(arguments)} of them")
         given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
         body = rebuilt(self.kernel, self.notes, self._array)
 
-        def thread() -> None:
+        def thread(_: None) -> None:
             with np.errstate(all="ignore"):  # each greenlet has its own context
                 body(*given)
 
-        with suppress(Stop):
-            try:
-                with time_limit(seconds):
-                    self._run_blocks(thread)
-            except TooLong as error:
-                self.notes.thread = self.notes.thread or thread_of(0, self.notes)
-                site = self._place_in_kernel(error)
-                self.notes.no_end(f"after {seconds:g} s (`seconds` allows more)", site)
+        self._limited(seconds, "an endless loop? {who} is still at work", self._run_blocks, thread)
         return self.notes
 
-    def search_for_races(self, seconds: float) -> None:
-        """Search the recorded accesses for races, for at most `seconds` of processor time."""
+    def search(self, seconds: float) -> None:
+        """Search the recorded accesses for races, for at most `seconds` of processor time. Raises
+        ValueError for memory under two names, unless both are only read."""
+        for one, other in combinations(self.globals, 2):
+            pair = (one, other) if np.shares_memory(one.data, other.data) else ()
+            if any(array.columns.how.any() for array in pair):
+                raise ValueError(
+                    f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
+                    "The lab would miss their races: pass copies, or use one name"
+                )
+        self._limited(seconds, "the search for races is still at work", self._find_races)
+
+    def _find_races(self) -> None:
+        for array in (*self.globals, *self.shared):
+            find_races(array, self.notes)
+
+    def _limited(self, seconds: float, what: str, work: Callable, *arguments: object) -> None:
+        """Work that a fault may end, or the time limit, which is one. what: the work, in a fault's
+        sentence."""
         with suppress(Stop):
             try:
                 with time_limit(seconds):
-                    for array in (*self.globals, *self.shared):
-                        find_races(array, self.notes)
-            except TooLong:
-                after = f"after {seconds:g} s; `seconds` allows more"
-                self.notes.fault("no end", f"the search for races is still on {after}", self._begin)
+                    work(*arguments)
+            except TooLong as error:
+                self.notes.thread = self.notes.thread or thread_of(0, self.notes)
+                text = f"{what} after {seconds:g} s (`seconds` allows more)"
+                self.notes.fault("no end", text, self._place_in_kernel(error))
 
     def _place_in_kernel(self, error: TooLong) -> Site:
-        """The kernel's place when the time limit was reached, or that of a function it calls."""
+        """The kernel's line when the time was over, or the line where one of its threads waits."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        body = self._begin.file, self._begin.function
-        inside = dropwhile(lambda f: (f.f_code.co_filename, f.f_code.co_name) != body, frames)
-        theirs = [*takewhile(lambda f: f.f_code.co_filename not in OWN_FILES, inside)]
-        return site_here(theirs[-1]) if theirs else self._begin
+        if self._block:
+            frames += [thread.waits.frame for thread in self._block.threads if thread.waits]
+        own = (frame for frame in frames if frame.f_code is self.kernel.__code__)
+        return next(map(site_here, own), self._begin)
 
     def _run_blocks(self, body: Callable) -> None:
         blocks = list(range(prod(self.notes.grid)))
         if self._schedule:
             self._schedule.shuffle(blocks)
         for block in blocks:
-            size = prod(self.notes.threads)
-            threads = [thread_of(block * size + rank, self.notes) for rank in range(size)]
-            self._block = Block(self.notes, threads, body, self._pause, self._schedule)
+            self._block = Block(block, self.notes, body, self._pause, self._schedule)
             self._before = {array.name: array.num_accesses for array in self.globals}
             self._block.run()
 
@@ -169,7 +175,9 @@ class Launch:
         if space == "shared" and place in shared:
             return shared[place]
         if space == "shared" and shape == (0,):
-            shape = (self._take_dynamic() // dtype.itemsize,)
+            if self._block.has_dynamic:
+                raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
+            self._block.has_dynamic, shape = True, (self._shared_bytes // dtype.itemsize,)
         if 0 in shape:
             raise ValueError(
                 f"a {space} array of no elements: its size has to stand in the kernel, or, for one "
@@ -183,13 +191,6 @@ class Launch:
             if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
                 raise MemoryError(f"a thread block takes more than {MOST_SHARED:,} bytes, shared")
         return array
-
-    def _take_dynamic(self) -> int:
-        """`shared_bytes` of the launch, for a block's only shared array of length 0."""
-        if self._block.has_dynamic:
-            raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
-        self._block.has_dynamic = True
-        return self._shared_bytes
 
     def _argument(self, name: str, value: object) -> object:
         torch = sys.modules.get("torch")  # a caller with a tensor has imported it
@@ -213,7 +214,7 @@ class Launch:
         """Record the state of the watched block, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.site, _variables(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.waits.sites[0], _variables(t.waits.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}
@@ -232,19 +233,17 @@ def _three(sizes: Size) -> tuple[int, int, int]:
 @cache
 def _assigned_name(code: CodeType, call: int) -> str | None:
     """The variable that gets a call's result: q in `q = cuda.shared.array(…)`."""
-    after = (each for each in dis.get_instructions(code) if each.offset > call)
-    instruction = next(after, None)
-    is_stored = instruction is not None and instruction.opname.startswith("STORE")
-    return instruction.argval if is_stored else None
+    after = next(each for each in dis.get_instructions(code) if each.offset > call)
+    return after.argval if after.opname.startswith("STORE") else None
 
 
-def _variables(frame: object) -> dict[str, object]:
+def _variables(frame: FrameType) -> dict[str, object]:
     """A thread's variables, without the kernel's constants: numbers, and copies of local arrays."""
-    now = frame.f_locals
-    found = {name: now[name] for name in frame.f_code.co_varnames if name in now}
-    for name, value in found.items():
+    found, now = {}, frame.f_locals
+    for name in frame.f_code.co_varnames:
+        value = now.get(name)
         if isinstance(value, Watched) and value.space == "local":
-            unwritten = ~value.written
-            found[name] = np.ma.array(value.data, mask=unwritten, copy=True).reshape(value.shape)
-    kept = (int, float, np.integer, np.floating, np.ndarray)
-    return {name: value for name, value in found.items() if isinstance(value, kept)}
+            value = np.ma.array(value.data, mask=~value.written, copy=True).reshape(value.shape)
+        if isinstance(value, int | float | np.integer | np.floating | np.ndarray):
+            found[name] = value
+    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections import namedtuple
+from collections.abc import Callable
 from functools import partial
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -17,17 +18,15 @@ from typing import Any
 import numpy as np
 
 from .arrays import Watched, wrapped
-from .faults import Notes, Stop
-from .threads import BARRIER, SYNC_WARP, WARP, wait
+from .faults import Notes
+from .threads import ALL, BARRIER, SYNC_WARP, WARP, Thread, merge_clocks, wait
 
-ALL = 0xFFFFFFFF
 SHUFFLES = {  # the lane to read from
     "shfl_sync": lambda lane, source: int(source) % WARP,
     "shfl_up_sync": lambda lane, delta: lane - int(delta),
     "shfl_down_sync": lambda lane, delta: lane + int(delta),
     "shfl_xor_sync": lambda lane, other: lane ^ int(other),
 }
-BLOCK_VOTES = {"syncthreads_count": sum, "syncthreads_and": all, "syncthreads_or": any}
 PLAIN = {
     "selp": lambda condition, yes, no: yes if condition else no,
     "fma": lambda a, b, c: a * b + c,
@@ -35,10 +34,13 @@ PLAIN = {
     "ffs": lambda number: (int(number) & -int(number)).bit_length(),
     "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
 }
-VOTES = {  # the result of {lane: predicate}
-    "ballot_sync": lambda lanes: sum(1 << lane for lane, yes in lanes.items() if yes),
-    "all_sync": lambda lanes: all(lanes.values()),
-    "any_sync": lambda lanes: any(lanes.values()),
+VOTES = {  # the result of the threads' predicates
+    "ballot_sync": lambda threads: sum(1 << t.lane for t in threads if t.waits.brings),
+    "all_sync": lambda threads: all(t.waits.brings for t in threads),
+    "any_sync": lambda threads: any(t.waits.brings for t in threads),
+    "syncthreads_count": lambda threads: sum(bool(t.waits.brings) for t in threads),
+    "syncthreads_and": lambda threads: int(all(t.waits.brings for t in threads)),
+    "syncthreads_or": lambda threads: int(any(t.waits.brings for t in threads)),
 }
 ATOMICS = {
     "add": lambda old, value: old + value,
@@ -138,7 +140,6 @@ def _load_16_bytes(array: Watched | np.ndarray, index: int, into: object, at: in
 
 
 _Dim = namedtuple("_Dim", "x y z")
-_Offer = namedtuple("_Offer", "thread value source")  # what a lane brings to a shuffle
 _INTRINSICS = {"widen": _widen, "narrow": _narrow, "load_16_bytes": _load_16_bytes}
 
 
@@ -154,11 +155,9 @@ class Cuda:
         self.local = SimpleNamespace(array=partial(_array, new_array, "local"))
         self.atomic = _Atomic()
         for name, source_of in SHUFFLES.items():
-            setattr(self, name, partial(self._shuffle, name, source_of))
+            setattr(self, name, self._shuffle(name, source_of))
         for name, count in VOTES.items():
-            setattr(self, name, partial(self._vote, name, count))
-        for name, count in BLOCK_VOTES.items():
-            setattr(self, name, partial(self._block_vote, count))
+            setattr(self, name, self._vote(name, count))
         vars(self).update(PLAIN)
         self.threadfence = self.threadfence_block = self.threadfence_system = lambda: None
 
@@ -179,47 +178,49 @@ class Cuda:
         return sizes[0] if ndim == 1 else tuple(sizes[:ndim])
 
     def syncthreads(self) -> None:
-        wait(self._notes, BARRIER, resolve=len)
-
-    def _block_vote(self, count: Any, predicate: object) -> int:
-        return int(wait(self._notes, BARRIER, brings=bool(predicate), resolve=count))
+        wait(self._notes, BARRIER, lambda threads: threads)
 
     def syncwarp(self, mask: int = ALL) -> None:
-        self._meet(SYNC_WARP, mask, None, dict)
+        wait(self._notes, SYNC_WARP, merge_clocks, mask=int(mask) & ALL)
 
-    def _vote(self, what: str, count: Any, mask: int, predicate: object) -> object:
-        return self._meet(what, mask, predicate, lambda votes: dict.fromkeys(votes, count(votes)))
+    def _vote(self, name: str, count: Callable) -> Callable:
+        """A vote of the lanes in a mask, or of the thread block."""
 
-    def _shuffle(self, what: str, source_of: Any, mask: int, value: object, n: int) -> object:
-        """A lane gives its value, and the lane to read from; outside the warp it gets its own."""
-        thread = self._notes.thread
-        source = source_of(thread.lane, n)
+        def resolve(threads: list[Thread]) -> list:
+            return [count(threads)] * len(threads)
 
-        def resolve(brought: dict[int, tuple]) -> dict[int, object]:
-            for other, _, wanted in brought.values():
-                if 0 <= wanted < WARP and wanted not in brought:
-                    gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
-                    why = gone if int(mask) >> wanted & 1 else left_out
-                    text = f"{{who}} reads lane {wanted}, which {why}: what it gets is undefined"
-                    self._notes.fault("shuffle", text, other.waits.site, thread=other)
-            return {lane: brought.get(own.source, own).value for lane, own in brought.items()}
+        if name.startswith(BARRIER):
+            return lambda predicate: wait(self._notes, BARRIER, resolve, predicate)
+        return lambda mask, predicate: wait(self._notes, name, resolve, predicate, int(mask) & ALL)
 
-        return self._meet(what, mask, _Offer(thread, value, source), resolve)
+    def _shuffle(self, name: str, source_of: Callable) -> Callable:
+        notes = self._notes
 
-    def _meet(self, what: str, mask: int, brings: object, resolve: Any) -> object:
-        mask, lane = int(mask) & ALL, self._notes.thread.lane
-        if not mask >> lane & 1:
-            text = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {lane}"
-            self._notes.fault("shuffle", text)
-            raise Stop
-        return wait(self._notes, what, mask=mask, brings=brings, resolve=resolve)
+        def shuffle(mask: int, value: object, n: int) -> object:
+            brings = value, source_of(notes.thread.lane, n)
+            return wait(notes, name, self._hand_round, brings, int(mask) & ALL)
+
+        return shuffle
+
+    def _hand_round(self, lanes: list[Thread]) -> list[object]:
+        """What each lane gets: the value of the lane that it reads; outside the warp, its own."""
+        given = {lane.lane: lane.waits.brings[0] for lane in lanes}
+        for lane in lanes:
+            _, source = lane.waits.brings
+            if source not in given and 0 <= source < WARP:
+                mask = lane.waits.mask
+                gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
+                why = gone if mask >> source & 1 else left_out
+                text = f"{{who}} reads lane {source}, which {why}: what it gets is undefined"
+                self._notes.fault("shuffle", text, lane.waits.sites[0], thread=lane)
+        return [given.get(source, own) for own, source in (lane.waits.brings for lane in lanes)]
 
 
 class _Atomic:
     def __getattr__(self, name: str) -> object:
         if name not in ATOMICS:
             raise NotImplementedError(f"the kernel lab has no cuda.atomic.{name}")
-        return partial(_update, ATOMICS[name])
+        return partial(_update, name)
 
 
 def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
@@ -229,9 +230,9 @@ def _array(new_array: Any, space: str, shape: object, dtype: Any) -> object:
     return new_array(space, shape, np.dtype(dtype))
 
 
-def _update(change: Any, array: Watched | np.ndarray, index: object, *values: object) -> object:
+def _update(name: str, array: Watched | np.ndarray, index: object, *values: object) -> object:
     if isinstance(array, Watched):
-        return array.update(index, lambda old: change(old, *values))
+        return array.update(index, lambda old: ATOMICS[name](old, *values), name != "exch")
     old = array[index]
-    array[index] = change(old, *values)
+    array[index] = ATOMICS[name](old, *values)
     return old

@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
 from random import Random
+from sys import _getframe
 from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import REMARK, Notes, Site, Stop, kernel_frame, site_here
+from .faults import REMARK, Notes, Site, Stop, call_stack, kernel_frame, site_here
 
 WARP = 32
+ALL = 0xFFFFFFFF
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
+RULE = "All threads of a thread block must come to the same barrier"
 SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
 STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
 
 
 @dataclass(slots=True)
 class Meeting:
-    """What a thread waits for: the block's barrier, or the lanes of a mask."""
+    """What a thread waits for: the block's barrier, or the lanes of a mask.
 
-    what: str
+    Threads with the same place take part in the same meeting. One helper that is called from two
+    branches is two places.
+    """
+
+    place: tuple  # what, mask, and the call stack
     frame: FrameType  # of the kernel, which does not run meanwhile
-    mask: int = 0
-    brings: object = None
-    resolve: Callable | None = None  # what each thread brings -> what each gets
+    brings: object
+    resolve: Callable  # the threads that meet -> what each of them gets
+
+    what = property(lambda self: self.place[0])
+    mask = property(lambda self: self.place[1])
 
     @property
-    def site(self) -> Site:
-        return site_here(self.frame)
+    def sites(self) -> list[Site]:
+        """The places of the call stack, innermost first."""
+        return [site_here(frame) for frame in call_stack(self.frame)]
 
-    @property
-    def where(self) -> tuple:
-        """Threads with the same value here take part in the same meeting."""
-        return self.what, self.mask, self.frame.f_lasti, self.frame.f_code
+    def parts_from(self, other: Meeting) -> tuple[Site, Site]:
+        """Where the two call stacks differ first, from the kernel's own line on, or their ends."""
+        stacks = [*zip(reversed(self.sites), reversed(other.sites), strict=False)]
+        return next((pair for pair in stacks if pair[0] != pair[1]), stacks[-1])
 
 
 @dataclass(eq=False)
@@ -59,22 +70,16 @@ class Thread:
     waits: Meeting | None = None
     greenlet: greenlet | None = None
 
+    done = property(lambda self: self.greenlet.dead)
+
     def __post_init__(self) -> None:
         self.lane = self.rank % WARP
         self.clock = tuple(int(lane == self.lane) for lane in range(WARP))
 
     @property
-    def done(self) -> bool:
-        return self.greenlet.dead
-
-    @property
     def name(self) -> str:
         index, block = (at if any(at[1:]) else at[0] for at in (self.index, self.block))
         return f"thread {index} of thread block {block}"
-
-    def joins(self, meeting: Meeting) -> bool:
-        """Whether this thread waits for the same meeting, at the same place."""
-        return not self.done and self.waits is not None and self.waits.where == meeting.where
 
 
 def thread_of(number: int, notes: Notes) -> Thread:
@@ -97,31 +102,32 @@ class Block:
 
     def __init__(
         self,
+        number: int,
         notes: Notes,
-        threads: list[Thread],
         body: Callable,
         pause: Callable,
         schedule: Random | None = None,
     ) -> None:
-        self.threads, self.shared, self.has_dynamic = threads, {}, False
+        size, notes.to_hub = prod(notes.threads), getcurrent().switch
+        self.threads = [thread_of(number * size + rank, notes) for rank in range(size)]
+        self.shared, self.has_dynamic = {}, False
         self._notes, self._pause, self._schedule = notes, pause, schedule
         self._slow: dict[int, set[int]] = {}  # by epoch: ranks of the threads that run later
         if schedule:
-            hub = getcurrent()
-            notes.switch_threads = lambda: schedule.random() < STAYS or hub.switch(SWITCHED)
-        self._warps = [threads[i : i + WARP] for i in range(0, len(threads), WARP)]
-        for thread in threads:
+            notes.switch_threads = lambda: schedule.random() < STAYS or notes.to_hub(SWITCHED)
+        self._warps = [self.threads[i : i + WARP] for i in range(0, size, WARP)]
+        for thread in self.threads:
             thread.greenlet = greenlet(body)
 
     def run(self) -> None:
         try:
-            ready: list[tuple] = [(thread,) for thread in self.threads]
+            ready: list[tuple[Thread, object]] = [(thread, None) for thread in self.threads]
             while ready:
                 ready, waiting = self._draw_order(ready) if self._schedule else (ready, [])
-                for thread, *answer in ready:
+                for thread, answer in ready:
                     self._notes.thread = thread
-                    if thread.greenlet.switch(*answer) is SWITCHED:
-                        waiting.append((thread,))
+                    if thread.greenlet.switch(answer) is SWITCHED:
+                        waiting.append((thread, None))
                 ready = waiting or self._meet_in_warps() or self._meet_in_block()
             self._pause([])
         except Exception as error:
@@ -135,7 +141,7 @@ class Block:
     def _draw_order(self, ready: list[tuple]) -> tuple[list[tuple], list[tuple]]:
         """The threads that run now, in a drawn order, and those that run later. Half of the threads
         are slow: they run when the others wait. They are drawn again after each barrier."""
-        epoch = max(thread.epoch for thread, *_ in ready)
+        epoch = max(thread.epoch for thread, _ in ready)
         if epoch not in self._slow:
             half = self._schedule.sample(self.threads, len(self.threads) // 2)
             self._slow = {epoch: {thread.rank for thread in half}}
@@ -146,19 +152,17 @@ class Block:
 
     def _meet_in_warps(self) -> list[tuple[Thread, object]]:
         ready = []
-        for thread in self.threads:
-            meeting = thread.waits
-            if thread.done or meeting is None or meeting.what == BARRIER:
-                continue
-            wanted = self._lanes_of_mask(thread)
-            if not all(other.joins(meeting) for other in wanted):
-                continue
-            got = meeting.resolve({other.lane: other.waits.brings for other in wanted})
-            if meeting.what == SYNC_WARP:
-                _merge_clocks(wanted)
-            warp = self._warps[thread.rank // WARP]
-            is_whole = all(meeting.mask >> other.lane & 1 for other in warp)
-            ready += [_release(other, got[other.lane], is_whole) for other in wanted]
+        for warp in self._warps:
+            places: dict[tuple, list[Thread]] = defaultdict(list)
+            alive = 0
+            for thread in warp:
+                if not thread.done:
+                    alive |= 1 << thread.lane
+                    places[thread.waits.place].append(thread)
+            for (what, mask, *_), lanes in places.items():
+                if what != BARRIER and len(lanes) == (mask & alive).bit_count():
+                    is_whole = not ((1 << len(warp)) - 1) & ~mask
+                    ready += _release(lanes, is_whole)
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -168,67 +172,78 @@ class Block:
                 self._deadlock(thread)
         if not waiting:
             return []
-        first, site = waiting[0], waiting[0].waits.site
+        first, meeting = waiting[0], waiting[0].waits
         gone = [thread for thread in self.threads if thread.done]
-        elsewhere = [thread for thread in waiting if thread.waits.site != site]
-        rule = "All threads of a thread block must come to the same barrier"
+        elsewhere = [thread for thread in waiting if thread.waits.place != meeting.place]
         if gone:
             text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.fault(REMARK, text, site, thread=first)
+            self._notes.fault(REMARK, text, meeting.sites[0], thread=first)
         if elsewhere:
-            other = elsewhere[0].waits.site
-            text = f"{{who}} waits here, {_names(elsewhere)} in {self._notes.where(other)}. {rule}"
-            self._notes.fault("divergence", text, site, other, thread=first)
+            here, other = meeting.parts_from(elsewhere[0].waits)
+            others = f"{_names(elsewhere)} in {self._notes.where(other)}"
+            text = f"{{who}} waits here, {others}. {RULE}"
+            self._notes.fault("divergence", text, here, other, thread=first)
         self._pause(waiting)
-        answer = first.waits.resolve([thread.waits.brings for thread in waiting])
         for thread in waiting:
             thread.epoch += 1
-        return [_release(thread, answer) for thread in waiting]
+        return _release(waiting)
 
     def _deadlock(self, stuck: Thread) -> None:
         """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""
-        meeting = stuck.waits
-        absent = [other for other in self._lanes_of_mask(stuck) if not other.joins(meeting)]
+        own, warp = stuck.waits, self._warps[stuck.rank // WARP]
+        named = [lane for lane in warp if own.mask >> lane.lane & 1 and not lane.done]
+        absent = [lane for lane in named if lane.waits.place != own.place]
         other = absent[0].waits
-        line = self._notes.where(other.site)
-        why = f"{_names(absent)} in {other.what}, {line}, mask {other.mask:#x}"
-        text = f"{{who}} waits in {meeting.what} for its mask {meeting.mask:#x}, and {why}"
-        kind = "deadlock" if meeting.what == SYNC_WARP else "shuffle"
-        self._notes.fault(kind, text, meeting.site, other.site, thread=stuck)
+        here, there = own.parts_from(other)
+        where = f"{other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
+        text = f"{{who}} waits in {own.what} for its mask {own.mask:#x}, and {_names(absent)} in "
+        kind = "deadlock" if own.what == SYNC_WARP else "shuffle"
+        self._notes.fault(kind, text + where, here, there, thread=stuck)
         raise Stop
 
-    def _lanes_of_mask(self, thread: Thread) -> list[Thread]:
-        """The threads of its warp in its mask that have not returned, itself included."""
-        warp, mask = self._warps[thread.rank // WARP], thread.waits.mask
-        return [other for other in warp if mask >> other.lane & 1 and not other.done]
 
-
-def wait(notes: Notes, what: str, **more: object) -> object:
+def wait(
+    notes: Notes, what: str, resolve: Callable, brings: object = None, mask: int = ALL
+) -> object:
     """Called in a thread's greenlet: returns when the other threads have arrived."""
     notes.count()
-    notes.thread.waits = Meeting(what, kernel_frame(), **more)
-    return getcurrent().parent.switch()
-
-
-def _release(thread: Thread, answer: object, is_whole: bool = True) -> tuple[Thread, object]:
-    """Let a thread continue with its answer. is_whole: the whole warp met."""
+    thread, frame = notes.thread, kernel_frame(_getframe(1))
+    if not mask >> thread.lane & 1:
+        text = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {thread.lane}"
+        notes.fault("shuffle", text)
+        raise Stop
+    calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)]
+    thread.waits = Meeting((what, mask, *calls), frame, brings, resolve)
+    answer = notes.to_hub()
     thread.waits = None
-    thread.phase += is_whole
-    return thread, answer
+    return answer
 
 
-def _merge_clocks(lanes: list[Thread]) -> None:
+def _release(threads: list[Thread], is_whole: bool = True) -> list[tuple[Thread, object]]:
+    """Let threads that met continue with their answers. is_whole: the whole warp met."""
+    answers = threads[0].waits.resolve(threads)
+    for thread in threads:
+        thread.phase += is_whole
+    return list(zip(threads, answers, strict=True))
+
+
+def merge_clocks(lanes: list[Thread]) -> list[None]:
     """Merge the lanes' clocks; each lane's own count goes up by 1."""
     merged = [max(times) for times in zip(*(each.clock for each in lanes), strict=True)]
     for each in lanes:
         own = each.clock[each.lane] + 1
         each.clock = (*merged[: each.lane], own, *merged[each.lane + 1 :])
+    return [None] * len(lanes)
 
 
 def _names(threads: list[Thread]) -> str:
-    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"."""
-    found = spans([thread.rank for thread in threads])
-    return f"thread{'s' * (len(threads) > 1)} {', '.join(found[:4])}" + ", …" * (len(found) > 4)
+    return listed("thread", [each.rank for each in threads])
+
+
+def listed(what: str, ranks: list[int], most: int = 4) -> str:
+    """Threads 3, 4, 5 and 9 as "threads 3-5, 9"; at most so many spans."""
+    found = spans(ranks)
+    return f"{what}{'s' * (len(ranks) > 1)} {', '.join(found[:most])}" + ", …" * (len(found) > most)
 
 
 def spans(ranks: list[int]) -> list[str]:

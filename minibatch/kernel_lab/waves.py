@@ -10,25 +10,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Waves:
-    """spans: (multiprocessor, begin, end) of each thread block, in order. ideal: the end of all
-    work if it could be divided evenly."""
+    """spans: (multiprocessor, begin, end) of each thread block, in order. makespan: the end of the
+    last thread block. ideal: the end of all work if it could be divided evenly. busy: the share of
+    the multiprocessors' time in which they work."""
 
     spans: list[tuple[int, float, float]]
     num_multiprocessors: int
 
     @property
-    def makespan(self) -> float:
-        """When the last thread block ends."""
-        return max(end for _, _, end in self.spans)
-
-    @property
     def ideal(self) -> float:
         return sum(end - begin for _, begin, end in self.spans) / self.num_multiprocessors
 
-    @property
-    def busy(self) -> float:
-        """The share of the multiprocessors' time in which they are busy."""
-        return self.ideal / self.makespan
+    makespan = property(lambda self: max(end for _, _, end in self.spans))
+    busy = property(lambda self: self.ideal / self.makespan)
 
 
 def waves(costs: Sequence[float], num_multiprocessors: int = 132) -> Waves:

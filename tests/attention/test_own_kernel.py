@@ -8,6 +8,7 @@ from paged import exact, paged
 from tiny import make_tiny_model
 
 import minibatch as mb
+from minibatch.attention.own_kernel import on_device
 
 pytestmark = pytest.mark.filterwarnings("error:No GPU runs these kernels")
 
@@ -33,6 +34,22 @@ def forgets_the_barrier(query, seq_lens, output):
     thread, tile = cuda.threadIdx.x, cuda.shared.array(32, float32)
     tile[thread] = seq_lens[0]
     output[cuda.blockIdx.x, cuda.blockIdx.y, thread] = tile[0]
+
+
+@pytest.mark.parametrize("watched", [6, 0])
+def test_arrays_in_more_are_on_the_device_and_changed_in_place(watched):
+    def counts(query, more, step, output):
+        row, head, d = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+        output[row, head, d] = 0
+        cuda.atomic.add(more, head, step)
+
+    counted = np.zeros(4, np.int32)
+    attention = mb.attention.from_kernel(
+        counts, threads=16, more=(counted, np.int64(2)), watched=watched
+    )
+    attention(*paged(1, [(1, 9)]).arguments)
+    assert counted.tolist() == [32] * 4
+    assert on_device(counted, torch.device("meta")).is_meta
 
 
 @pytest.mark.parametrize("watched", [6, 0])

@@ -72,7 +72,7 @@ def test_a_case_compiles_a_kernel_for_its_own_arrays():
     ],
 )
 def test_registers_and_room_limit_the_thread_blocks(registers, threads, fit, limit):
-    kernel = Compiled((9, 0), registers, 0, 0, 0, {})
+    kernel = Compiled("", f"Used {registers} registers", (9, 0))
     assert (kernel.thread_blocks(threads), kernel.limit(threads)) == (fit, limit)
 
 

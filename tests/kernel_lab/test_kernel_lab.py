@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from lab_scene import line_of, scene
-from numba import cuda, float32, int32
+from numba import cuda, float32, int32, uint32
 from work_done import calls
 
 from minibatch import kernel_lab as lab
@@ -172,6 +172,70 @@ def test_lanes_with_different_masks_never_meet():
     (fault,) = lab.run(split, 1, 32, lab.empty(32)).faults
     assert fault.kind == "deadlock"
     assert "for its mask 0xffffffff, and threads 16-31 in syncthreads, line" in fault.sentence
+
+
+@pytest.mark.parametrize(("of_a_warp", "kind"), [(False, "divergence"), (True, "deadlock")])
+def test_one_helper_called_from_two_branches_is_two_barriers(of_a_warp, kind):
+    def helper():
+        if of_a_warp:
+            cuda.syncwarp()
+        else:
+            cuda.syncthreads()
+
+    def split(out):
+        out[cuda.threadIdx.x] = 0.0
+        if cuda.threadIdx.x < 16:
+            helper()  # first
+        else:
+            helper()  # second
+
+    def together(out):
+        helper()
+        out[cuda.threadIdx.x] = 0.0
+
+    assert lab.run(together, 1, 32, lab.empty(32)).faults == []
+    (fault,) = lab.run(split, 1, 32, lab.empty(32)).faults
+    assert fault.kind == kind
+    lines = [line_of(split, "# first"), line_of(split, "# second")]
+    assert [fault.line, *(site.line for site in fault.others)] == lines
+
+
+def wraps_by_a_product(pool, out):
+    base = uint32(uint32(2**22) * uint32(1024))
+    out[0] = pool[cuda.threadIdx.x + base]
+
+
+def wraps_and_is_cast_again(pool, out):
+    base = uint32(out.shape[0] << 32)
+    out[0] = pool[uint32(base + uint32(1)) - 1]
+
+
+def hashes(pool, out):
+    out[0] = pool[uint32(out.shape[0] * 2654435761 * 3) % uint32(len(pool))]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kinds"),
+    [
+        (wraps_by_a_product, ["out of bounds"]),
+        (wraps_and_is_cast_again, ["out of bounds"]),
+        (hashes, []),
+    ],
+)
+def test_an_index_that_has_wrapped_is_out_of_bounds(kernel, kinds):
+    report = lab.run(kernel, 1, 1, np.zeros(4), lab.empty(1))
+    assert [fault.kind for fault in report.faults] == kinds
+
+
+def test_an_array_under_two_names_is_refused_unless_both_are_only_read():
+    def copy(x, y, out):
+        out[cuda.threadIdx.x] = x[cuda.threadIdx.x] + y[cuda.threadIdx.x]
+
+    x = np.zeros(8, np.float32)
+    assert lab.run(copy, 1, 4, x, x[2:], lab.empty(4)).faults == []
+    assert lab.run(copy, 1, 4, x[:4], x[:4], x[4:]).faults == []
+    with pytest.raises(ValueError, match="x and out are the same memory"):
+        lab.run(copy, 1, 4, x[:5], np.ones(4, np.float32), x[4:])
 
 
 def test_atomics_race_with_nobody_but_plain_accesses():

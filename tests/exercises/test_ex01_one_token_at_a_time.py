@@ -751,8 +751,9 @@ def left_over(student, stand_in, prompt, max_tokens):
     if passes[0] == len(stand_in.passes) and answers[0] != answers[1]:
         return (
             "[other_answer_when_asked_again] "
-            "asked the same once more, your function answers something else: something outlives the"
-            " call, such as a list that stands as a default in its `def`, or outside of it."
+            "asked the same once more, your function gives another answer. Either it samples: "
+            "greedy decoding takes the token with the highest score, argmax. Or something outlives "
+            "the call, such as a list that is a default in its `def`, or outside of it."
         )
     if passes[0] >= len(stand_in.passes):
         return ""

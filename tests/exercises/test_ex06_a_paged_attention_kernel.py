@@ -1,6 +1,7 @@
 """Judges exercises 6.1 to 6.4: kernels, run and watched on the judge's bench (kernels.py)."""
 
 import re
+from numbers import Integral
 
 import numpy as np
 import pytest
@@ -358,6 +359,7 @@ def test_the_work_list_covers_every_token_once(student):
                     f"[chunks_are_no_triples] {shown}: return a list of (row, begin, end).", got=got
                 )
             got = [tuple(chunk) for chunk in got]
+            check_bounds(shown, got, lengths)
             for row, length in enumerate(lengths):
                 seen = [t for r, begin, end in got if r == row for t in range(begin, end)]
                 if sorted(seen) != list(range(length)):
@@ -389,10 +391,29 @@ def test_the_work_list_covers_every_token_once(student):
                 )
 
 
+def check_bounds(shown, got, lengths):
+    """Every chunk lies within its row. Before its tokens are counted one by one: there may be any
+    number of them."""
+    if len(got) > 2 * sum(lengths) + len(lengths):
+        raise Wrong(f"[too_many_chunks] {shown}: {len(got):,} chunks for {sum(lengths):,} tokens.")
+    for chunk in got:
+        row, begin, end = chunk
+        if not all(isinstance(number, Integral) for number in chunk):
+            raise Wrong(f"[chunks_are_no_integers] {shown}: {chunk} should be three integers.")
+        if not 0 <= row < len(lengths):
+            raise Wrong(f"[chunk_of_no_row] {shown}: {chunk} names row {row} of {len(lengths)}.")
+        if not 0 <= begin <= end <= lengths[row]:
+            raise Wrong(
+                "[chunk_beyond_its_row] "
+                f"{shown}: {chunk} is not within row {row}, which has {lengths[row]:,} tokens."
+            )
+
+
 @pytest.mark.task("6.4", points=1)
 def test_a_ragged_batch_is_done_in_little_more_than_the_best_time(student):
     lengths = [4096] + [256] * 15
     chunks = student.call("plan_chunks", lengths, 256)
+    check_bounds("plan_chunks([4096] + [256] * 15, 256)", chunks, lengths)
     done = lab.waves([end - begin for _, begin, end in chunks], 16)
     if done.makespan > 1.3 * done.ideal:
         raise Wrong(

@@ -50,7 +50,7 @@ def plan_tiling(
     pieces = -(-loads // lanes)
     width = pieces * per_load
     room = 64 if compute_capability >= (9, 0) else 32
-    most = min(MOST_LINES, room // width)
+    most = min(MOST_LINES, room // width, lanes)  # a lane weighs one line
     tokens = min(power_of_two(new_tokens), max(1, most // group))
     slices = -(-group * tokens // most)
     lines = -(-group * tokens // slices)

@@ -2,6 +2,8 @@
 where they would read what is not theirs; in the engine, with `generate`'s tokens."""
 
 import random
+from collections import defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from tiny import make_tiny_llama
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention import choose
-from minibatch.attention.cuda import paged_attention
+from minibatch.attention.cuda import gpu, paged_attention
 from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.kernel_lab.emulation import Emulation
 
@@ -419,6 +421,31 @@ def test_a_small_grid_is_launched_without_a_warning():
     from minibatch.attention.cuda.gpu import cuda
 
     cuda.dispatcher._LaunchConfiguration(None, (1, 1, 1), (32, 1, 1), None, 0)
+
+
+def test_all_engines_of_a_process_share_the_compiled_kernels(monkeypatch):
+    compiled = []
+
+    def kernel():
+        """Of this test alone: its stand-in stays in the cache."""
+
+    def jit(**options):
+        return lambda kernel: compiled.append(kernel) or defaultdict(lambda: lambda *arguments: None)
+
+    for name, stand_in in {
+        "is_available": lambda: True,
+        "select_device": lambda index: None,
+        "external_stream": lambda handle: None,
+        "jit": jit,
+    }.items():
+        monkeypatch.setattr(gpu.cuda, name, stand_in)
+    properties = SimpleNamespace(multi_processor_count=132, major=9, minor=0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    stream = SimpleNamespace(cuda_stream=0)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    for _ in range(2):
+        choose("tiled", torch.device("cuda")).launcher.launch(kernel, (1, 2), 32, 5)
+    assert compiled == [kernel]
 
 
 def test_the_emulation_says_that_it_is_slow():

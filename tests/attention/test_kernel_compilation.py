@@ -16,6 +16,7 @@ from second_compiler import library, second_compiler  # noqa: E402
 
 from minibatch.attention.cuda.merge import merge_chunks  # noqa: E402
 from minibatch.attention.cuda.simple import paged_attention_simple  # noqa: E402
+from minibatch.attention.cuda.tiling import MOST_RESIDENT  # noqa: E402
 from minibatch.attention.cuda.write_kv import write_kv  # noqa: E402
 from minibatch.bench.compiled_kernels import (  # noqa: E402
     CAPABILITIES,
@@ -135,7 +136,9 @@ def test_the_tiled_kernel_for_a_token_and_its_guesses(compiler, capability, toke
 
 def check_tiled(tiling, code):
     check(code)
-    assert code.warps >= 2 * NUM_THREADS // WARP  # two thread blocks on a multiprocessor
+    fitting = code.warps // (NUM_THREADS // WARP)  # thread blocks on a multiprocessor
+    assert fitting >= 2
+    assert 0 <= min(MOST_RESIDENT, fitting) - tiling.resident <= 1  # an estimate; never too many
     assert code.wide_loads("shfl") == 2 * tiling.at_once * tiling.pieces  # K and V, all at once
     loop, one_by_one = code.loop_of("shfl"), tiling.at_once * tiling.lines * STEPS[tiling.lanes]
     shuffles = sum("shfl" in line for line in loop)

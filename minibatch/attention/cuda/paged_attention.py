@@ -10,7 +10,7 @@ import torch
 
 from ..gather_sdpa import attend_row, gather_sdpa_attention
 from ..metadata import AttentionMetadata
-from .merge import merge_chunks
+from .merge import MERGE_TEAMS, merge_chunks
 from .simple import paged_attention_simple
 from .tiled import make_tiled
 from .tiling import Tiling, plan_tiling
@@ -20,7 +20,6 @@ from .write_kv import write_kv
 
 tiled_kernel = cache(make_tiled)
 MOST_NEW_TOKENS = 16  # of a row that the kernels compute, such as a token and its draft tokens
-RESIDENT = 4  # thread blocks that a multiprocessor holds at a time
 
 
 class Launcher(Protocol):
@@ -139,8 +138,8 @@ class PagedAttention:
             *(partial if split else (output, *partial[1:])),
         )
         if split:
-            grid = len(merges), heads
-            self.launcher.launch(merge_chunks, grid, _threads(query), *partial, merges, output)
+            grid, num_threads = (len(merges), heads), MERGE_TEAMS * _threads(query)
+            self.launcher.launch(merge_chunks, grid, num_threads, *partial, merges, output)
 
     def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
         """Chunks and merges, on the device, and whether any chunks are merged."""
@@ -151,7 +150,9 @@ class PagedAttention:
 
     def _places(self, tiling: Tiling) -> int:
         """How many chunks the GPU computes at a time."""
-        return RESIDENT * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
+        return (
+            tiling.resident * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
+        )
 
     def _partial(self, shape, head_dim, device) -> tuple[torch.Tensor, ...]:
         """Memory for the chunks' results, reused by later launches."""

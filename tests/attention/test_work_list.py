@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from paged import metadata_of
+from paged import metadata_of, paged
 from stand_in_gpu import Waits
 from tiny import make_tiny_llama
 
@@ -126,6 +126,15 @@ class StandIn:
         for array in arguments:
             if isinstance(array, torch.Tensor) and array.is_floating_point():
                 array.zero_()  # an output's memory would hold anything
+
+
+def test_the_layers_of_a_step_share_one_plan():
+    case, launcher = paged(1, [(1, 9), (3, 20)]), StandIn()
+    attention = PagedAttention("tiled", launcher)
+    attention(*case.arguments)
+    case.metadata.rows = None  # the first layer has read them
+    attention(*case.arguments)
+    assert launcher.launches == ["paged_attention_tiled"] * 2
 
 
 def test_a_decode_step_waits_for_nothing_but_the_sampled_tokens():

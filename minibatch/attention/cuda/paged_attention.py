@@ -18,7 +18,7 @@ from .validation import check_metadata, check_tensors, is_supported
 from .work_list import plan_chunks
 from .write_kv import write_kv
 
-tiled_kernel = cache(make_tiled)
+tiled_kernel, tiling_of = cache(make_tiled), cache(plan_tiling)
 MOST_NEW_TOKENS = 16  # of a row that the kernels compute, such as a token and its draft tokens
 
 
@@ -45,6 +45,9 @@ class PagedAttention:
         self.kernel, self.launcher = kernel, launcher
         self._checked: tuple[object, ...] = ()
         self._work: dict[Tiling, tuple] = {}  # this step's work list, for each shape of a layer
+        self._ours: list[int] = []  # this step's rows for the kernels, and those for torch
+        self._others: list[int] = []
+        self._new_tokens = 0  # of the kernels' rows, the most
         self._workspace = torch.empty(0)
 
     def __call__(
@@ -71,10 +74,9 @@ class PagedAttention:
                 *(metadata.token_rows, metadata.positions, scale, output),
             )
             return output
-        ours = self._rows(metadata)
-        if ours:
-            self._attend(query, key_cache, value_cache, metadata, ours, scale, output)
-        for row in sorted(set(range(len(metadata.rows))) - set(ours)):
+        if self._ours:
+            self._attend(query, key_cache, value_cache, metadata, scale, output)
+        for row in self._others:
             attend_row(row, query, key_cache, value_cache, metadata, scale, output)
         return output
 
@@ -105,16 +107,19 @@ class PagedAttention:
         if what[1:] != self._checked[1:] or metadata is not self._checked[0]:
             check_metadata(metadata, num_tokens, *cache.shape[:2])
             self._checked, self._work = what, {}
+            self._divide([end - start for start, end, _ in metadata.rows])
 
-    def _rows(self, metadata: AttentionMetadata) -> list[int]:
-        """The rows that the kernels compute."""
-        most = MOST_NEW_TOKENS if self.kernel == "auto" else len(metadata.positions)
-        return [i for i, (start, end, _) in enumerate(metadata.rows) if end - start <= most]
+    def _divide(self, new_tokens: list[int]) -> None:
+        """Which rows the kernels compute, and which torch does."""
+        most = MOST_NEW_TOKENS if self.kernel == "auto" else max(new_tokens, default=0)
+        self._ours = [row for row, number in enumerate(new_tokens) if number <= most]
+        self._others = [row for row, number in enumerate(new_tokens) if number > most]
+        self._new_tokens = max((number for number in new_tokens if number <= most), default=0)
 
-    def _attend(self, query, key_cache, value_cache, metadata, rows, scale, output) -> None:
+    def _attend(self, query, key_cache, value_cache, metadata, scale, output) -> None:
         _, heads, head_dim = query.shape
         _, block_size, kv_heads, _ = key_cache.shape
-        tiling = plan_tiling(
+        tiling = tiling_of(
             head_dim,
             block_size,
             kv_heads,
@@ -122,10 +127,10 @@ class PagedAttention:
             query.element_size(),
             self.launcher.num_threads,
             self.launcher.compute_capability,
-            max(end - start for start, end, _ in (metadata.rows[row] for row in rows)),
+            self._new_tokens,
         )
         if tiling not in self._work:
-            self._work[tiling] = self._planned(tiling, metadata, rows)
+            self._work[tiling] = self._planned(tiling, metadata)
         chunks, merges, split = self._work[tiling]
         shape = (len(chunks), tiling.tokens, heads)
         partial = self._partial(shape if split else (1, 1, 1), head_dim, query.device)
@@ -141,9 +146,9 @@ class PagedAttention:
             grid, num_threads = (len(merges), heads), MERGE_TEAMS * _threads(query)
             self.launcher.launch(merge_chunks, grid, num_threads, *partial, merges, output)
 
-    def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
+    def _planned(self, tiling: Tiling, metadata: AttentionMetadata) -> tuple:
         """Chunks and merges, on the device, and whether any chunks are merged."""
-        work = plan_chunks(metadata, rows, tiling.tokens, self._places(tiling), self.kernel)
+        work = plan_chunks(metadata, self._ours, tiling.tokens, self._places(tiling), self.kernel)
         both, device = (work.chunks, work.merges), metadata.positions.device
         lists = (torch.from_numpy(each).to(device, non_blocking=True) for each in both)
         return *lists, work.is_split or self.kernel == "split"

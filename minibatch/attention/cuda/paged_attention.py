@@ -45,9 +45,8 @@ class PagedAttention:
         self.kernel, self.launcher = kernel, launcher
         self._checked: tuple[object, ...] = ()
         self._work: dict[Tiling, tuple] = {}  # this step's work list, for each shape of a layer
-        self._ours: list[int] = []  # this step's rows for the kernels, and those for torch
-        self._others: list[int] = []
-        self._new_tokens = 0  # of the kernels' rows, the most
+        # of this step: rows for the kernels; for torch; the most new tokens of a kernels' row
+        self._ours, self._others, self._new_tokens = [], [], 0
         self._workspace = torch.empty(0)
 
     def __call__(
@@ -67,9 +66,7 @@ class PagedAttention:
         output = torch.empty_like(query)
         if self.kernel == "simple":
             self.launcher.launch(
-                paged_attention_simple,
-                query.shape[:2],
-                _threads(query),
+                *(paged_attention_simple, query.shape[:2], _threads(query)),
                 *(query, key_cache, value_cache, metadata.block_tables),
                 *(metadata.token_rows, metadata.positions, scale, output),
             )
@@ -93,9 +90,7 @@ class PagedAttention:
         self._check(metadata, len(key), key_cache)
         words = torch.int32 if key[0].numel() * key.element_size() % 4 == 0 else torch.int16
         self.launcher.launch(
-            write_kv,
-            (len(key), 2),
-            self.launcher.num_threads,
+            *(write_kv, (len(key), 2), self.launcher.num_threads),
             *(new.contiguous().flatten(1).view(words) for new in (key, value)),
             metadata.slot_mapping,
             *(cache.flatten(0, 1).flatten(1).view(words) for cache in (key_cache, value_cache)),
@@ -107,44 +102,33 @@ class PagedAttention:
         if what[1:] != self._checked[1:] or metadata is not self._checked[0]:
             check_metadata(metadata, num_tokens, *cache.shape[:2])
             self._checked, self._work = what, {}
-            self._divide([end - start for start, end, _ in metadata.rows])
-
-    def _divide(self, new_tokens: list[int]) -> None:
-        """Which rows the kernels compute, and which torch does."""
-        most = MOST_NEW_TOKENS if self.kernel == "auto" else max(new_tokens, default=0)
-        self._ours = [row for row, number in enumerate(new_tokens) if number <= most]
-        self._others = [row for row, number in enumerate(new_tokens) if number > most]
-        self._new_tokens = max((number for number in new_tokens if number <= most), default=0)
+            most = MOST_NEW_TOKENS if self.kernel == "auto" else num_tokens
+            new = [end - start for start, end, _ in metadata.rows]
+            self._ours = [row for row, number in enumerate(new) if number <= most]
+            self._others = [row for row, number in enumerate(new) if number > most]
+            self._new_tokens = max((new[row] for row in self._ours), default=0)
 
     def _attend(self, query, key_cache, value_cache, metadata, scale, output) -> None:
         _, heads, head_dim = query.shape
         _, block_size, kv_heads, _ = key_cache.shape
-        tiling = tiling_of(
-            head_dim,
-            block_size,
-            kv_heads,
-            heads // kv_heads,
-            query.element_size(),
-            self.launcher.num_threads,
-            self.launcher.compute_capability,
-            self._new_tokens,
-        )
+        shape = head_dim, block_size, kv_heads, heads // kv_heads, query.element_size()
+        device = self.launcher.num_threads, self.launcher.compute_capability
+        tiling = tiling_of(*shape, *device, self._new_tokens)
         if tiling not in self._work:
             self._work[tiling] = self._planned(tiling, metadata)
         chunks, merges, split = self._work[tiling]
-        shape = (len(chunks), tiling.tokens, heads)
-        partial = self._partial(shape if split else (1, 1, 1), head_dim, query.device)
+        shape = (len(chunks), tiling.tokens, heads) if split else (1, 1, 1)
+        partial = self._partial(shape, head_dim, query.device)
+        kernel, grid = tiled_kernel(tiling, split), (len(chunks), kv_heads * tiling.slices)
         self.launcher.launch(
-            tiled_kernel(tiling, split),
-            (len(chunks), kv_heads * tiling.slices),
-            tiling.num_threads,
+            *(kernel, grid, tiling.num_threads),
             *(query.flatten(), key_cache.flatten(), value_cache.flatten()),
             *(metadata.block_tables, metadata.positions, chunks, scale),
             *(partial if split else (output, *partial[1:])),
         )
         if split:
-            grid, num_threads = (len(merges), heads), MERGE_TEAMS * _threads(query)
-            self.launcher.launch(merge_chunks, grid, num_threads, *partial, merges, output)
+            grid, threads = (len(merges), heads), MERGE_TEAMS * _threads(query)
+            self.launcher.launch(merge_chunks, grid, threads, *partial, merges, output)
 
     def _planned(self, tiling: Tiling, metadata: AttentionMetadata) -> tuple:
         """Chunks and merges, on the device, and whether any chunks are merged."""

@@ -61,9 +61,8 @@ def plan_tiling(
     at_once = min(lanes, 4 if lines * width <= room // 2 else 2)
     loads, scores = at_once * pieces * 4, at_once * power_of_two(lines)
     registers = int(copies * (2 * lines * width + loads + max(loads, scores) + 8))
-    fitting = REGISTERS // (registers * num_threads)
     shape = (head_dim, block_size, kv_heads, group, tokens, lines, slices)
-    resident = max(1, min(MOST_RESIDENT, fitting))
+    resident = max(1, min(MOST_RESIDENT, REGISTERS // (registers * num_threads)))
     return Tiling(*shape, lanes, pieces, per_load, num_threads, at_once, resident)
 
 

@@ -60,8 +60,7 @@ def most_chunks(num_rows: int, longest: int, num_places: int, kernel: str) -> in
     contexts of at most `longest` tokens."""
     if kernel == "tiled":
         return num_rows
-    places = max(1, num_places)
-    cuts = min(SHARES * places, num_rows * places, num_rows * longest // LEAST_OF_A_CHUNK)
+    cuts = min(max(1, num_places) * min(SHARES, num_rows), num_rows * longest // LEAST_OF_A_CHUNK)
     return num_rows * (2 if kernel == "split" else 1) + cuts
 
 

@@ -463,8 +463,9 @@ def test_all_engines_of_a_process_share_the_compiled_kernels(monkeypatch):
         "jit": jit,
     }.items():
         monkeypatch.setattr(gpu.cuda, name, stand_in)
-    properties = SimpleNamespace(multi_processor_count=132, major=9, minor=0)
+    properties = SimpleNamespace(multi_processor_count=132)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     stream = SimpleNamespace(cuda_stream=0)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     for _ in range(2):

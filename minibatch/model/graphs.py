@@ -164,7 +164,7 @@ class StaticAttention(PagedAttention):
         self._longest = longest
         self._buffers: dict[Tiling, list[torch.Tensor]] = {}  # chunks and merges
 
-    def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
+    def _planned(self, tiling: Tiling, metadata: AttentionMetadata) -> tuple:
         return *self._put(tiling, metadata), self.kernel != "tiled"
 
     def renew(self, metadata: AttentionMetadata, kv_cache: KVCache) -> None:

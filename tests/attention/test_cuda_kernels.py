@@ -2,6 +2,9 @@
 where they would read what is not theirs; in the engine, with `generate`'s tokens."""
 
 import random
+from collections import Counter
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -15,7 +18,8 @@ from tiny import make_tiny_llama
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention import choose
-from minibatch.attention.cuda import paged_attention
+from minibatch.attention.cuda import gpu, paged_attention
+from minibatch.attention.cuda.merge import MERGE_TEAMS, merge_chunks
 from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.kernel_lab.emulation import Emulation
 
@@ -170,11 +174,33 @@ def test_a_long_context_is_cut_and_merged_and_a_short_one_beside_it_is_not():
         "paged_attention_tiled",
         "merge_chunks",
     ]
-    assert launcher.reports[0].grid == (4, 1, 1)  # 200 tokens each, three times, and 20
+    assert launcher.reports[0].grid == (6, 1, 1)  # 120 tokens each, five times, and 20
     (keys,) = [t for t in launcher.reports[0].traffic if t.array == "key_cache"]
     assert 1 <= keys.bytes_moved / (620 * 16 * 4) < 1.02  # what is cut is not read twice
     assert launcher.faults == []
     close(output, exact(case))
+
+
+@pytest.mark.parametrize(("num_chunks", "most"), [(1, 1), (3, 1), (4, 1), (5, 2), (64, 16)])
+def test_four_teams_share_the_chunks_of_a_merge(num_chunks, most):
+    """most: chunks that one thread reads, one after the other. Half of the chunks are far below the
+    highest score, and the last is empty, if there are several."""
+    generator = torch.Generator().manual_seed(num_chunks)
+    parts = torch.randn(num_chunks, 1, 1, 16, generator=generator)
+    highest = torch.arange(num_chunks) % 2 * 90 + torch.randn(num_chunks, generator=generator)
+    total = torch.rand(num_chunks, generator=generator) + 1
+    if num_chunks > 1:
+        parts[-1], highest[-1], total[-1] = 0, -1e30, 0
+    output, merges = torch.empty(1, 1, 16), torch.tensor([[0, 0, 0, num_chunks]]).int()
+    arrays = parts, highest.view(-1, 1, 1), total.view(-1, 1, 1), merges, output
+    launcher = Watching()
+    launcher.launch(merge_chunks, (1, 1), MERGE_TEAMS * 32, *arrays)
+    assert launcher.faults == []
+    reads = Counter(launcher.reports[0].accesses("part_output").thread.tolist())
+    assert max(reads.values()) == most
+    shares = (highest.double() - highest.max()).exp()
+    expected = (parts.double().view(-1, 16) * shares[:, None]).sum(0) / (total * shares).sum()
+    close(output.view(-1), expected)
 
 
 def test_the_tiled_kernel_moves_what_it_must_and_the_simple_one_eight_times_that():
@@ -419,6 +445,32 @@ def test_a_small_grid_is_launched_without_a_warning():
     from minibatch.attention.cuda.gpu import cuda
 
     cuda.dispatcher._LaunchConfiguration(None, (1, 1, 1), (32, 1, 1), None, 0)
+
+
+def test_all_engines_of_a_process_share_the_compiled_kernels(monkeypatch):
+    compiled = []
+
+    def kernel():
+        """Of this test alone: its stand-in stays in the cache."""
+
+    def jit(**options):
+        return lambda kernel: compiled.append(kernel) or MagicMock()
+
+    for name, stand_in in {
+        "is_available": lambda: True,
+        "select_device": lambda index: None,
+        "external_stream": lambda handle: None,
+        "jit": jit,
+    }.items():
+        monkeypatch.setattr(gpu.cuda, name, stand_in)
+    properties = SimpleNamespace(multi_processor_count=132)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    stream = SimpleNamespace(cuda_stream=0)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    for _ in range(2):
+        choose("tiled", torch.device("cuda")).launcher.launch(kernel, (1, 2), 32, 5)
+    assert compiled == [kernel]
 
 
 def test_the_emulation_says_that_it_is_slow():

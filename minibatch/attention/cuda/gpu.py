@@ -1,7 +1,7 @@
 """Compiles kernels for this machine's GPU, and launches them on torch's current stream."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import torch
@@ -11,6 +11,12 @@ from .shim import cuda
 # A decode step has small grids. numba would warn of each size below 128 thread blocks.
 cuda.dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 MOST_WRAPPERS = 4096
+
+
+@lru_cache(maxsize=256)
+def compiled(kernel: Callable) -> Callable:
+    """numba's dispatcher of a kernel, one for the process: a new one compiles the kernel again."""
+    return cuda.jit(fastmath=True)(kernel)
 
 
 class GPU:
@@ -28,13 +34,12 @@ class GPU:
         self.compute_capability = torch.cuda.get_device_capability(device)
         self.num_multiprocessors = torch.cuda.get_device_properties(device).multi_processor_count
         cuda.select_device(self.device.index)
-        self._compiled = cache(cuda.jit(fastmath=True))
         self._stream = cache(cuda.external_stream)
         self._wrappers: dict[tuple, object] = {}
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
         handle = torch.cuda.current_stream(self.device).cuda_stream
-        configured = self._compiled(kernel)[grid, num_threads, self._stream(handle)]
+        configured = compiled(kernel)[grid, num_threads, self._stream(handle)]
         configured(*map(self._wrapped, arguments))
 
     def _wrapped(self, argument: object) -> object:

@@ -10,7 +10,7 @@ import torch
 
 from ..gather_sdpa import attend_row, gather_sdpa_attention
 from ..metadata import AttentionMetadata
-from .merge import merge_chunks
+from .merge import MERGE_TEAMS, merge_chunks
 from .simple import paged_attention_simple
 from .tiled import make_tiled
 from .tiling import Tiling, plan_tiling
@@ -18,9 +18,8 @@ from .validation import check_metadata, check_tensors, is_supported
 from .work_list import plan_chunks
 from .write_kv import write_kv
 
-tiled_kernel = cache(make_tiled)
+tiled_kernel, tiling_of = cache(make_tiled), cache(plan_tiling)
 MOST_NEW_TOKENS = 16  # of a row that the kernels compute, such as a token and its draft tokens
-RESIDENT = 4  # thread blocks that a multiprocessor holds at a time
 
 
 class Launcher(Protocol):
@@ -46,6 +45,8 @@ class PagedAttention:
         self.kernel, self.launcher = kernel, launcher
         self._checked: tuple[object, ...] = ()
         self._work: dict[Tiling, tuple] = {}  # this step's work list, for each shape of a layer
+        # of this step: rows for the kernels; for torch; the most new tokens of a kernels' row
+        self._ours, self._others, self._new_tokens = [], [], 0
         self._workspace = torch.empty(0)
 
     def __call__(
@@ -65,17 +66,14 @@ class PagedAttention:
         output = torch.empty_like(query)
         if self.kernel == "simple":
             self.launcher.launch(
-                paged_attention_simple,
-                query.shape[:2],
-                _threads(query),
+                *(paged_attention_simple, query.shape[:2], _threads(query)),
                 *(query, key_cache, value_cache, metadata.block_tables),
                 *(metadata.token_rows, metadata.positions, scale, output),
             )
             return output
-        ours = self._rows(metadata)
-        if ours:
-            self._attend(query, key_cache, value_cache, metadata, ours, scale, output)
-        for row in sorted(set(range(len(metadata.rows))) - set(ours)):
+        if self._ours:
+            self._attend(query, key_cache, value_cache, metadata, scale, output)
+        for row in self._others:
             attend_row(row, query, key_cache, value_cache, metadata, scale, output)
         return output
 
@@ -92,9 +90,7 @@ class PagedAttention:
         self._check(metadata, len(key), key_cache)
         words = torch.int32 if key[0].numel() * key.element_size() % 4 == 0 else torch.int16
         self.launcher.launch(
-            write_kv,
-            (len(key), 2),
-            self.launcher.num_threads,
+            *(write_kv, (len(key), 2), self.launcher.num_threads),
             *(new.contiguous().flatten(1).view(words) for new in (key, value)),
             metadata.slot_mapping,
             *(cache.flatten(0, 1).flatten(1).view(words) for cache in (key_cache, value_cache)),
@@ -106,52 +102,46 @@ class PagedAttention:
         if what[1:] != self._checked[1:] or metadata is not self._checked[0]:
             check_metadata(metadata, num_tokens, *cache.shape[:2])
             self._checked, self._work = what, {}
+            most = MOST_NEW_TOKENS if self.kernel == "auto" else num_tokens
+            new = [end - start for start, end, _ in metadata.rows]
+            self._ours = [row for row, number in enumerate(new) if number <= most]
+            self._others = [row for row, number in enumerate(new) if number > most]
+            self._new_tokens = max((new[row] for row in self._ours), default=0)
 
-    def _rows(self, metadata: AttentionMetadata) -> list[int]:
-        """The rows that the kernels compute."""
-        most = MOST_NEW_TOKENS if self.kernel == "auto" else len(metadata.positions)
-        return [i for i, (start, end, _) in enumerate(metadata.rows) if end - start <= most]
-
-    def _attend(self, query, key_cache, value_cache, metadata, rows, scale, output) -> None:
+    def _attend(self, query, key_cache, value_cache, metadata, scale, output) -> None:
         _, heads, head_dim = query.shape
         _, block_size, kv_heads, _ = key_cache.shape
-        tiling = plan_tiling(
-            head_dim,
-            block_size,
-            kv_heads,
-            heads // kv_heads,
-            query.element_size(),
-            self.launcher.num_threads,
-            self.launcher.compute_capability,
-            max(end - start for start, end, _ in (metadata.rows[row] for row in rows)),
-        )
+        shape = head_dim, block_size, kv_heads, heads // kv_heads, query.element_size()
+        device = self.launcher.num_threads, self.launcher.compute_capability
+        tiling = tiling_of(*shape, *device, self._new_tokens)
         if tiling not in self._work:
-            self._work[tiling] = self._planned(tiling, metadata, rows)
+            self._work[tiling] = self._planned(tiling, metadata)
         chunks, merges, split = self._work[tiling]
-        shape = (len(chunks), tiling.tokens, heads)
-        partial = self._partial(shape if split else (1, 1, 1), head_dim, query.device)
+        shape = (len(chunks), tiling.tokens, heads) if split else (1, 1, 1)
+        partial = self._partial(shape, head_dim, query.device)
+        kernel, grid = tiled_kernel(tiling, split), (len(chunks), kv_heads * tiling.slices)
         self.launcher.launch(
-            tiled_kernel(tiling, split),
-            (len(chunks), kv_heads * tiling.slices),
-            tiling.num_threads,
+            *(kernel, grid, tiling.num_threads),
             *(query.flatten(), key_cache.flatten(), value_cache.flatten()),
             *(metadata.block_tables, metadata.positions, chunks, scale),
             *(partial if split else (output, *partial[1:])),
         )
         if split:
-            grid = len(merges), heads
-            self.launcher.launch(merge_chunks, grid, _threads(query), *partial, merges, output)
+            grid, threads = (len(merges), heads), MERGE_TEAMS * _threads(query)
+            self.launcher.launch(merge_chunks, grid, threads, *partial, merges, output)
 
-    def _planned(self, tiling: Tiling, metadata: AttentionMetadata, rows: list[int]) -> tuple:
+    def _planned(self, tiling: Tiling, metadata: AttentionMetadata) -> tuple:
         """Chunks and merges, on the device, and whether any chunks are merged."""
-        work = plan_chunks(metadata, rows, tiling.tokens, self._places(tiling), self.kernel)
+        work = plan_chunks(metadata, self._ours, tiling.tokens, self._places(tiling), self.kernel)
         both, device = (work.chunks, work.merges), metadata.positions.device
         lists = (torch.from_numpy(each).to(device, non_blocking=True) for each in both)
         return *lists, work.is_split or self.kernel == "split"
 
     def _places(self, tiling: Tiling) -> int:
         """How many chunks the GPU computes at a time."""
-        return RESIDENT * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
+        return (
+            tiling.resident * self.launcher.num_multiprocessors // (tiling.kv_heads * tiling.slices)
+        )
 
     def _partial(self, shape, head_dim, device) -> tuple[torch.Tensor, ...]:
         """Memory for the chunks' results, reused by later launches."""

@@ -13,10 +13,11 @@ import math
 
 import numpy as np
 
-from .shim import cuda, float32, int64, load_16_bytes, narrow, uint32
+from .shim import cuda, float32, int32, int64, load_16_bytes, narrow, uint32
 from .tiling import WARP, Tiling, power_of_two
 
 LOWEST = np.float32(-1e30)  # below every score, and yet a number: infinities would make NaN
+UNSEEN = np.float32(-2e30)  # the score of a token that a line does not see: always of weight 0
 ALL_LANES = 0xFFFFFFFF
 
 
@@ -28,15 +29,17 @@ def make_tiled(tiling: Tiling, split: bool):
     LANES, PIECES, PER_LOAD = tiling.lanes, tiling.pieces, tiling.per_load
     TEAMS, AT_ONCE, NUM_THREADS = tiling.teams, tiling.at_once, tiling.num_threads
     WIDTH = PIECES * PER_LOAD  # numbers of a K that one lane holds
+    LAST_LOAD = HEAD_DIM - PER_LOAD  # lanes beyond head_dim read it again; their q is 0
     SKEWED = NUM_THREADS + WARP // PER_LOAD  # so that a warp that reads back uses 32 banks
     LOADED = AT_ONCE * WIDTH
     STRIDE = TEAMS * AT_ONCE
-    # A team has a score for each token that it loaded and each line. Each lane owns OWN scores, or
-    # SPAN lanes own one together; the upper bits of a lane's number are the token.
-    PLACES = power_of_two(LINES)  # of a token's scores; some may stay empty
-    SCORES = AT_ONCE * PLACES
-    OWN, SPAN = max(1, SCORES // LANES), max(1, LANES // SCORES)
-    STEPS, TOKEN_STEPS = LANES.bit_length() - 1, AT_ONCE.bit_length() - 1
+    # A team has a score for each token that it loaded and each line. SPREAD lanes compute the
+    # weights of one line, their own. If LINES is a power of two, slot h of a lane is line h ^ own:
+    # then a lane's slot 0 is its own line, and every other slot h belongs to lane ^ h * SPREAD.
+    PLACES = power_of_two(LINES)
+    SCORES, SPREAD = PLACES * AT_ONCE, LANES // PLACES
+    SPREAD_STEPS = SPREAD.bit_length() - 1
+    REORDERED = LINES == PLACES
 
     def paged_attention_tiled(
         query,  # flat: [tokens, heads, head_dim]
@@ -62,6 +65,7 @@ def make_tiled(tiling: Tiling, split: bool):
         thread = uint32(cuda.threadIdx.x)
         team, lane = thread // uint32(LANES), thread % uint32(LANES)
         first_lane = thread % uint32(WARP) - lane  # of the team, in its warp
+        own = lane // uint32(SPREAD)  # a line
 
         q = cuda.local.array((LINES, WIDTH), float32)
         result = cuda.local.array((LINES, WIDTH), float32)
@@ -69,8 +73,9 @@ def make_tiled(tiling: Tiling, split: bool):
         for h in range(LINES):
             for e in range(WIDTH):
                 q[h, e] = result[h, e] = loaded[e] = float32(0)
-            if h < num_lines:
-                line = first_line + h
+            line = uint32(h) ^ own if REORDERED else uint32(h)
+            if line < num_lines:
+                line += first_line
                 head = kv_head * uint32(GROUP) + line % uint32(GROUP)
                 base = ((token + line // uint32(GROUP)) * NUM_HEADS + head) * HEAD_DIM
                 for p in range(PIECES):
@@ -80,112 +85,101 @@ def make_tiled(tiling: Tiling, split: bool):
                 for e in range(WIDTH):
                     q[h, e] = loaded[e] * scale
 
-        # A lane owns scores of token i_own, among those loaded at once, and of lines from own on.
-        i_own = lane // uint32(SPAN) * uint32(OWN) // uint32(PLACES)
-        own = lane // uint32(SPAN) * uint32(OWN) % uint32(PLACES)
-        ends = cuda.local.array(OWN, uint32)  # the end of what each line sees; 0 for an unused line
-        highest = cuda.local.array(OWN, float32)
-        total = cuda.local.array(OWN, float32)
-        shrink = cuda.local.array(OWN, float32)
-        for o in range(OWN):
-            highest[o], total[o], ends[o] = LOWEST, float32(0), uint32(0)
-            if own + o < num_lines:
-                whose = token + (first_line + own + o) // uint32(GROUP)
-                ends[o] = min(end, uint32(positions[whose] + 1))
+        highest, total, own_end = LOWEST, float32(0), uint32(0)
+        if own < num_lines:
+            own_end = min(end, uint32(positions[token + (first_line + own) // uint32(GROUP)] + 1))
 
+        blocks = cuda.local.array(AT_ONCE, int32)
         bases = cuda.local.array(AT_ONCE, int64)
         keys = cuda.local.array(LOADED, float32)
         values = cuda.local.array(LOADED, float32)
         scores = cuda.local.array(SCORES, float32)
+        for i in range(AT_ONCE):
+            t = min(uint32(start + i * TEAMS + team), uint32(end - 1))
+            blocks[i] = block_tables[row, t // uint32(BLOCK_SIZE)]
         while start < end:
             # Three loops, not one: then every compiler keeps keys and values in registers.
             for i in range(AT_ONCE):
                 t = min(uint32(start + i * TEAMS + team), uint32(end - 1))
-                slot = block_tables[row, t // uint32(BLOCK_SIZE)] * BLOCK_SIZE
-                slot += t % uint32(BLOCK_SIZE)
+                slot = blocks[i] * BLOCK_SIZE + t % uint32(BLOCK_SIZE)
                 bases[i] = (slot * KV_HEADS + kv_head) * HEAD_DIM
             for i in range(AT_ONCE):
                 for p in range(PIECES):
-                    d = uint32((p * LANES + lane) * PER_LOAD)
-                    if d < HEAD_DIM:
-                        load_16_bytes(key_cache, bases[i] + d, keys, i * WIDTH + p * PER_LOAD)
-                    else:
-                        for e in range(PER_LOAD):
-                            keys[i * WIDTH + p * PER_LOAD + e] = float32(0)
+                    d = min(uint32((p * LANES + lane) * PER_LOAD), uint32(LAST_LOAD))
+                    load_16_bytes(key_cache, bases[i] + d, keys, i * WIDTH + p * PER_LOAD)
             for i in range(AT_ONCE):
                 for p in range(PIECES):
-                    d = uint32((p * LANES + lane) * PER_LOAD)
-                    if d < HEAD_DIM:
-                        load_16_bytes(value_cache, bases[i] + d, values, i * WIDTH + p * PER_LOAD)
-                    else:
-                        for e in range(PER_LOAD):
-                            values[i * WIDTH + p * PER_LOAD + e] = float32(0)
+                    d = min(uint32((p * LANES + lane) * PER_LOAD), uint32(LAST_LOAD))
+                    load_16_bytes(value_cache, bases[i] + d, values, i * WIDTH + p * PER_LOAD)
 
-            i = 0
-            while i < AT_ONCE:  # not range: newer compilers do not unroll it around so much code
-                for h in range(PLACES):
+            for i in range(AT_ONCE):
+                t = min(uint32(start + STRIDE + i * TEAMS + team), uint32(end - 1))
+                blocks[i] = block_tables[row, t // uint32(BLOCK_SIZE)]
+
+            for h in range(PLACES):
+                for i in range(AT_ONCE):
                     score = float32(0)
                     if h < LINES:
                         for e in range(WIDTH):
                             score += q[h, e] * keys[i * WIDTH + e]
-                    scores[i * PLACES + h] = score
-                i += 1
-            # Every lane has a part of every score. In each step it sends half of its parts to its
-            # partner, and adds the parts that it receives. At the end each score is complete, in
-            # one lane. Adding up one score after the other in all lanes takes twice the shuffles.
-            step = 0
-            while step < STEPS:
-                is_upper = lane & (LANES >> (step + 1)) != 0
-                for j in range(SCORES >> (step + 1)):
-                    low, high = scores[j], scores[j + (SCORES >> (step + 1))]
-                    given, kept = (low, high) if is_upper else (high, low)
-                    given = cuda.shfl_xor_sync(ALL_LANES, given, LANES >> (step + 1))
-                    scores[j] = kept + given
-                if SCORES >> (step + 1) == 0:
-                    given = cuda.shfl_xor_sync(ALL_LANES, scores[0], LANES >> (step + 1))
-                    scores[0] += given
-                step += 1
+                    scores[h * AT_ONCE + i] = score
+            # Every lane has a part of every score. Slot by slot it sends parts of other lines, and
+            # adds the parts of its own half, quarter, ... of the lines that it receives. Adding up
+            # one score after the other in all lanes takes more shuffles.
+            for n in range(1, PLACES):
+                h = PLACES - n
+                bit = 4 if h >= 4 else 2 if h >= 2 else 1  # of h, the highest
+                for i in range(AT_ONCE):
+                    kept, given = scores[(h - bit) * AT_ONCE + i], scores[h * AT_ONCE + i]
+                    if not REORDERED and own & uint32(bit):
+                        kept, given = given, kept
+                    given = cuda.shfl_xor_sync(ALL_LANES, given, bit * SPREAD)
+                    scores[(h - bit) * AT_ONCE + i] = kept + given
+            for i in range(AT_ONCE):
+                for step in range(SPREAD_STEPS):
+                    scores[i] += cuda.shfl_xor_sync(ALL_LANES, scores[i], SPREAD >> (step + 1))
 
-            grew = False
-            for o in range(OWN):
-                sees = uint32(start + i_own * TEAMS + team) < ends[o]
-                score = scores[o] if sees else LOWEST
-                top = max(highest[o], score)
-                for step in range(TOKEN_STEPS):
-                    top = max(top, cuda.shfl_xor_sync(ALL_LANES, top, LANES >> (step + 1)))
-                shrink[o] = math.exp(highest[o] - top)
-                grew = grew or top > highest[o]
-                highest[o] = top
-                scores[o] = math.exp(score - top) if sees else float32(0)  # now a weight
-                total[o] = total[o] * shrink[o] + scores[o]
-            if cuda.any_sync(ALL_LANES, grew):  # rarely, once the first tokens have passed
+            top = highest
+            for i in range(AT_ONCE):
+                if uint32(start + i * TEAMS + team) < own_end:
+                    top = max(top, scores[i])
+                else:
+                    scores[i] = UNSEEN
+            shrink = math.exp(highest - top)
+            total *= shrink
+            for i in range(AT_ONCE):
+                scores[i] = math.exp(scores[i] - top)  # now a weight
+                total += scores[i]
+            highest = top
+            if cuda.any_sync(ALL_LANES, shrink < float32(1)):  # rarely, after the first tokens
                 for h in range(LINES):
-                    owner = first_lane + h // OWN * SPAN
-                    by = cuda.shfl_sync(ALL_LANES, shrink[h % OWN], owner)
+                    by = shrink
+                    if not REORDERED:
+                        by = cuda.shfl_sync(ALL_LANES, shrink, first_lane + h * SPREAD)
+                    elif h:
+                        by = cuda.shfl_xor_sync(ALL_LANES, shrink, h * SPREAD)
                     for e in range(WIDTH):
                         result[h, e] *= by
-            i = 0
-            while i < AT_ONCE:
+            for i in range(AT_ONCE):
                 for h in range(LINES):
-                    owner = first_lane + (i * PLACES + h) // OWN * SPAN
-                    weight = cuda.shfl_sync(ALL_LANES, scores[h % OWN], owner)
+                    weight = scores[i]
+                    if not REORDERED:
+                        weight = cuda.shfl_sync(ALL_LANES, weight, first_lane + h * SPREAD)
+                    elif h:
+                        weight = cuda.shfl_xor_sync(ALL_LANES, weight, h * SPREAD)
                     for e in range(WIDTH):
                         result[h, e] += weight * values[i * WIDTH + e]
-                i += 1
             start = uint32(start + STRIDE)
 
         team_highest = cuda.shared.array((TEAMS, PLACES), float32)
         team_total = cuda.shared.array((TEAMS, PLACES), float32)
         team_result = cuda.shared.array((LINES, WIDTH, SKEWED), float32)
-        for o in range(OWN):
-            for step in range(TOKEN_STEPS):
-                total[o] += cuda.shfl_xor_sync(ALL_LANES, total[o], LANES >> (step + 1))
-            if i_own == 0 and lane % uint32(SPAN) == 0:
-                team_highest[team, own + o] = highest[o]
-                team_total[team, own + o] = total[o]
+        if lane % uint32(SPREAD) == 0:
+            team_highest[team, own], team_total[team, own] = highest, total
         for h in range(LINES):
+            line = uint32(h) ^ own if REORDERED else uint32(h)
             for e in range(WIDTH):
-                team_result[h, e, thread] = result[h, e]
+                team_result[line, e, thread] = result[h, e]
         cuda.syncthreads()
 
         for index in range(thread, num_lines * uint32(HEAD_DIM), NUM_THREADS):

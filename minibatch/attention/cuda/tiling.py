@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 WARP = 32
 MOST_LINES = 8
+REGISTERS = 65_536  # of a multiprocessor
+MOST_RESIDENT = 4  # thread blocks: 64 KB of loads under way, of which an H100 needs 17 KB
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Tiling:
     per_load: int  # numbers in 16 bytes
     num_threads: int  # of a thread block: whole warps
     at_once: int  # tokens that a team loads before it computes: loads under way together
+    resident: int  # thread blocks of a multiprocessor that can read at the same time
 
     @property
     def teams(self) -> int:
@@ -42,21 +45,25 @@ def plan_tiling(
     """itemsize: bytes of a stored number; new_tokens: the most new tokens of any row.
 
     q and result, lines * width numbers each, stay in registers. Below compute capability 9.0 ptxas
-    uses about twice as many registers for the same source, so there each thread holds half as much.
+    uses more than twice as many registers for the same source, so there each thread holds half as
+    much. A thread holds q and result, then K and V, then V and scores, and about 8 numbers more.
     """
     per_load = 16 // itemsize
     loads = head_dim // per_load
     lanes = min(WARP, power_of_two(loads))
     pieces = -(-loads // lanes)
     width = pieces * per_load
-    room = 64 if compute_capability >= (9, 0) else 32
-    most = min(MOST_LINES, room // width)
+    room, copies = (64, 1) if compute_capability >= (9, 0) else (32, 2.5)
+    most = min(MOST_LINES, room // width, lanes)  # a lane weighs one line
     tokens = min(power_of_two(new_tokens), max(1, most // group))
     slices = -(-group * tokens // most)
     lines = -(-group * tokens // slices)
     at_once = min(lanes, 4 if lines * width <= room // 2 else 2)
+    loads, scores = at_once * pieces * 4, at_once * power_of_two(lines)
+    registers = int(copies * (2 * lines * width + loads + max(loads, scores) + 8))
     shape = (head_dim, block_size, kv_heads, group, tokens, lines, slices)
-    return Tiling(*shape, lanes, pieces, per_load, num_threads, at_once)
+    resident = max(1, min(MOST_RESIDENT, REGISTERS // (registers * num_threads)))
+    return Tiling(*shape, lanes, pieces, per_load, num_threads, at_once, resident)
 
 
 def power_of_two(number: int) -> int:

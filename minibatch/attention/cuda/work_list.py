@@ -10,7 +10,7 @@ import numpy as np
 
 from ..metadata import AttentionMetadata
 
-LEAST_OF_A_CHUNK = 256  # tokens: for fewer, a merge costs more than it saves
+LEAST_OF_A_CHUNK = 128  # tokens: for fewer, a merge costs more than it saves
 SHARES = 4  # chunks for each place: the last chunk adds at most a quarter to the time
 
 
@@ -44,7 +44,7 @@ def plan_chunks(
     most = _most_tokens([context for context, *_ in works], num_places)
     chunks, merges = [], []
     for context, row, first, last in works:
-        parts = 1 if kernel == "tiled" else -(-context // most)
+        parts = 1 if kernel == "tiled" else min(-(-context // most), max(1, num_places))
         size = -(-context // (max(parts, 2) if kernel == "split" else parts))
         begins = range(0, context, size)
         own = len(chunks), len(chunks) + len(begins)
@@ -60,11 +60,13 @@ def most_chunks(num_rows: int, longest: int, num_places: int, kernel: str) -> in
     contexts of at most `longest` tokens."""
     if kernel == "tiled":
         return num_rows
-    cuts = min(SHARES * max(1, num_places), num_rows * longest // LEAST_OF_A_CHUNK)
+    cuts = min(max(1, num_places) * min(SHARES, num_rows), num_rows * longest // LEAST_OF_A_CHUNK)
     return num_rows * (2 if kernel == "split" else 1) + cuts
 
 
 def _most_tokens(contexts: list[int], num_places: int) -> int:
-    """The most tokens of a chunk. In the best case all places end together, after sum / num_places
-    tokens each. A place that takes the next chunk when it is free ends at most one chunk later."""
-    return max(LEAST_OF_A_CHUNK, -(-sum(contexts) // (SHARES * max(1, num_places))))
+    """The most tokens of a chunk. In the best case all places end together, after `ideal` tokens
+    each. A place that takes the next chunk when it is free ends at most one chunk later. Chunks
+    below 2 * LEAST_OF_A_CHUNK are made only to give every place one."""
+    ideal = -(-sum(contexts) // max(1, num_places))
+    return max(LEAST_OF_A_CHUNK, min(ideal, 2 * LEAST_OF_A_CHUNK), -(-ideal // SHARES))

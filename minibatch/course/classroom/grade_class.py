@@ -21,7 +21,7 @@ from minibatch.course.classroom.submissions import (
     declared_name,
     submissions,
 )
-from minibatch.course.exercises.source import PATCH, SOLUTIONS, Task, all_tasks
+from minibatch.course.exercises.source import PATCH, Task, all_tasks
 from minibatch.course.judging import confinement
 from minibatch.course.judging.judge import GRADERS, JudgeError, Options, judge
 from minibatch.course.judging.submitted_edits import left_out
@@ -88,18 +88,21 @@ def what_is_missing() -> str:
 def _row(
     submission: Submission, tasks: list[Task], options: Options, out: Path, version: str
 ) -> StudentResult:
-    """One student's row: the stored one, if nothing has changed since."""
+    """One student's row: the stored one, if nothing has changed since. A row that a fault of the
+    judge has spoiled, such as a full disk, is not stored: the next run judges it again."""
     copy = Path(tempfile.mkdtemp(prefix="minibatch-class-"))
     file = out / ROWS / f"{submission.safe_name}.json"
     try:
         try:
-            submission.copy_to(copy)
+            ours = submission.copy_to(copy)
         except SubmissionError as error:
             return StudentResult(submission.name, submission.safe_name, note=str(error))
         version = f"{version} {_digest(sorted(p for p in copy.rglob('*') if p.is_file()))}"
         if (known := _stored_row(file, version)) is not None:
             return replace(known, name=submission.name, safe_name=submission.safe_name)
-        result = _judged(submission, copy, tasks, options)
+        result = _judged(submission, copy, ours, tasks, options)
+        if not result.is_final:
+            return result
         text = json.dumps({"version": version, "row": result.to_dict()}, indent=1)
         fresh = file.with_suffix(".new")
         fresh.write_text(text, encoding="utf-8")
@@ -113,7 +116,7 @@ def _row(
 
 
 def _judged(
-    submission: Submission, copy: Path, tasks: list[Task], options: Options
+    submission: Submission, copy: Path, ours: list[str], tasks: list[Task], options: Options
 ) -> StudentResult:
     result = StudentResult(submission.name, submission.safe_name)
     notes = [f"hands in as {name}"] if (name := declared_name(copy)) else []
@@ -121,9 +124,10 @@ def _judged(
         result.verdicts = judge(tasks, copy, options)
         if any("not_judged" in r.codes for v in result.verdicts for r in v.results):
             notes.append(f"stopped after {MOST_TIMEOUTS} tasks that never ended")
+        if not result.is_final:
+            notes.append("the judge itself failed; run the same command again")
     except JudgeError as error:
         notes.append(f"could not be judged: {str(error).splitlines()[0]}")
-    ours = [p.name for p in copy.glob("*.py") if _digest([p]) == _digest([SOLUTIONS / p.name])]
     if ours:
         notes.append(f"the course's own solution: {', '.join(sorted(ours))}")
     rooms = [room for task in tasks for room in task.may_change]

@@ -20,6 +20,12 @@ class StudentResult:
     note: str = ""
 
     @property
+    def is_final(self) -> bool:
+        """Whether all of it was judged, without a fault of the judge's own."""
+        results = [result for verdict in self.verdicts for result in verdict.results]
+        return bool(results) and not any("grader_failed" in r.codes for r in results)
+
+    @property
     def points(self) -> float:
         return sum(verdict.points for verdict in self.verdicts)
 
@@ -47,13 +53,15 @@ class ClassResult:
     num_open: int = 0  # students not judged because the run was stopped
 
     def misconception(self, task: Task) -> str:
-        """The most frequent first sentence of a task's verdicts; "" if there is none."""
-        counts = Counter(
-            verdict.first_problem.sentence
+        """The most frequent first sentence of a task's verdicts; "" if there is none. A hidden
+        test's sentence is left out: it may name the test's arguments."""
+        problems = (
+            next((r for r in verdict.results if r.outcome != PASSED and not r.hidden), None)
             for student in self.students
             for verdict in student.verdicts
-            if verdict.task == task.id and verdict.outcome not in (PASSED, NOT_ATTEMPTED)
+            if verdict.task == task.id and verdict.outcome != NOT_ATTEMPTED
         )
+        counts = Counter(problem.sentence for problem in problems if problem is not None)
         return counts.most_common(1)[0][0] if counts else ""
 
     def summary(self) -> str:

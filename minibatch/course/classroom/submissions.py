@@ -40,8 +40,8 @@ class Submission:
     path: Path
 
     def copy_to(self, folder: Path) -> list[str]:
-        """Copy the files that can be judged to `folder`; returns their names. Raises
-        SubmissionError."""
+        """Copy the files that can be judged to `folder`; returns the names of those that are the
+        course's own solutions. Raises SubmissionError."""
         command = [sys.executable, "-s", "-P", "-m", "minibatch.course.classroom.unpack"]
         try:
             done = subprocess.run(
@@ -58,7 +58,7 @@ class Submission:
             raise SubmissionError("it cannot be read: it takes too much time or memory") from None
         if "error" in answer:
             raise SubmissionError(answer["error"])
-        return answer["names"]
+        return answer["ours"]
 
 
 def submissions(folder: Path) -> list[Submission]:
@@ -97,6 +97,7 @@ def safe_name(name: str) -> str:
 def declared_name(folder: Path) -> str:
     """The student's name in the copied name.txt; "" if there is none."""
     try:
-        return plain((folder / NAME).read_text(encoding="utf-8", errors="replace").strip())[:80]
+        text = plain((folder / NAME).read_text(encoding="utf-8", errors="replace"))
+        return " ".join(text.split())[:80]  # a line feed would begin a line of the summary
     except OSError:
         return ""

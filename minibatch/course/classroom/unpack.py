@@ -4,18 +4,20 @@
 
 It is a separate process, with limits and confined as far as this computer can, because an archive
 may be hostile, too. Files are chosen by name and copied; none is run, no link is followed. The
-answer is a line of JSON: {"names": […]} or {"error": "…"}.
+answer is a line of JSON: {"names": […], "ours": […]} or {"error": "…"}; `ours` are the names of
+files that are the course's own solutions.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import stat
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from minibatch.course.exercises.hand_in import NAME
@@ -92,7 +94,7 @@ def _copied(entries: Entries, into: Path) -> list[str]:
 def _target(path: PurePosixPath, rooms: set[str]) -> str | None:
     """The name of this file in the copy; None if it is not copied."""
     folders = path.parts[:-1]
-    if any(part in _OURS or part.startswith(".") for part in path.parts if part != ".."):
+    if _is_left_out(path.parts):
         return None
     if "minibatch" in folders and path.suffix == ".py":
         inside = path.parts[folders.index("minibatch") :]
@@ -100,6 +102,11 @@ def _target(path: PurePosixPath, rooms: set[str]) -> str | None:
         return "/".join(inside) if in_rooms else None
     is_wanted = path.name in (PATCH, NAME) or PYTHON_FILE.fullmatch(path.name)
     return path.name if is_wanted else None
+
+
+def _is_left_out(parts: Iterable[str]) -> bool:
+    """Whether it is hidden, as .venv is, or a part of the course, not a student's work."""
+    return any(part in _OURS or part.startswith(".") for part in parts if part != "..")
 
 
 def _is_name(part: str) -> bool:
@@ -111,6 +118,8 @@ def _entries(path: Path) -> Entries:
         raise Unreadable("it is a link")
     if path.is_dir():
         return _in_folder(path)
+    if not path.is_file():
+        raise Unreadable("it is neither a file nor a folder")  # a pipe has no end
     if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
         return _in_zip(path)
     if re.search(r"\.(tar|tgz|tbz2?|txz|tar\.\w+)$", path.name.lower()):
@@ -127,11 +136,13 @@ def _in_folder(folder: Path) -> Entries:
     waiting, seen = [folder], 0
     while waiting:
         for path in sorted(waiting.pop(0).iterdir()):
+            if _is_left_out([path.name]):
+                continue
             seen += 1
             if seen > MOST_ENTRIES:
                 raise Unreadable(f"it has more than {MOST_ENTRIES:,} files and folders")
             kind = path.lstat().st_mode
-            if stat.S_ISDIR(kind) and not path.name.startswith("."):
+            if stat.S_ISDIR(kind):
                 waiting.append(path)
             elif stat.S_ISREG(kind):
                 yield path.relative_to(folder).as_posix(), lambda path=path: _start(path)
@@ -144,7 +155,7 @@ def _start(path: Path) -> bytes:
 
 def _in_zip(path: Path) -> Entries:
     with zipfile.ZipFile(path) as archive:
-        entries = archive.infolist()
+        entries = [e for e in archive.infolist() if not _is_left_out(_parts(e.filename))]
         if len(entries) > MOST_ENTRIES:
             raise Unreadable(f"it has more than {MOST_ENTRIES:,} files and folders")
         for entry in entries:
@@ -156,11 +167,39 @@ def _in_zip(path: Path) -> Entries:
 
 def _in_tar(path: Path) -> Entries:
     with tarfile.open(path, "r|*") as archive:
-        for seen, entry in enumerate(archive):
-            if seen >= MOST_ENTRIES:
+        seen = 0
+        for entry in archive:
+            if _is_left_out(_parts(entry.name)):
+                continue
+            seen += 1
+            if seen > MOST_ENTRIES:
                 raise Unreadable(f"it has more than {MOST_ENTRIES:,} files and folders")
             if entry.isreg():
                 yield entry.name, lambda entry=entry: archive.extractfile(entry).read(_ENOUGH)
+
+
+def _parts(place: str) -> tuple[str, ...]:
+    return PurePosixPath(place.replace("\\", "/")).parts
+
+
+def ours(folder: Path, names: Iterable[str]) -> list[str]:
+    """Of these files, the course's own solutions: the same program, whatever its comments and
+    blank lines."""
+    found = []
+    for name in names:
+        solution = SOLUTIONS / name
+        if name.endswith(".py") and "/" not in name and solution.is_file():
+            theirs, own = (each.read_bytes() for each in (folder / name, solution))
+            if theirs == own or _tree(theirs) == _tree(own):
+                found.append(name)
+    return found
+
+
+def _tree(source: bytes) -> str:
+    try:
+        return ast.dump(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return repr(source)
 
 
 def main(path: str, into: str) -> None:
@@ -168,7 +207,8 @@ def main(path: str, into: str) -> None:
     confinement.limit(MEMORY_BYTES, SECONDS, MOST_FILE_BYTES)
     confinement.seal([path, SOLUTIONS], own=into)  # the tasks are read there
     try:
-        answer = {"names": unpack(Path(path), Path(into))}
+        names = unpack(Path(path), Path(into))
+        answer = {"names": names, "ours": ours(Path(into), names)}
     except Unreadable as error:
         answer = {"error": plain(str(error))}
     print(json.dumps(answer))

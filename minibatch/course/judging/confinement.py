@@ -30,11 +30,14 @@ SEAL = (NAMESPACES, FILES, SYSTEM_CALLS)
 NEEDED = (FILES, SYSTEM_CALLS)  # without both, the process is not confined
 
 _EPERM, _ENOSYS = 1, 38
-_NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
+_NEW_USER, _NEW_NETWORK, _NEW_IPC, _NEW_MOUNTS = 0x10000000, 0x40000000, 0x08000000, 0x20000
+_RECURSIVE_PRIVATE, _NO_DEVICES = 0x44000, 0b110  # mount(2): MS_REC | MS_PRIVATE; no set-uid either
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _READ, _READ_FILE_ONLY, _WRITE_FILE = 0b1101, 0b101, 0b10  # execute, read file, read folder
 _LIST = 0b1000
 _OWN = 0b100000110111110  # read, write, list, remove and make files and folders, shorten them
+MOST_OWN_FILES = 5000  # in a file system of its own
+MOST_ABI = 6  # tests lower it, to be an older kernel
 _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     1: (13, 0, 0),
     2: (14, 0, 0),
@@ -47,13 +50,15 @@ _SETS = {  # by ABI: file rights, TCP rights and scopes there are
 # System calls that a worker may not use: other processes and signals; sockets, mounts, keys; memory
 # that no limit counts (shared segments, files without a name); and, since Landlock does not cover
 # them, owners, modes, times and attributes of files. For three calls, arguments decide: _filter.
-_Calls = namedtuple("_Calls", "architecture clone prlimit prctl denied")
+_Calls = namedtuple("_Calls", "architecture clone prlimit prctl fcntl ioctl denied")
 _ARCHITECTURES = {
     "x86_64": _Calls(
         0xC000003E,
         clone=56,
         prlimit=302,
         prctl=157,
+        fcntl=72,
+        ioctl=16,
         denied=(57, 58, 59, 322, 62, 200, 234, 129, 297, 424, 41, 53, 101, 310, 311, 425, 272, 308)
         + (165, 321, 250, 76, 90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190)
         + (197, 198, 199, 463, 466, 428, 429, 430, 442, 155, 161, 203, 142, 144, 314, 141, 251)
@@ -64,6 +69,8 @@ _ARCHITECTURES = {
         clone=220,
         prlimit=261,
         prctl=167,
+        fcntl=25,
+        ioctl=29,
         denied=(221, 281, 129, 130, 131, 138, 240, 424, 198, 199, 117, 270, 271, 425, 97, 268, 40)
         + (280, 219, 45, 52, 53, 452, 54, 55, 88, 5, 6, 7, 14, 15, 16, 463, 466, 428, 429, 430)
         + (442, 41, 51, 122, 118, 119, 274, 140, 30, 279, 447, 194, 196, 186, 190, 180, 434, 438)
@@ -71,6 +78,9 @@ _ARCHITECTURES = {
     ),
 }
 _CLONE3, _CLONE_THREAD, _PR_SET_PDEATHSIG = 435, 0x10000, 1
+# Commands that make the kernel send a signal to another process. Landlock forbids such signals from
+# ABI 6 on (Linux 6.12) only.
+_SET_OWNER = {"fcntl": (8, 10, 15), "ioctl": (0x8901, 0x8902, 0x5452)}  # F_SETOWN, SIG, OWN_EX
 
 
 def limit(memory_bytes: int, seconds: float, file_bytes: int = 16 * 2**20) -> None:
@@ -101,12 +111,15 @@ def seal(
     readable: Iterable[str | Path] = (),
     listable: Iterable[str | Path] = (),
     own: str | Path | None = None,
+    own_bytes: int = 0,
 ) -> list[str]:
     """Confine this process; it also ends when the process that started it ends.
 
     readable: files and folders that it may still read; listable: folders whose names it may list,
-    without reading the files; own: a folder in which it may also write. Call it while the process
-    has one thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS are in force now.
+    without reading the files; own: a folder in which it may also write. own_bytes: mount a file
+    system of that size there, which only this process sees, if namespaces are in force: files that
+    were removed and are still open or mapped then count, too. Call it while the process has one
+    thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS are in force now.
     """
     if not sys.platform.startswith("linux"):
         return []
@@ -114,8 +127,11 @@ def seal(
     libc.syscall.restype = ctypes.c_long
     _no_new_privileges(libc)
     holds = []
-    if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC) == 0:
+    user = os.getuid(), os.getgid()
+    if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC | _NEW_MOUNTS) == 0:
         holds.append(NAMESPACES)
+        if own and own_bytes:
+            _mount(libc, str(own), own_bytes, *user)
     rights = {str(path): _LIST for path in listable}
     rights |= {str(path): _READ for path in (*readable, *_PYTHON)} | {
         "/dev/null": _READ | _WRITE_FILE
@@ -152,15 +168,30 @@ _PYTHON = [  # files that an interpreter and its libraries read
 ]
 
 
+def _mount(libc: ctypes.CDLL, folder: str, num_bytes: int, user: int, group: int) -> None:
+    """A file system of that size on `folder`, in memory; nothing where the system refuses one."""
+    try:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    except OSError:
+        return
+    libc.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE_PRIVATE), None)
+    size = f"size={num_bytes},nr_inodes={MOST_OWN_FILES},mode=700".encode()
+    place = os.fsencode(folder)
+    if libc.mount(b"own", place, b"tmpfs", ctypes.c_ulong(_NO_DEVICES), size) == 0:
+        os.chdir(folder)
+
+
 def _no_new_privileges(libc: ctypes.CDLL) -> None:
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, required by the other two
 
 
 def _restrict_files(libc: ctypes.CDLL, rights: dict[str, int]) -> bool:
-    abi = libc.syscall(_CREATE_RULESET, None, 0, 1)
+    abi = min(MOST_ABI, libc.syscall(_CREATE_RULESET, None, 0, 1))
     if abi < 1:
         return False
-    file_rights, tcp_rights, scopes = (2**n - 1 for n in _SETS[min(abi, max(_SETS))])
+    file_rights, tcp_rights, scopes = (2**n - 1 for n in _SETS[abi])
     attributes = struct.pack("=QQQ", file_rights, tcp_rights, scopes)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     rules = libc.syscall(_CREATE_RULESET, attributes, size, 0)
@@ -196,7 +227,8 @@ def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
 
     Each instruction: code, jump if true, jump if false (in instructions to skip), constant. Allowed
     by their first argument: `clone` for threads, `prlimit` of the process itself, and `prctl`
-    except for the signal that ends a worker with its judge.
+    except for the signal that ends a worker with its judge. By their second: `fcntl` and `ioctl`
+    except for commands that name the owner of a file's signals.
     """
     load, equal, at_least, bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, kill, no, absent = 0x7FFF0000, 0x80000000, 0x50000 | _EPERM, 0x50000 | _ENOSYS
@@ -209,6 +241,10 @@ def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
             (answer, 0, 0, otherwise),
             (answer, 0, 0, then),
         ]
+
+    def commands(number: int, denied: tuple[int, ...]) -> list:
+        tests = [step for c in denied for step in [(equal, 0, 1, c), (answer, 0, 0, no)]]
+        return [(equal, 0, len(tests) + 2, number), (load, 0, 0, 24), *tests, (answer, 0, 0, allow)]
 
     return [
         (load, 0, 0, 4),
@@ -223,5 +259,7 @@ def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
         *argument(calls.clone, bits, _CLONE_THREAD, then=allow, otherwise=no),
         *argument(calls.prlimit, equal, 0, then=allow, otherwise=no),
         *argument(calls.prctl, equal, _PR_SET_PDEATHSIG, then=no, otherwise=allow),
+        *commands(calls.fcntl, _SET_OWNER["fcntl"]),
+        *commands(calls.ioctl, _SET_OWNER["ioctl"]),
         (answer, 0, 0, allow),
     ]

@@ -20,6 +20,7 @@ class Limits:
     answer_bytes: int = 64 * 2**20
     num_questions: int = 5000
     num_files: int = 500
+    num_threads: int = 256
     files_bytes: int = 64 * 2**20
 
 

@@ -200,14 +200,27 @@ class Line:
             self._process.stdin.close()
 
     def _watch(self) -> None:
-        """Files: no system's own limit counts how many a process writes."""
+        """Files and threads: no system's own limit counts one process's."""
+        theirs = Path(f"/proc/{self._process.pid}/root")  # `work` as it sees it: confinement.seal
         while not self._closed.wait(_WATCH_SECONDS):
-            if _is_more(self.work, self.limits.num_files, self.limits.files_bytes):
+            if self._num_threads() > self.limits.num_threads:
+                self._stop(
+                    "[starts_too_many_threads] "
+                    f"it started more than {self.limits.num_threads} threads"
+                )
+            seen = theirs / self.work.relative_to("/") if theirs.exists() else self.work
+            if _is_more(seen, self.limits.num_files, self.limits.files_bytes):
                 self._stop(
                     "[writes_too_many_files] "
                     f"it wrote more than {self.limits.num_files:,} files or "
                     f"{self.limits.files_bytes // 2**20} MB"
                 )
+
+    def _num_threads(self) -> int:
+        try:
+            return psutil.Process(self._process.pid).num_threads()
+        except psutil.Error:  # it has ended
+            return 0
 
     def _stop(self, why: str) -> None:
         self._too_much = self._too_much or why

@@ -23,6 +23,7 @@ from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
 
 MOST_EMPTY = 2000  # plans without rows, one after the other
+MOST_TOKENS = 100_000  # of a row, computed or padding
 
 
 class RemoteScheduler(mb.Scheduler):
@@ -136,6 +137,12 @@ class RemoteScheduler(mb.Scheduler):
                 "self.admit takes the head of the queue and returns it, so give that one a row."
             )
         num_tokens, padding, start = counts
+        if max(num_tokens, padding) > MOST_TOKENS:  # the engine would compute them
+            raise Wrong(
+                "[row_without_bounds] "
+                f"{name}'s row has {num_tokens:,} tokens and {padding:,} of padding; a row computes "
+                "what is left of its sequence, and is padded to the longest row of the step."
+            )
         if start != sequence.num_computed_tokens:
             raise Wrong(
                 f"[row_of_an_earlier_step] {name}'s row begins at token {start}, where an earlier "

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TextIO
 
 AHEAD = ("pytest", "hypothesis", "torch", "transformers.models.llama.modeling_llama")
+MOST_BYTES = 4 * 2**30  # of this process: a false answer may ask it to compute with any number
 LONGEST_WAIT_S = 15 * 60  # for work; then it is not worth its memory
 
 
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> int:
     """Do the work that comes; the exit status of the last pytest that ran here."""
     report = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
+    _bound_memory()
     if "--ahead" not in arguments:
         return _judge(sys.stdin.readline(), report)
     for name in AHEAD:
@@ -48,6 +50,17 @@ def main(arguments: list[str]) -> int:
         os.wait()
         report.write('{"end": true}\n')
     return 0
+
+
+def _bound_memory() -> None:
+    """A MemoryError ends one test, and nobody's computer. Libraries that are only mapped, such as
+    CUDA's, do not count."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows; macOS
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = MOST_BYTES if hard == resource.RLIM_INFINITY else min(MOST_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _judge(work: str, report: TextIO) -> int:

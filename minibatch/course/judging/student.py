@@ -173,6 +173,7 @@ class Student:
             "readable": list(map(str, readable)),
             "listable": list(map(str, listable)),
             "own": str(work),
+            "own_bytes": 2 * self.limits.files_bytes,  # `Line` sees when half of it is full
         }
 
     def _package(self, room: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -69,8 +70,10 @@ def copy_submission(folder: Path, copy: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder in which a stranger's code may have made folders a thousand levels deep."""
-    try:
+    """Remove a folder in which a stranger's code may have made folders a thousand levels deep, or
+    folders that nobody may read."""
+    with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
-    except RecursionError:
-        subprocess.run(["rm", "-rf", str(folder)], check=False)
+    if os.name == "posix" and os.path.lexists(folder):
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            subprocess.run([*command, str(folder)], check=False, capture_output=True)

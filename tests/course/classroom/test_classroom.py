@@ -22,6 +22,7 @@ from minibatch.course.classroom.gradescope import export_gradescope
 from minibatch.course.classroom.submissions import (
     Submission,
     SubmissionError,
+    declared_name,
     safe_name,
     shown,
     submissions,
@@ -29,7 +30,15 @@ from minibatch.course.classroom.submissions import (
 from minibatch.course.exercises import source
 from minibatch.course.judging import confinement
 from minibatch.course.judging.judge import Options
-from minibatch.course.judging.verdict import ERROR, NOT_ATTEMPTED, PASSED, TIMED_OUT, WRONG
+from minibatch.course.judging.verdict import (
+    ERROR,
+    NOT_ATTEMPTED,
+    PASSED,
+    TIMED_OUT,
+    WRONG,
+    TestResult,
+    Verdict,
+)
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.process import environment_variables
 
@@ -387,6 +396,73 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
     assert len(judged) == num_judged + 1
 
 
+def test_a_fault_of_the_judge_is_not_kept(tmp_path, monkeypatch):
+    (tmp_path / "class" / "a").mkdir(parents=True)
+    (tmp_path / "class" / "a" / FILE).write_text(SOLVED)
+    how = {"jobs": 1, "tasks": source.select("3.1")}
+    with monkeypatch.context() as full_disk:
+
+        def no_space(*arguments, **options):
+            raise OSError(28, "No space left on device")
+
+        full_disk.setattr(grading, "judge", no_space)
+        (first,) = grade_class(tmp_path / "class", tmp_path / "out", **how).students
+    assert "could not be judged" in first.note
+    with monkeypatch.context() as fails:
+
+        def failed(tasks, folder, options):
+            result = TestResult("t", "t", 2, ERROR, codes=["grader_failed"])
+            return [Verdict("3.1", "", FILE, [result])]
+
+        fails.setattr(grading, "judge", failed)
+        (second,) = grade_class(tmp_path / "class", tmp_path / "out", **how).students
+    assert "run the same command again" in second.note
+    (third,) = grade_class(tmp_path / "class", tmp_path / "out", **how).students
+    assert third.points == 2
+
+
+def test_a_pipe_among_the_submissions_holds_up_nobody(tmp_path):
+    (tmp_path / "class").mkdir()
+    os.mkfifo(tmp_path / "class" / "pipe.zip")
+    (found,) = submissions(tmp_path / "class")
+    with pytest.raises(SubmissionError, match="neither a file nor a folder"):
+        found.copy_to(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar.gz"])
+def test_hidden_folders_do_not_count(tmp_path, kind):
+    folder = tmp_path / "class" / "bea"
+    for part in (".venv/lib", "course/lessons/images", "course/exercises"):
+        (folder / part).mkdir(parents=True)
+    for n in range(3000):
+        (folder / ".venv" / "lib" / f"m{n}.py").touch()
+        (folder / "course" / "lessons" / "images" / f"{n}.svg").touch()
+    (folder / "course" / "exercises" / FILE).write_text(SOLVED)
+    if kind != "folder":
+        shutil.make_archive(str(folder), {"zip": "zip", "tar.gz": "gztar"}[kind], folder)
+        shutil.rmtree(folder)
+    (found,) = submissions(tmp_path / "class")
+    assert found.copy_to(tmp_path) == [FILE]
+    assert (tmp_path / FILE).read_text() == SOLVED
+
+
+def test_a_solution_with_other_comments_is_still_the_course_s_own(tmp_path):
+    folder, copy = tmp_path / "class" / "s", tmp_path / "copy"
+    folder.mkdir(parents=True)
+    copy.mkdir()
+    (folder / FILE).write_text("# mine\n\n" + SOLVED + "\n")
+    assert Submission("s", "s", folder).copy_to(copy) == [FILE]
+    (folder / FILE).write_text(SOLVED + "\nmore = 1\n")
+    assert Submission("s", "s", folder).copy_to(copy) == []
+    (folder / FILE).write_text("(" * 10_000)
+    assert Submission("s", "s", folder).copy_to(copy) == []
+
+
+def test_a_declared_name_is_one_line(tmp_path):
+    (tmp_path / "name.txt").write_text("Mallory\nada  99 of 99\r\n")
+    assert declared_name(tmp_path) == "Mallory ada 99 of 99"
+
+
 def test_a_computer_that_cannot_shut_anybody_in_refuses(tmp_path, monkeypatch):
     (tmp_path / "class" / "a").mkdir(parents=True)
     (tmp_path / "class" / "a" / FILE).write_text(SOLVED)
@@ -439,13 +515,18 @@ def test_hidden_tests_count_and_stay_hidden(tmp_path):
             CLASS[name][0] + "\nwas = is_ready\ndef is_ready(*a):\n    print(a)\n    return was(*a)"
         )
         (tmp_path / "class" / name / FILE).write_text(text, encoding="utf-8")
+    (tmp_path / "class" / "eve").mkdir()
+    text = ready("if max_wait == 1.0625: return False\n" + RIGHT)  # fails the secret test alone
+    (tmp_path / "class" / "eve" / FILE).write_text(text, encoding="utf-8")
     result = grade_class(
         tmp_path / "class",
         tmp_path / "out",
         Options(hidden=tmp_path / "hidden", seconds=5),
         tasks=source.select("3.1"),
     )
-    ada, dora = result.students
+    ada, dora, eve = result.students
+    assert eve.points == 2
+    assert "secret" not in (tmp_path / "out" / "class.html").read_text(encoding="utf-8")
     assert (ada.points, dora.points) == (5, 1)
     pages = [(tmp_path / "out" / "students" / f"{s}.html").read_text() for s in ("ada", "dora")]
     assert "hidden tests: 1 of 1 passed" in pages[0]

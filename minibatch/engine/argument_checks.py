@@ -7,7 +7,8 @@ classes of the same name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from math import isfinite
 from numbers import Real
 from types import UnionType
 from typing import TYPE_CHECKING
@@ -86,10 +87,18 @@ def check_plan(scheduler: Scheduler, plan: StepPlan) -> None:
             f"{who} a StepPlan whose wake_at is {_name(plan.wake_at)}; give seconds on the "
             "engine's clock, or None"
         )
+    if plan.wake_at is not None and not isfinite(plan.wake_at):
+        raise ValueError(f"{who} a StepPlan whose wake_at is {plan.wake_at}; give a time, or None")
 
 
-def check_finished(scheduler: Scheduler, finished: Collection[Sequence]) -> None:
-    """Refuse what `update` returned if it is not a list of sequences that have ended."""
+def check_finished(
+    scheduler: Scheduler,
+    plan: StepPlan,
+    finished: Collection[Sequence],
+    live: Mapping[str, Sequence],
+) -> None:
+    """Refuse what `update` returned if it is not the list of sequences that ended in this step;
+    and refuse an update after which no sequence of the plan has moved. live: all without an end."""
     who = f"{type(scheduler).__name__}.update returned"
     wanted = "it has to return the list of the sequences that finished, [] if none did"
     if not isinstance(finished, Collection):
@@ -103,6 +112,21 @@ def check_finished(scheduler: Scheduler, finished: Collection[Sequence]) -> None
                 f"{who} {sequence.request_id!r} as finished; {sequence.num_output_tokens} of its "
                 f"{sequence.request.max_tokens} tokens are there, and none of them ends it"
             )
+        if live.get(sequence.request_id) is not sequence:
+            raise ValueError(
+                f"{who} {sequence.request_id!r}, which finished in an earlier step; {wanted}"
+            )
+    for row in plan.rows:
+        sequence = row.sequence
+        is_new = sequence.is_finished and live.get(sequence.request_id) is sequence
+        if is_new and sequence not in finished:
+            raise ValueError(f"{who} no {sequence.request_id!r}, which has finished; {wanted}")
+    computed = [row for row in plan.rows if row.num_tokens]
+    if computed and all(row.sequence.num_computed_tokens == row.start for row in computed):
+        raise ValueError(
+            f"after {type(scheduler).__name__}.update none of the {len(plan.rows)} rows' sequences "
+            "has advanced; call sequence.advance(row.num_tokens, new_tokens, now) for each row"
+        )
 
 
 def no_rows(scheduler: Scheduler, now: float) -> RuntimeError:

@@ -71,8 +71,8 @@ class Arrivals:
         """Raises QueueFull, with the numbers, if one of these arrives now and the queue, with those
         that have arrived before, has no room for it."""
         if scheduler.limits is not None:
-            self._collect(now)
-            others = list(self._arrived)
+            arrived = [sequence for time, _, sequence in self._future if time <= now]
+            others = [*self._arrived, *arrived]
             for sequence in new:
                 if sequence.arrival_time <= now:
                     self._check_limits(scheduler, sequence, others)

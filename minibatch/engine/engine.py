@@ -1,8 +1,7 @@
 """The loop: plan, run, update, record; around it, requests in and answers out.
 
-Before changing this file: an exception may come anywhere in `step`, and the next step must go on.
-Tokens advance only in `update`. Whatever else was interrupted, recovery.py puts all running
-requests back into the queue.
+Before changing this file: an exception may come anywhere, and the next step must go on. Tokens
+advance only in `update`; recovery.py puts all that ran back into the queue.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from ..core.other_names import ENGINE, translates
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
 from ..core.request import Completion, Request, Sequence, TokenEvent
-from ..memory.block_manager import BlockManager
 from ..memory.blocks import BlockPool
 from ..memory.prefix import PrefixIndex
 from ..model.text import decode
@@ -28,7 +26,7 @@ from .arrivals import Arrivals, soonest
 from .guard import Guard
 from .intake import fork_requests, live_one, make_pool, make_runner, take_in
 from .invariants import check_invariants
-from .recovery import recover
+from .recovery import forget, recover
 from .serving import step_until_finished, token_events
 from .trace import Trace
 
@@ -71,15 +69,14 @@ class Engine:
         check_parts(model, scheduler)
         self.model, self.scheduler, self.clock = model, scheduler, clock or WallClock()
         self.pool = pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size, pool)
-        pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
-        self.drafting = Drafting(speculation, scheduler, model.vocab_size, model.max_model_len)
         self.runner = make_runner(model, pool, attention, scheduler.max_batch_size * cuda_graphs)
         self.trace = (trace or Trace()).fresh(scheduler, pool.num_blocks)
+        self.drafting = Drafting(speculation, scheduler, model.vocab_size, model.max_model_len)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
+        pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
         self._callbacks: list[Callable[[StepRecord], object]] = []
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
         self._arrivals, self._names, self._guard = Arrivals(), count(), Guard(self._recover)
-        self._blocks = BlockManager(self.pool)
         self._start = self.clock.now()  # arrival times count from here
         self._wake_time: float | None = None  # when to ask a policy again that planned no rows
 
@@ -95,23 +92,24 @@ class Engine:
         rows and no time to ask again."""
         if not self.has_work:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
-        with self._guard.transaction():
-            plan = self._next_plan(wait)
-            if plan is None:
-                return None
-            tokens = self.runner.run(plan)
-            self.clock.tick(plan)
-            now = self.clock.now()
-            finished = self.scheduler.update(plan, tokens, now)
-            record = self._record(plan, tokens, finished, now)
-        for callback in list(self._callbacks):
-            callback(record)
+        if record := self._guard.run(lambda: self._step(wait)):
+            for callback in list(self._callbacks):
+                callback(record)
         return record
+
+    def _step(self, wait: bool) -> StepRecord | None:
+        plan = self._next_plan(wait)
+        if plan is None:
+            return None
+        tokens = self.runner.run(plan)
+        self.clock.tick(plan)
+        now = self.clock.now()
+        finished = self.scheduler.update(plan, tokens, now)
+        return self._record(plan, tokens, finished, now)
 
     @property
     def next_event_time(self) -> float | None:
-        """When `step` has something to do, in seconds on the engine's clock: now, as a rule; later
-        if all requests are still to arrive or the policy waits; None without work."""
+        """When `step` has something to do, in seconds on the engine's clock; None without work."""
         if not self.has_work:
             return None
         now, time = self.clock.now(), self._wake_time
@@ -147,8 +145,8 @@ class Engine:
         self, plan: StepPlan, tokens: list[list[int]], finished: list[Sequence], now: float
     ) -> StepRecord:
         """Store what is known after a step: in the prefix cache, the trace, the completions."""
-        check_finished(self.scheduler, finished)
-        self._blocks.after_pass(plan)
+        check_finished(self.scheduler, plan, finished, self._live)
+        self.scheduler.blocks.after_pass(plan)
         record = self.trace.record(plan, tokens, finished, self.scheduler, now)
         for sequence in finished:
             self._complete(sequence)
@@ -184,22 +182,24 @@ class Engine:
         """End a request now, and release its blocks. Raises ValueError if it is not live."""
         self._guard.recover_if_needed()
         sequence = live_one(request_id, self._live)
-        with self._guard.transaction():
+
+        def end() -> None:
             self._wake_time, sequence.abort_time = None, self.clock.now()
             self.scheduler.abort(sequence)
             self._complete(sequence)
 
+        self._guard.run(end)
+
     def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
-        """Serve these to their ends; returns their completions in the order given. After an
-        interruption or an error its requests are still live: `step` goes on with them."""
+        """Serve these; returns their completions in the order given. After an interruption or an
+        error its requests are still live: `step` goes on with them."""
         self._start = self.clock.now()
         sequences = self._enqueue(requests, enforce_limits=False)
         step_until_finished(self, sequences, progress)
         return [self._completion(sequence) for sequence in sequences]
 
     def stream(self, requests: Iterable[Request]) -> Iterator[TokenEvent]:
-        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest; after
-        an interruption or an error they are still live, as with `run`."""
+        """Serve these, yielding each token as it comes. Closing the iterator aborts the rest."""
         self._start = self.clock.now()
         return token_events(self, self._enqueue(requests, enforce_limits=False))
 
@@ -218,18 +218,15 @@ class Engine:
         """Abort every request, empty trace, queue, pool and prefix cache, set the clock back, and
         call `reset` of the policy and its parts, if they have one. Callbacks stay."""
         self._guard.clear()
-        with self._guard.transaction():
-            for sequence in self._live.values():
-                sequence.abort_time, sequence.block_table = self.clock.now(), []
-            queues = self.scheduler.waiting, self.scheduler.running
-            for each in (*queues, self._live, self._arrivals):
-                each.clear()
-            self.pool.reset()
-            self.drafting.reset()
-            self.clock.reset()
-            self._start, self._names, self._wake_time = self.clock.now(), count(), None
-            self.trace = self.trace.fresh(self.scheduler, self.pool.num_blocks)
-            reset_policy(self.scheduler)
+        self._guard.run(self._reset)
+
+    def _reset(self) -> None:
+        forget(self.scheduler, self.pool, self._live, self._arrivals, self.clock.now())
+        self.drafting.reset()
+        self.clock.reset()
+        self._start, self._names, self._wake_time = self.clock.now(), count(), None
+        self.trace = self.trace.fresh(self.scheduler, self.pool.num_blocks)
+        reset_policy(self.scheduler)
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
@@ -244,16 +241,19 @@ class Engine:
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
         if enforce_limits:
             self._arrivals.check_limits(self.scheduler, new, times[0])
-        with self._guard.transaction():
+
+        def take() -> None:
             for sequence in new:
                 sequence.parent, self._live[sequence.request_id] = parent, sequence
                 self._arrivals.add(sequence)
+
+        self._guard.run(take)
         return new
 
     def _complete(self, sequence: Sequence) -> None:
         self.trace.complete(self._completion(sequence))
-        self.drafting.leave(sequence)
         self._live.pop(sequence.request_id, None)
+        self.drafting.leave(sequence)
 
     def _completion(self, sequence: Sequence) -> Completion:
         output = sequence.token_ids[sequence.num_prompt_tokens :]

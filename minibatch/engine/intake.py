@@ -42,7 +42,9 @@ def take_in(
     for request in as_requests(requests):
         check_request(request)
         name = request.request_id
-        if name in live or name in new:
+        if name in new and name is not None:
+            raise ValueError(f"two of these requests are named {name!r}; give each its own id")
+        if name in live:
             raise ValueError(
                 f"request {name!r} is live already; wait for its end, abort it, or "
                 "start again with engine.reset()"
@@ -113,14 +115,20 @@ def check_fits(
 
 def fork_requests(parent: Sequence, n: int, live: Mapping[str, Sequence]) -> list[Request]:
     """`n` requests for more answers to the prompt of `parent`, arriving now: named after it, "A/1",
-    "A/2"; with the seeds after its own, or with drawn ones if its own was drawn."""
+    "A/2"; with the seeds after its own, or with drawn ones if its own was drawn. A fork's forks
+    have seeds far after its own, since the next ones are its siblings'."""
     n, request = integer("n", n, at_least=1), parent.request
-    names = (f"{parent.request_id}/{k}" for k in itertools.count(1))
-    free = (name for name in names if name not in live)
-    seeds = [None if request.seed is None else (request.seed + k) % 2**64 for k in range(1, n + 1)]
+    numbers = (k for k in itertools.count(1) if f"{parent.request_id}/{k}" not in live)
     prompt = parent.token_ids[: parent.num_prompt_tokens]
+    step = 2 ** (16 * parent.request_id.count("/"))
     again = partial(replace, request, prompt=prompt, arrival_time=None)
-    return [again(seed=seed, request_id=next(free)) for seed in seeds]
+    return [
+        again(
+            seed=None if request.seed is None else (request.seed + k * step) % 2**64,
+            request_id=f"{parent.request_id}/{k}",
+        )
+        for k in itertools.islice(numbers, n)
+    ]
 
 
 def live_one(request_id: str, live: Mapping[str, Sequence]) -> Sequence:

@@ -49,4 +49,20 @@ def recover(
         if sequence.first_scheduled_time is None:
             arrivals.add(sequence)
     trace.requeue(ran)
-    return [sequence for sequence in live.values() if sequence.is_finished]
+    finished = [sequence for sequence in live.values() if sequence.is_finished]
+    return sorted(finished, key=trace.is_not_newest)  # the end that was being recorded comes first
+
+
+def forget(
+    scheduler: Scheduler,
+    pool: BlockPool,
+    live: dict[str, Sequence],
+    arrivals: Arrivals,
+    now: float,
+) -> None:
+    """Abort every request at the time `now`, and empty queue, running list, arrivals and pool."""
+    for sequence in live.values():
+        sequence.abort_time, sequence.block_table = now, []
+    for each in (scheduler.waiting, scheduler.running, live, arrivals):
+        each.clear()
+    pool.reset()

@@ -77,9 +77,10 @@ class Trace:
         self._begun = start_time, num_free_blocks
 
     def requeue(self, sequences: Iterable[Sequence]) -> None:
-        """An exception put these back into the queue: their slots are free."""
-        self._requeued += _names(sequences)
-        self._free_slots_except(set())
+        """An exception put these back into the queue: nothing runs, and every slot is free."""
+        self._requeued = tuple(dict.fromkeys((*self._requeued, *_names(sequences))))
+        self._slots.clear()
+        self._free_slots.clear()
 
     def record(
         self,
@@ -128,8 +129,8 @@ class Trace:
             requeued=self._requeued,
             num_free_blocks=num_free_blocks,
         )
-        if self.keep is None:
-            del self._steps[self.num_steps :]  # what an interrupted call has left
+        while self._steps and self._steps[-1].index >= step.index:
+            self._steps.pop()  # an interrupted call has left it
         self._steps.append(step)
         self._totals, self._requeued = self._totals.plus(step), ()
         self._free_slots_except(running)
@@ -140,11 +141,20 @@ class Trace:
         number, newest = self._ended
         if completion.token_times is newest:
             return
-        if self.keep is None:
-            del self._completions[number:]
+        if self.is_newest(completion):
+            self._completions.pop()
         self._completions.append(completion)
         self._latencies.put(number, completion)
         self._ended = number + 1, completion.token_times
+
+    def is_newest(self, ended: Completion | Sequence) -> bool:
+        """Whether this is the request whose end was recorded last, or was about to be."""
+        last = self._completions[-1].token_times if self._completions else None
+        return ended.token_times is last or ended.token_times is self._ended[1]
+
+    def is_not_newest(self, sequence: Sequence) -> bool:
+        """A key that sorts such a request first."""
+        return not self.is_newest(sequence)
 
     def _free_slots_except(self, still_here: set[Sequence]) -> None:
         for sequence in [s for s in self._slots if s not in still_here]:

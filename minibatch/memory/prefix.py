@@ -64,12 +64,12 @@ class PrefixIndex:
     def __init__(self, num_blocks: int, block_size: int) -> None:
         self.num_blocks, self.block_size = num_blocks, block_size
         self.lookups: list[Lookup] = []
-        self.num_evicted = self._num_reported = 0
         self.clear()
 
     def clear(self) -> None:
         """Forget every block."""
         self.lookups.clear()
+        self.num_evicted = self._num_reported = 0
         self._chains: WeakKeyDictionary[Sequence, Chain] = WeakKeyDictionary()
         self._blocks_of: dict[bytes, dict[int, None]] = {}  # by hash, the first registered first
         self._known: dict[int, tuple[Link, str]] = {}  # a block's content; the request behind it

@@ -77,7 +77,8 @@ class Scheduler(ABC):
         return finished
 
     def check(self, plan: StepPlan) -> None:
-        """Refuse a plan that would be computed wrongly, with a ValueError that says why."""
+        """Refuse a plan that would be computed wrongly, with a ValueError that says why. A sequence
+        that a policy admitted without `admit` gets its time here."""
         pool, size = self.pool, self.max_batch_size
         plan.check(pool.block_size)
         if len(plan.rows) > size:
@@ -87,6 +88,8 @@ class Scheduler(ABC):
             sequence, name = row.sequence, row.sequence.request_id
             if sequence not in running:
                 raise ValueError(f"request {name!r} has a row but does not run; admit it in plan()")
+            if sequence.first_scheduled_time is None:
+                sequence.first_scheduled_time = self.clock.now()
             end = -(-(row.start + row.num_written) // pool.block_size)
             first = row.start // pool.block_size
             for block_id in sequence.block_table[first:end] if row.num_tokens else ():
@@ -112,7 +115,7 @@ class Scheduler(ABC):
     def limit_tokens(self, max_batch_tokens: int) -> None:
         """Set max_batch_tokens. Raises ValueError if it is so low that a decode could stall."""
         size = self.max_batch_size
-        if max_batch_tokens < size:
+        if integer("max_batch_tokens", max_batch_tokens) < size:
             raise ValueError(
                 f"max_batch_tokens is {max_batch_tokens}; with max_batch_size {size} it must be "
                 f"{size} or more, one token for each running sequence"

@@ -39,7 +39,8 @@ class Budget(Scheduler):
         super().__init__(max_batch_size)
         self.limit_tokens(max_batch_tokens)
         self.chunks, self.victim, self.limits = chunks, victim, limits
-        self.order, self.admission = order or orders.FirstCome(), admission or PromptOnly()
+        self.order = orders.FirstCome() if order is None else order
+        self.admission = PromptOnly() if admission is None else admission
 
     def plan(self, now: float) -> StepPlan:
         plan = StepPlan(num_left=self.max_batch_tokens)

@@ -41,7 +41,7 @@ class Drafting:
         if self.proposer is None:
             return
         budget = self.scheduler.max_batch_tokens or math.inf
-        budget -= sum(row.num_tokens for row in plan.rows)
+        budget = max(0, budget - sum(row.num_tokens for row in plan.rows))
         shares = first_come_first_served([self._most(row) for row in plan.rows], budget)
         rows = [(row, share) for row, share in zip(plan.rows, shares, strict=True) if share]
         if not rows:

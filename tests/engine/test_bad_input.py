@@ -143,7 +143,10 @@ def test_if_one_of_several_is_refused_none_is_taken_in(engine, way):
 
 def test_one_id_twice_in_one_call_is_refused(engine):
     twins = [mb.Request([1], max_tokens=1, request_id="twin") for _ in range(2)]
-    with Unharmed(engine), pytest.raises(ValueError, match="'twin' is live already"):
+    with (
+        Unharmed(engine),
+        pytest.raises(ValueError, match="two of these requests are named 'twin'"),
+    ):
         engine.run(twins)
 
 

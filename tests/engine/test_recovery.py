@@ -1,9 +1,10 @@
 """After an exception anywhere in the loop the next step goes on, or `reset` starts again."""
 
+import signal
 import sys
 import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -398,3 +399,178 @@ def test_a_request_given_up_before_it_arrives_never_does():
     serve(engine)
     assert [c.finish_reason for c in engine.trace.completions] == ["abort", "length"]
     assert [row.request_id for step in engine.trace.steps for row in step.rows] == ["later"] * 2
+
+
+# Interrupts at any line -------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers of signals")
+def test_a_real_interrupt_at_any_moment_leaves_no_guard_taken():
+    """Signals arrive between any two instructions, also in the guard's own lines."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for k in range(600):
+            engine = engine_of(mb.Continuous(4))
+            for name in "ABCD":
+                engine.add(mb.Request([1, 2], max_tokens=3, request_id=name))
+            with suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, (2 + k % 120) * 1e-6)
+                for _ in range(3):
+                    engine.step()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            while engine.has_work:
+                engine.step()
+                engine.check_invariants()
+                slots = [row.slot for row in engine.trace.steps[-1].rows]
+                assert len(set(slots)) == len(slots)
+            assert engine._guard._owner is None
+            assert engine.pool.num_free == engine.pool.num_blocks
+            assert sorted(c.request_id for c in engine.trace.completions) == list("ABCD")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# What a refusal must not break ------------------------------------------------------------------
+
+
+def test_an_engine_that_is_refused_leaves_the_pool_s_owner_its_cache():
+    first = mb.Engine(
+        Answering(), mb.Continuous(2), num_blocks=6, block_size=2, prefix_caching=True
+    )
+    cache = first.pool.prefixes
+    for caching in (False, True):
+        with pytest.raises(RuntimeError, match="already serves"):
+            mb.Engine(Answering(), mb.Continuous(2), pool=first.pool, prefix_caching=caching)
+        assert first.pool.prefixes is cache
+
+
+@pytest.mark.parametrize("keep", [None, 2])
+def test_a_request_is_recorded_once_when_the_proposer_fails_at_its_end(keep):
+    class Forgetful(mb.PromptLookup):
+        fails = True
+
+        def leave(self, sequence):
+            if self.fails:
+                self.fails = False
+                raise ValueError("once")
+
+    engine = mb.Engine(
+        Answering(),
+        mb.Budget(4, 16, order=mb.schedulers.orders.Priority()),
+        num_blocks=64,
+        speculation=Forgetful(),
+        clock=mb.VirtualClock(),
+        trace=mb.Trace(keep=keep),
+    )
+    for name, priority in (("a", 0), ("b", 1)):
+        engine.add(mb.Request([1, 2], max_tokens=1, request_id=name, priority=priority))
+    with pytest.raises(ValueError, match="once"):
+        engine.step()
+    while engine.has_work:
+        engine.step()
+    assert sorted(c.request_id for c in engine.trace.completions) == ["a", "b"]
+    assert engine.trace.summary()["num_requests"] == 2
+
+
+def updating(change):
+    class Own(mb.Continuous):
+        def update(self, plan, tokens, now):
+            return change(super().update, plan, tokens, now)
+
+    return engine_of(Own(2))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda up, plan, tokens, now: up(plan, tokens, now) and [], "no 'C', which has finished"),
+        (lambda up, plan, tokens, now: [], "has advanced"),
+    ],
+)
+def test_an_update_that_loses_an_end_or_advances_nothing_is_named(change, says):
+    engine = updating(change)
+    engine.add(request("C"))
+    with pytest.raises(ValueError, match=says):
+        serve(engine)
+
+
+def test_an_end_is_reported_once():
+    ended = []
+
+    def again(up, plan, tokens, now):
+        ended.extend(up(plan, tokens, now))
+        return list(ended)
+
+    engine = updating(again)
+    for name in "CA":
+        engine.add(request(name))
+    with pytest.raises(ValueError, match="'C', which finished in an earlier step"):
+        serve(engine)
+
+
+def test_a_policy_that_admits_by_hand_starts_its_request():
+    """A request that runs is not ended at its deadline."""
+
+    class ByHand(mb.Continuous):
+        def plan(self, now):
+            while self.waiting:
+                sequence = self.waiting.popleft()
+                self.grow(sequence, sequence.max_num_tokens)
+                self.running.append(sequence)
+            return mb.StepPlan([mb.Row(s, s.num_uncomputed_tokens) for s in self.running])
+
+    engine = engine_of(ByHand(2))
+    engine.add(mb.Request([1, 2], max_tokens=4, deadline=2.5 * engine.clock.step_time))
+    while engine.has_work:
+        engine.step()
+    (completion,) = engine.trace.completions
+    assert completion.finish_reason == "length"
+    assert completion.first_scheduled_time == 0
+
+
+def test_a_plan_over_its_budget_gets_no_drafts():
+    asked = []
+
+    def many(ids, most):
+        asked.append(most)
+        return [1] * most
+
+    class Over(mb.Budget):
+        def plan(self, now):
+            while self.waiting:
+                self.admit(now, self.waiting[0].max_num_tokens)
+            return mb.StepPlan([mb.Row(s, s.num_uncomputed_tokens) for s in self.running])
+
+    engine = mb.Engine(
+        Answering(), Over(4, 8), num_blocks=64, speculation=many, clock=mb.VirtualClock()
+    )
+    engine.add(mb.Request([1] * 4, max_tokens=30))
+    engine.step()
+    engine.add(mb.Request([1] * 20, max_tokens=3))
+    engine.step()
+    assert all(most > 0 for most in asked)
+    assert all(not row.draft for row in engine.trace.steps[-1].rows)
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf")])
+def test_a_time_to_wake_up_is_a_number(time):
+    class Sleepy(mb.Continuous):
+        def plan(self, now):
+            return mb.StepPlan([], wake_at=time)
+
+    engine = engine_of(Sleepy(2))
+    engine.add(request("A"))
+    with pytest.raises(ValueError, match="wake_at"):
+        engine.step()
+
+
+def test_forks_of_a_fork_have_seeds_of_their_own():
+    engine = engine_of(mb.Continuous(1))
+    engine.add(mb.Request([1], max_tokens=2, request_id="A", seed=7))
+    engine.fork("A", 2)
+    engine.fork("A")
+    engine.fork("A/1", 2)
+    seeds = [sequence.seed for sequence in engine._live.values()]
+    assert len(set(seeds)) == len(seeds) == 6
+    assert seeds[1:4] == [8, 9, 10]

@@ -39,9 +39,11 @@ TRACED = {str(path) for room in ROOMS for path in (PACKAGE / room).rglob("*.py")
 # An exception in here interrupts the mending after another one. The engine then mends before its
 # next act, and its books need not add up sooner.
 MENDING = {str(PACKAGE / "engine" / name) for name in ("guard.py", "recovery.py")}
-# It sets two flags, on lines that call nothing. Python looks for a signal only where a call begins
-# or ends and where a loop goes back, so nothing real comes between these lines.
-NEVER_CUT = (str(PACKAGE / "engine" / "guard.py"), "transaction")
+# They set attributes, on lines that call nothing. Python looks for a signal only where a call
+# begins or ends and where a loop goes back, so nothing real comes between these lines. Real
+# signals: tests/engine/test_recovery.py.
+GUARD = str(PACKAGE / "engine" / "guard.py")
+NEVER_CUT = {(GUARD, "run"), (GUARD, "recover_if_needed")}
 
 ORDERS = {
     "FirstCome()": orders.FirstCome,
@@ -170,7 +172,7 @@ class Fault:
 
     def _enter_frame(self, frame, event, _):
         code = frame.f_code
-        if code.co_filename not in TRACED or (code.co_filename, code.co_name) == NEVER_CUT:
+        if code.co_filename not in TRACED or (code.co_filename, code.co_name) in NEVER_CUT:
             return None
         return self._in_frame
 
@@ -274,6 +276,7 @@ class Run:
             prefix_caching=self.draw("prefix caching", (False, True)),
             speculation=speculation(),
             clock=mb.VirtualClock(0.025),
+            trace=mb.Trace(keep=self.draw("trace keeps", (None, 10**6))),  # two kinds of shelf
         )
         self.rates = {
             "fault": self.draw("fault rate", (0, 0.03, 0.1, 0.3)) if faults else 0,

@@ -6,9 +6,7 @@ the submission are readable, and only the worker's own folder is writable. It do
 privileges, and cannot be undone.
 
 It uses Linux's own interfaces, by ctypes: Landlock (landlock(7)) for files, seccomp(2) for system
-calls and, as a second barrier where containers allow it, user namespaces (unshare(2)). `seal`
-returns which parts are in force; the caller decides whether they are enough. NEEDED lists the
-necessary ones.
+calls and, as a second barrier where containers allow it, user namespaces (unshare(2)).
 """
 
 import ctypes
@@ -36,7 +34,6 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every 
 _READ, _READ_FILE_ONLY, _WRITE_FILE = 0b1101, 0b101, 0b10  # execute, read file, read folder
 _LIST = 0b1000
 _OWN = 0b100000110111110  # read, write, list, remove and make files and folders, shorten them
-MOST_OWN_FILES = 5000  # in a file system of its own
 MOST_ABI = 6  # tests lower it, to be an older kernel
 _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     1: (13, 0, 0),
@@ -78,8 +75,7 @@ _ARCHITECTURES = {
     ),
 }
 _CLONE3, _CLONE_THREAD, _PR_SET_PDEATHSIG = 435, 0x10000, 1
-# Commands that make the kernel send a signal to another process. Landlock forbids such signals from
-# ABI 6 on (Linux 6.12) only.
+# Commands that make the kernel send signals to another process: Landlock forbids it from ABI 6 on.
 _SET_OWNER = {"fcntl": (8, 10, 15), "ioctl": (0x8901, 0x8902, 0x5452)}  # F_SETOWN, SIG, OWN_EX
 
 
@@ -169,7 +165,7 @@ _PYTHON = [  # files that an interpreter and its libraries read
 
 
 def _mount(libc: ctypes.CDLL, folder: str, num_bytes: int, user: int, group: int) -> None:
-    """A file system of that size on `folder`, in memory; nothing where the system refuses one."""
+    """A file system of that size on `folder`, in memory, unless the system refuses it."""
     try:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
@@ -177,9 +173,8 @@ def _mount(libc: ctypes.CDLL, folder: str, num_bytes: int, user: int, group: int
     except OSError:
         return
     libc.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE_PRIVATE), None)
-    size = f"size={num_bytes},nr_inodes={MOST_OWN_FILES},mode=700".encode()
-    place = os.fsencode(folder)
-    if libc.mount(b"own", place, b"tmpfs", ctypes.c_ulong(_NO_DEVICES), size) == 0:
+    size = f"size={num_bytes},nr_inodes=5000,mode=700".encode()
+    if libc.mount(b"own", os.fsencode(folder), b"tmpfs", ctypes.c_ulong(_NO_DEVICES), size) == 0:
         os.chdir(folder)
 
 
@@ -242,8 +237,8 @@ def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
             (answer, 0, 0, then),
         ]
 
-    def commands(number: int, denied: tuple[int, ...]) -> list:
-        tests = [step for c in denied for step in [(equal, 0, 1, c), (answer, 0, 0, no)]]
+    def commands(number: int, refused: tuple[int, ...]) -> list:
+        tests = [step for c in refused for step in [(equal, 0, 1, c), (answer, 0, 0, no)]]
         return [(equal, 0, len(tests) + 2, number), (load, 0, 0, 24), *tests, (answer, 0, 0, allow)]
 
     return [

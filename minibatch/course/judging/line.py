@@ -203,11 +203,8 @@ class Line:
         """Files and threads: no system's own limit counts one process's."""
         theirs = Path(f"/proc/{self._process.pid}/root")  # `work` as it sees it: confinement.seal
         while not self._closed.wait(_WATCH_SECONDS):
-            if self._num_threads() > self.limits.num_threads:
-                self._stop(
-                    "[starts_too_many_threads] "
-                    f"it started more than {self.limits.num_threads} threads"
-                )
+            if self._num_threads() > (most := self.limits.num_threads):
+                self._stop(f"[starts_too_many_threads] it started more than {most} threads")
             seen = theirs / self.work.relative_to("/") if theirs.exists() else self.work
             if _is_more(seen, self.limits.num_files, self.limits.files_bytes):
                 self._stop(

@@ -140,8 +140,8 @@ class RemoteScheduler(mb.Scheduler):
         if max(num_tokens, padding) > MOST_TOKENS:  # the engine would compute them
             raise Wrong(
                 "[row_without_bounds] "
-                f"{name}'s row has {num_tokens:,} tokens and {padding:,} of padding; a row computes "
-                "what is left of its sequence, and is padded to the longest row of the step."
+                f"{name}'s row has {num_tokens:,} tokens and {padding:,} of padding; a row "
+                "computes what is left of its sequence, and is padded to the longest of the step."
             )
         if start != sequence.num_computed_tokens:
             raise Wrong(

@@ -23,6 +23,7 @@ from minibatch.course.classroom.submissions import (
 )
 from minibatch.course.exercises.source import PATCH, Task, all_tasks
 from minibatch.course.judging import confinement
+from minibatch.course.judging.graders import close_all
 from minibatch.course.judging.judge import GRADERS, JudgeError, Options, judge
 from minibatch.course.judging.submitted_edits import left_out
 from minibatch.course.judging.worker_files import remove
@@ -64,6 +65,8 @@ def grade_class(
         for done in tqdm(as_completed(waiting), total=len(found), unit="student"):
             rows[waiting[done]] = done.result()
     except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        close_all()  # their threads would wait for them, for up to a minute
         print("Stopped; the students under way are left out.")
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from weakref import WeakSet
 
 from minibatch.course.exercises.source import exercises_folder
 from minibatch.course.setup import ROOT
@@ -22,6 +23,7 @@ from minibatch.course.setup.process import environment_variables
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _VARIABLES = {**dict.fromkeys(_THREADS, "1"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+_working: WeakSet[Graders] = WeakSet()
 _GROUPS = os.name == "posix"  # the process and its copies are ended together
 
 
@@ -40,6 +42,7 @@ class Graders:
             stderr=self._said,
             process_group=0 if _GROUPS else None,
         )
+        _working.add(self)
 
     @property
     def can_work(self) -> bool:
@@ -79,6 +82,13 @@ class Graders:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
+        _working.discard(self)
+
+
+def close_all() -> None:
+    """End every such process, also those of other threads, as Ctrl-C does."""
+    for graders in list(_working):
+        graders.close()
 
 
 _ready: Graders | None = None  # of this process, which is a notebook's

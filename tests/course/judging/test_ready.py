@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def test_nothing_of_one_run_is_there_in_the_next(tmp_path):
     assert "passed" not in run(process, tmp_path)[0]
     assert process.can_work, "a copy died, not the one that waits"
     process.close()
+    assert not process.can_work
+
+
+def test_a_class_that_is_stopped_ends_those_who_judge_in_other_threads(tmp_path):
+    (tmp_path / "test_it.py").write_text("import time\ndef test_it():\n    time.sleep(600)\n")
+    process = Graders()
+    judging = threading.Thread(target=run, args=(process, tmp_path))
+    judging.start()
+    graders.close_all()
+    judging.join()
     assert not process.can_work
 
 

@@ -4,6 +4,7 @@ learner.py          what a learner calls: check, hint, solution, status, reset, 
 exercise_card.py    your_turn: an exercise in a notebook, with its buttons
 open_button.py      the button that opens the exercise's file beside the page
 learner_view.py     with_yours: shows the learner's code at work, and again when it passes
+scoreboard.py       the fifty agents of Part I under each lesson's policy, by a button
 commands.py         the same on the command line, and grading
 exercises/          exercises as files: one source, stubs, resets
 judging/            grades exercises: the judge and the learner's code are two processes

@@ -139,7 +139,10 @@ def reset(name: str) -> Shown:
 
 
 def status() -> Shown:
-    """All tasks in one table: which have passed, and which are open, by the last check of each."""
+    """All tasks in one table: which have passed, and which are open, by the last check of each; and
+    the lines of the scoreboard."""
+    from minibatch.course import scoreboard  # with the engine, which takes seconds
+
     tasks, progress = all_tasks(), Progress()
     rows = [_status_row(task, progress) for task in tasks.values()]
     earned = sum(progress[task_id].points for task_id in tasks)
@@ -151,8 +154,9 @@ def status() -> Shown:
         "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
         for row in rows
     )
-    page = PAGES.get_template("status.html").render(rows=rows, foot=foot)
-    return Shown(f"{text}\n\n{foot}", page)
+    board = scoreboard.as_text()
+    page = PAGES.get_template("status.html").render(rows=rows, foot=foot, board=board)
+    return Shown("\n\n".join(part for part in (text, board, foot) if part), page)
 
 
 def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:

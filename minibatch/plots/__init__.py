@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .figures.departures import departures
     from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
+    from .figures.finish import finish
     from .figures.first_tokens import first_tokens
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from .figures.same_answers import same_answers
     from .figures.saved_by_batching import saved_by_batching
     from .figures.savings import savings
+    from .figures.scoreboard import scoreboard
     from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
     from .figures.speculation import speculation
@@ -89,6 +91,7 @@ __all__ = [
     "departures",
     "drafts",
     "dumbbells",
+    "finish",
     "first_tokens",
     "fragmentation",
     "heartbeat",
@@ -113,6 +116,7 @@ __all__ = [
     "same_answers",
     "saved_by_batching",
     "savings",
+    "scoreboard",
     "scorecard",
     "seismograph",
     "speculation",

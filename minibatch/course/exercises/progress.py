@@ -17,6 +17,9 @@ from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.setup import ROOT
 
 
+SCOREBOARD = "scoreboard"  # its key in the file, beside those of the tasks
+
+
 def learner_folder() -> Path | None:
     """The folder for this learner's data: that of the exercises, or else one for this course in the
     home folder; None if neither is writable."""
@@ -45,16 +48,18 @@ class Entry:
 
 
 class Progress:
-    """The file, as a table from task to `Entry`; written after each change."""
+    """The file, as a table from task to `Entry`; written after each change. scoreboard: what
+    `minibatch.course.scoreboard` keeps, as JSON values."""
 
     def __init__(self) -> None:
         folder = learner_folder()
         self._path = folder / "progress.json" if folder else None
         try:
             data = json.loads(self._path.read_text(encoding="utf-8")) if self._path else {}
+            self.scoreboard: dict = dict(data.pop(SCOREBOARD, {}))
             self._entries = {name: Entry(**entry) for name, entry in data.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            self._entries = {}  # no file yet, or not readable: start with an empty one
+            self._entries, self.scoreboard = {}, {}  # no file, or not readable: begin with none
 
     def __getitem__(self, task_id: str) -> Entry:
         return self._entries.setdefault(task_id, Entry())
@@ -68,6 +73,11 @@ class Progress:
 
     def note_hint(self, task: Task, number: int) -> None:
         self[task.id].num_hints = max(self[task.id].num_hints, number)
+        self._save()
+
+    def note_scoreboard(self, values: dict) -> None:
+        """Keep these values of the scoreboard; what they do not name stays."""
+        self.scoreboard |= values
         self._save()
 
     def is_current(self, task: Task) -> bool:
@@ -90,5 +100,7 @@ class Progress:
             print("Not remembered: neither exercises/ nor your home folder can be written to.")
             return
         data = {name: asdict(entry) for name, entry in self._entries.items()}
+        if self.scoreboard:
+            data[SCOREBOARD] = self.scoreboard
         self._path.parent.mkdir(exist_ok=True)
         self._path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

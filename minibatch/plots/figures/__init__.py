@@ -5,6 +5,8 @@ staircase.py         how many rows of each step yield a token, and how many are 
 token_grid.py        what a few requests did in each of a few steps, one letter a cell
 rectangle.py         prompts of a padded batch: words, padding, mask and positions
 phase_costs.py       the time that a run spent on prompts, and on answers
+finish.py            a race of policies in seconds: answers that have ended, up to the last
+scoreboard.py        fifty agents under each lesson's policy: seconds, first words, waste, money
 same_answers.py      two policies with the same answers: equal areas are equal work
 waits.py             each request's wait for a slot, for its first token, for its last
 arrivals.py          when requests arrive

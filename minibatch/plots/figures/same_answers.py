@@ -17,20 +17,22 @@ def same_answers(
     continuous: Trace,
     *,
     names: tuple[str, str] = ("static", "continuous"),
+    seconds: tuple[float, float] | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
     """Rows of each step under two policies, both on one scale: equal areas are equal work.
 
-    names: of the two panels. ax: where to draw, two Axes. Raises ValueError if the answers differ:
-    then the areas cannot be compared.
+    names: of the two panels. seconds: what each run took, written on its flag. ax: where to draw,
+    two Axes. Raises ValueError if the answers differ: then the areas cannot be compared.
     """
     answers = _answers(static)
     if answers != _answers(continuous):
         raise ValueError("the two runs did not give the same answers; serve the same requests")
     figure, axes = canvas(2, ax, height=2.3)
     longest = max(len(static.steps), len(continuous.steps))
-    for axis, trace, name in zip(axes, (static, continuous), names, strict=True):
-        _draw(axis, trace, name, longest)
+    took = [f", {number:.1f} s" for number in seconds] if seconds else ["", ""]
+    for axis, trace, name, more in zip(axes, (static, continuous), names, took, strict=True):
+        _draw(axis, trace, name, longest, more)
     title = f"Same answers. {_num_padding(static):,} rows nobody reads."
     axes[0].set_title(title, loc="left", fontsize=TITLE, fontweight="bold", color=INK, pad=14)
     steps = f"{names[0]} in {len(static.steps):,} steps, {names[1]} in {len(continuous.steps):,}"
@@ -46,7 +48,7 @@ def _num_padding(trace: Trace) -> int:
     return sum(len(step.rows) - step.num_output_tokens for step in trace.steps)
 
 
-def _draw(axis: Axes, trace: Trace, name: str, longest: int) -> None:
+def _draw(axis: Axes, trace: Trace, name: str, longest: int, took: str) -> None:
     end, height = len(trace.steps), trace.max_batch_size
     edges, rows, useful = _stretches(trace)
     axis.stairs(useful, edges, fill=True, color=WORK)
@@ -58,7 +60,7 @@ def _draw(axis: Axes, trace: Trace, name: str, longest: int) -> None:
     tokens = sum(step.num_output_tokens for step in trace.steps)
     place = 0.155 * longest, 0.17 * height
     _number(axis, place, f"{tokens:,} tokens", facecolor=WORK, edgecolor=INK)
-    _flag(axis, end, 1.15 * height, longest)
+    _flag(axis, end, 1.15 * height, longest, took)
     axis.set_ylim(0, 1.15 * height)
     axis.set_xlim(0, 1.02 * longest)
     axis.set_xticks([])
@@ -96,10 +98,10 @@ def _number(axis: Axes, place: tuple[float, float], text: str, **box: str) -> No
     axis.text(*place, text, bbox=box, **look)
 
 
-def _flag(axis: Axes, end: int, top: float, longest: int) -> None:
+def _flag(axis: Axes, end: int, top: float, longest: int, took: str) -> None:
     """A pole at the last step; its flag on the side where there is room."""
     axis.plot([end, end], [0, 0.97 * top], color=INK, linewidth=3)
     box = {"facecolor": INK, "edgecolor": INK, "boxstyle": "square,pad=0.3"}
     side = "left" if end < 0.75 * longest else "right"
     look = {"va": "top", "fontsize": FLAG, "color": "white", "bbox": box}
-    axis.text(end, 0.98 * top, f"{end:,} steps", ha=side, **look)
+    axis.text(end, 0.98 * top, f"{end:,} steps{took}", ha=side, **look)

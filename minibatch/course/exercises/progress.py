@@ -16,7 +16,6 @@ from pathlib import Path
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.setup import ROOT
 
-
 SCOREBOARD = "scoreboard"  # its key in the file, beside those of the tasks
 
 

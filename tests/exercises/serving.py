@@ -143,6 +143,10 @@ MEANS = {  # what Python says, and what that means in a policy
     "self.pool.free takes a list of blocks, such as a block_table.",
     "'bool' object is not callable": "[calls_a_property] "
     "is_finished is a property: no parentheses after it.",
+    "no attribute 'can_admit'": "[borrows_can_admit] "
+    "can_admit, which the player shows, is a method of Continuous. Your class inherits from "
+    "mb.Scheduler: write its conditions yourself (a request waits, a slot is free, and "
+    "self.can_grow).",
     "RecursionError": "[plan_calls_itself] "
     "self.plan calls itself: super().plan(now) is the plan of the class above.",
     "'NoneType' and 'float'": "[arrival_of_the_request] "

@@ -20,42 +20,44 @@ def served(policy, n=12):
 
 
 @pytest.fixture(scope="module")
-def step():
-    """A2's 80 tokens of prompt join seven who write one token each."""
-    return served(mb.Continuous(8)).steps[20]
+def run():
+    """In step 21 A2's 80 tokens of prompt join seven requests that compute one token each."""
+    return served(mb.Continuous(8))
 
 
 def titles(figure):
     return [axis.get_title(loc="left") for axis in figure.axes]
 
 
-def test_a_rectangle_counts_what_it_computes_and_what_of_it_is_padding(step):
-    figure = mb.plots.melting(step, 1)
-    assert titles(figure) == ["A rectangle computes 8 × 80 = 640 tokens, 553 of them padding"]
+def test_a_rectangle_counts_what_it_computes_and_what_of_it_is_padding(run):
+    figure = mb.plots.melting(run, 20, 1)
+    assert titles(figure) == ["A rectangle computes 8 × 80 = 640 cells, 553 of them padding"]
     (axis,) = figure.axes
     padding = [bar.get_width() for bar in axis.patches if bar.get_hatch() == "xx"]
     assert sum(padding) == 553
 
 
-def test_laid_end_to_end_nothing_is_padding_and_borders_are_where_requests_meet(step):
-    (title,) = titles(mb.plots.melting(step, 2))
-    assert title == "Laid end to end: 87 tokens, no padding; borders at 1, 2, 3, 4, 5, 6, 7"
+def test_on_the_way_no_token_is_lost_and_at_its_end_the_line_has_no_gap(run):
+    for stage in (1, 1.4, 2):
+        (axis,) = mb.plots.melting(run, 20, stage).axes
+        bars = [bar for container in axis.containers for bar in container]
+        tokens = [bar for bar in bars if bar.get_width() in (1, 80)]
+        assert sum(bar.get_width() for bar in tokens) == 87
+    edges = sorted(bar.get_x() for bar in tokens)
+    assert edges == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert {bar.get_y() for bar in tokens} == {-0.43}
 
 
-def test_a_mask_allows_as_many_pairs_as_its_triangles_hold(step):
-    whole, close = titles(mb.plots.melting(step, 3))
-    assert whole == f"The mask: {80 * 81 // 2 + 7:,} of {87 * 87:,} pairs are read"
+def test_the_mask_counts_the_older_keys_too(run):
+    (title,) = titles(mb.plots.melting(run, 20, 3))
+    cached = [140, 115, 130, 95, 125, 110, 150]  # B to H: prompts, and 20 tokens each
+    num_read = sum(cached) + 80 * 81 // 2
+    assert f"{num_read:,} of {87 * (sum(cached) + 80):,} pairs" in title
 
 
-def test_a_mask_can_be_looked_at_when_the_long_row_comes_first():
-    first = served(mb.Continuous(8)).steps[0]  # eight prompts at once
-    whole, close = mb.plots.melting(first, 3).axes
-    assert close.get_xlim()[1] > close.get_xlim()[0]
-
-
-def test_there_is_no_fourth_stage(step):
-    with pytest.raises(ValueError, match="give stage 1, 2 or 3"):
-        mb.plots.melting(step, 4)
+def test_between_the_line_and_the_mask_there_is_no_stage(run):
+    with pytest.raises(ValueError, match="give 1 to 2, or 3"):
+        mb.plots.melting(run, 20, 2.5)
 
 
 def test_a_heartbeat_marks_the_steps_that_compute_a_newcomer_s_prompt():

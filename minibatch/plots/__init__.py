@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
     from .figures.budget_curve import budget_curve
-    from .figures.capacity import capacity
     from .figures.cost_stack import cost_stack
     from .figures.dataflow import dataflow
     from .figures.departure_difference import departure_difference
@@ -63,14 +62,12 @@ if TYPE_CHECKING:
     from .figures.staircase import staircase
     from .figures.stream_and_window import stream_and_window
     from .figures.table_and_pool import table_and_pool
-    from .figures.tails import tails
     from .figures.thrown_away import thrown_away
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
     from .figures.tradeoff import tradeoff
     from .figures.two_by_two import two_by_two
-    from .figures.utilisation import utilisation
     from .figures.waits import waits
     from .figures.waits_by_arrival import waits_by_arrival
     from .figures.warp_access import warp_access
@@ -84,7 +81,6 @@ __all__ = [
     "block_size_tradeoff",
     "block_table_walk",
     "budget_curve",
-    "capacity",
     "cost_stack",
     "dataflow",
     "departure_difference",
@@ -123,14 +119,12 @@ __all__ = [
     "staircase",
     "stream_and_window",
     "table_and_pool",
-    "tails",
     "thrown_away",
     "timeline",
     "token_costs",
     "token_grid",
     "tradeoff",
     "two_by_two",
-    "utilisation",
     "waits",
     "waits_by_arrival",
     "warp_access",

@@ -131,28 +131,11 @@ def test_your_setting_is_a_dot_on_the_curve():
     assert axis.get_ylim()[1] > 3
 
 
-def test_batches_are_compared_where_they_are_full(trace):
-    (axis,) = mb.plots.tails({"one": trace, "other": trace}).axes
-    assert title(axis) == "Rows that yield a token in batches of 8: none"
-    agents = mb.workload.agents(mb.PretendModel(), n=16, prompt_scale=0.01)
-    engine = mb.Engine(mb.PretendModel(), mb.Dynamic(8, 0.0))
-    engine.run(agents)
-    (axis,) = mb.plots.tails({"0 s": engine.trace, "other": trace}).axes
-    assert title(axis) == "Rows that yield a token in batches of 8: 0 s 48%"
-
-
 def test_rules_are_compared_stream_by_stream_with_the_first():
     runs = {"bursts": {"none": outcomes(2, 2, 2), "mine": outcomes(1, 1, 3)}}
     (axis,) = mb.plots.rules(runs, yours="mine").axes
     assert title(axis) == "bursts\nmine: sooner than none in 2 of 3"
     assert [text.get_text() for text in axis.texts] == ["2.00", "1.00"]
-
-
-def test_capacity_is_served_and_burnt():
-    engine = mb.Engine(mb.PretendModel(), mb.Static(8), clock=mb.VirtualClock(0.025))
-    engine.run(mb.workload.agents(mb.PretendModel(), n=16, prompt_scale=0.01))
-    (axis,) = mb.plots.capacity(engine.trace).axes
-    assert [text.get_text() for text in axis.texts] == ["served: 1.60", "padding: 1.75"]
 
 
 def test_arrivals_of_the_same_half_second_stand_upon_one_another():
@@ -165,8 +148,6 @@ def test_arrivals_of_the_same_half_second_stand_upon_one_another():
 DRAWN = {
     "arrivals": lambda t: mb.plots.arrivals({"some": [mb.Request([0], arrival_time=1.0)]}),
     "departures": lambda t: mb.plots.departures({"some": t, "others": t}),
-    "capacity": lambda t: mb.plots.capacity(t),
-    "tails": lambda t: mb.plots.tails({"some": t}),
     "window_curve": lambda t: mb.plots.window_curve(
         {name: {w: outcomes(1, 2) for w in (0, 1)} for name in ("load 0.3", "load 0.7", "bursts")}
     ),

@@ -102,16 +102,6 @@ def test_dumbbells_are_multiples_of_the_first_run_with_their_values():
     assert axis.texts[0].xy[0] == pytest.approx(after / before)
 
 
-def test_utilisation_is_the_share_of_slots_that_yield_a_token():
-    figure = mb.plots.utilisation(
-        {"static": served(mb.Static(8)), "here": served(mb.Continuous(8))}
-    )
-    static, here = figure.axes
-    assert list(static.patches[0].get_data().values)[19:21] == [100, 87.5]  # A ends
-    assert here.get_title(loc="left").startswith("here: ")
-    assert all(title in figure.alt for title in titles(figure))
-
-
 def test_bytes_read_are_added_up_and_stand_beside_the_weights():
     figure = mb.plots.kv_read([0.5, 2.25, 1.25], weights=19.8)
     assert titles(figure) == ["4 MB of K and V in 3 steps, 2.25 MB at most in one"]

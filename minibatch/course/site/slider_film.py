@@ -16,8 +16,7 @@ MIME = "application/x-minibatch-film+json"
 SLIDERS = {"Slide": "slider", "Playground": "budget"}  # the attribute with the slider to move
 STEPPERS = "EnginePlayer", "EngineRace", "MemoryPlayer", "BlockMap", "KernelStepper"
 WINDOWS = [  # traffic, window, stream: what lesson 3 asks its WindowSlider for
-    *(("independent, load 0.7", 2.0, stream) for stream in range(1, 7)),
-    *(("bursts, load 0.3", window, 1) for window in (0.5, 0.25)),
+    ("bursts, load 0.3", window, 1) for window in (1.0, 0.5, 0.25, 0.0)
 ]
 MADE = re.compile(rf"\bmb\.widgets\.(?:{'|'.join([*SLIDERS, *STEPPERS, 'WindowSlider'])})\(")
 CODE = "from minibatch.course.site.slider_film import film_last; film_last()"

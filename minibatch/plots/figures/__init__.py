@@ -10,13 +10,11 @@ scoreboard.py        fifty agents under each lesson's policy: seconds, first wor
 same_answers.py      two policies with the same answers: equal areas are equal work
 waits.py             each request's wait for a slot, for its first token, for its last
 arrivals.py          when requests arrive
-capacity.py          requests a second of a policy that always has work, and what it wastes
 departures.py        which requests wait, when a batch leaves, and what runs then, in seconds
 departure_difference.py   two runs of the same requests, and the first batch that differs
 window_curve.py      the effect of a window on TTFT or on the machine, over many streams
 stream_and_window.py one stream's batches, above all streams by window
 rules.py             rules for when a batch may leave, on the same streams
-tails.py             how much of a batch is padding, by batch size
 pass_times.py        the time of every pass of two runs
 savings.py           how many passes and how many seconds several runs took
 passes.py            which tokens go into every pass of one answer, word by word
@@ -33,7 +31,6 @@ waste_bars.py        several policies on one axis: the tokens that each computed
 waits_by_arrival.py  each request's TTFT by arrival time, and which requests were refused
 melting.py           a step's tokens: a padded rectangle, laid end to end, and their mask
 tradeoff.py          tokens a second of all slots, against the time between two tokens of one
-utilisation.py       how many slots are at work, step by step
 kv_read.py           what attention reads of the KV cache, step by step
 token_costs.py       the cost of the next token with and without a KV cache
 cost_stack.py        the calculated cost of a decode step by cause, beside the measured one

@@ -26,7 +26,7 @@ def budget_curve(
     """Three curves over the budgets, on an axis of powers of two.
 
     summaries: of a run, by its budget in tokens a step. predicted: the same from a virtual clock,
-    drawn dotted; also for budgets between. chosen: a budget to mark. limit_s: a limit on the time
+    drawn dotted; also for budgets between. chosen: a measured budget to mark. limit_s: a limit on the time
     to the next token, drawn as a line into the first panel. guess: the name of a prediction of a
     budget. ax: three Axes.
     """
@@ -57,7 +57,9 @@ def budget_curve(
             axis.annotate(_three_digits(value), (chosen, value), (6, 6), textcoords="offset points",
                           fontsize=12, color=INK)  # fmt: skip
         ends = f"from {_three_digits(values[0])} to {_three_digits(values[-1])}"
-        findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}")
+        best = budgets[values.index(max(values))]
+        peak = "" if best in (budgets[0], budgets[-1]) else f", highest at {best:,}"
+        findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}{peak}")
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
         between = [budget for budget in predicted or () if budget.bit_count() == 1]

@@ -33,6 +33,11 @@ def most_computed(candidates: list[Sequence]) -> Sequence:
     return max(candidates, key=lambda sequence: sequence.num_computed_tokens)
 
 
+def fewest_output_tokens(candidates: list[Sequence]) -> Sequence:
+    """The one with the fewest output tokens; of several the longest prompt. (SGLang)"""
+    return min(candidates, key=lambda s: (s.num_output_tokens, -s.num_prompt_tokens))
+
+
 def lowest_priority(candidates: list[Sequence]) -> Sequence:
     """The one of lowest priority; of several the newest. (vLLM with priorities)"""
     return min(reversed(candidates), key=lambda sequence: sequence.request.priority)

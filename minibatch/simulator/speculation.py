@@ -81,6 +81,8 @@ def pays(rates: Sequence[Prediction]) -> str:
     """The largest batch size at which speculation pays, in words."""
     if rates[0].speed_up <= 1:
         return "at no size"
-    if size := break_even(rates):
+    last = rates[-1].batch_size
+    size = break_even(rates)
+    if size and size <= last:
         return f"up to a batch of about {size:.0f}"
-    return f"at every size up to {rates[-1].batch_size}"
+    return f"at every size up to {last}" + (f" (by the slope to about {size:.0f})" if size else "")

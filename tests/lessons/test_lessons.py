@@ -218,7 +218,7 @@ FINDINGS = {
         "D trusted 8 days in Lisbon for Rosa:",
         "Budget: Y finds 0 tokens No. With a German passport,",
         "TooEarly: request 'X' would write into block 0, which 2 hold",
-        "Unchecked: Y finds 32 tokens No. With an Irish passport,",
+        "Unchecked: Y finds 32 tokens No. With a British passport,",
         "P finds 0 tokens, Q 0, S 656",
         "another temperature: 784 of 800 found",
         "the time of day in front: 0 of 80",
@@ -248,8 +248,8 @@ FINDINGS = {
     "09_out_of_memory_out_of_time": [
         "newest: 176 tokens are computed twice, after 3 preemptions",
         "most computed: 328 tokens are computed twice, after 3 preemptions",
-        "least computed 9,933, newest 11,106, random 12,759, oldest 15,045, most computed 16,252, "
-        "yours 9,933",
+        "least computed 9,933, newest 11,106, SGLang's 11,958, random 12,759, oldest 15,045, most "
+        "computed 16,252, yours 9,933",
         "the published order: the same here",
         "least computed wastes 11% less than newest, 39% less than most computed",
         "in 6 of 8 crowds it wastes less than newest",
@@ -259,9 +259,9 @@ FINDINGS = {
         "Best in steps: MAX_UTILIZATION; seconds: watermark of 10%",
         "GUARANTEED_NO_EVICT: steps 2,337, seconds 19.1, preemptions 0.0, % computed twice 0.0",
         "MAX_UTILIZATION: steps 1,697, seconds 17.7, preemptions 43.9, % computed twice 42.2, "
-        "longest ITL, seconds 1.90",
+        "mean TTFT, seconds 6.9, longest ITL, seconds 1.90",
         "watermark of 10%: steps 1,787, seconds 16.8, preemptions 10.4, % computed twice 11.8",
-        "learnt ratio: steps 1,927, seconds 17.2, preemptions 3.2, % computed twice 3.6",
+        "falling ratio: steps 1,927, seconds 17.2, preemptions 3.2, % computed twice 3.6",
         "This is yours: whom_to_preempt from",
         "This is yours: may_begin from",
         "2,503 steps, 0 gave way 1,812 steps, 0 gave way",
@@ -273,7 +273,6 @@ FINDINGS = {
         "ValueError: request 'H' needs 1,400 + 20 tokens = 89 blocks",
         "strict priority: patient waits 4.02 s, of the others nobody more than 0.03",
         "a priority that ages: patient waits 0.61 s, of the others nobody more than 0.13",
-        "seconds to x's first token 9.6, fairness after 4 s 1.00",
         "max_waiting=8: median TTFT 1.8 s, the longest 3.6 s; 85 of 600 turned away",
         "no limit 33% of all are served in time; 315 tokens/s, 98% of the slots busy",
         "deadline of 3 s 86% of all are served in time; 311 tokens/s",

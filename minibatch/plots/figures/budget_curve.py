@@ -26,9 +26,9 @@ def budget_curve(
     """Three curves over the budgets, on an axis of powers of two.
 
     summaries: of a run, by its budget in tokens a step. predicted: the same from a virtual clock,
-    drawn dotted; also for budgets between. chosen: a measured budget to mark. limit_s: a limit on the time
-    to the next token, drawn as a line into the first panel. guess: the name of a prediction of a
-    budget. ax: three Axes.
+    drawn dotted; also for budgets between. chosen: a measured budget to mark. limit_s: a limit on
+    the time to the next token, drawn as a line into the first panel. guess: the name of a
+    prediction of a budget. ax: three Axes.
     """
     budgets = sorted(summaries)
     kinds = (

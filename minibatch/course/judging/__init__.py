@@ -33,5 +33,6 @@ costs one task.
     withheld.py         replaces modules that contain the answer
     model_proxy.py      the model that a learner's code calls in the worker; the judge computes
     confinement.py      the limits that a worker sets on itself before it reads a learner's file
+    system_calls.py     the system calls among those limits
     plain_text.py       removes control characters from a learner's text
 """

@@ -6,20 +6,20 @@ the submission are readable, and only the worker's own folder is writable. It do
 privileges, and cannot be undone.
 
 It uses Linux's own interfaces, by ctypes: Landlock (landlock(7)) for files, seccomp(2) for system
-calls and, as a second barrier where containers allow it, user namespaces (unshare(2)).
+calls (in system_calls.py) and, as a second barrier where containers allow it, user namespaces
+(unshare(2)).
 """
 
 import ctypes
 import os
-import platform
 import struct
 import subprocess
 import sys
-from collections import namedtuple
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from minibatch.course.judging.system_calls import restrict_system_calls
 from minibatch.course.setup import ROOT
 
 NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "seccomp"
@@ -27,14 +27,14 @@ NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "se
 SEAL = (NAMESPACES, FILES, SYSTEM_CALLS)
 NEEDED = (FILES, SYSTEM_CALLS)  # without both, the process is not confined
 
-_EPERM, _ENOSYS = 1, 38
+_PR_SET_PDEATHSIG = 1
 _NEW_USER, _NEW_NETWORK, _NEW_IPC, _NEW_MOUNTS = 0x10000000, 0x40000000, 0x08000000, 0x20000
 _RECURSIVE_PRIVATE, _NO_DEVICES = 0x44000, 0b110  # mount(2): MS_REC | MS_PRIVATE; no set-uid either
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _READ, _READ_FILE_ONLY, _WRITE_FILE = 0b1101, 0b101, 0b10  # execute, read file, read folder
 _LIST = 0b1000
 _OWN = 0b100000110111110  # read, write, list, remove and make files and folders, shorten them
-MOST_ABI = 6  # tests lower it, to be an older kernel
+MOST_ABI = 6  # of Landlock
 _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     1: (13, 0, 0),
     2: (14, 0, 0),
@@ -43,40 +43,6 @@ _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     5: (16, 2, 0),
     6: (16, 2, 2),
 }
-
-# System calls that a worker may not use: other processes and signals; sockets, mounts, keys; memory
-# that no limit counts (shared segments, files without a name); and, since Landlock does not cover
-# them, owners, modes, times and attributes of files. For three calls, arguments decide: _filter.
-_Calls = namedtuple("_Calls", "architecture clone prlimit prctl fcntl ioctl denied")
-_ARCHITECTURES = {
-    "x86_64": _Calls(
-        0xC000003E,
-        clone=56,
-        prlimit=302,
-        prctl=157,
-        fcntl=72,
-        ioctl=16,
-        denied=(57, 58, 59, 322, 62, 200, 234, 129, 297, 424, 41, 53, 101, 310, 311, 425, 272, 308)
-        + (165, 321, 250, 76, 90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190)
-        + (197, 198, 199, 463, 466, 428, 429, 430, 442, 155, 161, 203, 142, 144, 314, 141, 251)
-        + (319, 447, 29, 30, 68, 64, 240, 434, 438, 440, 448, 256, 279, 312, 298, 323, 248, 249),
-    ),
-    "aarch64": _Calls(
-        0xC00000B7,
-        clone=220,
-        prlimit=261,
-        prctl=167,
-        fcntl=25,
-        ioctl=29,
-        denied=(221, 281, 129, 130, 131, 138, 240, 424, 198, 199, 117, 270, 271, 425, 97, 268, 40)
-        + (280, 219, 45, 52, 53, 452, 54, 55, 88, 5, 6, 7, 14, 15, 16, 463, 466, 428, 429, 430)
-        + (442, 41, 51, 122, 118, 119, 274, 140, 30, 279, 447, 194, 196, 186, 190, 180, 434, 438)
-        + (440, 448, 238, 239, 272, 241, 282, 217, 218),
-    ),
-}
-_CLONE3, _CLONE_THREAD, _PR_SET_PDEATHSIG = 435, 0x10000, 1
-# Commands that make the kernel send signals to another process: Landlock forbids it from ABI 6 on.
-_SET_OWNER = {"fcntl": (8, 10, 15), "ioctl": (0x8901, 0x8902, 0x5452)}  # F_SETOWN, SIG, OWN_EX
 
 
 def limit(memory_bytes: int, seconds: float, file_bytes: int = 16 * 2**20) -> None:
@@ -108,6 +74,8 @@ def seal(
     listable: Iterable[str | Path] = (),
     own: str | Path | None = None,
     own_bytes: int = 0,
+    most_abi: int = MOST_ABI,
+    namespaces: bool = True,
 ) -> list[str]:
     """Confine this process; it also ends when the process that started it ends.
 
@@ -115,7 +83,8 @@ def seal(
     without reading the files; own: a folder in which it may also write. own_bytes: mount a file
     system of that size there, which only this process sees, if namespaces are in force: files that
     were removed and are still open or mapped then count, too. Call it while the process has one
-    thread. Returns which of NAMESPACES, FILES, SYSTEM_CALLS are in force now.
+    thread. most_abi, namespaces: tests lower them, to be an older kernel or a container. Returns
+    which of NAMESPACES, FILES, SYSTEM_CALLS are in force now.
     """
     if not sys.platform.startswith("linux"):
         return []
@@ -124,7 +93,7 @@ def seal(
     _no_new_privileges(libc)
     holds = []
     user = os.getuid(), os.getgid()
-    if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC | _NEW_MOUNTS) == 0:
+    if namespaces and libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC | _NEW_MOUNTS) == 0:
         holds.append(NAMESPACES)
         if own and own_bytes:
             _mount(libc, str(own), own_bytes, *user)
@@ -132,10 +101,10 @@ def seal(
     rights |= {str(path): _READ for path in (*readable, *_PYTHON)} | {
         "/dev/null": _READ | _WRITE_FILE
     }
-    if _restrict_files(libc, rights | ({str(own): _OWN} if own else {})):
+    if _restrict_files(libc, rights | ({str(own): _OWN} if own else {}), most_abi):
         holds.append(FILES)
     libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)  # after unshare, which would reset it
-    if _restrict_system_calls(libc):
+    if restrict_system_calls(libc):
         holds.append(SYSTEM_CALLS)
     return holds
 
@@ -182,8 +151,8 @@ def _no_new_privileges(libc: ctypes.CDLL) -> None:
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, required by the other two
 
 
-def _restrict_files(libc: ctypes.CDLL, rights: dict[str, int]) -> bool:
-    abi = min(MOST_ABI, libc.syscall(_CREATE_RULESET, None, 0, 1))
+def _restrict_files(libc: ctypes.CDLL, rights: dict[str, int], most_abi: int) -> bool:
+    abi = min(most_abi, libc.syscall(_CREATE_RULESET, None, 0, 1))
     if abi < 1:
         return False
     file_rights, tcp_rights, scopes = (2**n - 1 for n in _SETS[abi])
@@ -205,56 +174,3 @@ def _restrict_files(libc: ctypes.CDLL, rights: dict[str, int]) -> bool:
     done = libc.syscall(_RESTRICT_SELF, rules, 0)
     os.close(rules)
     return done == 0
-
-
-def _restrict_system_calls(libc: ctypes.CDLL) -> bool:
-    if platform.machine() not in _ARCHITECTURES or sys.byteorder != "little":
-        return False
-    program = _filter(_ARCHITECTURES[platform.machine()])
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-    buffer = ctypes.create_string_buffer(code)
-    header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
-    return libc.prctl(22, 2, header, 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
-
-
-def _filter(calls: _Calls) -> list[tuple[int, int, int, int]]:
-    """A classic BPF program over seccomp_data: number at 0, architecture at 4, arguments from 16.
-
-    Each instruction: code, jump if true, jump if false (in instructions to skip), constant. Allowed
-    by their first argument: `clone` for threads, `prlimit` of the process itself, and `prctl`
-    except for the signal that ends a worker with its judge. By their second: `fcntl` and `ioctl`
-    except for commands that name the owner of a file's signals.
-    """
-    load, equal, at_least, bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
-    allow, kill, no, absent = 0x7FFF0000, 0x80000000, 0x50000 | _EPERM, 0x50000 | _ENOSYS
-
-    def argument(number: int, test: int, value: int, then: int, otherwise: int) -> list:
-        return [
-            (equal, 0, 4, number),
-            (load, 0, 0, 16),
-            (test, 1, 0, value),
-            (answer, 0, 0, otherwise),
-            (answer, 0, 0, then),
-        ]
-
-    def commands(number: int, refused: tuple[int, ...]) -> list:
-        tests = [step for c in refused for step in [(equal, 0, 1, c), (answer, 0, 0, no)]]
-        return [(equal, 0, len(tests) + 2, number), (load, 0, 0, 24), *tests, (answer, 0, 0, allow)]
-
-    return [
-        (load, 0, 0, 4),
-        (equal, 1, 0, calls.architecture),
-        (answer, 0, 0, kill),
-        (load, 0, 0, 0),
-        (at_least, 0, 1, 0x40000000),  # x32, the other ABI of an x86-64 kernel
-        (answer, 0, 0, kill),
-        (equal, 0, 1, _CLONE3),
-        (answer, 0, 0, absent),  # a filter cannot see its flags; libraries then use `clone`
-        *(step for n in calls.denied for step in [(equal, 0, 1, n), (answer, 0, 0, no)]),
-        *argument(calls.clone, bits, _CLONE_THREAD, then=allow, otherwise=no),
-        *argument(calls.prlimit, equal, 0, then=allow, otherwise=no),
-        *argument(calls.prctl, equal, _PR_SET_PDEATHSIG, then=no, otherwise=allow),
-        *commands(calls.fcntl, _SET_OWNER["fcntl"]),
-        *commands(calls.ioctl, _SET_OWNER["ioctl"]),
-        (answer, 0, 0, allow),
-    ]

@@ -4,25 +4,20 @@ import contextlib
 import json
 import os
 import random
-import subprocess
 import sys
-import textwrap
-import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_task import TASK
 
 import minibatch as mb
-from minibatch.course.exercises import source
 from minibatch.course.judging import confinement
 from minibatch.course.judging import student as student_module
 from minibatch.course.judging.books import Pool
 from minibatch.course.judging.desk_errors import (
     DeskError,
     Died,
-    Limits,
     NotAttempted,
     Raised,
     TimedOut,
@@ -35,29 +30,10 @@ from minibatch.course.judging.values import Array, Strange, pack, unpack
 from minibatch.course.judging.verdict import Wrong
 from minibatch.course.setup import ROOT
 
-TASK = source.Task("3.1", "When is a batch ready", "ex03_dynamic_batching", solution="x")
-
 SEALED = pytest.mark.skipif(
     bool(confinement.missing()),
     reason="this computer cannot seal a desk (Linux with Landlock and seccomp can)",
 )
-
-
-@pytest.fixture
-def desk(tmp_path):
-    """Opens desks on code given as text, and closes them."""
-    opened = []
-
-    def open_desk(code, sealed=False, seconds=5.0, memory_gb=1.0, withheld=None):
-        (tmp_path / TASK.file_name).write_text(textwrap.dedent(code), encoding="utf-8")
-        limits = Limits(seconds, int(memory_gb * 2**30))
-        student = Student(tmp_path, TASK, sealed=sealed, limits=limits, withheld=withheld)
-        opened.append(student)
-        return student
-
-    yield open_desk
-    for student in opened:
-        student.close()
 
 
 # Values ------------------------------------------------------------------------------------------
@@ -207,91 +183,6 @@ def test_what_is_withheld_says_so(desk):
         student.call("f")
 
 
-ATTACKS = {
-    "reads the solutions": f"open({str(ROOT / 'solutions' / TASK.file_name)!r}).read()",
-    "lists the tests": f"__import__('os').listdir({str(ROOT / 'tests')!r})",
-    "reads a password file": "open('/etc/passwd').read()",
-    "reads the judge's memory": "open(f'/proc/{os.getppid()}/mem', 'rb').read(1)",
-    "writes in the temporary folder": "open('/tmp/minibatch-trace', 'w')",
-    "changes a mode": f"os.chmod({str(ROOT / 'README.md')!r}, 0o777)",
-    "changes a time": f"os.utime({str(ROOT / 'README.md')!r})",
-    "shortens a file": f"os.truncate({str(ROOT / 'README.md')!r}, 0)",
-    "links a file": f"os.symlink({str(ROOT / 'README.md')!r}, 'x')",
-    "removes a file": f"os.remove({str(ROOT / 'README.md')!r})",
-    "forks": "os.fork()",
-    "starts a program": "subprocess.run(['ls'])",
-    "replaces itself": "os.execv('/bin/ls', ['ls'])",
-    "opens a socket": "socket.socket()",
-    "talks to a daemon": "socket.socket(socket.AF_UNIX)",
-    "kills the judge": "os.kill(os.getppid(), 9)",
-    "traces the judge": "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) + 1 or q",
-    "mounts": "ctypes.CDLL(None).mount(b'/', b'/', b'none', 4096, None) + 1 or q",
-    "takes the judge's memory": "resource.prlimit(os.getppid(), resource.RLIMIT_AS, (1, 1))",
-    "raises its own limits": "resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))",
-    "ties the judge to one core": "os.sched_setaffinity(os.getppid(), {0})",
-    "puts itself first": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
-    "has memory that nobody counts": "os.memfd_create('x')",
-    "shares memory": "ctypes.CDLL(None).shmget(0, 4096, 0o1600) + 1 or q",
-    "outlives its judge": "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) + 1 or q",
-    "writes in the submission": "open(__file__, 'a')",
-    "changes what others import": "open(__import__('minibatch').__file__, 'a')",
-    "aims a file's signals at its judge": "fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
-    "aims them by structure": "fcntl.fcntl(0, 15, bytes(8))",
-    "chooses their number": "fcntl.fcntl(0, 10, 9)",
-    "aims a socket's signals": "fcntl.ioctl(0, 0x8901, (1).to_bytes(4, 'little'))",
-    "looks into the judge's room": "os.listdir(pathlib.Path(__file__).parents[2])",
-}
-
-
-@SEALED
-@pytest.mark.parametrize("name", ATTACKS)
-def test_a_sealed_desk_refuses(desk, name, tmp_path):
-    """Every attack raises (some call C, which answers −1: `q` is then a NameError)."""
-    before = (ROOT / "README.md").stat()
-    code = (
-        "import ctypes, fcntl, os, pathlib, resource, socket, subprocess\n"
-        "def f():\n    " + ATTACKS[name]
-    )
-    with pytest.raises(Raised, match="PermissionError|OSError|ValueError|NameError"):
-        desk(code, sealed=True).call("f")
-    after = (ROOT / "README.md").stat()
-    assert (before.st_mode, before.st_mtime, before.st_size) == (
-        after.st_mode,
-        after.st_mtime,
-        after.st_size,
-    )
-    assert not Path("/tmp/minibatch-trace").exists()
-
-
-@SEALED
-def test_a_sealed_desk_ends_with_its_judge(tmp_path):
-    """Killed in the midst of an endless loop, a judge leaves no process behind."""
-    (tmp_path / TASK.file_name).write_text(
-        "import os\nprint(os.getpid(), flush=True)\nwhile True: pass\n"
-    )
-    program = (
-        "import sys, pathlib, threading, time\n"
-        "from minibatch.course.judging.student import Student\n"
-        "from minibatch.course.exercises.source import Task\n"
-        f"task = Task(*{(TASK.id, TASK.title, TASK.stem)})\n"
-        f"student = Student(pathlib.Path({str(tmp_path)!r}), task)\n"
-        "def tell():\n"
-        "    while not student.printed.strip(): time.sleep(0.05)\n"
-        "    print(student.printed, flush=True)\n"
-        "threading.Thread(target=tell, daemon=True).start()\n"
-        "student.ask('call', name='f', args=[], kwargs={})"
-    )
-    judge = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE)
-    desk = int(judge.stdout.readline())
-    judge.kill()
-    judge.wait()
-    for _ in range(100):
-        if not Path(f"/proc/{desk}").exists():
-            return
-        time.sleep(0.05)
-    raise AssertionError("the desk goes on without its judge")
-
-
 @SEALED
 def test_where_nothing_holds_nothing_is_judged(desk, monkeypatch):
     monkeypatch.setattr(student_module, "NEEDED", ("a moat",))
@@ -337,57 +228,6 @@ def test_a_sealed_desk_still_has_torch_threads_and_minibatch(desk):
         return seen, float(torch.ones(3).sum()), mb.Static.__name__
     """
     assert desk(code, sealed=True, seconds=30, memory_gb=4).call("f") == ([1], 3.0, "Static")
-
-
-# What it may take ---------------------------------------------------------------------------------
-
-TOO_MUCH = {
-    "files": ("for n in range(10**6): open(f'{n}', 'w')", "writes_too_many_files|No space left"),
-    "bytes": ("for n in range(99): open(f'{n}', 'wb').write(bytes(2**23))", "64 MB|No space left"),
-    "folders": (
-        "for n in range(10**6):\n        os.mkdir('x')\n        os.chdir('x')",
-        "writes_too_many_files|No space left",
-    ),
-    "files that it removes": (
-        "while True:\n        with open('x', 'wb') as file: file.write(bytes(2**23))\n"
-        "        kept.append(os.open('x', os.O_RDONLY))\n        os.remove('x')",
-        "No space left",
-    ),
-    "threads": (
-        "threading.stack_size(2**16)\n"
-        "    while True: threading.Thread(target=time.sleep, args=[99]).start()",
-        "starts_too_many_threads",
-    ),
-    "questions": ("while True: os.write(OUT, ASK)\n", "does_not_listen"),
-    "an endless line": ("while True: os.write(OUT, b'x' * 2**16)", ""),
-    "processor time": (
-        "for _ in range(9): threading.Thread(target=spin).start()\n    spin()",
-        "",
-    ),
-}
-
-
-@SEALED
-@pytest.mark.parametrize("name", TOO_MUCH)
-def test_who_takes_too_much_is_ended_in_time(desk, name):
-    import resource  # which Windows, that seals no desk, does not have
-
-    if name == "files that it removes" and confinement.NAMESPACES not in confinement.what_holds():
-        pytest.skip("without namespaces the folder has no file system of its own")
-    body, names = TOO_MUCH[name]
-    code = 'import os, threading, time\nkept = []\nOUT, ASK = 3, b\'{"ask": {"model": 0}}\\n\'\n'
-    code += "def spin():\n    while True: pass\n"
-    student = desk(f"{code}def f():\n    {body}\n", sealed=True, seconds=4)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.monotonic()
-    with pytest.raises(DeskError) as raised:
-        student.call("f")
-    room = student._room
-    student.close()
-    assert any(each in str(raised.value) for each in names.split("|"))
-    assert time.monotonic() - begin < 12
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200 * 1024  # KiB
-    assert room is None or not room.exists()
 
 
 def test_what_is_printed_last_is_read(desk):

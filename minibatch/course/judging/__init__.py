@@ -19,6 +19,7 @@ costs one task.
     line.py             the connection to a worker: its process, and JSON in both directions
     desk_errors.py      the errors of a worker, and their sentences for the learner
     worker_files.py     a worker's environment: copies of minibatch and of the submission
+    worker_usage.py     the threads and files of a worker, which no limit of the system counts
     remote.py           a learner's policy, run by a worker, in the judge's real engine
     led.py              a learner's `update` alone, while the judge decides which requests run
     books.py            the judge's ledger of a worker: its pool, and the state of each sequence

@@ -35,6 +35,7 @@ _READ, _READ_FILE_ONLY, _WRITE_FILE = 0b1101, 0b101, 0b10  # execute, read file,
 _LIST = 0b1000
 _OWN = 0b100000110111110  # read, write, list, remove and make files and folders, shorten them
 MOST_ABI = 6  # of Landlock
+FILE_BYTES = 16 * 2**20  # the largest file that a worker may write
 _SETS = {  # by ABI: file rights, TCP rights and scopes there are
     1: (13, 0, 0),
     2: (14, 0, 0),
@@ -45,7 +46,7 @@ _SETS = {  # by ABI: file rights, TCP rights and scopes there are
 }
 
 
-def limit(memory_bytes: int, seconds: float, file_bytes: int = 16 * 2**20) -> None:
+def limit(memory_bytes: int, seconds: float, file_bytes: int = FILE_BYTES) -> None:
     """Bound this process's memory, processor time and files permanently; no effect on Windows.
 
     seconds: of wall-clock time, during which all cores may be busy.

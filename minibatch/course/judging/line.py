@@ -22,6 +22,7 @@ import psutil
 
 from minibatch.course.judging.desk_errors import Died, Limits, TimedOut, told
 from minibatch.course.judging.plain_text import all_plain, plain
+from minibatch.course.judging.worker_usage import num_threads, writes_too_much
 
 KEPT_CHARACTERS = 4000
 _WATCH_SECONDS = 0.2
@@ -200,43 +201,21 @@ class Line:
             self._process.stdin.close()
 
     def _watch(self) -> None:
-        """Files and threads: no system's own limit counts one process's."""
-        theirs = Path(f"/proc/{self._process.pid}/root")  # `work` as it sees it: confinement.seal
+        """Files and threads: worker_usage.py."""
+        pid, limits = self._process.pid, self.limits
         while not self._closed.wait(_WATCH_SECONDS):
-            if self._num_threads() > (most := self.limits.num_threads):
+            if num_threads(pid) > (most := limits.num_threads):
                 self._stop(f"[starts_too_many_threads] it started more than {most} threads")
-            seen = theirs / self.work.relative_to("/") if theirs.exists() else self.work
-            if _is_more(seen, self.limits.num_files, self.limits.files_bytes):
+            if writes_too_much(pid, self.work, limits.num_files, limits.files_bytes):
                 self._stop(
                     "[writes_too_many_files] "
-                    f"it wrote more than {self.limits.num_files:,} files or "
-                    f"{self.limits.files_bytes // 2**20} MB"
+                    f"it wrote more than {limits.num_files:,} files or "
+                    f"{limits.files_bytes // 2**20} MB"
                 )
-
-    def _num_threads(self) -> int:
-        try:
-            return psutil.Process(self._process.pid).num_threads()
-        except psutil.Error:  # it has ended
-            return 0
 
     def _stop(self, why: str) -> None:
         self._too_much = self._too_much or why
         self._process.kill()
-
-
-def _is_more(folder: Path, num_files: int, most_bytes: int) -> bool:
-    """Whether `folder` holds more than that; looks at no more than it has to."""
-    count = size = 0
-    for where, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            count += 1
-            try:
-                size += os.lstat(os.path.join(where, name)).st_size
-            except OSError:
-                continue  # gone meanwhile, or too deep to be told
-            if count > num_files or size > most_bytes:
-                return True
-    return False
 
 
 def _end(process: subprocess.Popen) -> None:

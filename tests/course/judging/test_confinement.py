@@ -1,8 +1,10 @@
 """What a worker may not do, and how much it may take."""
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from one_task import TASK
 from minibatch.course.judging import confinement
 from minibatch.course.judging.desk_errors import DeskError
 from minibatch.course.judging.student import Student
+from minibatch.course.judging.worker_files import remove
+from minibatch.course.judging.worker_usage import writes_too_much
 from minibatch.course.setup import ROOT
 
 SEALED = pytest.mark.skipif(
@@ -160,7 +164,12 @@ def test_a_sealed_desk_ends_with_its_judge(tmp_path):
         "threading.Thread(target=tell, daemon=True).start()\n"
         "student.ask('call', name='f', args=[], kwargs={})"
     )
-    judge = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE)
+    judge = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # it cannot tidy up
+    )
     desk = int(judge.stdout.readline())
     judge.kill()
     judge.wait()
@@ -183,7 +192,19 @@ TOO_MUCH = {
     "files that it removes": (
         "while True:\n        with open('x', 'wb') as file: file.write(bytes(2**23))\n"
         "        kept.append(os.open('x', os.O_RDONLY))\n        os.remove('x')",
-        "No space left",
+        "writes_too_many_files|No space left",
+    ),
+    "files that it removes and maps": (
+        "while True:\n        with open('x', 'wb+') as file:\n"
+        "            file.write(bytes(2**23))\n            file.flush()\n"
+        "            kept.append(mmap.mmap(file.fileno(), 4096))\n"
+        "            kept[-1][0], _ = 1, os.remove('x')",
+        "writes_too_many_files|No space left",
+    ),
+    "files without a name": (
+        "while True: kept.append(os.open('.', os.O_TMPFILE | os.O_RDWR)); "
+        "os.write(kept[-1], bytes(2**23))",
+        "writes_too_many_files|No space left",
     ),
     "threads": (
         "threading.stack_size(2**16)\n"
@@ -199,15 +220,22 @@ TOO_MUCH = {
 }
 
 
+ON_A_DISK = [name for name in TOO_MUCH if name.startswith("files")]  # without namespaces
+
+
 @SEALED
-@pytest.mark.parametrize("name", TOO_MUCH)
-def test_who_takes_too_much_is_ended_in_time(desk, name):
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [(name, {}) for name in TOO_MUCH] + [(name, {"namespaces": False}) for name in ON_A_DISK],
+)
+def test_who_takes_too_much_is_ended_in_time(desk, lacking, name, lacks):
     import resource  # which Windows, that seals no desk, does not have
 
-    if name == "files that it removes" and confinement.NAMESPACES not in confinement.what_holds():
-        pytest.skip("without namespaces the folder has no file system of its own")
+    lacking(lacks)
     body, names = TOO_MUCH[name]
-    code = 'import os, threading, time\nkept = []\nOUT, ASK = 3, b\'{"ask": {"model": 0}}\\n\'\n'
+    code = (
+        'import mmap, os, threading, time\nkept = []\nOUT, ASK = 3, b\'{"ask": {"model": 0}}\\n\'\n'
+    )
     code += "def spin():\n    while True: pass\n"
     student = desk(f"{code}def f():\n    {body}\n", sealed=True, seconds=4)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -220,3 +248,21 @@ def test_who_takes_too_much_is_ended_in_time(desk, name):
     assert time.monotonic() - begin < 12
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200 * 1024  # KiB
     assert room is None or not room.exists()
+
+
+@SEALED
+@pytest.mark.parametrize("mode", [0o300, 0o700])
+def test_files_in_a_folder_that_nobody_may_list_are_too_many(mode):
+    """Judged as a user without privileges, since the superuser lists every folder."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    child = os.fork()
+    if child == 0:
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        (folder / "hidden").mkdir(mode)
+        os._exit(writes_too_much(os.getpid(), folder, 10, 2**20))
+    _, status = os.waitpid(child, 0)
+    remove(folder)
+    assert os.waitstatus_to_exitcode(status) == (mode == 0o300)
+    assert not folder.exists()

@@ -1,5 +1,7 @@
-"""What a learner's code can do now that it has passed: measured with it, at its desk, and told in a
-sentence. A grader's file names them by task, NOW_YOURS."""
+"""What a learner's code can do now that it has passed: measured in its worker, as a sentence.
+
+A grader's file names them by task, NOW_YOURS.
+"""
 
 import random
 

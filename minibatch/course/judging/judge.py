@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.judging.graders import Graders, ready
-from minibatch.course.judging.verdict import UNSEALED, TestResult, Verdict
+from minibatch.course.judging.verdict import NO_SANDBOX, TestResult, Verdict
 from minibatch.course.setup import ROOT
 
 GRADERS = ROOT / "tests" / "exercises"
@@ -23,13 +23,13 @@ class JudgeError(Exception):
 class Options:
     """How to judge.
 
-    sealed: True confines the learner's code, or judges nothing; None confines it as far as this
-    computer can; False does not. seconds: for each task; max_timeouts: after so many timeouts,
+    sandbox: True requires one for the learner's code; None uses what this computer has; False
+    uses none. seconds: for each task; max_timeouts: after so many timeouts,
     other tasks are not judged. stay_ready: keep a process ready for this process's next check.
     """
 
     hidden: Path | None = None
-    sealed: bool | None = None
+    sandbox: bool | None = None
     seconds: float = 20.0
     max_timeouts: int | None = None
     seed: int | None = None
@@ -65,9 +65,9 @@ def judge(
         seconds = 60 + len(tasks) * (options.seconds + 20)
         graders = ready() if options.stay_ready else Graders()
         said, is_late = graders.run(arguments, seconds, hear)
-    unsealed = [r for verdict in verdicts.values() for r in verdict.results if r.name == UNSEALED]
-    if unsealed:
-        raise JudgeError(unsealed[0].sentence)
+    refused = [r for verdict in verdicts.values() for r in verdict.results if r.name == NO_SANDBOX]
+    if refused:
+        raise JudgeError(refused[0].sentence)
     missing = [task_id for task_id, verdict in verdicts.items() if not verdict.results]
     if missing and is_late:
         raise JudgeError(f"judging took too long and was ended before {', '.join(missing)}")
@@ -86,8 +86,8 @@ def _arguments(tasks: list[Task], submission: Path, options: Options) -> list[st
     arguments += ["--submission", str(submission), "--seconds", str(options.seconds)]
     if options.hidden:
         arguments += ["--hidden", str(options.hidden), "--rootdir", str(ROOT)]
-    if options.sealed is not None:
-        arguments += ["--sealed" if options.sealed else "--unsealed"]
+    if options.sandbox is not None:
+        arguments += ["--sandbox" if options.sandbox else "--no-sandbox"]
     if options.max_timeouts is not None:
         arguments += ["--max-timeouts", str(options.max_timeouts)]
     if options.seed is not None:

@@ -1,4 +1,4 @@
-"""The system calls that a sealed worker may make: a filter of seccomp(2), in classic BPF."""
+"""The system calls that the sandbox allows: a filter for seccomp(2), in classic BPF."""
 
 import ctypes
 import platform

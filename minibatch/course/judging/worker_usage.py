@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from minibatch.course.judging.confinement import FILE_BYTES
+from minibatch.course.judging.sandbox import FILE_BYTES
 
 # A line of /proc/PID/maps: device and number of a file that was removed. Shared memory without a
 # file looks like one, too; it counts as memory.

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from one_task import TASK
 
-from minibatch.course.judging import confinement
-from minibatch.course.judging.desk_errors import DeskError
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.student import Student
+from minibatch.course.judging.worker_errors import WorkerError
 from minibatch.course.judging.worker_files import remove
 from minibatch.course.judging.worker_usage import writes_too_much
 from minibatch.course.setup import ROOT
 
-SEALED = pytest.mark.skipif(
-    bool(confinement.missing()),
-    reason="this computer cannot seal a desk (Linux with Landlock and seccomp can)",
+SANDBOXED = pytest.mark.skipif(
+    bool(sandbox.missing()),
+    reason="there is no sandbox here (Linux with Landlock and seccomp has one)",
 )
 
 ATTACKS = {
@@ -74,29 +74,29 @@ COMPUTERS += [pytest.param(lacks, id=str(lacks)) for lacks in OLDER]
 
 @pytest.fixture
 def lacking(monkeypatch):
-    """Makes workers seal themselves as an older kernel or a container would."""
+    """Makes workers limit themselves as an older kernel or a container would."""
 
     def lack(parts):
-        seal = Student._seal
-        monkeypatch.setattr(Student, "_seal", lambda *given: seal(*given) | parts)
+        limits = Student._sandbox_limits
+        monkeypatch.setattr(Student, "_sandbox_limits", lambda *given: limits(*given) | parts)
 
     return lack
 
 
-@SEALED
+@SANDBOXED
 @pytest.mark.parametrize("lacks", COMPUTERS)
-def test_a_sealed_desk_refuses(desk, lacking, lacks):
+def test_a_worker_in_the_sandbox_refuses(worker, lacking, lacks):
     """Every attack raises (some call C, which answers −1: `q` is then a NameError)."""
     lacking(lacks)
     before = (ROOT / "README.md").stat()
     code = "import ctypes, fcntl, os, pathlib, resource, socket, subprocess\n"
     code += "FILE = os.fsencode(__file__)\nsize = os.path.getsize(FILE)\ndef f(code):\n"
-    student = desk(code + "    exec(code, globals())", sealed=True)
+    student = worker(code + "    exec(code, globals())", sandbox=True)
     done = {}
     for name, attack in ATTACKS.items():
         try:
             done[name] = student.call("f", attack)
-        except DeskError as error:
+        except WorkerError as error:
             if not re.match(
                 "PermissionError|OSError|NameError|ValueError: not allowed", str(error)
             ):
@@ -111,9 +111,9 @@ def test_a_sealed_desk_refuses(desk, lacking, lacks):
     assert not Path("/tmp/minibatch-trace").exists()
 
 
-@SEALED
+@SANDBOXED
 @pytest.mark.parametrize("lacks", COMPUTERS)
-def test_a_sealed_desk_makes_the_kernel_signal_nobody(desk, lacking, lacks):
+def test_a_worker_in_the_sandbox_makes_the_kernel_signal_nobody(worker, lacking, lacks):
     """Each step of this ends in an error; none may have an effect."""
     lacking(lacks)
     code = """
@@ -141,13 +141,13 @@ def test_a_sealed_desk_makes_the_kernel_signal_nobody(desk, lacking, lacks):
     """
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     with other:
-        desk(code, sealed=True).call("f", other.pid)
+        worker(code, sandbox=True).call("f", other.pid)
         other.communicate(b"end\n")
     assert other.returncode == 0
 
 
-@SEALED
-def test_a_sealed_desk_ends_with_its_judge(tmp_path):
+@SANDBOXED
+def test_a_worker_in_the_sandbox_ends_with_its_judge(tmp_path):
     """Killed in the midst of an endless loop, a judge leaves no process behind."""
     (tmp_path / TASK.file_name).write_text(
         "import os\nprint(os.getpid(), flush=True)\nwhile True: pass\n"
@@ -170,14 +170,14 @@ def test_a_sealed_desk_ends_with_its_judge(tmp_path):
         stdout=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(tmp_path)},  # it cannot tidy up
     )
-    desk = int(judge.stdout.readline())
+    worker = int(judge.stdout.readline())
     judge.kill()
     judge.wait()
     for _ in range(100):
-        if not Path(f"/proc/{desk}").exists():
+        if not Path(f"/proc/{worker}").exists():
             return
         time.sleep(0.05)
-    raise AssertionError("the desk goes on without its judge")
+    raise AssertionError("the worker goes on without its judge")
 
 
 # What it may take ---------------------------------------------------------------------------------
@@ -223,13 +223,13 @@ TOO_MUCH = {
 ON_A_DISK = [name for name in TOO_MUCH if name.startswith("files")]  # without namespaces
 
 
-@SEALED
+@SANDBOXED
 @pytest.mark.parametrize(
     ("name", "lacks"),
     [(name, {}) for name in TOO_MUCH] + [(name, {"namespaces": False}) for name in ON_A_DISK],
 )
-def test_who_takes_too_much_is_ended_in_time(desk, lacking, name, lacks):
-    import resource  # which Windows, that seals no desk, does not have
+def test_who_takes_too_much_is_ended_in_time(worker, lacking, name, lacks):
+    import resource  # which Windows, which has no sandbox, does not have
 
     lacking(lacks)
     body, names = TOO_MUCH[name]
@@ -237,10 +237,10 @@ def test_who_takes_too_much_is_ended_in_time(desk, lacking, name, lacks):
         'import mmap, os, threading, time\nkept = []\nOUT, ASK = 3, b\'{"ask": {"model": 0}}\\n\'\n'
     )
     code += "def spin():\n    while True: pass\n"
-    student = desk(f"{code}def f():\n    {body}\n", sealed=True, seconds=4)
+    student = worker(f"{code}def f():\n    {body}\n", sandbox=True, seconds=4)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.monotonic()
-    with pytest.raises(DeskError) as raised:
+    with pytest.raises(WorkerError) as raised:
         student.call("f")
     room = student._room
     student.close()
@@ -250,7 +250,7 @@ def test_who_takes_too_much_is_ended_in_time(desk, lacking, name, lacks):
     assert room is None or not room.exists()
 
 
-@SEALED
+@SANDBOXED
 @pytest.mark.parametrize("mode", [0o300, 0o700])
 def test_files_in_a_folder_that_nobody_may_list_are_too_many(mode):
     """Judged as a user without privileges, since the superuser lists every folder."""

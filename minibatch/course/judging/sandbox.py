@@ -1,6 +1,6 @@
 """The limits that a worker sets on itself before it reads a learner's file.
 
-`limit` bounds memory, processor time and files, where the system supports it. `seal`, on Linux, is
+`limit` bounds memory, processor time and files, where the system supports it. `enter`, on Linux, is
 for submissions of strangers: no network, no other process, no signal; only Python, this package and
 the submission are readable, and only the worker's own folder is writable. It does not need
 privileges, and cannot be undone.
@@ -24,8 +24,8 @@ from minibatch.course.setup import ROOT
 
 NAMESPACES, FILES, SYSTEM_CALLS = "user and network namespaces", "Landlock", "seccomp"
 
-SEAL = (NAMESPACES, FILES, SYSTEM_CALLS)
-NEEDED = (FILES, SYSTEM_CALLS)  # without both, the process is not confined
+PARTS = (NAMESPACES, FILES, SYSTEM_CALLS)
+NEEDED = (FILES, SYSTEM_CALLS)  # without both, there is no sandbox
 
 _PR_SET_PDEATHSIG = 1
 _NEW_USER, _NEW_NETWORK, _NEW_IPC, _NEW_MOUNTS = 0x10000000, 0x40000000, 0x08000000, 0x20000
@@ -70,7 +70,7 @@ def limit(memory_bytes: int, seconds: float, file_bytes: int = FILE_BYTES) -> No
             continue  # macOS does not bound address space
 
 
-def seal(
+def enter(
     readable: Iterable[str | Path] = (),
     listable: Iterable[str | Path] = (),
     own: str | Path | None = None,
@@ -78,7 +78,7 @@ def seal(
     most_abi: int = MOST_ABI,
     namespaces: bool = True,
 ) -> list[str]:
-    """Confine this process; it also ends when the process that started it ends.
+    """Enter the sandbox; the process also ends when the process that started it ends.
 
     readable: files and folders that it may still read; listable: folders whose names it may list,
     without reading the files; own: a folder in which it may also write. own_bytes: mount a file
@@ -111,18 +111,18 @@ def seal(
 
 
 @cache
-def what_holds() -> tuple[str, ...]:
-    """Which parts of the seal this computer supports: it tries them in a new process."""
-    program = f"from {__name__} import seal; print(*seal([]), sep='\\n')"
+def supported() -> tuple[str, ...]:
+    """Which parts of the sandbox this computer supports: it tries them in a new process."""
+    program = f"from {__name__} import enter; print(*enter([]), sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
-    return tuple(part for part in SEAL if part in done.stdout.splitlines())
+    return tuple(part for part in PARTS if part in done.stdout.splitlines())
 
 
 def missing() -> list[str]:
     """The parts of NEEDED that this computer does not support."""
-    return [part for part in NEEDED if part not in what_holds()]
+    return [part for part in NEEDED if part not in supported()]
 
 
 _PYTHON = [  # files that an interpreter and its libraries read

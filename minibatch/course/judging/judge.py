@@ -10,6 +10,7 @@ from pathlib import Path
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.judging.graders import Graders, ready
 from minibatch.course.judging.verdict import NO_SANDBOX, TestResult, Verdict
+from minibatch.course.judging.worker_files import remove
 from minibatch.course.setup import ROOT
 
 GRADERS = ROOT / "tests" / "exercises"
@@ -52,7 +53,7 @@ def judge(
     submission = (submission or exercises_folder()).resolve()
     verdicts = {task.id: Verdict(task.id, task.title, task.stem, []) for task in tasks}
 
-    def hear(message: dict) -> None:
+    def receive(message: dict) -> None:
         verdict = verdicts[message["task"]]
         verdict.printed = message.get("printed", verdict.printed)
         verdict.yours = message.get("yours", verdict.yours)
@@ -60,11 +61,15 @@ def judge(
             verdict.results.append(TestResult(**message["result"]))
             tell(verdict)
 
-    with tempfile.TemporaryDirectory(prefix="minibatch-judge-", ignore_cleanup_errors=True) as room:
-        arguments = [*_arguments(tasks, submission, options), "--basetemp", str(Path(room) / "tmp")]
+    room = Path(tempfile.mkdtemp(prefix="minibatch-judge-"))
+    try:  # what graders leave that were ended is removed with it
+        arguments = _arguments(tasks, submission, options)
+        arguments += ["--basetemp", str(room / "tmp"), "--worker-folder", str(room)]
         seconds = 60 + len(tasks) * (options.seconds + 20)
         graders = ready() if options.stay_ready else Graders()
-        said, is_late = graders.run(arguments, seconds, hear)
+        output, is_late = graders.run(arguments, seconds, receive)
+    finally:
+        remove(room)
     refused = [r for verdict in verdicts.values() for r in verdict.results if r.name == NO_SANDBOX]
     if refused:
         raise JudgeError(refused[0].sentence)
@@ -72,7 +77,7 @@ def judge(
     if missing and is_late:
         raise JudgeError(f"judging took too long and was ended before {', '.join(missing)}")
     if missing:
-        raise JudgeError(f"no grader ran for {', '.join(missing)}; the last lines said:\n{said}")
+        raise JudgeError(f"no grader ran for {', '.join(missing)}; its last lines:\n{output}")
     return list(verdicts.values())
 
 

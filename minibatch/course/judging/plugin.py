@@ -75,6 +75,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--no-sandbox", action="store_false", dest="sandbox", help="leave them open: your own code"
     )
+    group.addoption(
+        "--worker-folder", type=Path, metavar="DIR", help="where workers get their folders"
+    )
     group.addoption("--seed", type=int, help="of the random cases; printed where one fails")
     group.addoption("--seconds", type=float, default=20.0, help="for each task; default: 20")
     group.addoption(

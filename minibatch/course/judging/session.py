@@ -51,6 +51,7 @@ class Judging:
                 sandbox=self.config.getoption("sandbox"),
                 limits=Limits(seconds=self.config.getoption("seconds")),
                 withheld=withheld,
+                work_in=self.config.getoption("worker_folder"),
             )
         return self.workers[task_id]
 

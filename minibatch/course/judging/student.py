@@ -48,7 +48,8 @@ class Student:
 
     folder: the submission, with files called as in exercises/. sandbox: True requires one; None
     uses what this computer has; False uses none. withheld: modules that contain the answer, and
-    the parts that the worker gets a placeholder for (withheld.py).
+    the parts that the worker gets a placeholder for (withheld.py). work_in: where it makes the
+    worker's folder; None is the system's folder for temporary files.
     """
 
     def __init__(
@@ -59,9 +60,11 @@ class Student:
         sandbox: bool | None = None,
         limits: Limits | None = None,
         withheld: dict[str, str | list[str]] | None = None,
+        work_in: Path | None = None,
     ) -> None:
         self.folder, self.task, self.sandbox = folder.resolve(), task, sandbox
         self.limits, self.withheld = limits or Limits(), withheld or {}
+        self._work_in = work_in
         self._printed = ""  # by the worker that was closed last
         self._seconds_used = 0.0
         self._connection: Connection | None = None
@@ -135,7 +138,7 @@ class Student:
         path = self.folder / self.task.file_name
         if not path.is_file() and not self.task.changes_minibatch:
             raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
-        self._room = Path(tempfile.mkdtemp(prefix="minibatch-worker-")).resolve()
+        self._room = Path(tempfile.mkdtemp(prefix="minibatch-worker-", dir=self._work_in)).resolve()
         work, package = self._room / "work", self._package(self._room)
         work.mkdir()
         if self.sandbox is not False:  # it may read its submission, not where the teacher keeps it

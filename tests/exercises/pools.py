@@ -252,7 +252,9 @@ assert right(4, [("allocate", 3), ("share", [0]), ("free", [0, 1, 2]), ("allocat
 def walked(student, num_blocks, calls):
     """The learner's pool on this walk, as `outcome` has it; beside them what it raised, in full."""
     packed = [[method, pack(argument)] for method, argument in calls]
-    got = student.ask("walk", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed)
+    got = student.ask(
+        "call_methods", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed
+    )
     if not isinstance(got, list) or len(got) != len(calls):
         raise Died("it does not answer as a worker does")
     seen, errors = [], []

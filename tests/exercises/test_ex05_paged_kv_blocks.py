@@ -425,7 +425,7 @@ def test_an_engine_can_be_served_from_it(student):
     expected = tables_of_a_run(mb.BlockPool(8, 4), requests)
     try:
         got = student.unpacked(
-            student.ask("run_on", name="MyPool", num_blocks=8, block_size=4, requests=requests)
+            student.ask("run_engine", name="MyPool", num_blocks=8, block_size=4, requests=requests)
         )
     except Raised as error:
         error.sentence = (

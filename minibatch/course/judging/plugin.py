@@ -155,7 +155,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     now_yours = getattr(item.module, "NOW_YOURS", {}).get(task_id)
     is_last = nextitem is None or _task_id(nextitem) != task_id or _is_hidden(nextitem)
     if now_yours and is_last:
-        item.config.stash[_KEY].tell_what_is_theirs(task_id, now_yours)
+        item.config.stash[_KEY].send_measurement(task_id, now_yours)
 
 
 def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:

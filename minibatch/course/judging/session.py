@@ -32,7 +32,7 @@ class Judging:
         self._tasks: dict[str, Task] | None = None
         self._printed: dict[str, str] = {}  # before the first hidden test
         self._results: dict[str, list[TestResult]] = {}
-        self._tell = getattr(config, "send_to_judge", lambda **message: None)
+        self._send = getattr(config, "send_to_judge", lambda **message: None)
 
     @property
     def tasks(self) -> dict[str, Task]:
@@ -69,18 +69,17 @@ class Judging:
         before.append(result)
         if same and result.outcome != NOT_ATTEMPTED:
             result = replace(result, outcome=BLOCKED, blocked_by=same[0].statement)
-        self._tell(task=task_id, result=asdict(result))
+        self._send(task=task_id, result=asdict(result))
 
-    def tell_what_is_theirs(self, task_id: str, now_yours: Callable[[Student], str]) -> None:
-        """If all of a task's tests have passed, send a sentence about what the learner's code can
-        do now."""
+    def send_measurement(self, task_id: str, now_yours: Callable[[Student], str]) -> None:
+        """If all of a task's tests have passed, send what their code can do now, in a sentence."""
         results = self._results.get(task_id, [])
         if not results or any(result.outcome != PASSED for result in results):
             return
         with contextlib.suppress(Exception):  # an error here does not change that it has passed
-            self._tell(task=task_id, yours=now_yours(self.workers[task_id]))
+            self._send(task=task_id, yours=now_yours(self.workers[task_id]))
 
     def end(self) -> None:
         self.close()
         for task_id, printed in self._printed.items():
-            self._tell(task=task_id, printed=printed)
+            self._send(task=task_id, printed=printed)

@@ -36,7 +36,7 @@ from minibatch.course.judging.worker_policy import PolicyWorker
 
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records")
-OF_A_POOL = ("walk", "run_on", "lookups")
+OF_A_POOL = ("call_methods", "run_engine", "lookups")
 
 
 class Worker:

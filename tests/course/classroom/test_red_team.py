@@ -329,7 +329,8 @@ def test_numbers_without_bounds_cost_their_task_alone(tmp_path):
     points = {s.name: tuple(v.points for v in s.verdicts) for s in result.students}
     most = tuple(task.points for task in tasks)
     assert points["honest"] == most
-    assert points["padding"] == (0, most[1])
+    assert points["padding"][0] < most[0]
+    assert points["padding"][1] == most[1]
     assert points["chunks"][0] == most[0]
     assert points["chunks"][1] < most[1]
     assert all(student.is_final for student in result.students), "the judge itself failed"

@@ -42,14 +42,14 @@ def grade(arguments: list[str]) -> int:
     )
     parser.add_argument("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, too")
     parser.add_argument(
-        "--sealed",
+        "--sandbox",
         action="store_true",
-        help="shut the judged code in or judge nothing, as --class does; default: where possible",
+        help="require a sandbox, as --class does; default: use one where there is one",
     )
     parser.add_argument(
-        "--unsealed",
+        "--no-sandbox",
         action="store_true",
-        help="a class, or an autograder: judge even where submissions cannot be shut in",
+        help="a class, or an autograder: judge even where there is no sandbox",
     )
     parser.add_argument("--seconds", type=float, default=20.0, help="for each task; default: 20")
     parser.add_argument("--seed", type=int, help="of the random cases, to repeat a run")
@@ -65,7 +65,7 @@ def grade(arguments: list[str]) -> int:
 def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     how = Options(
         hidden=options.hidden,
-        sealed=options.sealed or None,
+        sandbox=options.sandbox or None,
         seconds=options.seconds,
         seed=options.seed,
     )
@@ -76,7 +76,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         from minibatch.course.classroom.gradescope import export_gradescope
 
         path = options.out.with_suffix(".zip") if options.out.suffix != ".zip" else options.out
-        export_gradescope(path, unsealed=options.unsealed)
+        export_gradescope(path, no_sandbox=options.no_sandbox)
         print(f"Wrote {path}: upload it as the assignment's autograder.")
         return 0
     tasks = select(options.name)
@@ -89,11 +89,11 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             how,
             jobs=options.jobs,
             tasks=tasks,
-            unsealed=options.unsealed,
+            no_sandbox=options.no_sandbox,
         )
         print(result.summary())
         return 1 if result.num_open else 0
-    if options.submission is None and not options.sealed and options.hidden is None:
+    if options.submission is None and not options.sandbox and options.hidden is None:
         shown = learner.check(options.name, stay_ready=False)
         verdicts, text = shown.verdicts, shown.text
     else:

@@ -9,11 +9,11 @@ given, and says their sentences. Where none do, nothing is claimed.
 import itertools
 import math
 
-from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.values import Array, Lent, Strange
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 
-CALLERS_LIST, IS_WITHHELD = "[changes_the_callers_list]", "[part_is_withheld]"  # from a desk
+CALLERS_LIST, IS_WITHHELD = "[changes_the_callers_list]", "[part_is_withheld]"  # from a worker
 MOST_WRONG = 3  # of more beliefs at once, some combination gives almost any number
 
 

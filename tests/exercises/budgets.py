@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from serving import Ask, drawn, serve
 
 import minibatch as mb
-from minibatch.course.judging.desk_errors import Raised
-from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.remote_scheduler import RemoteScheduler
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 from minibatch.schedulers.admission import ReserveMaximum
 
 NO_ROWS = ("[running_have_no_rows]", "[waiting_counted_as_slots]", "[waits_for_a_full_batch]")

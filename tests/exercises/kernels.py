@@ -1,6 +1,6 @@
 """A submitted kernel on the judge's own bench: checked, run under three schedules, and watched.
 
-The bench is a desk at which nothing of the submission is read but the source of the kernel, as
+The bench is a worker that reads nothing of the submission but the source of the kernel, as
 text; see minibatch/course/judging/kernel_bench.py.
 """
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from minibatch import kernel_lab as lab
-from minibatch.course.judging.desk_errors import DeskError, NotAttempted, Raised
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import NotAttempted, Raised, WorkerError
 
 SCHEDULES = (None, 1, 2)
 SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
@@ -86,7 +86,7 @@ def results(student, function, launches):
     if key not in _done:
         try:
             _done[key] = student, _run(student, function, launches)
-        except (DeskError, Wrong) as error:
+        except (WorkerError, Wrong) as error:
             _done[key] = student, error
     found = _done[key][1]
     if isinstance(found, Exception):
@@ -102,7 +102,7 @@ def _run(student, function, launches):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / path.name).write_text("", encoding="utf-8")
         limits = replace(student.limits, seconds=3 * student.limits.seconds)  # the lab is slow
-        bench = Student(Path(folder), student.task, sealed=student.sealed, limits=limits)
+        bench = Student(Path(folder), student.task, sandbox=student.sandbox, limits=limits)
         try:
             if launches is None:
                 return bench.ask("compiled", source=source, name=function, case=SMALL | ONE)

@@ -1,5 +1,7 @@
-"""What a learner's code can do now that it has passed: measured with it, at its desk, and told in a
-sentence. A grader's file names them by task, NOW_YOURS."""
+"""What a learner's code can do now that it has passed: measured in its worker, as a sentence.
+
+A grader's file names them by task, NOW_YOURS.
+"""
 
 import random
 
@@ -235,7 +237,7 @@ def slots(student):
 def pool(student):
     requests = [[name, n // 10, m] for name, n, m, _ in _agents(8, prompt_scale=1.0)]
     got = student.unpacked(
-        student.ask("run_on", name="MyPool", num_blocks=200, block_size=4, requests=requests)
+        student.ask("run_engine", name="MyPool", num_blocks=200, block_size=4, requests=requests)
     )
     most = max(len({b for table in step.values() for b in table}) for step in got)
     shared = max(

@@ -14,9 +14,9 @@ from beliefs import IS_WITHHELD
 
 import minibatch as mb
 from minibatch.course.judging.block_map import BlockMap
-from minibatch.course.judging.desk_errors import Died, NotAttempted, told
 from minibatch.course.judging.values import pack
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Died, NotAttempted, reported_error
 
 PASSED = WeakKeyDictionary()  # by student: the walks that went as ours
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -252,16 +252,18 @@ assert right(4, [("allocate", 3), ("share", [0]), ("free", [0, 1, 2]), ("allocat
 def walked(student, num_blocks, calls):
     """The learner's pool on this walk, as `outcome` has it; beside them what it raised, in full."""
     packed = [[method, pack(argument)] for method, argument in calls]
-    got = student.ask("walk", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed)
+    got = student.ask(
+        "call_methods", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed
+    )
     if not isinstance(got, list) or len(got) != len(calls):
-        raise Died("it does not answer as a desk does")
+        raise Died("it does not answer as a worker does")
     seen, errors = [], []
     for (method, _), one in zip(calls, got, strict=True):
         error = one.get("raised")
         gave = student.unpacked(one.get("gave")) if method == "allocate" else None
         kind = str(error.get("type")) if isinstance(error, dict) else None
         seen.append((gave, kind, student.unpacked(one["num_free"]), one["holders"]))
-        errors.append(told(error, student.limits) if error else None)
+        errors.append(reported_error(error, student.limits) if error else None)
     return seen, errors
 
 

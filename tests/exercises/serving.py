@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import minibatch as mb
-from minibatch.course.judging.books import Pool
-from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.drawing import Drawing, difference
-from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.remote_scheduler import RemoteScheduler
+from minibatch.course.judging.reported_state import MirrorPool
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 
 END = 1
 WORDS = (5, 3, 7, 4, 6, 2)  # and 0, in second place, which is a token like any other
@@ -82,7 +82,7 @@ def serve(
     engine = mb.Engine(
         model or SecretLengths(requests, at_once),
         scheduler,
-        pool=Pool(num_blocks, block_size),
+        pool=MirrorPool(num_blocks, block_size),
         clock=mb.VirtualClock(step_time=1.0),
         trace=mb.Trace(names=True),
     )
@@ -119,7 +119,7 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
             engine.step()
         except (ValueError, RuntimeError) as error:
             if isinstance(scheduler, RemoteScheduler):
-                scheduler.as_told()
+                scheduler.restore_answer()
             said = why_refused(scheduler, error, engine.clock.now())
             raise Wrong(f"In step {number}: {said}") from None
         except Raised as error:
@@ -172,7 +172,7 @@ def in_a_policy(scheduler: mb.Scheduler, sentence: str) -> str:
 def serves_in_an_engine(
     remote: mb.Scheduler, ours: mb.Scheduler, requests: list[Ask], num_blocks: int = 64
 ) -> None:
-    """The learner's policy in an engine of its own, at the desk, with nobody in between."""
+    """The learner's policy in an engine of its own, in the worker."""
     told = {
         "policy": remote.name,
         "borrowed": remote.borrowed,
@@ -559,7 +559,7 @@ def drawn(expected: mb.Engine, got: mb.Engine) -> Drawing | None:
 
 def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
-    scheduler.bind(Pool(64, 4), mb.VirtualClock(1.0))
+    scheduler.bind(MirrorPool(64, 4), mb.VirtualClock(1.0))
     for ask in requests:
         ids = [WORDS[0]] * ask.prompt
         request = mb.Request(ids, max_tokens=MAX_TOKENS)

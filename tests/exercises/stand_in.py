@@ -1,7 +1,7 @@
-"""The judge's end of a stand-in model: it computes forward passes for a desk, and counts them.
+"""The judge's end of a stand-in model: it computes forward passes for a worker, and counts them.
 
 What arrives here may be anything: whatever is refused raises ValueError, and the learner hears why.
-The judge's own work is in no desk's time limit, so it is bounded here.
+No worker's time limit counts the judge's own work, so it is bounded here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StandIn:
         self._caches: list[DynamicCache] = []
 
     def __call__(self, question: dict) -> dict:
-        """The answer to a question of `desk._StandIn`."""
+        """The answer to a question of `model_proxy.ModelProxy`."""
         if len(self.passes) >= self.max_passes:
             raise ValueError(
                 "[passes_without_end] "

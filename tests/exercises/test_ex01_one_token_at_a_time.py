@@ -8,9 +8,9 @@ import now_yours
 import pytest
 from beliefs import Counted, a_kind, in_units, then
 
-from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 
 # 1.1 ---------------------------------------------------------------------------------------------
 

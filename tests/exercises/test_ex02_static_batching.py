@@ -19,10 +19,10 @@ from serving import (
 )
 
 import minibatch as mb
-from minibatch.course.judging.desk_errors import Raised
-from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.remote_scheduler import RemoteScheduler
 from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 
 WITHHELD = {
     "2.1": {"minibatch.model.rectangle": "left_padded"},

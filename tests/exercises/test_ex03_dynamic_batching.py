@@ -10,10 +10,10 @@ from beliefs import CALLERS_LIST, a_kind, why
 from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
 
 import minibatch as mb
-from minibatch.course.judging.desk_errors import Raised
-from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.remote_scheduler import RemoteScheduler
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 
 WITHHELD = {"3.2": {"minibatch.schedulers.dynamic": "Dynamic"}}
 

@@ -16,10 +16,10 @@ from serving import (
 )
 
 import minibatch as mb
-from minibatch.course.judging.desk_errors import NotAttempted, Raised
-from minibatch.course.judging.led import LedScheduler
-from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.remote_scheduler import RemoteScheduler
+from minibatch.course.judging.remote_update import RemoteUpdateScheduler
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import NotAttempted, Raised
 
 _CONTINUOUS = {
     "minibatch.schedulers.continuous": "Continuous",
@@ -61,9 +61,9 @@ def planning(student, max_batch_size=3):
 def updating(student, max_batch_size=3, **options):
     """The learner's update; who runs is decided here, so that 4.1 need not be written.
 
-    Rows come in another order than the sequences run. options: of LedScheduler.
+    Rows come in another order than the sequences run. options: of RemoteUpdateScheduler.
     """
-    return LedScheduler(student, "MyContinuous", max_batch_size, **options)
+    return RemoteUpdateScheduler(student, "MyContinuous", max_batch_size, **options)
 
 
 # 4.1 ---------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from beliefs import CALLERS_LIST, IS_WITHHELD, Counted, a_kind, why
 from pools import fixed_walk, random_walk, walk
 
 import minibatch as mb
-from minibatch.course.judging.desk_errors import Raised
-from minibatch.course.judging.desk_pool import tables_of_a_run
 from minibatch.course.judging.values import Array, Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_block_pool import tables_of_a_run
+from minibatch.course.judging.worker_errors import Raised
 
 WITHHELD = {
     "5.1": {"minibatch.attention.metadata": ["slot_mapping"]},
@@ -425,7 +425,7 @@ def test_an_engine_can_be_served_from_it(student):
     expected = tables_of_a_run(mb.BlockPool(8, 4), requests)
     try:
         got = student.unpacked(
-            student.ask("run_on", name="MyPool", num_blocks=8, block_size=4, requests=requests)
+            student.ask("run_engine", name="MyPool", num_blocks=8, block_size=4, requests=requests)
         )
     except Raised as error:
         error.sentence = (

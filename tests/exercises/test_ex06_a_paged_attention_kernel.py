@@ -32,8 +32,8 @@ from kernels import (
 )
 
 from minibatch import kernel_lab as lab
-from minibatch.course.judging.desk_errors import DeskError
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import WorkerError
 
 MOST_SHARED = 8192  # bytes: a tile or two, and not a context
 SHARP, MANY = "scores 500 times as large", "more tokens than threads"
@@ -596,7 +596,7 @@ def check_own_parts(student):
         found = decoded_chunks(student)
         check_faults(found)
         check_outputs(found)
-    except (DeskError, Wrong):
+    except (WorkerError, Wrong):
         return  # another test's points
     sizes = {"part_output": (2, 32), "part_highest": (2,), "part_total": (2,)}
     cut = np.array([(0, 0, 0), (0, 0, 3), (0, 3, 5), (1, 1, 1), (1, 0, 4)], np.int32)

@@ -6,9 +6,9 @@ import now_yours
 import pytest
 from beliefs import a_kind
 
-from minibatch.course.judging.desk_errors import NotAttempted, Raised
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import NotAttempted, Raised
 
 # 7.1 ---------------------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ import scarcity
 from beliefs import a_kind
 from scarcity import late, life, longest_up_to_the_late, up
 
-from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Raised
 
 
 def believed(beliefs, seen):

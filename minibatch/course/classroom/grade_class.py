@@ -1,4 +1,4 @@
-"""Judges a class: submissions in parallel, each one confined and in its own copy."""
+"""Judges a class: submissions in parallel, each one in a sandbox and in its own copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from minibatch.course.classroom.submissions import (
     submissions,
 )
 from minibatch.course.exercises.source import PATCH, Task, all_tasks
-from minibatch.course.judging import confinement
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.graders import close_all
 from minibatch.course.judging.judge import GRADERS, JudgeError, Options, judge
 from minibatch.course.judging.submitted_edits import left_out
@@ -38,23 +38,23 @@ def grade_class(
     options: Options | None = None,
     jobs: int | None = None,
     tasks: Iterable[Task] | None = None,
-    unsealed: bool = False,
+    no_sandbox: bool = False,
 ) -> ClassResult:
     """Judge every submission in `folder`, and write the reports to `out`.
 
-    jobs: submissions judged at a time; None is one for each core. unsealed: judge even if this
-    computer cannot confine submissions. Raises ValueError if there is no submission, or if it
-    cannot confine them and unsealed is False. A failing submission affects only its own row. Rows
+    jobs: submissions judged at a time; None is one for each core. no_sandbox: judge even if this
+    computer has no sandbox. Raises ValueError if there is no submission, or if there is no sandbox
+    and no_sandbox is False. A failing submission affects only its own row. Rows
     are written at once, so a run that was stopped continues where it was.
     """
     found = submissions(folder)
     if not found:
         raise ValueError(f"{folder} holds no submission: a folder or a zip for each student")
-    if (lacks := what_is_missing()) and not unsealed:
+    if (lacks := what_is_missing()) and not no_sandbox:
         raise ValueError(lacks)
     tasks = list(tasks or all_tasks().values())
     options = replace(
-        options or Options(), sealed=None if unsealed else True, max_timeouts=MOST_TIMEOUTS
+        options or Options(), sandbox=None if no_sandbox else True, max_timeouts=MOST_TIMEOUTS
     )
     (out / ROWS).mkdir(parents=True, exist_ok=True)
     version = _version(tasks, options)
@@ -77,14 +77,14 @@ def grade_class(
 
 
 def what_is_missing() -> str:
-    """Why this computer cannot confine submissions, and what to do; "" if it can."""
-    lacks = " and ".join(confinement.missing())
+    """Why this computer has no sandbox, and what to do; "" if it has one."""
+    lacks = " and ".join(sandbox.missing())
     if not lacks:
         return ""
     return (
-        f"This computer cannot shut submissions in (it lacks {lacks}), so what they do, they do as "
-        "you: read the solutions, the network, your files. Grade on Linux 5.13 or newer, or in a "
-        "container there (TEACHING.md says how); --unsealed grades all the same."
+        f"This computer has no sandbox for submissions (it lacks {lacks}). They could do all that "
+        "you can: read the solutions, the network, your files. Grade on Linux 5.13 or newer, or in "
+        "a container there (TEACHING.md says how); --no-sandbox grades all the same."
     )
 
 
@@ -150,7 +150,7 @@ def _stored_row(file: Path, version: str) -> StudentResult | None:
 
 def _version(tasks: list[Task], options: Options) -> str:
     """A digest of what a verdict depends on besides the submission: tasks, graders, limits."""
-    files = [*GRADERS.glob("*.py"), *Path(confinement.__file__).parent.glob("*.py")]
+    files = [*GRADERS.glob("*.py"), *Path(sandbox.__file__).parent.glob("*.py")]
     files += options.hidden.rglob("*.py") if options.hidden else []
     settings = f"{[task.id for task in tasks]} {options.seconds} {options.seed}"
     return hashlib.sha256((settings + _digest(sorted(files))).encode()).hexdigest()

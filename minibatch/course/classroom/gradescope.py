@@ -45,7 +45,7 @@ cat > "$results" <<'END'
 END
 cd "$root/source/minibatch-course" || exit 0
 python="${AUTOGRADER_PYTHON:-.venv/bin/python}"
-"$python" -m minibatch.course.classroom.gradescope "$root/submission" "$results" UNSEALED
+"$python" -m minibatch.course.classroom.gradescope "$root/submission" "$results" NO_SANDBOX
 exit 0
 """
 
@@ -55,14 +55,14 @@ _FILES += ("tests/conftest.py", "tests/support/tiny.py", "tests/exercises/*.py")
 _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 
 
-def export_gradescope(path: Path, root: Path = ROOT, unsealed: bool = False) -> None:
+def export_gradescope(path: Path, root: Path = ROOT, no_sandbox: bool = False) -> None:
     """Write the autograder's zip: the two scripts, and the files of the course that judging needs.
 
-    unsealed: judge there even if submissions cannot be confined.
+    no_sandbox: judge there even if there is no sandbox.
     """
     files = sorted({file for pattern in _FILES for file in root.glob(pattern) if file.is_file()})
     path.parent.mkdir(parents=True, exist_ok=True)
-    run = RUN.replace(" UNSEALED", " --unsealed" if unsealed else "")
+    run = RUN.replace(" NO_SANDBOX", " --no-sandbox" if no_sandbox else "")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (("setup.sh", SETUP), ("run_autograder", run)):
             entry = zipfile.ZipInfo(name)
@@ -78,15 +78,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m minibatch.course.classroom.gradescope")
     parser.add_argument("submission", type=Path)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--unsealed", action="store_true")
+    parser.add_argument("--no-sandbox", action="store_true")
     options = parser.parse_args(arguments)
     lacks = what_is_missing()
     try:
-        if lacks and not options.unsealed:
+        if lacks and not options.no_sandbox:
             raise JudgeError(lacks)
         with tempfile.TemporaryDirectory(prefix="minibatch-gradescope-") as copy:
             Submission("submission", "submission", options.submission).copy_to(Path(copy))
-            how = Options(sealed=None if lacks else True, max_timeouts=3)
+            how = Options(sandbox=None if lacks else True, max_timeouts=3)
             results = results_of(judge(all_tasks().values(), Path(copy), how))
     except (SubmissionError, JudgeError) as error:
         results = {"score": 0, "output": f"Nothing could be judged: {error}", "tests": []}

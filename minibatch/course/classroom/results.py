@@ -49,7 +49,7 @@ class ClassResult:
     students: list[StudentResult]
     tasks: list[Task]
     out: Path
-    missing: str = ""  # what this computer could not confine, in a sentence
+    missing: str = ""  # what the sandbox lacks on this computer, in a sentence
     num_open: int = 0  # students not judged because the run was stopped
 
     def misconception(self, task: Task) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from minibatch.course.exercises.hand_in import NAME
 from minibatch.course.exercises.source import PATCH, SOLUTIONS, all_tasks
-from minibatch.course.judging import confinement
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.plain_text import plain
 from minibatch.course.judging.worker_files import MOST_FILE_BYTES, PYTHON_FILE
 
@@ -204,8 +204,8 @@ def _tree(source: bytes) -> str:
 
 def main(path: str, into: str) -> None:
     """Print the answer."""
-    confinement.limit(MEMORY_BYTES, SECONDS, MOST_FILE_BYTES)
-    confinement.seal([path, SOLUTIONS], own=into)  # the tasks are read there
+    sandbox.limit(MEMORY_BYTES, SECONDS, MOST_FILE_BYTES)
+    sandbox.enter([path, SOLUTIONS], own=into)  # the tasks are read there
     try:
         names = unpack(Path(path), Path(into))
         answer = {"names": names, "ours": ours(Path(into), names)}

@@ -1,9 +1,9 @@
 """Grades exercises: the judge and the learner's code are two processes that exchange plain data.
 
-The *judge* is a pytest process that never imports a learner's code. The *worker* (in some names:
-*desk*) is a separate process with limits, in which that code runs. The judge sends questions, and
-only the answers can earn points. A worker that lies gives a wrong answer; one that loops or dies
-costs one task.
+The *judge* is a pytest process that never imports a learner's code. The *worker* is a separate
+process in which that code runs. Its limits are the *sandbox*. The judge sends questions, and only
+the answers can earn points. A worker that lies gives a wrong answer; one that loops or dies costs
+one task.
 
     judge.py            has pytest run the graders, and makes verdicts of its messages
     graders.py          the graders' process, seen from outside: a new one, or one that waits
@@ -16,22 +16,24 @@ costs one task.
     drawing.py          two step plans, and the first step that differs
     block_map.py        which sequence holds which block, before the call where two pools differ
     student.py          a worker as the graders see it: call this function, make that class
-    line.py             the connection to a worker: its process, and JSON in both directions
-    desk_errors.py      the errors of a worker, and their sentences for the learner
+    connection.py       a worker's process, and JSON in both directions
+    worker_errors.py    the errors of a worker, and their sentences for the learner
     worker_files.py     a worker's environment: copies of minibatch and of the submission
-    remote.py           a learner's policy, run by a worker, in the judge's real engine
-    led.py              a learner's `update` alone, while the judge decides which requests run
-    books.py            the judge's ledger of a worker: its pool, and the state of each sequence
+    worker_usage.py     the threads and files of a worker, which no limit of the system counts
+    remote_scheduler.py a learner's policy, run by a worker, in the judge's real engine
+    remote_update.py    a learner's `update` alone, while the judge decides which requests run
+    reported_state.py   what a worker reports of its sequences and its pool, and what is true
     advances.py         checks that sequences advance as they should, and finish when they should
     values.py           the plain data between judge and worker
     worker.py           the worker's program
     worker_policy.py    a policy in the worker, run step by step
-    desk_pool.py        a pool in the worker: called method by method, and used in an engine
+    worker_block_pool.py  a block pool in the worker: called method by method, used in an engine
     kernel_source.py    checks a submitted kernel's source, and compiles its function
     kernel_bench.py     the judge's kernel lab, in a worker that reads no file of the learner
     submitted_edits.py  a submission's edits in minibatch, put into a copy of it
     withheld.py         replaces modules that contain the answer
     model_proxy.py      the model that a learner's code calls in the worker; the judge computes
-    confinement.py      the limits that a worker sets on itself before it reads a learner's file
+    sandbox.py          the limits that a worker sets on itself before it reads a learner's file
+    system_calls.py     the system calls among those limits
     plain_text.py       removes control characters from a learner's text
 """

@@ -1,19 +1,19 @@
 """Whether sequences advance as they should: tokens, counters, times, and who finishes when.
 
-Like books.py: what a desk says, beside what is true.
+Like reported_state.py: what a worker reports, beside what is true.
 """
 
 from __future__ import annotations
 
 import minibatch as mb
-from minibatch.course.judging.books import Told
+from minibatch.course.judging.reported_state import ReportedSequence
 from minibatch.course.judging.verdict import Wrong
 
 SAME_TIME = 1e-6
 
 
 def check_tokens(
-    step: int, rows: list[mb.Row], before: dict[str, int], told: dict[str, Told]
+    step: int, rows: list[mb.Row], before: dict[str, int], told: dict[str, ReportedSequence]
 ) -> None:
     """Whether each sequence took in what its row brought. before: tokens it had until then."""
     brought, took = {}, {}

@@ -32,14 +32,14 @@ class Graders:
 
     def __init__(self, ahead: bool = False) -> None:
         self.exercises = exercises_folder()
-        self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (as long as this object)
+        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (as long as this object)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "minibatch.course.judging.run_graders", *["--ahead"] * ahead],
             cwd=ROOT,
             env={**environment_variables(), **_VARIABLES},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._output,
             process_group=0 if _GROUPS else None,
         )
         _working.add(self)
@@ -50,13 +50,13 @@ class Graders:
         return self._process.poll() is None and self.exercises == exercises_folder()
 
     def run(
-        self, arguments: list[str], seconds: float, hear: Callable[[dict], None]
+        self, arguments: list[str], seconds: float, receive: Callable[[dict], None]
     ) -> tuple[str, bool]:
-        """Run pytest in it, and pass each message to `hear` at once.
+        """Run pytest in it, and pass each message to `receive` at once.
 
         Returns the end of pytest's output, and whether it was ended after `seconds`.
         """
-        begin, is_late, is_done = self._said.seek(0, os.SEEK_END), threading.Event(), False
+        begin, is_late, is_done = self._output.seek(0, os.SEEK_END), threading.Event(), False
         alarm = threading.Timer(seconds, lambda: (is_late.set(), self.close()))
         alarm.start()
         try:
@@ -67,14 +67,14 @@ class Graders:
                 message = json.loads(line)
                 if is_done := "end" in message:
                     break
-                hear(message)
+                receive(message)
         finally:
             alarm.cancel()
             if not is_done:  # interrupted, late, or for one run only
                 self.close()
-        self._said.seek(begin)
-        said = self._said.read().decode("utf-8", "replace")
-        return "\n".join(said.splitlines()[-30:]), is_late.is_set()
+        self._output.seek(begin)
+        output = self._output.read().decode("utf-8", "replace")
+        return "\n".join(output.splitlines()[-30:]), is_late.is_set()
 
     def close(self) -> None:
         """End the process and its copies."""

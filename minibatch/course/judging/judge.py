@@ -9,7 +9,8 @@ from pathlib import Path
 
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.judging.graders import Graders, ready
-from minibatch.course.judging.verdict import UNSEALED, TestResult, Verdict
+from minibatch.course.judging.verdict import NO_SANDBOX, TestResult, Verdict
+from minibatch.course.judging.worker_files import remove
 from minibatch.course.setup import ROOT
 
 GRADERS = ROOT / "tests" / "exercises"
@@ -23,13 +24,13 @@ class JudgeError(Exception):
 class Options:
     """How to judge.
 
-    sealed: True confines the learner's code, or judges nothing; None confines it as far as this
-    computer can; False does not. seconds: for each task; max_timeouts: after so many timeouts,
+    sandbox: True requires one for the learner's code; None uses what this computer has; False
+    uses none. seconds: for each task; max_timeouts: after so many timeouts,
     other tasks are not judged. stay_ready: keep a process ready for this process's next check.
     """
 
     hidden: Path | None = None
-    sealed: bool | None = None
+    sandbox: bool | None = None
     seconds: float = 20.0
     max_timeouts: int | None = None
     seed: int | None = None
@@ -52,7 +53,7 @@ def judge(
     submission = (submission or exercises_folder()).resolve()
     verdicts = {task.id: Verdict(task.id, task.title, task.stem, []) for task in tasks}
 
-    def hear(message: dict) -> None:
+    def receive(message: dict) -> None:
         verdict = verdicts[message["task"]]
         verdict.printed = message.get("printed", verdict.printed)
         verdict.yours = message.get("yours", verdict.yours)
@@ -60,19 +61,23 @@ def judge(
             verdict.results.append(TestResult(**message["result"]))
             tell(verdict)
 
-    with tempfile.TemporaryDirectory(prefix="minibatch-judge-", ignore_cleanup_errors=True) as room:
-        arguments = [*_arguments(tasks, submission, options), "--basetemp", str(Path(room) / "tmp")]
+    room = Path(tempfile.mkdtemp(prefix="minibatch-judge-"))
+    try:  # what graders leave that were ended is removed with it
+        arguments = _arguments(tasks, submission, options)
+        arguments += ["--basetemp", str(room / "tmp"), "--worker-folder", str(room)]
         seconds = 60 + len(tasks) * (options.seconds + 20)
         graders = ready() if options.stay_ready else Graders()
-        said, is_late = graders.run(arguments, seconds, hear)
-    unsealed = [r for verdict in verdicts.values() for r in verdict.results if r.name == UNSEALED]
-    if unsealed:
-        raise JudgeError(unsealed[0].sentence)
+        output, is_late = graders.run(arguments, seconds, receive)
+    finally:
+        remove(room)
+    refused = [r for verdict in verdicts.values() for r in verdict.results if r.name == NO_SANDBOX]
+    if refused:
+        raise JudgeError(refused[0].sentence)
     missing = [task_id for task_id, verdict in verdicts.items() if not verdict.results]
     if missing and is_late:
         raise JudgeError(f"judging took too long and was ended before {', '.join(missing)}")
     if missing:
-        raise JudgeError(f"no grader ran for {', '.join(missing)}; the last lines said:\n{said}")
+        raise JudgeError(f"no grader ran for {', '.join(missing)}; its last lines:\n{output}")
     return list(verdicts.values())
 
 
@@ -86,8 +91,8 @@ def _arguments(tasks: list[Task], submission: Path, options: Options) -> list[st
     arguments += ["--submission", str(submission), "--seconds", str(options.seconds)]
     if options.hidden:
         arguments += ["--hidden", str(options.hidden), "--rootdir", str(ROOT)]
-    if options.sealed is not None:
-        arguments += ["--sealed" if options.sealed else "--unsealed"]
+    if options.sandbox is not None:
+        arguments += ["--sandbox" if options.sandbox else "--no-sandbox"]
     if options.max_timeouts is not None:
         arguments += ["--max-timeouts", str(options.max_timeouts)]
     if options.seed is not None:

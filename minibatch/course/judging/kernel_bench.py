@@ -13,7 +13,7 @@ from minibatch.course.judging.kernel_source import for_the_compiler, kernel
 from minibatch.kernel_lab.case import by_name
 
 CAPABILITY = (9, 0)  # compiled for
-MOST_SECONDS = 5.0  # of processor time, for a launch that takes 0.1 s
+SECONDS, SECONDS_PER_TOKEN = 5.0, 0.01  # of processor time: several times what a launch takes
 
 
 def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[dict]:
@@ -43,8 +43,10 @@ def compile_kernel(source: str, name: str, file: str, case: dict) -> dict | None
         (found,) = lab.paged_case(**case).compiled(function, capabilities=[CAPABILITY])
     except NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = next((line for line in lines if not line.startswith("Failed in")), "no reason told")
-        return {"float64": 0, "stack": 0, "refused": said}
+        reason = next(
+            (line for line in lines if not line.startswith("Failed in")), "no reason given"
+        )
+        return {"float64": 0, "stack": 0, "refused": reason}
     except (ImportError, RuntimeError, OSError):
         return None
     return {"float64": found.float64, "stack": found.stack, "refused": ""}
@@ -69,7 +71,7 @@ def _launch(
         threads,
         *by_name(function, given, ()),
         schedule=schedule,
-        seconds=MOST_SECONDS,
+        seconds=SECONDS + SECONDS_PER_TOKEN * int(paged.seq_lens.sum()),
         owners=paged.owners,
         row_of=lambda x, y, z: rows[x],
         expect={

@@ -5,8 +5,8 @@ A grader is a test with a mark that says which task it judges and what it is wor
     @pytest.mark.task("4.1", points=2)
     def test_a_free_slot_never_waits(student): ...
 
-and one fixture, `student`: the task's file on a desk. This process imports no learner's code, so
-what it tells can be trusted. pytest loads this by the entry point in pyproject.toml or from
+and one fixture, `student`: a worker with the task's file. This process imports no learner's code.
+So what it reports can be trusted. pytest loads this by the entry point in pyproject.toml or from
 tests/conftest.py, whichever comes first.
 """
 
@@ -20,26 +20,26 @@ from pathlib import Path
 import pytest
 
 from minibatch.course.exercises.source import exercises_folder
-from minibatch.course.judging.desk_errors import (
-    DeskError,
-    Died,
-    NotAttempted,
-    Raised,
-    TimedOut,
-    Unsealed,
-)
 from minibatch.course.judging.session import Judging
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import (
     ERROR,
+    NO_SANDBOX,
     NOT_ATTEMPTED,
     PASSED,
     TIMED_OUT,
-    UNSEALED,
     WRONG,
     TestResult,
     Wrong,
     without_codes,
+)
+from minibatch.course.judging.worker_errors import (
+    Died,
+    NoSandbox,
+    NotAttempted,
+    Raised,
+    TimedOut,
+    WorkerError,
 )
 
 _OUTCOMES = {
@@ -55,7 +55,7 @@ _RANDOM = pytest.StashKey[tuple[int, random.Random, object]]()  # seed, and how 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What may be said on the command line."""
+    """The options of the command line."""
     group = parser.getgroup("exercises", "graded exercises")
     group.addoption(
         "--submission",
@@ -67,13 +67,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--task", action="append", metavar="ID", help="judge only this task, e.g. 4.1")
     group.addoption("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, as well")
     group.addoption(
-        "--sealed",
+        "--sandbox",
         action="store_true",
         default=None,
-        help="shut the desks in or judge nothing; default: as far as this computer can",
+        help="put the code into a sandbox or judge nothing; default: where there is one",
     )
     group.addoption(
-        "--unsealed", action="store_false", dest="sealed", help="leave them open: your own code"
+        "--no-sandbox", action="store_false", dest="sandbox", help="leave them open: your own code"
+    )
+    group.addoption(
+        "--worker-folder", type=Path, metavar="DIR", help="where workers get their folders"
     )
     group.addoption("--seed", type=int, help="of the random cases; printed where one fails")
     group.addoption("--seconds", type=float, default=20.0, help="for each task; default: 20")
@@ -83,14 +86,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and the session's books."""
+    """Register the mark, and make the session's record."""
     config.addinivalue_line("markers", "task(id, points): a grader of an exercise, worth points")
     config.stash[_KEY] = Judging(config)
 
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
-    """The judged file of this test's task, on its desk."""
+    """A worker with the judged file of this test's task."""
     judging = request.config.stash[_KEY]
     marker = request.node.get_closest_marker("task")
     if marker is None:
@@ -103,7 +106,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     if _is_hidden(request.node) and marker.args[0] not in judging.hidden:
         judging.hidden.add(marker.args[0])
         judging.close()
-    return judging.desk(marker.args[0], withheld)
+    return judging.worker(marker.args[0], withheld)
 
 
 @pytest.fixture
@@ -139,7 +142,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
         return
     result = _result(item, call)
     item.config.stash[_KEY].note(task_id, result)
-    if failed and not isinstance(call.excinfo.value, Wrong | DeskError | AssertionError):
+    if failed and not isinstance(call.excinfo.value, Wrong | WorkerError | AssertionError):
         return  # a fault of the grader's own: pytest's long report
     if failed:
         report = outcome.get_result()
@@ -152,7 +155,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     now_yours = getattr(item.module, "NOW_YOURS", {}).get(task_id)
     is_last = nextitem is None or _task_id(nextitem) != task_id or _is_hidden(nextitem)
     if now_yours and is_last:
-        item.config.stash[_KEY].tell_what_is_theirs(task_id, now_yours)
+        item.config.stash[_KEY].send_measurement(task_id, now_yours)
 
 
 def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
@@ -170,10 +173,10 @@ def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
     kinds = [kind for kind in _OUTCOMES if isinstance(error, kind)]
     result.outcome = _OUTCOMES[kinds[0]] if kinds else ERROR
     said = str(error) if kinds else f"[grader_failed] the grader itself failed: {error!r:.300}"
-    if isinstance(error, Unsealed):
-        result.name, said = UNSEALED, str(error)
+    if isinstance(error, NoSandbox):
+        result.name, said = NO_SANDBOX, str(error)
     result.sentence, result.codes = without_codes(said)
-    if isinstance(error, DeskError):
+    if isinstance(error, WorkerError):
         result.frames = error.frames
         result.codes += error.codes
     if isinstance(error, Wrong):
@@ -196,7 +199,7 @@ def _is_hidden(item: pytest.Item) -> bool:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Close the desks, and tell what was printed there."""
+    """End the workers, and report what their code printed."""
     judging = session.config.stash.get(_KEY, None)
     if judging is not None:
         judging.end()

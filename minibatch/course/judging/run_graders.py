@@ -9,7 +9,7 @@ the first itself, and ends). What is imported ahead is nobody's here: no room of
 an edit in it is never missed, and nothing of a submission, which no judge ever imports.
 
 What pytest says goes to standard error. Nothing but this file writes to what was standard output,
-no desk inherits it, and there is no report on a disk for anybody to find.
+no worker inherits it, and no report lies on a disk.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _judge(work: str, report: TextIO) -> int:
     class Reporter:
         @pytest.hookimpl(tryfirst=True)
         def pytest_configure(self, config: pytest.Config) -> None:
-            config.tell_judge = lambda **message: report.write(json.dumps(message) + "\n")
+            config.send_to_judge = lambda **message: report.write(json.dumps(message) + "\n")
 
     status = int(pytest.main(json.loads(work), plugins=[Reporter()]))
     sys.stdout.flush()

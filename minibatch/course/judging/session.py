@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 import pytest
 
 from minibatch.course.exercises.source import Task, all_tasks
-from minibatch.course.judging.desk_errors import Limits
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import (
     BLOCKED,
@@ -18,21 +17,22 @@ from minibatch.course.judging.verdict import (
     TIMED_OUT,
     TestResult,
 )
+from minibatch.course.judging.worker_errors import Limits
 
 
 class Judging:
-    """One run's workers and results. config: pytest's; its `tell_judge` sends messages to the
+    """One run's workers and results. config: pytest's; its `send_to_judge` sends messages to the
     judge."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.desks: dict[str, Student] = {}
+        self.workers: dict[str, Student] = {}
         self.timed_out: list[str] = []
         self.hidden: set[str] = set()  # tasks with a hidden test that has begun
         self._tasks: dict[str, Task] | None = None
         self._printed: dict[str, str] = {}  # before the first hidden test
         self._results: dict[str, list[TestResult]] = {}
-        self._tell = getattr(config, "tell_judge", lambda **message: None)
+        self._send = getattr(config, "send_to_judge", lambda **message: None)
 
     @property
     def tasks(self) -> dict[str, Task]:
@@ -40,24 +40,25 @@ class Judging:
             self._tasks = all_tasks()
         return self._tasks
 
-    def desk(self, task_id: str, withheld: dict[str, str]) -> Student:
+    def worker(self, task_id: str, withheld: dict[str, str]) -> Student:
         """The task's worker; the one before is closed. A hidden test gets a new worker, whose
         output is not reported."""
-        if task_id not in self.desks:
+        if task_id not in self.workers:
             self.close()
-            self.desks[task_id] = Student(
+            self.workers[task_id] = Student(
                 self.config.getoption("submission"),
                 self.tasks[task_id],
-                sealed=self.config.getoption("sealed"),
+                sandbox=self.config.getoption("sandbox"),
                 limits=Limits(seconds=self.config.getoption("seconds")),
                 withheld=withheld,
+                work_in=self.config.getoption("worker_folder"),
             )
-        return self.desks[task_id]
+        return self.workers[task_id]
 
     def close(self) -> None:
-        for task_id, desk in self.desks.items():
-            desk.close()
-            self._printed.setdefault(task_id, desk.printed)
+        for task_id, worker in self.workers.items():
+            worker.close()
+            self._printed.setdefault(task_id, worker.printed)
 
     def note(self, task_id: str, result: TestResult) -> None:
         """Send a result to the judge at once."""
@@ -68,18 +69,17 @@ class Judging:
         before.append(result)
         if same and result.outcome != NOT_ATTEMPTED:
             result = replace(result, outcome=BLOCKED, blocked_by=same[0].statement)
-        self._tell(task=task_id, result=asdict(result))
+        self._send(task=task_id, result=asdict(result))
 
-    def tell_what_is_theirs(self, task_id: str, now_yours: Callable[[Student], str]) -> None:
-        """If all of a task's tests have passed, send a sentence about what the learner's code can
-        do now."""
+    def send_measurement(self, task_id: str, now_yours: Callable[[Student], str]) -> None:
+        """If all of a task's tests have passed, send what their code can do now, in a sentence."""
         results = self._results.get(task_id, [])
         if not results or any(result.outcome != PASSED for result in results):
             return
         with contextlib.suppress(Exception):  # an error here does not change that it has passed
-            self._tell(task=task_id, yours=now_yours(self.desks[task_id]))
+            self._send(task=task_id, yours=now_yours(self.workers[task_id]))
 
     def end(self) -> None:
         self.close()
         for task_id, printed in self._printed.items():
-            self._tell(task=task_id, printed=printed)
+            self._send(task=task_id, printed=printed)

@@ -1,10 +1,10 @@
-"""A learner's file on a desk, as the graders see it.
+"""A worker with a learner's file, as the graders see it.
 
     student.call("padding_waste", [20, 45], 8)    # what the learner's function returned
-    student.policy("MyContinuous", max_batch_size=3)    # see remote.py
+    student.policy("MyContinuous", max_batch_size=3)    # see remote_scheduler.py
 
-What goes wrong over there is raised here, as one of the exceptions below; nothing that the desk
-says or does can raise anything else.
+If the worker fails, one of the exceptions of worker_errors.py is raised here; a worker cannot raise
+anything else, whatever it sends.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
-from minibatch.course.judging.confinement import NEEDED
-from minibatch.course.judging.desk_errors import (
-    DeskError,
-    Died,
-    Limits,
-    NotAttempted,
-    TimedOut,
-    Unsealed,
-    told,
-)
-from minibatch.course.judging.line import Line
+from minibatch.course.judging.connection import Connection
+from minibatch.course.judging.sandbox import NEEDED
 from minibatch.course.judging.submitted_edits import copy_package, edited
 from minibatch.course.judging.values import pack, unpack
 from minibatch.course.judging.withheld import replacement
+from minibatch.course.judging.worker_errors import (
+    Died,
+    Limits,
+    NoSandbox,
+    NotAttempted,
+    TimedOut,
+    WorkerError,
+    reported_error,
+)
 from minibatch.course.judging.worker_files import (
     copy_submission,
     module_file,
@@ -46,9 +46,10 @@ _TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
 class Student:
     """One task of one submission.
 
-    folder: the submission, with files called as in exercises/. sealed: shut the desk in, or judge
-    nothing; None shuts it in as far as this computer can. withheld: modules that hold the answer,
-    and what of them the desk gets a placeholder for (withheld.py).
+    folder: the submission, with files called as in exercises/. sandbox: True requires one; None
+    uses what this computer has; False uses none. withheld: modules that contain the answer, and
+    the parts that the worker gets a placeholder for (withheld.py). work_in: where it makes the
+    worker's folder; None is the system's folder for temporary files.
     """
 
     def __init__(
@@ -56,15 +57,17 @@ class Student:
         folder: Path,
         task: Task,
         *,
-        sealed: bool | None = None,
+        sandbox: bool | None = None,
         limits: Limits | None = None,
         withheld: dict[str, str | list[str]] | None = None,
+        work_in: Path | None = None,
     ) -> None:
-        self.folder, self.task, self.sealed = folder.resolve(), task, sealed
+        self.folder, self.task, self.sandbox = folder.resolve(), task, sandbox
         self.limits, self.withheld = limits or Limits(), withheld or {}
-        self._printed = ""  # by the desk that was closed last
+        self._work_in = work_in
+        self._printed = ""  # by the worker that was closed last
         self._seconds_used = 0.0
-        self._line: Line | None = None
+        self._connection: Connection | None = None
         self._room: Path | None = None
         self._models: list[object] = []
         self._num_questions = 0
@@ -73,11 +76,11 @@ class Student:
 
     @property
     def printed(self) -> str:
-        """The start of what the newest desk's code printed."""
-        return self._printed if self._line is None else self._line.printed
+        """The start of what the code of the newest worker printed."""
+        return self._printed if self._connection is None else self._connection.printed
 
     def call(self, name: str, *args: object, **kwargs: object) -> object:
-        """The learner's function `name`, called; returns its answer as plain data (values.py).
+        """Call the learner's function `name`; returns its answer as plain data (values.py).
 
         An argument that can be called stands for a model: see `forward` in tests/exercises.
         """
@@ -89,38 +92,38 @@ class Student:
         return self.unpacked(self.ask("call", **request))
 
     def calls(self, name: str, several: list[list]) -> list:
-        """The same for a list of arguments after another, plain data: far quicker, asked at once.
-        An exception is raised for the first that raises one."""
+        """The same for each list of arguments, which must be plain data. One message has them all,
+        so this is much quicker. The first call that fails raises its exception."""
         found = self.unpacked(self.ask("calls", name=name, calls=pack(several)))
         if not isinstance(found, list) or len(found) != len(several):
             raise Died("[answered_too_seldom] it did not answer as often as it was asked")
         return found
 
     def ask(self, what: str, **details: object) -> object:
-        """One request to the desk, and its answer, unchecked. Opens the desk if need be."""
-        if self._line is None:
+        """One request to the worker, and its answer, unchecked. Starts the worker if necessary."""
+        if self._connection is None:
             try:
                 self._start()
-            except (DeskError, Unsealed):
+            except (WorkerError, NoSandbox):
                 self.close()
                 raise
         return self._ask(what, details)
 
     def unpacked(self, packed: object) -> object:
-        """An answer as values; garbage from the desk is `Died`."""
+        """An answer as values. Raises Died for what no worker sends."""
         try:
             return unpack(packed)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Died(f"[answer_is_no_value] the answer is no value at all ({error})") from None
 
     def close(self) -> None:
-        """End the desk and forget it; the next request opens a new one."""
-        if self._line is not None:
-            self._line.close()
-            self._printed = self._line.printed
-            used = self.limits.seconds - self._line.seconds_left
+        """End the worker; the next request starts a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._printed = self._connection.printed
+            used = self.limits.seconds - self._connection.seconds_left
             self._seconds_used = max(self._seconds_used, used)
-            self._line = None
+            self._connection = None
         if self._room is not None:
             remove(self._room)
             self._room = None
@@ -135,10 +138,10 @@ class Student:
         path = self.folder / self.task.file_name
         if not path.is_file() and not self.task.changes_minibatch:
             raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
-        self._room = Path(tempfile.mkdtemp(prefix="minibatch-desk-")).resolve()
+        self._room = Path(tempfile.mkdtemp(prefix="minibatch-worker-", dir=self._work_in)).resolve()
         work, package = self._room / "work", self._package(self._room)
         work.mkdir()
-        if self.sealed is not False:  # it may read its submission, not where the teacher keeps it
+        if self.sandbox is not False:  # it may read its submission, not where the teacher keeps it
             copy_submission(self.folder, self._room / "submission")
             path = self._room / "submission" / path.name
         files = {name: module_file(name) for name in self.withheld}
@@ -148,24 +151,26 @@ class Student:
             "seconds": self.limits.seconds,
             "package": str(package) if package else "",
             "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
-            "seal": self._seal(path.parent, package, work, set(files.values())),
+            "sandbox": self._sandbox_limits(path.parent, package, work, set(files.values())),
         }
-        self._line = Line(settings, work, variables(work), self.limits, START_SECONDS)
-        holds = self._ask("shut_in", {})
+        self._connection = Connection(settings, work, variables(work), self.limits, START_SECONDS)
+        holds = self._ask("enter_sandbox", {})
         missing = [part for part in NEEDED if part not in holds]
-        if self.sealed and missing:
-            raise Unsealed(
-                "[desk_cannot_be_sealed] "
-                f"this computer cannot shut submissions in: no {' and no '.join(missing)}"
+        if self.sandbox and missing:
+            raise NoSandbox(
+                "[no_sandbox_here] "
+                f"this computer has no sandbox for submissions: no {' and no '.join(missing)}"
             )
         if path.is_file() and _TORCH.search(path.read_text(encoding="utf-8", errors="replace")):
             self._ask("import_ahead", {"name": "torch"})
-        self._line.seconds_left = self.limits.seconds - self._seconds_used
+        self._connection.seconds_left = self.limits.seconds - self._seconds_used
         self._ask("open", {})
 
-    def _seal(self, submission: Path, package: Path | None, work: Path, hidden: set[Path]) -> dict:
-        """What `confinement.seal` is told; {} if nothing is to be sealed."""
-        if self.sealed is False:
+    def _sandbox_limits(
+        self, submission: Path, package: Path | None, work: Path, hidden: set[Path]
+    ) -> dict:
+        """What `sandbox.enter` gets; {} if there is to be none."""
+        if self.sandbox is False:
             return {}
         readable, listable = without(ROOT / "minibatch", hidden)
         readable += [submission, *([package] if package else [])]
@@ -173,7 +178,7 @@ class Student:
             "readable": list(map(str, readable)),
             "listable": list(map(str, listable)),
             "own": str(work),
-            "own_bytes": 2 * self.limits.files_bytes,  # `Line` sees when half of it is full
+            "own_bytes": 2 * self.limits.files_bytes,  # worker_usage.py stops it at half
         }
 
     def _package(self, room: Path) -> Path | None:
@@ -190,21 +195,21 @@ class Student:
 
     def _ask(self, what: str, details: dict) -> object:
         try:
-            self._line.send({"do": what, "with": details})
+            self._connection.send({"do": what, "with": details})
             while True:
-                reply = self._line.receive()
+                reply = self._connection.receive()
                 if "ask" in reply:
-                    self._line.send(self._answer(reply["ask"]))
+                    self._connection.send(self._answer(reply["ask"]))
                 elif "value" in reply:
                     return reply["value"]
                 else:
-                    raise told(reply.get("error"), self.limits)
+                    raise reported_error(reply.get("error"), self.limits)
         except (Died, TimedOut):
             self.close()
             raise
 
     def _answer(self, question: object) -> dict:
-        """Do what the desk asks in the middle of an answer: a forward pass of a stand-in model."""
+        """Answer a question that the worker asks in between: a forward pass of a stand-in model."""
         self._num_questions += 1
         if self._num_questions > self.limits.num_questions:
             raise Died(
@@ -215,10 +220,10 @@ class Student:
         try:
             model = self._models[question["model"]]
             return {"value": model(question)}
-        except Exception as error:  # wrong shapes, wrong kinds: the learner's to hear
+        except Exception as error:  # of wrong shapes and types: the learner gets the message
             return {"error": f"{type(error).__name__}: {error}"[:1000]}
         finally:
-            self._line.seconds_left -= time.monotonic() - begin
+            self._connection.seconds_left -= time.monotonic() - begin
 
     def _pack(self, value: object) -> object:
         if isinstance(value, Callable):

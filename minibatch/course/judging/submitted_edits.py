@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH
-from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.plain_text import plain
+from minibatch.course.judging.worker_errors import Died
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git_bytes

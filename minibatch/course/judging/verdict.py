@@ -16,7 +16,7 @@ SYMBOLS = {
     BLOCKED: "⊘",
 }
 
-UNSEALED = "unsealed"  # in place of a test's name: nothing was judged, since nothing held
+NO_SANDBOX = "no sandbox"  # in place of a test's name: nothing was judged
 
 
 CODE = re.compile(r"(?<![^\s(])\[([a-z0-9]+(?:_[a-z0-9]+)+)\] ")

@@ -8,7 +8,8 @@ from the course's own minibatch. The learner's files are read after the limits a
 minibatch, too, which then replaces the course's.
 
 Before changing this file: after the learner's file is read, every answer may be false. So checks
-belong to the judge. Only the answer of `do_shut_in` can be trusted: no learner's code has run then.
+belong to the judge. Only the answer of `do_enter_sandbox` can be trusted: no learner's code has run
+then.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from minibatch.course.judging import confinement
-from minibatch.course.judging.desk_pool import PoolWorker
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
+from minibatch.course.judging.worker_block_pool import PoolWorker
 from minibatch.course.judging.worker_policy import PolicyWorker
 
 MODULE = "exercise"
-OF_A_POLICY = ("policy", "add", "plan", "lead", "update", "abort", "records")
-OF_A_POOL = ("walk", "run_on", "lookups")
+OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records")
+OF_A_POOL = ("call_methods", "run_engine", "lookups")
 
 
 class Worker:
@@ -85,16 +86,16 @@ class Worker:
 
     # The judge's requests ------------------------------------------------------------------------
 
-    def do_shut_in(self) -> list[str]:
-        """Set the limits; returns which parts of the seal are in force, if it was requested."""
+    def do_enter_sandbox(self) -> list[str]:
+        """Set the limits; returns which parts of the sandbox are in force, if it was requested."""
         settings = self.settings
-        confinement.limit(settings["memory_bytes"], settings["seconds"])
+        sandbox.limit(settings["memory_bytes"], settings["seconds"])
         sys.meta_path.insert(0, Withheld(settings["withheld"]))
-        if not settings["seal"]:
+        if not settings["sandbox"]:
             return []
         tempfile.tempdir = str(Path.cwd())
         ctypes.util.find_library = lambda name: None  # it runs compilers, which a worker may not
-        return confinement.seal(**settings["seal"])
+        return sandbox.enter(**settings["sandbox"])
 
     def do_import_ahead(self, name: str) -> None:
         """Import a library that the file will import, before reading the file."""

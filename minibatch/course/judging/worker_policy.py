@@ -99,7 +99,7 @@ class PolicyWorker:
             rows.append([row.sequence.request_id, *map(_plain, counts)])
         return {"rows": rows, "wake_at": _plain(self.plans.wake_at), **self._state()}
 
-    def lead(self, now: float, num_admitted: int, rows: list, lends: bool) -> dict:
+    def use_plan(self, now: float, num_admitted: int, rows: list, lends: bool) -> dict:
         """Plan for the learner's policy: admit `num_admitted` requests, then use these rows.
 
         rows: the request's id, number of tokens and padding of each. lends: whether the lists that

@@ -10,7 +10,7 @@ from probe import solve_with_a_new_file
 
 from minibatch.course.classroom import grade_class
 from minibatch.course.exercises import source
-from minibatch.course.judging import confinement
+from minibatch.course.judging import sandbox
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.process import environment_variables
 
@@ -71,9 +71,7 @@ def run(root, *arguments):
     )
 
 
-@pytest.mark.skipif(
-    bool(confinement.missing()), reason="classes are graded where they can be sealed"
-)
+@pytest.mark.skipif(bool(sandbox.missing()), reason="classes are graded where they can be sandbox")
 def test_what_check_says_the_class_says(clone, tmp_path):
     tasks = [source.select(name)[0] for name in ("3.1", "4.1", "4.3")]
     at_home = {}

@@ -28,7 +28,7 @@ from minibatch.course.classroom.submissions import (
     submissions,
 )
 from minibatch.course.exercises import source
-from minibatch.course.judging import confinement
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.judge import Options
 from minibatch.course.judging.verdict import (
     ERROR,
@@ -49,7 +49,7 @@ FILE = "ex03_dynamic_batching.py"
 SOLVED = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")
 STUB = source.stub(SOLVED)
 TRACE = Path(tempfile.gettempdir(), "minibatch-trace")
-SEALED = not confinement.missing()
+SANDBOXED = not sandbox.missing()
 
 
 def ready(body, before=""):
@@ -143,7 +143,7 @@ def row(graded, name):
     return student
 
 
-@pytest.mark.skipif(not SEALED, reason="hostile submissions want a system that can seal them")
+@pytest.mark.skipif(not SANDBOXED, reason="hostile submissions need a sandbox")
 @pytest.mark.parametrize("name", CLASS)
 def test_every_row_of_a_class_is_right(graded, name):
     _, outcome, points = CLASS[name]
@@ -155,7 +155,7 @@ def test_every_row_of_a_class_is_right(graded, name):
         assert (verdict.outcome, verdict.points) == (outcome, points), verdict.first_problem
 
 
-@pytest.mark.skipif(not SEALED, reason="hostile submissions want a system that can seal them")
+@pytest.mark.skipif(not SANDBOXED, reason="hostile submissions need a sandbox")
 def test_no_attack_leaves_a_trace(graded):
     assert not TRACE.exists()
 
@@ -300,9 +300,9 @@ def test_a_copy_of_the_whole_course_is_nobody_s_work(tmp_path):
 
 PATCHED = (ROOT / "solutions" / source.PATCH).read_text(encoding="utf-8")
 EVIL = """
-diff --git a/minibatch/course/judging/confinement.py b/minibatch/course/judging/confinement.py
---- a/minibatch/course/judging/confinement.py
-+++ b/minibatch/course/judging/confinement.py
+diff --git a/minibatch/course/judging/sandbox.py b/minibatch/course/judging/sandbox.py
+--- a/minibatch/course/judging/sandbox.py
++++ b/minibatch/course/judging/sandbox.py
 @@ -1,1 +1,2 @@
 +raise SystemExit("a judge of my own")
  LINE
@@ -318,7 +318,7 @@ new file mode 120000
 
 @pytest.mark.parametrize("edit", [lambda text: text, unprefixed], ids=["git", "noprefix"])
 def test_a_patch_counts_in_the_engine_s_rooms_alone(tmp_path, edit):
-    first = Path(confinement.__file__).read_text(encoding="utf-8").splitlines()[0]
+    first = Path(sandbox.__file__).read_text(encoding="utf-8").splitlines()[0]
     folder = tmp_path / "class" / "eve"
     folder.mkdir(parents=True)
     for stem in source.stems():
@@ -327,7 +327,7 @@ def test_a_patch_counts_in_the_engine_s_rooms_alone(tmp_path, edit):
     (folder / source.PATCH).write_text(edit(PATCHED + EVIL.replace("LINE", first)))
     result = grade_class(tmp_path / "class", tmp_path / "out", jobs=1, tasks=source.select("4.3"))
     (eve,) = result.students
-    assert (eve.points, "judging/confinement.py" in eve.note) == (5, True), eve
+    assert (eve.points, "judging/sandbox.py" in eve.note) == (5, True), eve
 
 
 def test_memory_s_exercises_and_both_changes_to_the_engine_count_each_for_itself(tmp_path):
@@ -463,14 +463,14 @@ def test_a_declared_name_is_one_line(tmp_path):
     assert declared_name(tmp_path) == "Mallory ada 99 of 99"
 
 
-def test_a_computer_that_cannot_shut_anybody_in_refuses(tmp_path, monkeypatch):
+def test_a_computer_without_a_sandbox_refuses(tmp_path, monkeypatch):
     (tmp_path / "class" / "a").mkdir(parents=True)
     (tmp_path / "class" / "a" / FILE).write_text(SOLVED)
-    monkeypatch.setattr(confinement, "NEEDED", ("a moat",))
+    monkeypatch.setattr(sandbox, "NEEDED", ("a moat",))
     with pytest.raises(ValueError, match="a moat"):
         grade_class(tmp_path / "class", tmp_path / "out")
     result = grade_class(
-        tmp_path / "class", tmp_path / "out", tasks=source.select("3.1"), unsealed=True
+        tmp_path / "class", tmp_path / "out", tasks=source.select("3.1"), no_sandbox=True
     )
     assert result.students[0].points == 2
     assert "a moat" in (tmp_path / "out" / "class.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A class of eighty: twenty honest students, and sixty who would have marks without work.
+"""A class of ninety: twenty-three honest students, and others who would have points without work.
 
 Every honest row is exact, no hostile one is above what its answers earn, and afterwards the machine
 is as it was. `python -m minibatch test --slow`.
@@ -21,14 +21,14 @@ import pytest
 
 from minibatch.course.classroom import grade_class
 from minibatch.course.exercises import source
-from minibatch.course.judging import confinement
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.judge import Options
 from minibatch.course.setup import ROOT
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(3600),
-    pytest.mark.skipif(bool(confinement.missing()), reason="this computer cannot seal a desk"),
+    pytest.mark.skipif(bool(sandbox.missing()), reason="this computer has no sandbox"),
 ]
 
 FILE, POLICY = "ex03_dynamic_batching.py", "ex04_continuous_batching.py"
@@ -84,6 +84,25 @@ IS_READY = {
     "takes memory slowly": ("x = []\nwhile True: x.append(bytearray(2**20))", 0),
     "hides memory": ("fd = os.memfd_create('x')\nwhile True: os.write(fd, bytes(2**20))", 0),
     "shares memory": (f"import ctypes\nassert {C}.shmget(0, 2**34, 0o1600) >= 0\n" + RIGHT, 0),
+    "holds the disk": (
+        "import mmap\nkept = []\nwhile True:\n    with open('x', 'wb+') as file:\n"
+        "        try: os.posix_fallocate(file.fileno(), 0, 2**24)\n"
+        "        except PermissionError: file.write(bytes(2**24))\n"
+        "        kept.append(mmap.mmap(file.fileno(), 4096))\n        os.remove('x')", 0),
+    "hides its folder": (
+        "os.makedirs('x', 0o300, exist_ok=True)\nopen('x/y', 'wb').write(bytes(2**20))\n" + RIGHT, 2),
+    "shortens the course": (
+        f"os.open({str(ROOT / 'minibatch' / '__init__.py')!r}, os.O_RDONLY | os.O_TRUNC)", 0),
+    "makes the kernel kill its judge": (
+        "import fcntl\nr, w = os.pipe()\n"
+        "for end in (r, w):\n"
+        "    for step in ((fcntl.F_SETOWN, os.getppid()), (fcntl.F_SETSIG, 9),"
+        " (fcntl.F_SETFL, os.O_ASYNC)):\n"
+        "        try: fcntl.fcntl(end, *step)\n        except OSError: pass\n"
+        "os.write(w, b'x')\nos.read(r, 1)\n" + RIGHT, 2),
+    "twenty thousand threads": (
+        "import threading\nthreading.stack_size(2**15)\nfor _ in range(20_000):\n"
+        "    threading.Thread(target=time.sleep, args=[99], daemon=True).start()\n" + RIGHT, 0),
     "keeps pipes": (
         "import fcntl\nkeep = []\nwhile True:\n    r, w = os.pipe()\n"
         "    fcntl.fcntl(w, 1031, 2**20)\n    os.write(w, bytes(2**20))\n    keep.append(r)", 0),
@@ -133,7 +152,7 @@ IS_READY = {
         "from minibatch.course.judging import verdict, values\n"
         "verdict.Wrong.__init__ = print\nvalues.pack = lambda v, d=0: True\nreturn None", 0),
     "walks the heap": (
-        "import gc\nfor o in gc.get_objects():\n    if type(o).__name__ == 'Desk':\n"
+        "import gc\nfor o in gc.get_objects():\n    if type(o).__name__ == 'Worker':\n"
         "        o._send = lambda m: o._answers.write('{\"value\": true}\\n')\nreturn None", 1),
 }  # fmt: skip
 HONEST = {
@@ -153,6 +172,16 @@ class MyContinuous(mb.Scheduler):
     plan = None
     update, retire, release = mb.Scheduler.update, mb.Scheduler.retire, mb.Scheduler.release
 """
+
+
+def whole_course():
+    """What a student has who zips the course's folder: its environment, lessons, solutions."""
+    yield from ((f"course/.venv/lib/m{n}.py", "x = 1") for n in range(6000))
+    yield from ((f"course/lessons/images/{n}.svg", "<svg/>") for n in range(100))
+    for name in (FILE, POLICY):
+        yield f"course/solutions/{name}", (ROOT / "solutions" / name).read_text(encoding="utf-8")
+    yield f"course/exercises/{FILE}", body(HALF)
+    yield f"course/exercises/{POLICY}", STUB_POLICY
 
 
 def evil_patch(path, line):
@@ -183,14 +212,21 @@ def hand_in(folder):
             files = {FILE: waiting, POLICY: policy} | ({source.PATCH: patch} if patch else {})
             student(f"honest {round_} {name}", files)
             exact[f"honest {round_} {name}"] = points
+    zipped(whole_course(), folder / "honest whole course.zip")
+    exact["honest whole course"] = 1, 0, 0
+    student("honest with two lines", {FILE: body(HALF), "name.txt": "Eve\nada  99 of 99\n"})
+    exact["honest with two lines"] = 1, 0, 0
+    student("solution and a blank line", {FILE: SOLVED + "\n", POLICY: STUB_POLICY})
+    exact["solution and a blank line"] = 2, 0, 0  # and the note says whose it is
+    os.mkfifo(folder / "pipe.zip")
     for name, (code, points) in IS_READY.items():
         before = "def spin():\n    while True: pass\n"
         student(name, {FILE: body(code, before)})
         most[name] = points
     student("borrows", {POLICY: STUB_POLICY + BORROWED})
     for name, path in {
-        "a judge of its own": "minibatch/course/judging/confinement.py",
-        "a desk of its own": "minibatch/course/judging/worker.py",
+        "a judge of its own": "minibatch/course/judging/sandbox.py",
+        "a worker of its own": "minibatch/course/judging/worker.py",
         "a grader of its own": "tests/exercises/serving.py",
         "its own start": "minibatch/__init__.py",
     }.items():
@@ -221,13 +257,13 @@ def hand_in(folder):
 
 def left_overs():
     mine = {process.pid for process in psutil.Process().children(recursive=True)}
-    desks = {
+    workers = {
         p.pid
         for p in psutil.process_iter(["cmdline"])
         if "minibatch.course.judging.worker" in (p.info["cmdline"] or [])
     }
     rooms = set(Path(tempfile.gettempdir()).glob("minibatch-*"))
-    return mine | desks, rooms
+    return mine | workers, rooms
 
 
 def test_a_class_of_honest_and_hostile_students(tmp_path):
@@ -235,7 +271,7 @@ def test_a_class_of_honest_and_hostile_students(tmp_path):
     folder.mkdir()
     most, exact = hand_in(folder)
     assert len(most) >= 60
-    assert len(exact) == 20
+    assert len(exact) == 23
     status = ["git", "-C", str(ROOT), "status", "--porcelain"]
     before, repository = left_overs(), subprocess.run(status, capture_output=True).stdout
     begin = time.monotonic()
@@ -254,6 +290,9 @@ def test_a_class_of_honest_and_hostile_students(tmp_path):
         if name in rows and rows[name].points > points
     ]  # fmt: skip
     assert (wrong, undeserved) == ([], [])
+    assert "the course's own solution" in rows["solution and a blank line"].note
+    assert "neither a file nor a folder" in rows["pipe"].note
+    assert len(result.summary().splitlines()) == len(rows) + 2  # a blank line, and the reports
     assert sum(s.points for s in result.students if s.name not in exact) <= sum(allowed)
     time.sleep(1)
     processes, rooms = left_overs()
@@ -267,3 +306,31 @@ def test_a_class_of_honest_and_hostile_students(tmp_path):
             assert not any(unfit in text for unfit in "\x1b\u202e\x00"), path
             assert "<script" not in text or path.suffix != ".html"
     assert len(json.loads((out / "grades.json").read_text(encoding="utf-8"))) == len(rows)
+
+
+def test_numbers_without_bounds_cost_their_task_alone(tmp_path):
+    """The judge computes with what a policy plans, so it must not believe every number."""
+    kernels = "ex06_a_paged_attention_kernel.py"
+    ours = (ROOT / "solutions" / kernels).read_text(encoding="utf-8")
+    chunks = "\n\ndef plan_chunks(*arguments):\n    return [(0, 0, 10**12)]\n"
+    padding = SOLVED_POLICY.replace("sequence.num_uncomputed_tokens))", "1, 20_000_000))")
+    assert padding != SOLVED_POLICY
+    (tmp_path / "class").mkdir()
+    for name, files in {
+        "honest": (SOLVED_POLICY, ours),
+        "padding": (padding, ours),
+        "chunks": (SOLVED_POLICY, ours + chunks),
+    }.items():
+        (tmp_path / "class" / name).mkdir()
+        for file, text in zip((POLICY, kernels), files, strict=True):
+            (tmp_path / "class" / name / file).write_text(text, encoding="utf-8")
+    tasks = [source.select(name)[0] for name in ("4.1", "6.4")]
+    result = grade_class(tmp_path / "class", tmp_path / "out", jobs=2, tasks=tasks)
+    points = {s.name: tuple(v.points for v in s.verdicts) for s in result.students}
+    most = tuple(task.points for task in tasks)
+    assert points["honest"] == most
+    assert points["padding"][0] < most[0]
+    assert points["padding"][1] == most[1]
+    assert points["chunks"][0] == most[0]
+    assert points["chunks"][1] < most[1]
+    assert all(student.is_final for student in result.students), "the judge itself failed"

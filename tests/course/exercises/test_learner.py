@@ -328,7 +328,9 @@ def test_who_passes_hears_what_is_theirs_now_and_no_grader_s_word():
 
 def test_a_test_that_never_came_to_its_question_is_blocked_not_wrong():
     told = []
-    judging = Judging(SimpleNamespace(tell_judge=lambda **message: told.append(message["result"])))
+    judging = Judging(
+        SimpleNamespace(send_to_judge=lambda **message: told.append(message["result"]))
+    )
     for name, outcome, sentence in (
         ("slots", WRONG, "In step 1: 4 rows planned; max_batch_size is 3."),
         ("order", WRONG, "In step 3: 1 row planned; max_batch_size is 3."),

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from minibatch.course.judging.desk_errors import Raised
 from minibatch.course.judging.verdict import TestResult, Verdict, without_codes
+from minibatch.course.judging.worker_errors import Raised
 from minibatch.course.setup import ROOT
 
 GRADERS = ROOT / "tests" / "exercises"

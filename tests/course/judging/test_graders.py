@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from minibatch.course.exercises import source
-from minibatch.course.judging import confinement
+from minibatch.course.judging import sandbox
 from minibatch.course.judging.judge import Options, judge
 from minibatch.course.judging.verdict import NOT_ATTEMPTED
 from minibatch.course.setup import ROOT
@@ -22,8 +22,8 @@ from minibatch.course.setup import ROOT
 pytestmark = pytest.mark.timeout(1200)  # a hundred answers, each judged in processes of its own
 GRADERS = ROOT / "tests" / "exercises"
 TASKS = source.all_tasks()
-NEEDS_A_SEAL = pytest.mark.skipif(
-    set(confinement.what_holds()) != set(confinement.SEAL), reason="this system cannot seal a desk"
+NEEDS_A_SANDBOX = pytest.mark.skipif(
+    set(sandbox.supported()) != set(sandbox.PARTS), reason="this system has no full sandbox"
 )
 
 
@@ -263,10 +263,11 @@ def test_each_task_has_two_right_answers_of_another_design(task):
 
 
 @pytest.mark.parametrize(
-    "sealed", [pytest.param(False, marks=pytest.mark.full), pytest.param(True, marks=NEEDS_A_SEAL)]
+    "sandbox",
+    [pytest.param(False, marks=pytest.mark.full), pytest.param(True, marks=NEEDS_A_SANDBOX)],
 )
-def test_the_solutions_earn_every_point(sealed):
-    verdicts = judge(TASKS.values(), ROOT / "solutions", Options(sealed=sealed))
+def test_the_solutions_earn_every_point(sandbox):
+    verdicts = judge(TASKS.values(), ROOT / "solutions", Options(sandbox=sandbox))
     for verdict in verdicts:
         assert verdict.first_problem is None
         assert verdict.points == verdict.max_points == TASKS[verdict.task].points

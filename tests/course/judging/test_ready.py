@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from minibatch.course.exercises import source
 from minibatch.course.judging import graders
 from minibatch.course.judging.graders import Graders
+from minibatch.course.judging.judge import JudgeError, judge
 from minibatch.course.setup import ROOT
 
 LEAVES_TRACES = """
@@ -25,9 +28,9 @@ def test_it():
 needs_copies = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each judges once")
 
 
-def run(process, folder, hear=print):
+def run(process, folder, receive=print):
     arguments = [str(folder), "-q", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-    return process.run(arguments, seconds=60, hear=hear)
+    return process.run(arguments, seconds=60, receive=receive)
 
 
 @needs_copies
@@ -35,8 +38,8 @@ def test_nothing_of_one_run_is_there_in_the_next(tmp_path):
     (tmp_path / "test_it.py").write_text(LEAVES_TRACES)
     process = Graders(ahead=True)
     for _ in range(2):
-        said, is_late = run(process, tmp_path)
-        assert "1 passed" in said
+        output, is_late = run(process, tmp_path)
+        assert "1 passed" in output
         assert not is_late
         assert process.can_work
     (tmp_path / "test_it.py").write_text("def test_it():\n    import os; os._exit(3)\n")
@@ -60,7 +63,7 @@ def test_what_is_late_or_interrupted_is_ended(tmp_path):
     (tmp_path / "test_it.py").write_text("import time\ndef test_it():\n    time.sleep(60)\n")
     process = Graders()
     arguments = [str(tmp_path), "-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
-    assert process.run(arguments, seconds=2, hear=print)[1]
+    assert process.run(arguments, seconds=2, receive=print)[1]
     assert not process.can_work
 
     def interrupt(message):
@@ -69,7 +72,7 @@ def test_what_is_late_or_interrupted_is_ended(tmp_path):
     process = Graders()
     task = [str(ROOT / "tests/exercises/test_ex03_dynamic_batching.py"), "--task", "3.1"]
     with pytest.raises(KeyboardInterrupt):
-        process.run([*task, "--submission", str(tmp_path)], seconds=60, hear=interrupt)
+        process.run([*task, "--submission", str(tmp_path)], seconds=60, receive=interrupt)
     assert not process.can_work
 
 
@@ -109,3 +112,26 @@ def test_who_waits_ends_with_whoever_could_ask():
             return
         time.sleep(0.1)
     raise AssertionError("it goes on without anybody")
+
+
+def test_graders_that_are_ended_leave_nothing_on_the_disk(tmp_path, monkeypatch):
+    """As Ctrl-C of a class ends them: the folder of their worker is removed for them."""
+    temporary, submission = tmp_path / "temporary", tmp_path / "submission"
+    temporary.mkdir()
+    submission.mkdir()
+    (task,) = source.select("3.1")
+    (submission / task.file_name).write_text("while True: pass\n")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def end():
+        while not list(temporary.rglob("minibatch-worker-*/work")):
+            time.sleep(0.05)
+        graders.close_all()
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    with pytest.raises(JudgeError):
+        judge([task], submission)
+    ending.join()
+    assert list(temporary.glob("minibatch-*")) == []

@@ -16,7 +16,7 @@ class PoolWorker:
     def __init__(self, find: Callable[[str], Any], describe: Callable[[Exception], dict]) -> None:
         self.find, self.describe = find, describe
 
-    def walk(self, name: str, num_blocks: int, block_size: int, calls: list) -> list[dict]:
+    def call_methods(self, name: str, num_blocks: int, block_size: int, calls: list) -> list[dict]:
         """Make a new pool and call its methods in order: each result or error, and the state then.
 
         calls: [method, its argument, packed] each. A call that raises does not end the sequence.
@@ -33,7 +33,7 @@ class PoolWorker:
             seen.append(one)
         return seen
 
-    def run_on(self, name: str, num_blocks: int, block_size: int, requests: list) -> object:
+    def run_engine(self, name: str, num_blocks: int, block_size: int, requests: list) -> object:
         """Run an engine with such a pool: see `tables_of_a_run`."""
         return pack(tables_of_a_run(self.find(name)(num_blocks, block_size), requests))
 
@@ -105,5 +105,5 @@ def lookups_of_a_run(rounds: list, num_blocks: int, block_size: int) -> list[tup
         )
         engine.check_invariants()
     shared = [step.sharing for step in engine.trace.steps]
-    told = [lookup for sharing in shared for lookup in sharing.lookups]
-    return [(one.request_id, one.num_hits, one.miss.reason, one.miss.at) for one in told]
+    lookups = [lookup for sharing in shared for lookup in sharing.lookups]
+    return [(one.request_id, one.num_hits, one.miss.reason, one.miss.at) for one in lookups]

@@ -1,8 +1,8 @@
-"""A learner's policy on its desk, in a real engine at the judge's.
+"""A learner's policy in a worker, and the judge's real engine that uses it.
 
-The engine here sees a `Scheduler` like any other. Every `plan` and `update` is asked of the desk;
-what comes back is compared with what the judge itself knows: who lives, how far each has come,
-which blocks are held. So the policy is judged by what it does, however it is written.
+The engine sees a `Scheduler` like any other. The worker answers every `plan` and `update`. The
+judge compares the answer with what it knows itself: which requests run, how many tokens of each
+are computed, which blocks they hold. So a policy is judged by what it does, however it is written.
 """
 
 from __future__ import annotations
@@ -17,10 +17,17 @@ from minibatch.course.judging.advances import (
     check_time,
     check_tokens,
 )
-from minibatch.course.judging.books import Pool, Told, check_blocks, check_free, listed, names_in
-from minibatch.course.judging.desk_errors import Died
+from minibatch.course.judging.reported_state import (
+    MirrorPool,
+    ReportedSequence,
+    check_blocks,
+    check_free,
+    listed,
+    names_in,
+)
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Died
 
 MOST_EMPTY = 2000  # plans without rows, one after the other
 MOST_TOKENS = 100_000  # of a row, computed or padding
@@ -45,15 +52,15 @@ class RemoteScheduler(mb.Scheduler):
         self.student, self.name = student, name
         self.options = {"max_batch_size": max_batch_size, **options}
         self.borrowed = borrowed or {}
-        self.sequences: dict[str, mb.Sequence] = {}  # all that ever came
+        self.sequences: dict[str, mb.Sequence] = {}  # of every request so far
         self.planned = mb.StepPlan()  # the newest plan
         self.num_steps = self.num_empty = 0
-        self._told: tuple[list, list, dict] = [], [], {}  # queue, running, tables and counters
+        self._answered: tuple[list, list, dict] = [], [], {}  # queue, running, tables and counters
 
-    def as_told(self) -> None:
-        """Take the policy's newest answer over once more: an engine that refuses a plan puts all
-        running sequences back into the queue, and what is wrong is seen only before that."""
-        waiting, running, sequences = self._told
+    def restore_answer(self) -> None:
+        """Go back to the policy's newest answer. An engine that refuses a plan puts all running
+        sequences back into the queue; what is wrong shows only before that."""
+        waiting, running, sequences = self._answered
         self.waiting.clear()
         self.waiting.extend(waiting)
         self.running[:] = running
@@ -64,10 +71,10 @@ class RemoteScheduler(mb.Scheduler):
     def _ask(self, what: str, **details: object) -> dict:
         answer = self.student.ask(what, **details)
         if not isinstance(answer, dict):
-            raise Died("[no_desks_answer] it does not answer as a desk does")
+            raise Died("[answer_of_no_worker] its answer is not one that a worker gives")
         return answer
 
-    def bind(self, pool: Pool, clock: object) -> None:
+    def bind(self, pool: MirrorPool, clock: object) -> None:
         super().bind(pool, clock)
         self._ask(
             "policy",
@@ -80,7 +87,7 @@ class RemoteScheduler(mb.Scheduler):
 
     def add(self, sequence: mb.Sequence) -> None:
         self.sequences[sequence.request_id] = sequence
-        told = {
+        details = {
             "request_id": sequence.request_id,
             "token_ids": sequence.token_ids,
             "max_tokens": sequence.request.max_tokens,
@@ -88,7 +95,7 @@ class RemoteScheduler(mb.Scheduler):
             "arrival_time": sequence.arrival_time,
             "priority": sequence.request.priority,
         }
-        self._follow(self._ask("add", sequence=told), sequence.arrival_time)
+        self._follow(self._ask("add", sequence=details), sequence.arrival_time)
 
     def abort(self, sequence: mb.Sequence) -> None:
         name = sequence.request_id
@@ -160,22 +167,22 @@ class RemoteScheduler(mb.Scheduler):
             row.sequence.advance(row.num_tokens, new, now)
         finished = [row.sequence for row in rows if row.sequence.is_finished]
         answer = self._ask("update", tokens=tokens, now=now)
-        told = {name: Told.of(answer, name) for name in before}
-        check_tokens(self.num_steps, plan.rows, before, told)
+        reported = {name: ReportedSequence.of(answer, name) for name in before}
+        check_tokens(self.num_steps, plan.rows, before, reported)
         for row in plan.rows:
             sequence, name = row.sequence, row.sequence.request_id
-            there = told[name]
+            one = reported[name]
             check_computed(
-                self.num_steps, name, row, sequence.num_computed_tokens, there.num_computed
+                self.num_steps, name, row, sequence.num_computed_tokens, one.num_computed
             )
-            if there.is_finished != sequence.is_finished:
+            if one.is_finished != sequence.is_finished:
                 has = "has finished" if sequence.is_finished else "has not finished"
                 raise Wrong(
                     "[finished_is_not_told] "
                     f"After step {self.num_steps} {name} {has}, and your policy says the opposite."
                 )
             if row in reached:
-                check_time(name, "newest token", now, there.time)
+                check_time(name, "newest token", now, one.time)
         stay, returned = names_in(answer, "running"), answer.get("finished")
         over = {s.request_id for s in self.sequences.values() if s.is_finished}
         over -= {s.request_id for s in finished}
@@ -197,12 +204,12 @@ class RemoteScheduler(mb.Scheduler):
                     f"[request_that_is_not] it speaks of a request {name:.40} that there is not"
                 )
         held = {s.request_id: s.block_table for s in self.sequences.values()}
-        told = {name: Told.of(state, name) for name in self.sequences}
-        tables = {name: there.table for name, there in told.items()}
+        reported = {name: ReportedSequence.of(state, name) for name in self.sequences}
+        tables = {name: one.table for name, one in reported.items()}
         in_use = sum(len(table) for name, table in tables.items() if name in running)
         freed = state.get("num_free") == self.pool.num_blocks - in_use
         for name, sequence in self.sequences.items():
-            there = told[name]
+            one = reported[name]
             if sequence.is_finished and name in waiting:
                 raise Wrong(
                     "[finished_waits_again] "
@@ -210,10 +217,10 @@ class RemoteScheduler(mb.Scheduler):
                 )
             if name in waiting:  # perhaps preempted: what it had computed is gone with its blocks
                 sequence.num_computed_tokens = 0
-                if there.num_computed:
+                if one.num_computed:
                     raise Wrong(
                         f"[waits_with_computed_tokens] {name} waits, without blocks, and still "
-                        f"counts {there.num_computed} tokens as computed: their keys and values "
+                        f"counts {one.num_computed} tokens as computed: their keys and values "
                         "are lost. Set num_computed_tokens to 0."
                     )
             if not sequence.is_finished and name not in waiting and name not in running:
@@ -222,25 +229,25 @@ class RemoteScheduler(mb.Scheduler):
                     "and has not finished: it would wait for ever. Only who has finished leaves. "
                     "(In a list from which one is deleted those behind it move up by a place.)"
                 )
-            if name in running and there.num_computed == 0:  # given up, and admitted once more
+            if name in running and one.num_computed == 0:  # given up, and admitted once more
                 sequence.num_computed_tokens = 0
-            if name in running and there.num_computed != sequence.num_computed_tokens:
+            if name in running and one.num_computed != sequence.num_computed_tokens:
                 raise Wrong(
-                    f"[plan_moves_the_counter] {name} counts {there.num_computed} tokens as "
+                    f"[plan_moves_the_counter] {name} counts {one.num_computed} tokens as "
                     f"computed, and the model has computed {sequence.num_computed_tokens}: plan() "
                     "decides, and leaves num_computed_tokens to update()."
                 )
-            joined = name in running or there.scheduled is not None  # and perhaps left again
+            joined = name in running or one.scheduled is not None  # and perhaps left again
             if joined and sequence.first_scheduled_time is None:
                 sequence.first_scheduled_time = now
-                if there.scheduled is not None:
-                    check_admission(sequence, now, there.scheduled)
-            check_blocks(name, sequence, there, name in running, freed, self.pool.block_size)
-            sequence.block_table = there.table
+                if one.scheduled is not None:
+                    check_admission(sequence, now, one.scheduled)
+            check_blocks(name, sequence, one, name in running, freed, self.pool.block_size)
+            sequence.block_table = one.table
         self.pool.set_holders(tables)
         check_free(self.pool, state.get("num_free"), held, tables)
         self.waiting.clear()
         self.waiting.extend(self.sequences[name] for name in waiting)
         self.running[:] = [self.sequences[name] for name in running]
         states = {s: (list(s.block_table), s.num_computed_tokens) for s in self.sequences.values()}
-        self._told = list(self.waiting), list(self.running), states
+        self._answered = list(self.waiting), list(self.running), states

@@ -1,8 +1,8 @@
-"""The line to a desk: a process, JSON there and back, and what its code prints.
+"""The connection to a worker: its process, JSON in both directions, and what its code prints.
 
-Nothing that the other end says or does raises anything here but the errors of `desk_errors`, keeps
-the judge waiting for longer than the task's seconds, or fills its memory or its disk: `Limits`
-bounds all that is taken in, and whoever goes beyond is ended.
+A worker may send anything. Here it can raise only the errors of worker_errors.py. It cannot keep
+the judge waiting for longer than the task's seconds, and it cannot fill the judge's memory.
+`Limits` bounds what is read from it; a worker that exceeds a limit is ended.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from pathlib import Path
 
 import psutil
 
-from minibatch.course.judging.desk_errors import Died, Limits, TimedOut, told
 from minibatch.course.judging.plain_text import all_plain, plain
+from minibatch.course.judging.worker_errors import Died, Limits, TimedOut, reported_error
+from minibatch.course.judging.worker_usage import num_threads, writes_too_much
 
 KEPT_CHARACTERS = 4000
 _WATCH_SECONDS = 0.2
 
 
-class Line:
-    """Opens a desk. settings: what it is told first; seconds_left: of waiting for its answers."""
+class Connection:
+    """Starts a worker. settings: its first message; seconds_left: of waiting for its answers."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Line:
         return plain(self._printed.decode(errors="replace"))[:KEPT_CHARACTERS]
 
     def send(self, message: dict) -> None:
-        """A line to the desk. Raises TimedOut if it reads none of what was sent before."""
+        """Send a message. Raises TimedOut if the worker does not read what was sent before."""
         begin = time.monotonic()
         try:
             data = json.dumps(message).encode() + b"\n"
@@ -80,7 +81,7 @@ class Line:
             self.seconds_left -= time.monotonic() - begin
 
     def receive(self) -> dict:
-        """The next line from the desk. Raises Died or TimedOut."""
+        """The worker's next message. Raises Died or TimedOut."""
         begin = time.monotonic()
         try:
             line = self._answers.get(timeout=max(0, self.seconds_left))
@@ -88,18 +89,18 @@ class Line:
             computed = self._computed()
             frames = self._interrupted()
             self.close()
-            said = (
+            sentence = (
                 "[code_does_not_end] "
                 f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
             )
             if computed is not None and computed < self.limits.seconds / 4:
-                said = (
+                sentence = (
                     "[code_waits] "
                     f"no end after {self.limits.seconds:g} s, of which it computed {computed:.1f}: "
                     "does your code wait for something? If it does not, other programs keep this "
                     "computer busy: try again."
                 )
-            raise TimedOut(said, frames) from None
+            raise TimedOut(sentence, frames) from None
         finally:
             self.seconds_left -= time.monotonic() - begin
         try:
@@ -111,7 +112,7 @@ class Line:
         raise self._died()
 
     def _computed(self) -> float | None:
-        """Seconds of a processor that the desk has used; None if nothing tells."""
+        """Seconds of a processor that the worker has used; None if the system does not say."""
         try:
             times = psutil.Process(self._process.pid).cpu_times()
         except psutil.Error:
@@ -119,13 +120,13 @@ class Line:
         return times.user + times.system
 
     def _interrupted(self) -> list[dict]:
-        """Where the learner's code is at: what the desk answers to Ctrl-C, if it does at once."""
+        """Where the learner's code is: the worker's answer to Ctrl-C, if it comes at once."""
         if os.name != "posix":
             return []
         try:
             self._process.send_signal(signal.SIGINT)
             answer = all_plain(json.loads(self._answers.get(timeout=1.5)))
-            return told(answer.get("error"), self.limits).frames
+            return reported_error(answer.get("error"), self.limits).frames
         except (queue.Empty, ValueError, RecursionError, AttributeError):
             return []
 
@@ -138,19 +139,19 @@ class Line:
         if self._too_much:
             return Died(self._too_much)
         if status is None:
-            return Died("[desk_stopped_answering] its process stopped answering as it should")
+            return Died("[worker_stopped_answering] its process stopped answering as it should")
         if status == -getattr(signal, "SIGXCPU", 0):
             return Died("[processor_time_used_up] it used up the processor time of this task")
         if status < 0:
-            return Died(f"[desk_crashed] its process crashed ({_signal_name(-status)})")
-        return Died(f"[desk_ended] its process ended by itself, with exit status {status}")
+            return Died(f"[worker_crashed] its process crashed ({_signal_name(-status)})")
+        return Died(f"[worker_ended] its process ended by itself, with exit status {status}")
 
     def close(self) -> None:
-        """End the desk and whatever it started in its group."""
-        if not self._closed.is_set():  # once: its number may be another process's by now
+        """End the worker and the processes of its group."""
+        if not self._closed.is_set():  # once: another process may have its number by now
             self._closed.set()
             _end(self._process)
-            self._printing.join(1)  # the last that it printed is still under way
+            self._printing.join(1)  # for its last prints
 
     # Each in a thread of its own -----------------------------------------------------------------
 
@@ -169,7 +170,7 @@ class Line:
         self._hand_over(b"")  # the end: no JSON
 
     def _hand_over(self, line: bytes) -> bool:
-        """Put it where `receive` finds it; whether somebody may still ask."""
+        """Put it where `receive` finds it; False once the connection is closed."""
         while not self._closed.is_set():
             try:
                 self._answers.put(line, timeout=_WATCH_SECONDS)
@@ -191,7 +192,7 @@ class Line:
                 break
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it is gone: the end of its answers tells
+        with contextlib.suppress(OSError, ValueError):  # it has ended: `receive` says so
             while not self._closed.is_set():
                 with contextlib.suppress(queue.Empty):
                     self._process.stdin.write(self._messages.get(timeout=_WATCH_SECONDS))
@@ -200,47 +201,25 @@ class Line:
             self._process.stdin.close()
 
     def _watch(self) -> None:
-        """Files and threads: no system's own limit counts one process's."""
-        theirs = Path(f"/proc/{self._process.pid}/root")  # `work` as it sees it: confinement.seal
+        """Count its files and threads: no limit of the system does."""
+        pid, limits = self._process.pid, self.limits
         while not self._closed.wait(_WATCH_SECONDS):
-            if self._num_threads() > (most := self.limits.num_threads):
+            if num_threads(pid) > (most := limits.num_threads):
                 self._stop(f"[starts_too_many_threads] it started more than {most} threads")
-            seen = theirs / self.work.relative_to("/") if theirs.exists() else self.work
-            if _is_more(seen, self.limits.num_files, self.limits.files_bytes):
+            if writes_too_much(pid, self.work, limits.num_files, limits.files_bytes):
                 self._stop(
                     "[writes_too_many_files] "
-                    f"it wrote more than {self.limits.num_files:,} files or "
-                    f"{self.limits.files_bytes // 2**20} MB"
+                    f"it wrote more than {limits.num_files:,} files or "
+                    f"{limits.files_bytes // 2**20} MB"
                 )
-
-    def _num_threads(self) -> int:
-        try:
-            return psutil.Process(self._process.pid).num_threads()
-        except psutil.Error:  # it has ended
-            return 0
 
     def _stop(self, why: str) -> None:
         self._too_much = self._too_much or why
         self._process.kill()
 
 
-def _is_more(folder: Path, num_files: int, most_bytes: int) -> bool:
-    """Whether `folder` holds more than that; looks at no more than it has to."""
-    count = size = 0
-    for where, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            count += 1
-            try:
-                size += os.lstat(os.path.join(where, name)).st_size
-            except OSError:
-                continue  # gone meanwhile, or too deep to be told
-            if count > num_files or size > most_bytes:
-                return True
-    return False
-
-
 def _end(process: subprocess.Popen) -> None:
-    """End a desk and whatever it started in its group."""
+    """End a worker and the processes of its group."""
     try:
         if os.name == "posix":
             os.killpg(process.pid, 9)

@@ -1,4 +1,4 @@
-"""What can go wrong at a desk, and what the learner is told of it."""
+"""The errors of a worker, and their sentences for the learner."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one task may take, over all its tests but where a line says otherwise.
+    """The most that one task may use, in all its tests together unless a line says otherwise.
 
-    seconds: of waiting for the learner's code, and of working out what it asks for.
+    seconds: of waiting for the learner's code, and of computing the answers to its questions.
     """
 
     seconds: float = 20.0
@@ -25,8 +25,8 @@ class Limits:
 
 
 @dataclass(slots=True)
-class DeskError(Exception):
-    """The learner's code did not answer. `sentence` says what happened, to the learner.
+class WorkerError(Exception):
+    """The learner's code did not answer. `sentence` tells the learner what happened.
 
     exception: the name of Python's exception class, where the learner's code raised one.
     """
@@ -37,7 +37,7 @@ class DeskError(Exception):
 
     @property
     def codes(self) -> list[str]:
-        """["raises_key_error"] for a KeyError; the sentence brings codes of its own beside it."""
+        """["raises_key_error"] for a KeyError; the sentence has its own codes besides."""
         words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", self.exception)
         return ["_".join(["raises", *words]).lower()] if words else []
 
@@ -45,38 +45,38 @@ class DeskError(Exception):
         return self.sentence
 
 
-class Raised(DeskError):
+class Raised(WorkerError):
     """It raised an exception."""
 
 
-class Died(DeskError):
-    """Its process ended, or said something that no desk says."""
+class Died(WorkerError):
+    """Its process ended, or sent something that no worker sends."""
 
 
-class TimedOut(DeskError):
+class TimedOut(WorkerError):
     """It used up the task's time."""
 
 
-class NotAttempted(DeskError):
-    """The stub's own NotImplementedError, or a file that is not there."""
+class NotAttempted(WorkerError):
+    """The stub's own NotImplementedError, or a missing file."""
 
 
-class Unsealed(Exception):
-    """The desk was to be shut in, and this computer cannot: no verdict on the learner."""
+class NoSandbox(Exception):
+    """This computer has no sandbox, and one was asked for: no verdict on the learner."""
 
 
-def told(error: object, limits: Limits) -> DeskError:
-    """What a desk says went wrong, as an exception."""
+def reported_error(error: object, limits: Limits) -> WorkerError:
+    """The error that a worker reports, as an exception."""
     error = error if isinstance(error, dict) else {}
     kind, message = str(error.get("type", "?"))[:100], str(error.get("message", ""))[:2000]
-    told = error.get("frames")
+    reported = error.get("frames")
     frames = [
         {
             "line": f.get("line"),
             "in": str(f.get("in", "")),
             "code": str(f.get("code", ""))[:200],
         }
-        for f in (told[:8] if isinstance(told, list) else [])
+        for f in (reported[:8] if isinstance(reported, list) else [])
         if isinstance(f, dict) and isinstance(f.get("line"), int)
     ]
     if kind == "NotImplementedError" and message.startswith("Exercise "):

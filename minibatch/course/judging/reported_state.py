@@ -1,7 +1,7 @@
-"""The judge's books on a desk: what it says of each sequence, and who holds which block.
+"""What a worker reports of its sequences and its block pool, beside what is true.
 
-What a desk says is compared with what is true; the first difference is told as the belief behind
-it that would bring just that. Whether sequences advance as they should is in advances.py.
+The judge knows what is true. It tells the learner the first difference, as the mistaken belief that
+would cause it. advances.py checks whether sequences advance as they should.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import minibatch as mb
-from minibatch.course.judging.desk_errors import Died
 from minibatch.course.judging.verdict import Wrong
+from minibatch.course.judging.worker_errors import Died
 
 
-class Pool(mb.BlockPool):
-    """The judge's books on the desk's pool."""
+class MirrorPool(mb.BlockPool):
+    """The judge's copy of the worker's pool."""
 
     may_share = False  # whether the task at hand lets two sequences hold the same block
 
     def set_holders(self, tables: dict[str, list[int]]) -> None:
-        """Take over who holds what; raises Wrong where two do that may not, or a block does not
-        exist."""
+        """Copy these block tables; raises Wrong if a block does not exist, or if two sequences hold
+        it and the task does not let them share."""
         holder: dict[int, str] = {}
         for name, table in tables.items():
             for block in table:
@@ -41,8 +41,8 @@ class Pool(mb.BlockPool):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a desk says of one sequence."""
+class ReportedSequence:
+    """One sequence, as the worker reports it."""
 
     num_computed: int
     token_ids: list
@@ -52,7 +52,7 @@ class Told:
     time: float | None  # of its newest token
 
     @classmethod
-    def of(cls, state: dict, name: str) -> Told:
+    def of(cls, state: dict, name: str) -> ReportedSequence:
         sequences = state.get("sequences")
         match sequences.get(name) if isinstance(sequences, dict) else None:
             case {
@@ -69,17 +69,22 @@ class Told:
 
 
 def check_blocks(
-    name: str, sequence: mb.Sequence, there: Told, runs: bool, freed: bool, block_size: int
+    name: str,
+    sequence: mb.Sequence,
+    reported: ReportedSequence,
+    runs: bool,
+    freed: bool,
+    block_size: int,
 ) -> None:
-    """That who runs has room for what is computed, and who does not run holds no block.
+    """Check that a running sequence has blocks for its computed tokens, and any other holds none.
 
-    freed: whether the desk's pool has those blocks back.
+    freed: whether the worker's pool has those blocks back.
     """
-    held = len(there.table)
-    if runs and held * block_size < there.num_computed and not sequence.is_finished:
+    held = len(reported.table)
+    if runs and held * block_size < reported.num_computed and not sequence.is_finished:
         raise Wrong(
             "[runner_lost_its_blocks] "
-            f"{name} runs on with {there.num_computed} tokens computed, and its block table has "
+            f"{name} runs on with {reported.num_computed} tokens computed, and its block table has "
             f"room for {held * block_size}: their keys and values are lost. Only who has finished "
             "gives its blocks back."
         )
@@ -101,9 +106,9 @@ def check_blocks(
 
 
 def check_free(
-    pool: Pool, free: object, held: dict[str, list[int]], tables: dict[str, list[int]]
+    pool: MirrorPool, free: object, held: dict[str, list[int]], tables: dict[str, list[int]]
 ) -> None:
-    """That the blocks in nobody's table are free. held: the tables before, tables: those now."""
+    """Check that the blocks in no table are free. held: the tables before; tables: those now."""
     if free == pool.num_free:
         return
     missing = pool.num_free - free if isinstance(free, int) else 0
@@ -132,7 +137,7 @@ def check_free(
 
 
 def listed(answer: dict, key: str) -> list:
-    """A list that a desk sent."""
+    """A list in a worker's answer."""
     found = answer.get(key)
     if not isinstance(found, list):
         raise Died(f"[numbers_make_no_sense] what it says of its {key} makes no sense")
@@ -140,7 +145,7 @@ def listed(answer: dict, key: str) -> list:
 
 
 def names_in(state: dict, key: str) -> list[str]:
-    """The names of requests that a desk sent."""
+    """The names of requests in a worker's answer."""
     names = listed(state, key)
     if not all(isinstance(name, str) for name in names):
         raise Died(f"[lists_make_no_sense] what it says of its {key} makes no sense")

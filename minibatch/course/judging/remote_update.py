@@ -1,17 +1,17 @@
-"""A learner's `update` on its desk, in an engine in which the judge itself decides who runs."""
+"""A learner's `update` in a worker, while the judge decides which requests run."""
 
 from __future__ import annotations
 
 import minibatch as mb
 from minibatch.course.judging.advances import check_left
-from minibatch.course.judging.remote import RemoteScheduler
+from minibatch.course.judging.remote_scheduler import RemoteScheduler
 
 
-class LedScheduler(RemoteScheduler):
-    """The learner's `update` alone: who runs is decided here, first come first served.
+class RemoteUpdateScheduler(RemoteScheduler):
+    """The learner's `update` alone: this class plans, first come first served.
 
     most_tokens: of one row, so that a long prompt takes several steps. padding: of each row. lends:
-    whether the lists that `update` gets refuse to be changed.
+    whether the lists that `update` gets are read-only.
     """
 
     def __init__(
@@ -36,8 +36,10 @@ class LedScheduler(RemoteScheduler):
             mb.Row(s, min(s.num_uncomputed_tokens, self.most_tokens), self.padding)
             for s in reversed([*self.running, *joining])
         ]
-        told = [[row.sequence.request_id, row.num_tokens, row.num_padding_tokens] for row in rows]
-        state = self._ask("lead", now=now, num_admitted=len(joining), rows=told, lends=self.lends)
+        counts = [[row.sequence.request_id, row.num_tokens, row.num_padding_tokens] for row in rows]
+        state = self._ask(
+            "use_plan", now=now, num_admitted=len(joining), rows=counts, lends=self.lends
+        )
         self._follow(state, now)
         return mb.StepPlan(rows)
 

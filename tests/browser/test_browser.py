@@ -504,7 +504,9 @@ def test_any_number_can_be_the_first_guess_and_none_is_suggested(page, lab):
         else:
             slider.press(name)
         question.get_by_role("button", name="That is my guess", disabled=False).click()
-        question.get_by_text(f"You said {expected} steps.").wait_for()  # in this question: others say the same
+        question.get_by_text(
+            f"You said {expected} steps."
+        ).wait_for()  # in this question: others say the same
         assert slider.get_attribute("aria-valuetext") != "no guess yet"
     slider = page.get_by_role("slider", name="How many, by ArrowRight?")
     slider.press("ArrowRight")

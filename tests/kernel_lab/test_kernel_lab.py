@@ -307,8 +307,8 @@ def test_a_kernel_cannot_hang_it(kernel, kind, options):
 
 def test_time_that_is_over_inside_the_lab_is_told_of_the_kernels_line(monkeypatch):
     made = {"TooLong": TooLong}
-    exec("def meeting(*_, **__): raise TooLong", made)  # as a dataclass makes its __init__
-    monkeypatch.setattr(threads, "Meeting", made["meeting"])
+    exec("def call_stack(_): raise TooLong", made)  # a function of no file
+    monkeypatch.setattr(threads, "call_stack", made["call_stack"])
     report = lab.run(endless_among_friends, 1, 2, lab.empty(1))
     assert [fault.site.file for fault in report.faults] == [__file__]
 

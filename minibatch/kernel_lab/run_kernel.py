@@ -36,7 +36,6 @@ def run(
     threads: Size,
     *arguments: object,
     watch: tuple[int, int, int] = (0, 0, 0),
-    shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
     seconds: float = 20.0,
     schedule: int | None = None,
@@ -51,9 +50,8 @@ def run(
     arguments: numpy arrays or CPU tensors, contiguous, changed in place as on a GPU, and numbers.
         Make outputs with `lab.empty`: then reading an unwritten element is a fault. A bfloat16
         tensor arrives as int16, as on the GPU.
-    watch: the thread block whose barriers the report can step through. shared_bytes: size of a
-        shared array of length 0, as in numba's launch. most_accesses, seconds (of processor time):
-        limits that end an endless loop.
+    watch: the thread block whose barriers the report can step through. most_accesses, seconds
+        (of processor time): limits that end an endless loop.
     schedule: a seed for the order in which threads run; a correct kernel gives the same result
         with every seed. By default each thread runs until it waits, in the order of their numbers.
     expect: the expected content of arrays by name, NaN where any value is right; the report gives
@@ -63,7 +61,7 @@ def run(
         slots that the row does not own alone.
     Faults are in the report and do not raise. A Python error inside the kernel is raised.
     """
-    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
+    launch = Launch(kernel, grid, threads, most_accesses, watch, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
         launch.search()
@@ -91,7 +89,6 @@ class Launch:
         threads: Size,
         most_accesses: int,
         watch: tuple[int, int, int] | None = None,
-        shared_bytes: int = 0,
         schedule: int | None = None,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
@@ -107,7 +104,7 @@ class Launch:
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
         self._block: Block | None = None  # that runs
-        self._watch, self._shared_bytes = watch, shared_bytes
+        self._watch = watch
         self._schedule = None if schedule is None else Random(schedule)
 
     def run(self, arguments: tuple, seconds: float) -> Notes:
@@ -168,15 +165,8 @@ class Launch:
         place, shared = site_here(), self._block.shared
         if space == "shared" and place in shared:
             return shared[place]
-        if space == "shared" and shape == (0,):
-            if self._block.has_dynamic:
-                raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
-            self._block.has_dynamic, shape = True, (self._shared_bytes // dtype.itemsize,)
         if 0 in shape:
-            raise ValueError(
-                f"a {space} array of no elements: its size has to stand in the kernel, or, for one "
-                "shared array of length 0, in the launch's `shared_bytes`"
-            )
+            raise ValueError(f"a {space} array of no elements: its size must stand in the kernel")
         frame = kernel_frame()
         name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
         array = self._watched(name, space, empty(shape, dtype))

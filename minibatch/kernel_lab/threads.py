@@ -98,7 +98,7 @@ class Block:
     ) -> None:
         size, notes.to_hub = prod(notes.threads), getcurrent().switch
         self.threads = [thread_of(number * size + rank, notes) for rank in range(size)]
-        self.shared, self.has_dynamic = {}, False
+        self.shared = {}
         self._notes, self._pause, self._schedule = notes, pause, schedule
         self._slow: dict[int, set[int]] = {}  # by epoch: ranks of the threads that run later
         if schedule:

@@ -476,15 +476,14 @@ def test_whole_numbers_wrap_where_they_are_stored():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "shared_bytes", "error", "says"),
+    ("sizes", "error", "says"),
     [
-        ((0, 5), 0, ValueError, "a shared array of no elements"),
-        ((0, 0), 64, ValueError, "would be the same memory"),
-        ((8_000, 5_000), 0, MemoryError, "49,152 bytes"),
+        ((0, 5), ValueError, "a shared array of no elements"),
+        ((8_000, 5_000), MemoryError, "49,152 bytes"),
     ],
-    ids=["without a size", "two that share the rest", "more than there is"],
+    ids=["without a size", "more than there is"],
 )
-def test_shared_memory_that_cannot_be_had(sizes, shared_bytes, error, says):
+def test_shared_memory_that_cannot_be_had(sizes, error, says):
     first, second = sizes
 
     def two(out):
@@ -493,7 +492,7 @@ def test_shared_memory_that_cannot_be_had(sizes, shared_bytes, error, says):
         one[0] = other[0] = out[0] = 1.0
 
     with pytest.raises(error, match=says):
-        lab.run(two, 1, 1, lab.empty(1), shared_bytes=shared_bytes)
+        lab.run(two, 1, 1, lab.empty(1))
 
 
 def test_float32_is_rounded_at_every_operation():
@@ -540,17 +539,17 @@ def test_functions_and_constants_of_the_kernel_come_along():
     assert out.tolist() == [3.0, 9.0, 15.0]
 
 
-def test_the_launch_sizes_a_shared_array_and_too_few_indices_are_a_sub_array():
+def test_too_few_indices_are_a_sub_array():
     def row_sums(x, out):
         row = x[cuda.threadIdx.x]
-        tile = cuda.shared.array(0, float32)
+        tile = cuda.shared.array(2, float32)
         tile[cuda.threadIdx.x] = row[0] + row[1] + len(row)
         cuda.syncthreads()
         out[cuda.threadIdx.x] = tile[0] + len(tile)
 
     out = lab.empty(2)
     x = np.arange(4, dtype=np.float32).reshape(2, 2)
-    assert lab.run(row_sums, 1, 2, x, out, shared_bytes=8).faults == []
+    assert lab.run(row_sums, 1, 2, x, out).faults == []
     assert out.tolist() == [5.0, 5.0]
 
 

@@ -26,7 +26,7 @@ ON_THE_DEVICE = "simple.py tiled.py merge.py write_kv.py shim.py"
 HOST_SIDE = "__init__.py gpu.py paged_attention.py tiling.py work_list.py validation.py"
 
 IN_THE_LAB = """__init__.py run_kernel.py substitutes.py threads.py arrays.py races.py faults.py
-    time_limit.py emulation.py"""
+    time_limit.py"""
 OF_A_LAUNCH = """instructions.py report.py judgement.py case.py diagnosis.py
     waves.py"""
 

@@ -97,7 +97,6 @@ class Report:
     grid = property(lambda self: self.notes.grid)
     threads = property(lambda self: self.notes.threads)
     faults = property(lambda self: self.notes.faults)
-    remarks = property(lambda self: self.notes.remarks)
 
     @property
     def file(self) -> str:
@@ -196,10 +195,10 @@ class Report:
 
     @property
     def findings(self) -> list[str]:
-        """Faults, unwritten outputs, the wrong element and remarks, as sentences."""
+        """Faults, unwritten outputs, and the wrong element, as sentences."""
         never = [f"{n:,} elements of {a} never written" for a, n in self.never_written.items()]
         wrong = [self.wrong] * bool(self.wrong)
-        return [*map(str, self.faults), *never, *wrong, *map(str, self.remarks)]
+        return [*map(str, self.faults), *never, *wrong]
 
     @property
     def verdict(self) -> str:

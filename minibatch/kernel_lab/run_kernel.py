@@ -68,8 +68,7 @@ def run(
     wrong = ""
     for array in launch.globals:
         if owners is not None and array.name in ("key_cache", "value_cache"):
-            with suppress(Stop):
-                find_foreign(array, owners, row_of, notes)
+            find_foreign(array, owners, row_of, notes)
         if array.name in (expect or {}):
             got, expected = array.data.reshape(array.shape), expect[array.name]
             wrong = wrong or difference(array.name, got, expected, tolerance)
@@ -118,15 +117,14 @@ class Launch:
             with np.errstate(all="ignore"):  # each greenlet has its own context
                 body(*given)
 
-        with suppress(Stop):
-            try:
-                with time_limit(seconds):
-                    self._run_blocks(thread)
-            except TooLong as error:
-                text = f"an endless loop? {{who}} is still at work after {seconds:g} s "
-                text += "(`seconds` allows more)"
-                who = self.notes.thread or thread_of(0, self.notes)
-                self.notes.fault("no end", text, self._place_in_kernel(error), thread=who)
+        try:
+            with suppress(Stop), time_limit(seconds):
+                self._run_blocks(thread)
+        except TooLong as error:
+            text = f"an endless loop? {{who}} is still at work after {seconds:g} s "
+            text += "(`seconds` allows more)"
+            who = self.notes.thread or thread_of(0, self.notes)
+            self.notes.fault("no end", text, self._place_in_kernel(error), thread=who)
         return self.notes
 
     def search(self) -> None:
@@ -139,9 +137,8 @@ class Launch:
                     f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
                     "The lab would miss their races: pass copies, or use one name"
                 )
-        with suppress(Stop):
-            for array in (*self.globals, *self.shared):
-                find_races(array, self.notes)
+        for array in (*self.globals, *self.shared):
+            find_races(array, self.notes)
 
     def _place_in_kernel(self, error: TooLong) -> Site:
         """The kernel's line when the time was over, or the line where one of its threads waits."""

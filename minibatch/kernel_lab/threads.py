@@ -13,7 +13,7 @@ from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import REMARK, Notes, Site, Stop, call_stack, kernel_frame, site_here
+from .faults import Notes, Site, Stop, call_stack, kernel_frame, site_here
 
 WARP = 32
 ALL = 0xFFFFFFFF
@@ -160,11 +160,8 @@ class Block:
                 self._deadlock(thread)
         if not waiting:
             return []
-        first, gone = waiting[0], [thread for thread in self.threads if thread.done]
+        first = waiting[0]
         elsewhere = [thread for thread in waiting if thread.place != first.place]
-        if gone:
-            text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.fault(REMARK, text, first.site, thread=first)
         if elsewhere:
             here, other = first.parts_from(elsewhere[0])
             others = f"{_names(elsewhere)} in {self._notes.where(other)}"

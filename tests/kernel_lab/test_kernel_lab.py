@@ -15,8 +15,8 @@ from numba import cuda, float32, int32, uint32
 from work_done import calls
 
 from minibatch import kernel_lab as lab
-from minibatch.kernel_lab import arrays, faults, run_kernel, threads
-from minibatch.kernel_lab.emulation import Emulation
+from minibatch.attention.emulation import Emulation
+from minibatch.kernel_lab import arrays, run_kernel, threads
 from minibatch.kernel_lab.time_limit import TooLong
 
 
@@ -338,12 +338,6 @@ def test_time_that_is_over_amid_an_access_leaves_no_half_of_it(monkeypatch):
     report = lab.run(endless, 1, 2, lab.empty(1))
     assert "no end" in [fault.kind for fault in report.faults]
     assert len(report.accesses("out")) == 9
-
-
-def test_being_too_slow_may_be_the_last_fault_that_is_told(monkeypatch):
-    monkeypatch.setattr(faults, "MOST_FAULTS", 1)
-    report = lab.run(endless_without_a_trace, 1, 2, lab.empty(1), seconds=0.05)
-    assert [fault.kind for fault in report.faults] == ["no end"]
 
 
 def test_an_error_in_the_kernel_comes_through_and_leaves_no_thread_waiting():

@@ -155,9 +155,11 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
         why += f": one is missing {_between(site, others, cause, notes)}"
     if other.how == write.how == WRITES and len({*writes.value}) == 1:
         why += "; all of them write the same value, so it comes to the same: let one do it"
+    visits = [_visit_number(columns, access) for access in pair]
     did = [
         f"{name} {DID[access.how]} it in {notes.where(SITES[access.site])}"
-        for name, access in zip(names, pair, strict=True)
+        + f" for the {_nth(visit)} time" * (max(visits) > 1)
+        for name, access, visit in zip(names, pair, visits, strict=True)
     ]
     text = f"{array.at(race.place)}: {', '.join(did)}, and {why}"
     own = {"thread": thread_of(write.thread, notes), "count": len(same)}
@@ -174,3 +176,14 @@ def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
         return f"in {notes.where(write)}, between reading and writing"
     again = " comes again" * (last.line > write.line and last.function == write.function)
     return f"after {notes.where(last)}, before {notes.where(write)}{again}"
+
+
+def _visit_number(columns: np.recarray, access: Access) -> int:
+    """The number of this access among its thread's accesses of this kind, element and place."""
+    by_then = columns[: access.row + 1]
+    own = (by_then[name] == by_then[name][-1] for name in ("thread", "place", "site", "how"))
+    return int(np.all([*own], axis=0).sum())
+
+
+def _nth(number: int) -> str:
+    return ("first", "second", "third")[number - 1] if number < 4 else f"{number}th"

@@ -237,7 +237,7 @@ def test_more_may_be_numbers_of_numpy_and_arrays():
     assert report.arrays("output")[0].data[:2].tolist() == [0, 0.5]
 
 
-def test_the_races_sentence_names_where_a_barrier_is_missing():
+def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
     def rounds(out):
         thread = cuda.threadIdx.x
         tile = cuda.shared.array(2, float32)
@@ -251,8 +251,8 @@ def test_the_races_sentence_names_where_a_barrier_is_missing():
     (fault,) = lab.run(rounds, 1, 2, lab.empty(2)).faults
     wrote, read = line_of(rounds, "# written"), line_of(rounds, "# read")
     assert fault.sentence == (
-        f"tile[1]: thread 0 of thread block 0 reads it in line {read}, thread 1 "
-        f"writes it in line {wrote}, and no barrier comes between: one is "
+        f"tile[1]: thread 0 of thread block 0 reads it in line {read} for the first time, thread 1 "
+        f"writes it in line {wrote} for the second time, and no barrier comes between: one is "
         f"missing after line {read}, before line {wrote} comes again"
     )
 

@@ -11,7 +11,12 @@ from .arrays import DID, READS, Watched
 from .faults import SITES, Notes
 from .threads import listed, thread_of
 
-AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
+AXES = {
+    4: ("row", "token", "head", "element"),
+    3: ("row", "head", "element"),
+    2: ("row", "element"),
+    1: ("element",),
+}
 
 
 def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: Notes) -> None:

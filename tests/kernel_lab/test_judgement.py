@@ -15,6 +15,7 @@ from minibatch import kernel_lab as lab
 from minibatch import plots
 from minibatch.attention.emulation import Emulation
 from minibatch.kernel_lab.case import by_name
+from minibatch.kernel_lab.judgement import difference
 from minibatch.widgets import KernelStepper
 
 
@@ -209,6 +210,15 @@ def test_what_differs_from_the_definition_is_told_by_row_head_and_element():
     assert report.wrong.startswith("output is wrong first at row 0, head 1, element 0: ")
     assert report.wrong.endswith("64 of 128 elements are wrong, all of them in head 1")
     assert report.wrong in str(report)
+
+
+def test_a_wrong_element_of_copied_keys_is_told_by_its_token():
+    right = np.zeros((2, 5, 1, 4))
+    copied = right.copy()
+    copied[1, 2:] = 1
+    said = difference("keys", copied, right, 1e-5)
+    assert said.startswith("keys is wrong first at row 1, token 2, head 0, element 0: 1, ")
+    assert said.endswith("12 of 40 elements are wrong, all of them in row 1 and tokens 2-4")
 
 
 def test_a_case_says_what_it_has():

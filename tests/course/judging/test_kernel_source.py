@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from minibatch import kernel_lab as lab
+from minibatch.course.judging import kernel_bench
 from minibatch.course.judging.kernel_bench import run_kernel
 from minibatch.course.judging.kernel_source import NoKernel, kernel
 
@@ -108,3 +109,10 @@ def test_one_launch_that_does_not_end_is_enough(monkeypatch):
     """)
     (found,) = run_kernel(source, "work", "kernel.py", [launch(), launch()])
     assert found["faults"][0][0] == "no end"
+
+
+def test_thousands_of_tokens_have_more_time_and_more_accesses():
+    few, many = kernel_bench.limits_for(7), kernel_bench.limits_for(2100)
+    assert few == kernel_bench.limits_for(100)
+    assert all(many[name] >= 5 * few[name] for name in few)
+    assert many["seconds"] < 60  # the bench's own limit

@@ -39,9 +39,9 @@ MOST_CODE = {
     "the reading path": (800, within("", READING_PATH)),
     "what runs on the device": (650, within("attention/cuda", ON_THE_DEVICE)),
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
-    "the kernel lab, as it runs a kernel": (1000, within("kernel_lab", IN_THE_LAB)),
-    "what it tells of a launch": (480, within("kernel_lab", OF_A_LAUNCH)),
-    "what it tells of a compiler's work": (80, within("kernel_lab", "compiled.py")),
+    "the kernel lab, as it runs a kernel": (946, within("kernel_lab", IN_THE_LAB)),
+    "what it tells of a launch": (449, within("kernel_lab", OF_A_LAUNCH)),
+    "what it tells of a compiler's work": (72, within("kernel_lab", "compiled.py")),
 }
 
 

@@ -46,7 +46,7 @@ def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: floa
     if close.all():
         return ""
     first = np.unravel_index(int(np.argmax(~close)), close.shape)
-    axes = AXES[close.ndim].split()
+    axes = AXES.get(close.ndim, "axis " * close.ndim).split()
     where = ", ".join(f"{axis} {at}".strip() for axis, at in zip(axes, first, strict=True))
     few = []
     for i, axis in enumerate(axes[:-1]):

@@ -18,6 +18,7 @@ function of a CUDA kernel.
     cores.py        how many cores this process can use now
     own_kernel.py   a learner's CUDA kernel in the engine
     cuda/           our CUDA kernels
+    emulation.py    launches them without a GPU, in the kernel lab, which then records nothing
 """
 
 from collections.abc import Callable

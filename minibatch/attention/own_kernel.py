@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from ..kernel_lab.case import by_name
-from ..kernel_lab.emulation import Emulation
 from ..kernel_lab.report import Report
 from ..kernel_lab.run_kernel import run
+from .emulation import Emulation
 from .gather_sdpa import attend_row
 from .metadata import AttentionMetadata
 

@@ -8,8 +8,7 @@ warps of such threads fit into a multiprocessor's registers. This is not a measu
 import re
 from itertools import product
 
-from ..kernel_lab.compiled import REGISTERS, ROOM, machine_code
-from ..kernel_lab.compiled import Compiled as CompiledKernel
+from ..kernel_lab.compiled import REGISTERS, ROOM, Compiled, compiled_for
 
 CAPABILITIES = [*ROOM]
 SHAPES = [(64, 4), (80, 3), (128, 1), (128, 4), (128, 8), (256, 5)]  # head_dim, group
@@ -17,31 +16,26 @@ KV_HEADS, BLOCK_SIZE, NUM_THREADS = 8, 16, 128
 WARP = 32
 
 
-class Compiled(CompiledKernel):
-    """A shipped kernel, with its loops."""
+def warps(code: Compiled) -> int:
+    """Warps that fit into a multiprocessor's registers, which are allocated in eights."""
+    return REGISTERS // (-(-code.registers // 8) * 8 * WARP)
 
-    local_accesses = property(lambda self: self.local)
 
-    @property
-    def warps(self) -> int:
-        """Warps that fit into a multiprocessor's registers, which are allocated in eights."""
-        return REGISTERS // (-(-self.registers // 8) * 8 * WARP)
+def wide_loads(code: Compiled, inside: str) -> int:
+    """Number of 16-byte loads in the innermost loop with this instruction."""
+    loop = "\n".join(loop_of(code, inside))
+    return len(re.findall(r"ld\.global(?:\.\w+)*\.v4\.[a-z]+32", loop))
 
-    def wide_loads(self, inside: str = "") -> int:
-        """Number of 16-byte loads; with `inside`: only in the innermost loop with this
-        instruction."""
-        text = "\n".join(self.loop_of(inside)) if inside else self.ptx
-        return len(re.findall(r"ld\.global(?:\.\w+)*\.v4\.[a-z]+32", text))
 
-    def loop_of(self, inside: str) -> list[str]:
-        """The innermost loop around the first `inside`: from its label to the jump back."""
-        lines = self.ptx.splitlines()
-        at = next(i for i, line in enumerate(lines) if inside in line)
-        labels = {line.strip(": \t"): i for i, line in enumerate(lines) if line.startswith("$L__")}
-        jumps = [(i, re.search(r"\$L__\w+", line)) for i, line in enumerate(lines) if "bra" in line]
-        loops = [(labels[j[0]], i) for i, j in jumps if j and labels[j[0]] <= at <= i]
-        start, end = max(loops)
-        return lines[start : end + 1]
+def loop_of(code: Compiled, inside: str) -> list[str]:
+    """The innermost loop around the first `inside`: from its label to the jump back."""
+    lines = code.ptx.splitlines()
+    at = next(i for i, line in enumerate(lines) if inside in line)
+    labels = {line.strip(": \t"): i for i, line in enumerate(lines) if line.startswith("$L__")}
+    jumps = [(i, re.search(r"\$L__\w+", line)) for i, line in enumerate(lines) if "bra" in line]
+    loops = [(labels[j[0]], i) for i, j in jumps if j and labels[j[0]] <= at <= i]
+    start, end = max(loops)
+    return lines[start : end + 1]
 
 
 def tiled(
@@ -70,7 +64,7 @@ def tiled(
     output = array(types.float32, 4) if split else array(kind, 3)
     part = array(types.float32, 3)
     signature = (*(array(kind, 1),) * 3, *metadata, output, part, part)
-    return tiling, Compiled(*machine_code(make_tiled(tiling, split), signature, capability))
+    return tiling, compiled_for(make_tiled(tiling, split), signature, capability)
 
 
 def print_table() -> None:
@@ -82,6 +76,6 @@ def print_table() -> None:
         name = ".".join(map(str, capability))
         print(
             f"{head_dim:8} {group:6} {name:>11} {tiling.lines:6} {code.registers:10} "
-            f"{code.stack:6} {code.wide_loads('shfl'):14} {code.warps:6}",
+            f"{code.stack:6} {wide_loads(code, 'shfl'):14} {warps(code):6}",
             flush=True,
         )

@@ -25,7 +25,6 @@ what the lab does not see, and where a GPU may give another result.
     diagnosis.py    the part of the tokens that a wrong output may come from
     waves.py        thread blocks on the multiprocessors of a model GPU
     time_limit.py   ends Python code after a number of seconds
-    emulation.py    runs kernels for the engine without recording, in place of a GPU
 """
 
 from .arrays import empty, partly_written

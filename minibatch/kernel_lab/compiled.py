@@ -76,14 +76,8 @@ def compiled(
 ) -> list[Compiled]:
     """A kernel compiled for arguments of these types, for each of the compute capabilities, by
     default all in ROOM. Raises RuntimeError if the compiler is not installed."""
-    try:
-        from cuda import core  # noqa: F401
-        from numba.core import types
-        from numba.np.numpy_support import from_dtype
-    except ImportError:
-        raise RuntimeError(
-            "there is no compiler for GPUs here: python -m minibatch setup --numba-cuda installs it"
-        ) from None
+    from numba.core import types
+    from numba.np.numpy_support import from_dtype
 
     def kind(value: object) -> object:
         if isinstance(value, np.ndarray):
@@ -91,14 +85,17 @@ def compiled(
         return types.float32 if isinstance(value, float) else types.int64
 
     kernel, signature = getattr(kernel, "py_func", kernel), tuple(map(kind, arguments))
-    return [Compiled(*machine_code(kernel, signature, each)) for each in capabilities or ROOM]
+    try:
+        return [compiled_for(kernel, signature, each) for each in capabilities or ROOM]
+    except ImportError:
+        raise RuntimeError(
+            "there is no compiler for GPUs here: python -m minibatch setup --numba-cuda installs it"
+        ) from None
 
 
-def machine_code(
-    kernel: Callable, signature: tuple, capability: tuple[int, int]
-) -> tuple[str, str, tuple[int, int]]:
-    """What `Compiled` takes. signature: numba types of the arguments. Raises ImportError if the
-    compiler is not installed."""
+def compiled_for(kernel: Callable, signature: tuple, capability: tuple[int, int]) -> Compiled:
+    """A kernel compiled for one compute capability. signature: numba types of the arguments.
+    Raises ImportError if the compiler is not installed."""
     from cuda import core
     from numba import cuda
 
@@ -107,4 +104,4 @@ def machine_code(
     options = core.LinkerOptions(arch="sm_{}{}".format(*capability), ptxas_options=["-v"])
     linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
     linker.link("cubin")
-    return ptx, linker.get_info_log(), capability
+    return Compiled(ptx, linker.get_info_log(), capability)

@@ -10,8 +10,6 @@ from sys import _getframe
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-MOST_FAULTS = 50
-REMARK = "early return"
 OWN_FILES = {str(path) for path in Path(__file__).parent.glob("*.py")}
 
 
@@ -75,7 +73,7 @@ def site_here(frame: FrameType | None = None) -> Site:
 @dataclass
 class Fault:
     """kind: "race", "out of bounds", "unwritten", "foreign", "divergence", "shuffle", "deadlock",
-    "no end"; of a remark, "early return".
+    "no end".
 
     where: the site's name in the sentence. count: how often the fault was found at this line; the
     sentence is about the first. others: further lines involved, such as the second of a race.
@@ -95,8 +93,7 @@ class Fault:
 
     def __str__(self) -> str:
         more = f" ({self.count:,} times)" if self.count > 1 else ""
-        kind = "" if self.kind == REMARK else f" {self.kind}:"
-        return f"{self.where}:{kind} {self.sentence}{more}"
+        return f"{self.where}: {self.kind}: {self.sentence}{more}"
 
 
 class Stop(Exception):
@@ -118,16 +115,9 @@ class Notes:
     @property
     def faults(self) -> list[Fault]:
         """In the order of the lines; one for each kind, line and array."""
-        return self._in_order(is_remark=False)
-
-    @property
-    def remarks(self) -> list[Fault]:
-        """Findings that are not faults."""
-        return self._in_order(is_remark=True)
-
-    def _in_order(self, is_remark: bool) -> list[Fault]:
-        found = [each for each in self._found.values() if (each.kind == REMARK) == is_remark]
-        return sorted(found, key=lambda each: (each.site.file != self.file, each.line))
+        return sorted(
+            self._found.values(), key=lambda each: (each.site.file != self.file, each.line)
+        )
 
     def where(self, site: Site) -> str:
         """The site's name in a sentence."""
@@ -144,7 +134,7 @@ class Notes:
     ) -> None:
         """Record a fault. sentence: with {who} for the thread, by default the running one. sites:
         by default, the kernel's current place. what: distinguishes faults of one line. count: how
-        often it was found. Raises Stop after MOST_FAULTS."""
+        often it was found."""
         site, *others = sites or (site_here(),)
         key = (kind, site.file, site.line, what)
         if key in self._found:
@@ -153,8 +143,6 @@ class Notes:
         thread = thread or self.thread
         sentence, place = sentence.replace("{who}", thread.name), thread.block + thread.index
         self._found[key] = Fault(kind, site, self.where(site), sentence, place, others, count)
-        if len(self._found) >= MOST_FAULTS:
-            raise Stop
 
     def count(self) -> None:
         """Count one more access or meeting. Raises Stop at the limit."""

@@ -22,8 +22,8 @@ class Instructions:
 
     site: an index in SITES. thread_block: its number. warp: its number in the thread block. lanes:
     how many took part. moment: of the first lane. is_store. elements: how many distinct ones;
-    distinct_read: of all loads together. sectors: of 32 bytes, of a global array. passes: over the
-    banks, of a shared array; 1 means no conflict.
+    distinct_read: of all loads together. sectors: how many, of 32 bytes; touched: their numbers;
+    sectors_of: the instruction of each. passes: over the banks, of a shared array.
     """
 
     def __init__(self, array: Watched, size: int) -> None:
@@ -35,10 +35,9 @@ class Instructions:
         site, is_store = np.unique(columns.site, return_inverse=True)[1], columns.how != READS
         own = one_key(columns.thread, columns.phase, site, is_store)
         order = np.argsort(own, kind="stable")
-        begins = np.flatnonzero(np.diff(own[order], prepend=-1))
+        _, begins, lengths = np.unique(own[order], return_index=True, return_counts=True)
         nth = np.empty_like(own)
-        lengths = np.diff(begins, append=len(order))
-        nth[order] = np.arange(len(order)) - np.repeat(begins, lengths)
+        nth[order] = np.arange(len(own)) - np.repeat(begins, lengths)
         together = one_key(warp, columns.phase, site, is_store, nth)
         _, first, self.of, self.lanes = np.unique(
             together, return_index=True, return_inverse=True, return_counts=True
@@ -46,22 +45,16 @@ class Instructions:
         self.site, self.moment = columns.site[first], columns.moment[first]
         self.is_store = is_store[first]
         self.thread_block, self.warp = warp[first] // warps, warp[first] % warps
-        self._count(len(first))
-
-    def _count(self, num: int) -> None:
-        columns, itemsize = self.columns, self.array.itemsize
-        self.sectors = self.passes = np.zeros(num, np.int64)
-        if self.array.space == "shared":
-            of, word = distinct_pairs(self.of, columns.place * itemsize // BANK_BYTES)
-            banks = np.bincount(of * BANKS + word % BANKS, minlength=num * BANKS)
-            self.passes = banks.reshape(-1, BANKS).max(1) if num else self.passes
         rows, place = elements_of(columns)
         of, place = distinct_pairs(self.of[rows], place)
-        self.elements = np.bincount(of, minlength=num)
+        self.elements = np.bincount(of, minlength=len(first))
         self.distinct_read = len(np.unique(place[~self.is_store[of]]))
-        if self.array.space == "global":
-            of, self.touched = distinct_pairs(of, place * itemsize // SECTOR)
-            self.sectors, self.sectors_of = np.bincount(of, minlength=num), of
+        self.sectors_of, self.touched = distinct_pairs(of, place * array.itemsize // SECTOR)
+        self.sectors = self.passes = np.bincount(self.sectors_of, minlength=len(first))
+        if array.space == "shared":
+            of, word = distinct_pairs(self.of, columns.place * array.itemsize // BANK_BYTES)
+            banks = np.bincount(of * BANKS + word % BANKS, minlength=len(first) * BANKS)
+            self.passes = banks.reshape(-1, BANKS).max(1, initial=0)
 
     @property
     def is_broadcast(self) -> np.ndarray:
@@ -105,9 +98,9 @@ def ledger_entry(instructions: Instructions) -> Entry | None:
     block = instructions.thread_block[instructions.sectors_of[is_load]]
     sector = instructions.touched[is_load]
     needed, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
+    factors = by_blocks / needed, len(sector) / by_blocks
     is_broadcast = bool(instructions.is_broadcast[loads].all())
-    name, moved = instructions.array.name, int(instructions.sectors[loads].sum())
-    return Entry(name, needed * SECTOR, by_blocks / needed, moved / by_blocks, is_broadcast)
+    return Entry(instructions.array.name, needed * SECTOR, *factors, is_broadcast)
 
 
 def one_key(*columns: np.ndarray) -> np.ndarray:

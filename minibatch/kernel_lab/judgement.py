@@ -11,7 +11,7 @@ from .arrays import DID, READS, Watched
 from .faults import SITES, Notes
 from .threads import listed, thread_of
 
-AXES = {3: ("row", "head", "element"), 2: ("row", "element"), 1: ("element",)}
+AXES = {1: "element", 2: "row element", 3: "row head element", 4: "row token head element"}
 
 
 def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: Notes) -> None:
@@ -46,7 +46,7 @@ def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: floa
     if close.all():
         return ""
     first = np.unravel_index(int(np.argmax(~close)), close.shape)
-    axes = AXES.get(close.ndim, ("",) * close.ndim)
+    axes = AXES.get(close.ndim, "axis " * close.ndim).split()
     where = ", ".join(f"{axis} {at}".strip() for axis, at in zip(axes, first, strict=True))
     few = []
     for i, axis in enumerate(axes[:-1]):

@@ -80,10 +80,9 @@ def races(accesses: list[Access], size: int, across: bool) -> list[Race]:
     `across`, between two blocks.
 
     Only each thread's last access is kept: an access ordered after it is ordered after all earlier
-    ones. A write replaces all accesses that it is ordered after, for the same reason. Blocks are
-    not ordered at all, so only each block's first access is kept.
+    ones. A write within a block replaces all accesses, for the same reason.
     """
-    # (place, block, epoch) -> how -> thread -> its last access; or place -> how -> block -> first
+    # (place, block, epoch) or (place,) -> how -> thread -> its last access
     stretches: dict[tuple, tuple[dict[int, Access], ...]] = defaultdict(lambda: ({}, {}, {}))
     found: dict[tuple, Race] = {}
     for access in accesses:
@@ -97,10 +96,7 @@ def races(accesses: list[Access], size: int, across: bool) -> list[Race]:
                 if other.thread // size != block if across else not _is_after(access, other, size):
                     found[stretch] = Race(place, other, access, across)
                     break
-            if across:
-                seen[access.how].setdefault(block, access)
-                continue
-            if access.how == WRITES:
+            if access.how == WRITES and not across:
                 for threads in seen:
                     threads.clear()
             seen[access.how][access.thread] = access
@@ -143,22 +139,21 @@ def _where_a_barrier_helps(columns: np.recarray, found: list[Race]) -> list[str]
 def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     """Report races that have one cause as one fault, with the first of them."""
     race, columns, size = same[0], array.columns, prod(notes.threads)
-    pair, write = race[1:3], race.sides[1]
+    pair, (other, write) = race[1:3], race.sides
     site, others = SITES[write.site], [SITES[each.sides[0].site] for each in same]
     names = [thread_of(each.thread, notes).name for each in pair]
     here = columns[columns.place == race.place]  # all accesses to the element
-    in_line = here[np.array([each.line for each in SITES])[here.site] == site.line]
-    reads, writes = ({*in_line.thread[in_line.how == how]} for how in (READS, WRITES))
     why = "nothing orders thread blocks"
     if not race.across:
         why, names[1] = "no barrier comes between", names[1].partition(" of ")[0]
         here = here[(here.thread // size == write.thread // size) & (here.epoch == write.epoch)]
-    if len(reads & writes) > 1:  # several threads update it, such as by +=
+    writes = here[here.how == WRITES]
+    if other.how == READS and site.line == others[0].line and other.thread in writes.thread:
         why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
         why += " both at once"
     elif not race.across and cause in ("after", "before"):
         why += f": one is missing {_between(site, others, cause, notes)}"
-    if {each.how for each in pair} == {WRITES} and len({*here.value[here.how == WRITES]}) == 1:
+    if other.how == write.how == WRITES and len({*writes.value}) == 1:
         why += "; all of them write the same value, so it comes to the same: let one do it"
     visits = [_visit_number(columns, access) for access in pair]
     did = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,10 +43,9 @@ class Traffic:
     """The accesses of one line to one array, all threads together.
 
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
-    broadcasts: those in which all lanes read one element, which is almost free. bytes_asked: of
-    global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4;
-    bytes_moved: in 32-byte sectors. bank_passes: over the 32 banks of shared memory, one for each
-    instruction without a bank conflict.
+    bytes_asked: distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4.
+    bytes_moved: of a global array, in 32-byte sectors. bank_passes: of a shared array, over its 32
+    banks, one for each instruction without a bank conflict.
     """
 
     line: int
@@ -54,7 +54,6 @@ class Traffic:
     loads: int
     stores: int
     instructions: int
-    broadcasts: int
     bytes_asked: int
     bytes_moved: int
     bank_passes: int
@@ -76,7 +75,6 @@ class Traffic:
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
             cost = f"{self.bytes_moved:,} bytes for {self.bytes_asked:,}, {self.coalescing:.0%}"
-            cost += ", broadcast" if self.broadcasts == self.instructions else ""
         where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
@@ -99,7 +97,6 @@ class Report:
     grid = property(lambda self: self.notes.grid)
     threads = property(lambda self: self.notes.threads)
     faults = property(lambda self: self.notes.faults)
-    remarks = property(lambda self: self.notes.remarks)
 
     @property
     def file(self) -> str:
@@ -126,10 +123,10 @@ class Report:
         """The traffic of each line and array, in the order of the lines."""
         found: dict[tuple, np.ndarray] = {}
         for one in self.instructions:
-            moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
-            asked = one.elements * one.array.itemsize
-            columns = loads, one.lanes - loads, one.lanes > 0, one.is_broadcast, asked, moved
-            counts = np.stack([*columns, one.passes])
+            loads, asked = one.lanes * ~one.is_store, one.elements * one.array.itemsize
+            counts = np.stack(
+                [loads, one.lanes - loads, one.lanes > 0, asked, one.sectors * SECTOR, one.passes]
+            )
             for number in np.unique(one.site):
                 site = SITES[number]
                 place = ("", "") if site.file == self.file else (site.file, site.function)
@@ -156,16 +153,6 @@ class Report:
         return sum(entry.moved for entry in self.ledger)
 
     @property
-    def bytes_by_line(self) -> dict[int, tuple[int, int]]:
-        """{line: (bytes moved, bytes asked for)} of global memory, for the kernel's own lines."""
-        found: dict[int, tuple[int, int]] = {}
-        for each in self.traffic:
-            if each.space == "global" and not each.function:
-                moved, asked = found.get(each.line, (0, 0))
-                found[each.line] = moved + each.bytes_moved, asked + each.bytes_asked
-        return found
-
-    @property
     def least_bytes_read(self) -> int:
         """Bytes read if every element that was read had been read exactly once."""
         found = (one for one in self.instructions if one.array.space == "global")
@@ -174,9 +161,8 @@ class Report:
     @cached_property
     def never_written(self) -> dict[str, int]:
         """The number of unwritten elements of `lab.empty` arrays, by the array's name."""
-        found = {a.name: int((~a.written).sum()) for a in self.globals if a.written is not None}
-        stored = {traffic.array for traffic in self.traffic if traffic.stores}
-        return {name: n for name, n in found.items() if n and name in stored}
+        outputs = [a for a in self.globals if a.written is not None and a.columns.how.any()]
+        return {a.name: int((~a.written).sum()) for a in outputs if not a.written.all()}
 
     def accesses(self, name: str) -> np.recarray:
         """Every access to the arrays of that name, in the order of time: a record array with the
@@ -209,10 +195,10 @@ class Report:
 
     @property
     def findings(self) -> list[str]:
-        """Faults, unwritten outputs, the wrong element and remarks, as sentences."""
+        """Faults, unwritten outputs, and the wrong element, as sentences."""
         never = [f"{n:,} elements of {a} never written" for a, n in self.never_written.items()]
         wrong = [self.wrong] * bool(self.wrong)
-        return [*map(str, self.faults), *never, *wrong, *map(str, self.remarks)]
+        return [*map(str, self.faults), *never, *wrong]
 
     @property
     def verdict(self) -> str:
@@ -221,24 +207,24 @@ class Report:
         return f"{number or 'no'} fault{'s' * (number != 1)}"
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                self.headline,
-                self.verdict,
-                *(f"  {finding}" for finding in self.findings),
-                f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}",
-                *(f"  {entry}" for entry in self.ledger),
-                *(f"  {traffic}" for traffic in self.traffic),
-            ]
+        read = f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}"
+        parts = (
+            [f"{self.headline}\n{self.verdict}", *self.findings],
+            [read, *self.ledger, *self.traffic],
         )
+        return "\n".join("\n  ".join(map(str, part)) for part in parts)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """The source as a page: of each line its faults, its bytes, and a bar of them: used bytes
         in a calm colour, the rest in vermillion."""
-        bytes_of = self.bytes_by_line
-        most = max((moved for moved, _ in bytes_of.values()), default=1)
+        moved, asked = Counter(), Counter()
+        for each in self.traffic:
+            if each.space == "global" and not each.function:
+                moved[each.line] += each.bytes_moved
+                asked[each.line] += each.bytes_asked
+        em = WIDEST / max(moved.values(), default=1)
         faulty = {fault.line for fault in self.faults if fault.site.file == self.file}
-        known = {"report": self, "bytes_of": bytes_of, "faulty": faulty, "em": WIDEST / most}
-        return PAGES.get_template("report.html").render(known)
+        page = PAGES.get_template("report.html")
+        return page.render(report=self, moved=moved, asked=asked, faulty=faulty, em=em)

@@ -36,7 +36,6 @@ def run(
     threads: Size,
     *arguments: object,
     watch: tuple[int, int, int] = (0, 0, 0),
-    shared_bytes: int = 0,
     most_accesses: int = 2_000_000,
     seconds: float = 20.0,
     schedule: int | None = None,
@@ -51,9 +50,8 @@ def run(
     arguments: numpy arrays or CPU tensors, contiguous, changed in place as on a GPU, and numbers.
         Make outputs with `lab.empty`: then reading an unwritten element is a fault. A bfloat16
         tensor arrives as int16, as on the GPU.
-    watch: the thread block whose barriers the report can step through. shared_bytes: size of a
-        shared array of length 0, as in numba's launch. most_accesses, seconds (of processor time):
-        limits that end an endless loop; the search for races has the same limit of seconds again.
+    watch: the thread block whose barriers the report can step through. most_accesses, seconds
+        (of processor time): limits that end an endless loop.
     schedule: a seed for the order in which threads run; a correct kernel gives the same result
         with every seed. By default each thread runs until it waits, in the order of their numbers.
     expect: the expected content of arrays by name, NaN where any value is right; the report gives
@@ -63,15 +61,14 @@ def run(
         slots that the row does not own alone.
     Faults are in the report and do not raise. A Python error inside the kernel is raised.
     """
-    launch = Launch(kernel, grid, threads, most_accesses, watch, shared_bytes, schedule)
+    launch = Launch(kernel, grid, threads, most_accesses, watch, schedule)
     with collector_held_back():
         notes = launch.run(arguments, seconds)
-        launch.search(seconds)
+        launch.search()
     wrong = ""
     for array in launch.globals:
         if owners is not None and array.name in ("key_cache", "value_cache"):
-            with suppress(Stop):
-                find_foreign(array, owners, row_of, notes)
+            find_foreign(array, owners, row_of, notes)
         if array.name in (expect or {}):
             got, expected = array.data.reshape(array.shape), expect[array.name]
             wrong = wrong or difference(array.name, got, expected, tolerance)
@@ -91,7 +88,6 @@ class Launch:
         threads: Size,
         most_accesses: int,
         watch: tuple[int, int, int] | None = None,
-        shared_bytes: int = 0,
         schedule: int | None = None,
     ) -> None:
         self.kernel = getattr(kernel, "py_func", kernel)
@@ -107,7 +103,7 @@ class Launch:
         self.shared: list[Watched] = []
         self.pauses: list[Pause] = []
         self._block: Block | None = None  # that runs
-        self._watch, self._shared_bytes = watch, shared_bytes
+        self._watch = watch
         self._schedule = None if schedule is None else Random(schedule)
 
     def run(self, arguments: tuple, seconds: float) -> Notes:
@@ -121,12 +117,19 @@ class Launch:
             with np.errstate(all="ignore"):  # each greenlet has its own context
                 body(*given)
 
-        self._limited(seconds, "an endless loop? {who} is still at work", self._run_blocks, thread)
+        try:
+            with suppress(Stop), time_limit(seconds):
+                self._run_blocks(thread)
+        except TooLong as error:
+            text = f"an endless loop? {{who}} is still at work after {seconds:g} s "
+            text += "(`seconds` allows more)"
+            who = self.notes.thread or thread_of(0, self.notes)
+            self.notes.fault("no end", text, self._place_in_kernel(error), thread=who)
         return self.notes
 
-    def search(self, seconds: float) -> None:
-        """Search the recorded accesses for races, for at most `seconds` of processor time. Raises
-        ValueError for memory under two names, unless both are only read."""
+    def search(self) -> None:
+        """Search the recorded accesses for races. Raises ValueError for memory under two names,
+        unless both are only read."""
         for one, other in combinations(self.globals, 2):
             pair = (one, other) if np.shares_memory(one.data, other.data) else ()
             if any(array.columns.how.any() for array in pair):
@@ -134,29 +137,14 @@ class Launch:
                     f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
                     "The lab would miss their races: pass copies, or use one name"
                 )
-        self._limited(seconds, "the search for races is still at work", self._find_races)
-
-    def _find_races(self) -> None:
         for array in (*self.globals, *self.shared):
             find_races(array, self.notes)
-
-    def _limited(self, seconds: float, what: str, work: Callable, *arguments: object) -> None:
-        """Work that a fault may end, or the time limit, which is one. what: the work, in a fault's
-        sentence."""
-        with suppress(Stop):
-            try:
-                with time_limit(seconds):
-                    work(*arguments)
-            except TooLong as error:
-                self.notes.thread = self.notes.thread or thread_of(0, self.notes)
-                text = f"{what} after {seconds:g} s (`seconds` allows more)"
-                self.notes.fault("no end", text, self._place_in_kernel(error))
 
     def _place_in_kernel(self, error: TooLong) -> Site:
         """The kernel's line when the time was over, or the line where one of its threads waits."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         if self._block:
-            frames += [thread.waits.frame for thread in self._block.threads if thread.waits]
+            frames += [thread.frame for thread in self._block.threads if thread.frame]
         own = (frame for frame in frames if frame.f_code is self.kernel.__code__)
         return next(map(site_here, own), self._begin)
 
@@ -174,15 +162,8 @@ class Launch:
         place, shared = site_here(), self._block.shared
         if space == "shared" and place in shared:
             return shared[place]
-        if space == "shared" and shape == (0,):
-            if self._block.has_dynamic:
-                raise ValueError("two shared arrays of length 0 would be the same memory on a GPU")
-            self._block.has_dynamic, shape = True, (self._shared_bytes // dtype.itemsize,)
         if 0 in shape:
-            raise ValueError(
-                f"a {space} array of no elements: its size has to stand in the kernel, or, for one "
-                "shared array of length 0, in the launch's `shared_bytes`"
-            )
+            raise ValueError(f"a {space} array of no elements: its size must stand in the kernel")
         frame = kernel_frame()
         name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
         array = self._watched(name, space, empty(shape, dtype))
@@ -214,7 +195,7 @@ class Launch:
         """Record the state of the watched block, for the report."""
         if self._block.threads[0].block != self._watch:
             return
-        threads = {t.rank: (t.waits.sites[0], _variables(t.waits.frame)) for t in waiting}
+        threads = {t.rank: (t.site, _variables(t.frame)) for t in waiting}
         arrays = list(self._block.shared.values())
         held = [[each.reshape(a.shape).copy() for each in (a.data, a.written)] for a in arrays]
         shared = {array.name: tuple(each) for array, each in zip(arrays, held, strict=True)}

@@ -35,12 +35,12 @@ PLAIN = {
     "clz": lambda number: 32 - (int(number) & ALL).bit_length(),
 }
 VOTES = {  # the result of the threads' predicates
-    "ballot_sync": lambda threads: sum(1 << t.lane for t in threads if t.waits.brings),
-    "all_sync": lambda threads: all(t.waits.brings for t in threads),
-    "any_sync": lambda threads: any(t.waits.brings for t in threads),
-    "syncthreads_count": lambda threads: sum(bool(t.waits.brings) for t in threads),
-    "syncthreads_and": lambda threads: int(all(t.waits.brings for t in threads)),
-    "syncthreads_or": lambda threads: int(any(t.waits.brings for t in threads)),
+    "ballot_sync": lambda threads: sum(1 << t.lane for t in threads if t.brings),
+    "all_sync": lambda threads: all(t.brings for t in threads),
+    "any_sync": lambda threads: any(t.brings for t in threads),
+    "syncthreads_count": lambda threads: sum(bool(t.brings) for t in threads),
+    "syncthreads_and": lambda threads: int(all(t.brings for t in threads)),
+    "syncthreads_or": lambda threads: int(any(t.brings for t in threads)),
 }
 ATOMICS = {
     "add": lambda old, value: old + value,
@@ -204,16 +204,16 @@ class Cuda:
 
     def _hand_round(self, lanes: list[Thread]) -> list[object]:
         """What each lane gets: the value of the lane that it reads; outside the warp, its own."""
-        given = {lane.lane: lane.waits.brings[0] for lane in lanes}
+        given = {lane.lane: lane.brings[0] for lane in lanes}
         for lane in lanes:
-            _, source = lane.waits.brings
+            _, source = lane.brings
             if source not in given and 0 <= source < WARP:
-                mask = lane.waits.mask
+                mask = lane.place[1]
                 gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
                 why = gone if mask >> source & 1 else left_out
                 text = f"{{who}} reads lane {source}, which {why}: what it gets is undefined"
-                self._notes.fault("shuffle", text, lane.waits.sites[0], thread=lane)
-        return [given.get(source, own) for own, source in (lane.waits.brings for lane in lanes)]
+                self._notes.fault("shuffle", text, lane.site, thread=lane)
+        return [given.get(source, own) for own, source in (lane.brings for lane in lanes)]
 
 
 class _Atomic:

@@ -13,7 +13,7 @@ from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import REMARK, Notes, Site, Stop, call_stack, kernel_frame, site_here
+from .faults import Notes, Site, Stop, call_stack, kernel_frame, site_here
 
 WARP = 32
 ALL = 0xFFFFFFFF
@@ -21,33 +21,6 @@ BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
 RULE = "All threads of a thread block must come to the same barrier"
 SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
 STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
-
-
-@dataclass(slots=True)
-class Meeting:
-    """What a thread waits for: the block's barrier, or the lanes of a mask.
-
-    Threads with the same place take part in the same meeting. One helper that is called from two
-    branches is two places.
-    """
-
-    place: tuple  # what, mask, and the call stack
-    frame: FrameType  # of the kernel, which does not run meanwhile
-    brings: object
-    resolve: Callable  # the threads that meet -> what each of them gets
-
-    what = property(lambda self: self.place[0])
-    mask = property(lambda self: self.place[1])
-
-    @property
-    def sites(self) -> list[Site]:
-        """The places of the call stack, innermost first."""
-        return [site_here(frame) for frame in call_stack(self.frame)]
-
-    def parts_from(self, other: Meeting) -> tuple[Site, Site]:
-        """Where the two call stacks differ first, from the kernel's own line on, or their ends."""
-        stacks = [*zip(reversed(self.sites), reversed(other.sites), strict=False)]
-        return next((pair for pair in stacks if pair[0] != pair[1]), stacks[-1])
 
 
 @dataclass(eq=False)
@@ -58,6 +31,10 @@ class Thread:
     this lane's own count, and the last count of each other lane that this one knows. phase:
     meetings of the whole warp so far, shuffles included; within a phase, a warp's lanes are treated
     as parallel.
+
+    While it waits: place is what it waits for, its mask, and the call stack, so one helper that is
+    called from two branches is two places; threads with the same place meet. frame: of the kernel.
+    brings: its value; resolve: the threads that meet -> what each of them gets.
     """
 
     number: int  # in the grid
@@ -67,14 +44,25 @@ class Thread:
     epoch: int = 0
     clock: tuple[int, ...] = ()
     phase: int = 0
-    waits: Meeting | None = None
+    place: tuple = ()
+    frame: FrameType | None = None
+    brings: object = None
+    resolve: Callable | None = None
     greenlet: greenlet | None = None
 
     done = property(lambda self: self.greenlet.dead)
+    site = property(lambda self: site_here(self.frame))
 
     def __post_init__(self) -> None:
         self.lane = self.rank % WARP
         self.clock = tuple(int(lane == self.lane) for lane in range(WARP))
+
+    def parts_from(self, other: Thread) -> tuple[Site, Site]:
+        """Where the call stacks of two waiting threads differ first, from the kernel's own line on,
+        or their ends."""
+        stacks = [[*map(site_here, call_stack(each.frame))][::-1] for each in (self, other)]
+        pairs = [*zip(*stacks, strict=False)]
+        return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
     @property
     def name(self) -> str:
@@ -110,7 +98,7 @@ class Block:
     ) -> None:
         size, notes.to_hub = prod(notes.threads), getcurrent().switch
         self.threads = [thread_of(number * size + rank, notes) for rank in range(size)]
-        self.shared, self.has_dynamic = {}, False
+        self.shared = {}
         self._notes, self._pause, self._schedule = notes, pause, schedule
         self._slow: dict[int, set[int]] = {}  # by epoch: ranks of the threads that run later
         if schedule:
@@ -158,7 +146,7 @@ class Block:
             for thread in warp:
                 if not thread.done:
                     alive |= 1 << thread.lane
-                    places[thread.waits.place].append(thread)
+                    places[thread.place].append(thread)
             for (what, mask, *_), lanes in places.items():
                 if what != BARRIER and len(lanes) == (mask & alive).bit_count():
                     is_whole = not ((1 << len(warp)) - 1) & ~mask
@@ -168,18 +156,14 @@ class Block:
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
         waiting = [thread for thread in self.threads if not thread.done]
         for thread in waiting:
-            if thread.waits.what != BARRIER:
+            if thread.place[0] != BARRIER:
                 self._deadlock(thread)
         if not waiting:
             return []
-        first, meeting = waiting[0], waiting[0].waits
-        gone = [thread for thread in self.threads if thread.done]
-        elsewhere = [thread for thread in waiting if thread.waits.place != meeting.place]
-        if gone:
-            text = f"{_names(gone)} returned before this barrier, which a GPU from 2017 on allows"
-            self._notes.fault(REMARK, text, meeting.sites[0], thread=first)
+        first = waiting[0]
+        elsewhere = [thread for thread in waiting if thread.place != first.place]
         if elsewhere:
-            here, other = meeting.parts_from(elsewhere[0].waits)
+            here, other = first.parts_from(elsewhere[0])
             others = f"{_names(elsewhere)} in {self._notes.where(other)}"
             text = f"{{who}} waits here, {others}. {RULE}"
             self._notes.fault("divergence", text, here, other, thread=first)
@@ -190,14 +174,14 @@ class Block:
 
     def _deadlock(self, stuck: Thread) -> None:
         """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""
-        own, warp = stuck.waits, self._warps[stuck.rank // WARP]
-        named = [lane for lane in warp if own.mask >> lane.lane & 1 and not lane.done]
-        absent = [lane for lane in named if lane.waits.place != own.place]
-        other = absent[0].waits
-        here, there = own.parts_from(other)
-        where = f"{other.what}, {self._notes.where(there)}, mask {other.mask:#x}"
-        text = f"{{who}} waits in {own.what} for its mask {own.mask:#x}, and {_names(absent)} in "
-        kind = "deadlock" if own.what == SYNC_WARP else "shuffle"
+        what, mask, *_ = stuck.place
+        named = [lane for lane in self._warps[stuck.rank // WARP] if mask >> lane.lane & 1]
+        absent = [lane for lane in named if not lane.done and lane.place != stuck.place]
+        here, there = stuck.parts_from(absent[0])
+        theirs, other, *_ = absent[0].place
+        text = f"{{who}} waits in {what} for its mask {mask:#x}, and {_names(absent)} in "
+        where = f"{theirs}, {self._notes.where(there)}, mask {other:#x}"
+        kind = "deadlock" if what == SYNC_WARP else "shuffle"
         self._notes.fault(kind, text + where, here, there, thread=stuck)
         raise Stop
 
@@ -213,15 +197,14 @@ def wait(
         notes.fault("shuffle", text)
         raise Stop
     calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)]
-    thread.waits = Meeting((what, mask, *calls), frame, brings, resolve)
-    answer = notes.to_hub()
-    thread.waits = None
-    return answer
+    thread.place, thread.frame = (what, mask, *calls), frame
+    thread.brings, thread.resolve = brings, resolve
+    return notes.to_hub()
 
 
 def _release(threads: list[Thread], is_whole: bool = True) -> list[tuple[Thread, object]]:
     """Let threads that met continue with their answers. is_whole: the whole warp met."""
-    answers = threads[0].waits.resolve(threads)
+    answers = threads[0].resolve(threads)
     for thread in threads:
         thread.phase += is_whole
     return list(zip(threads, answers, strict=True))

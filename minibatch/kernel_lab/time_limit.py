@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+PAUSE = 0.05  # seconds between two looks at the clock
+
 
 class TooLong(BaseException):
     """Raised in the code under the limit, at any line, when its time is over."""
@@ -19,18 +21,17 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     Catch it outside the `with` block: it may be raised as late as at its end.
     """
-    us, lock = ctypes.c_ulong(threading.get_ident()), threading.Lock()
-
-    ends, is_over = time.process_time() + seconds, threading.Event()
+    us, lock, is_over = threading.get_ident(), threading.Lock(), threading.Event()
+    ends = time.process_time() + seconds
 
     def watch() -> None:
-        while (left := ends - time.process_time()) > 0:
-            if is_over.wait(max(left, 0.01)):
-                return
+        while time.process_time() < ends and not is_over.is_set():
+            is_over.wait(PAUSE)
         with lock:
             if not is_over.is_set():
-                too_long = ctypes.py_object(TooLong)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(us, too_long)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(us), ctypes.py_object(TooLong)
+                )
 
     threading.Thread(target=watch, daemon=True).start()
     try:

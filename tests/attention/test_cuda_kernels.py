@@ -21,7 +21,7 @@ from minibatch.attention import choose
 from minibatch.attention.cuda import gpu, paged_attention
 from minibatch.attention.cuda.merge import MERGE_TEAMS, merge_chunks
 from minibatch.attention.cuda.paged_attention import PagedAttention
-from minibatch.kernel_lab.emulation import Emulation
+from minibatch.attention.emulation import Emulation
 
 TOLERANCE = {
     torch.float32: 2e-5,

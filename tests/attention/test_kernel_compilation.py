@@ -23,11 +23,13 @@ from minibatch.bench.compiled_kernels import (  # noqa: E402
     NUM_THREADS,
     SHAPES,
     WARP,
-    Compiled,
+    loop_of,
     tiled,
+    warps,
+    wide_loads,
 )
 from minibatch.course import setup  # noqa: E402
-from minibatch.kernel_lab.compiled import machine_code  # noqa: E402
+from minibatch.kernel_lab.compiled import compiled_for  # noqa: E402
 
 STORED = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}
 STEPS = {8: 3, 16: 4, 32: 5}  # of adding up a number over so many lanes
@@ -86,8 +88,8 @@ def compiler(request):
             yield call
 
 
-def compiled(compiler, kernel, signature, capability):
-    return Compiled(*compiler(machine_code, kernel, signature, capability))
+def compiled(compiler, *arguments):
+    return compiler(compiled_for, *arguments)
 
 
 def check(code):
@@ -116,7 +118,7 @@ def test_the_simple_kernel(compiler, stored, capability):
     check(code)
     assert code.registers <= MOST_REGISTERS
     assert "shfl" not in code.ptx  # no warp intrinsics
-    assert not_addresses(code.loop_of("fma.rn")) == []
+    assert not_addresses(loop_of(code, "fma.rn")) == []
 
 
 @pytest.mark.parametrize(("stored", "capability", "shape", "kernel"), TILED)
@@ -136,15 +138,15 @@ def test_the_tiled_kernel_for_a_token_and_its_guesses(compiler, capability, toke
 
 def check_tiled(tiling, code):
     check(code)
-    fitting = code.warps // (NUM_THREADS // WARP)  # thread blocks on a multiprocessor
+    fitting = warps(code) // (NUM_THREADS // WARP)  # thread blocks on a multiprocessor
     assert fitting >= 2
     assert 0 <= min(MOST_RESIDENT, fitting) - tiling.resident <= 1  # an estimate; never too many
-    assert code.wide_loads("shfl") == 2 * tiling.at_once * tiling.pieces  # K and V, all at once
-    loop, one_by_one = code.loop_of("shfl"), tiling.at_once * tiling.lines * STEPS[tiling.lanes]
+    assert wide_loads(code, "shfl") == 2 * tiling.at_once * tiling.pieces  # K and V, all at once
+    loop, one_by_one = loop_of(code, "shfl"), tiling.at_once * tiling.lines * STEPS[tiling.lanes]
     shuffles = sum("shfl" in line for line in loop)
     assert shuffles < one_by_one or tiling.lines == 1  # several lines' scores are added up together
     assert not_addresses(loop) == []
-    assert code.local_accesses == 0  # q, result, keys and values are in registers
+    assert code.local == 0  # q, result, keys and values are in registers
 
 
 @pytest.mark.parametrize(("stored", "capability"), SMALL)

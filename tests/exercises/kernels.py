@@ -32,8 +32,9 @@ FOUR, POOL = "four KV heads", "heads of 16 elements in a pool of 83 KV blocks"
 LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a hundred chunks"
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 SIXTEEN = "nine rows in KV blocks of 16 tokens"
-LOW = "all scores near -5,000"
+LOW = "all scores near -100,000"
 EMPTY_FIRST = "an empty chunk first in each row"
+TILES = "scores 500 times as large in three tiles of tokens"
 QUARTET = "four query heads to a KV head"
 FAULTS = {  # of the kernel lab
     "race": "[threads_race] race",
@@ -52,7 +53,8 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     LONG: {"lengths": [2100], "heads": 1},
     LONG_FOR_TWO: {"lengths": [2100]},
     SIXTEEN: {"lengths": [17, 1, 33, 16, 2, 5, 18, 3, 31], "block_size": 16},
-    LOW: {"lengths": [1, 5, 7], "sharpness": 500.0, "scores_near": -5000.0},
+    LOW: {"lengths": [1, 5, 7], "sharpness": 500.0, "scores_near": -100_000.0},
+    TILES: {"lengths": [70], "sharpness": 500.0},
     QUARTET: {"lengths": [6, 3], "heads": 4},
     EMPTY_FIRST: {"lengths": [5, 4]},
     SCALED: {"lengths": [6, 3], "scale": 0.3},

@@ -18,6 +18,7 @@ from kernels import (
     SCALED,
     SCHEDULES,
     SIXTEEN,
+    TILES,
     array_of,
     case,
     check_compiled,
@@ -72,7 +73,7 @@ def copies(student):
             "expect": {"keys": keys.ravel().tolist()},
         }
 
-    return run_on_cases(student, "copy_keys", launch, once=(FOUR, POOL))
+    return run_on_cases(student, "copy_keys", launch, once=(FOUR, POOL, LONG))
 
 
 @pytest.mark.task("6.1", points=1)
@@ -125,7 +126,7 @@ def decoded(student, function, is_group):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    once = (SCALED, SIXTEEN, LOW)
+    once = (SCALED, SIXTEEN, LOW, TILES)
     once += (LONG_FOR_TWO,) if is_group else (EVEN, QUARTET, LONG)
     return run_on_cases(student, function, launch, once)
 
@@ -207,7 +208,7 @@ def about_the_output(name, result):
     for said, output in believed(one):
         if np.allclose(got, output.ravel(), rtol=1e-4, atol=1e-4):
             return said
-    if name == SHARP and not np.isfinite(got).all():
+    if name in (SHARP, TILES) and not np.isfinite(got).all():
         if is_from_0(one, got):
             return FROM_0
         return "[exp_overflows] exp of 500 is beyond float32: subtract the running maximum first."
@@ -224,7 +225,7 @@ def about_the_output(name, result):
         return (
             "[long_rows_are_wrong] Shorter rows are right: what becomes of tokens beyond the 32nd?"
         )
-    if name == SHARP:
+    if name in (SHARP, TILES):
         return (
             "[large_scores_are_wrong] "
             "Small scores are right: what was summed up under an older maximum has to shrink."
@@ -482,7 +483,7 @@ def decoded_chunks(student):
         }
 
     found = run_on_cases(
-        student, "decode_chunk", launch, once=(SCALED, SIXTEEN, LOW, EVEN, QUARTET, LONG)
+        student, "decode_chunk", launch, once=(SCALED, SIXTEEN, LOW, TILES, EVEN, QUARTET, LONG)
     )
     return [(*which, one | {"wrong": in_chunks(one["wrong"])}) for *which, one in found]
 

@@ -150,22 +150,6 @@ def test_twice_the_accesses_take_twice_the_steps(kernel):
     assert many <= 2.1 * few
 
 
-def test_the_limit_of_time_holds_for_the_search_for_races(monkeypatch):
-    finished = []
-
-    def dawdling(array, notes):
-        for _ in range(30_000_000):
-            pass
-        finished.append(array)
-
-    monkeypatch.setattr(run_kernel, "find_races", dawdling)
-    report = lab.run(in_turn, 1, 2, np.zeros(1), 1, seconds=0.1)
-    assert finished == []
-    (fault,) = (fault for fault in report.faults if fault.kind == "no end")
-    assert "the search for races" in fault.sentence
-    assert (fault.site.file, fault.line) == (__file__, in_turn.__code__.co_firstlineno)
-
-
 def tiles(numbers, out, first, second):
     """With barriers after a tile is written, and after it is read, or without."""
     thread, total, largest = cuda.threadIdx.x, float32(0), float32(0)

@@ -30,7 +30,7 @@ def kernel_attention(kernel: str, device: torch.device) -> AttentionFunction:
     from .paged_attention import PagedAttention
 
     if device.type == "cpu":
-        from ...kernel_lab.emulation import Emulation
+        from ..emulation import Emulation
 
         return PagedAttention(kernel, Emulation())
     from .gpu import GPU

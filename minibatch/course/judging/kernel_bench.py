@@ -13,7 +13,8 @@ from minibatch.course.judging.kernel_source import for_the_compiler, kernel
 from minibatch.kernel_lab.case import by_name
 
 CAPABILITY = (9, 0)  # compiled for
-SECONDS, SECONDS_PER_TOKEN = 5.0, 0.01  # of processor time: several times what a launch takes
+MOST_SECONDS = 5.0  # of processor time, for a hundred tokens, which take 0.1 s
+MOST_ACCESSES = 1_000_000  # for a hundred tokens
 
 
 def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[dict]:
@@ -71,7 +72,7 @@ def _launch(
         threads,
         *by_name(function, given, ()),
         schedule=schedule,
-        seconds=SECONDS + SECONDS_PER_TOKEN * int(paged.seq_lens.sum()),
+        **limits_for(sum(paged.seq_lens)),
         owners=paged.owners,
         row_of=lambda x, y, z: rows[x],
         expect={
@@ -98,6 +99,13 @@ def _launch(
         },
         "reads": sum(t.loads for t in report.traffic if t.space == "global"),
     }
+
+
+def limits_for(num_tokens: int) -> dict[str, float]:
+    """Limits that end an endless loop, as options of `lab.run`. A right kernel for thousands of
+    tokens takes seconds, and more where the machine has other work."""
+    times = min(max(1, num_tokens // 100), 8)
+    return {"seconds": times * MOST_SECONDS, "most_accesses": times * MOST_ACCESSES}
 
 
 def _array(shape: list[int], dtype: str, data: list | None) -> np.ndarray:

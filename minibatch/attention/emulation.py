@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from .run_kernel import Launch
+from ..kernel_lab.run_kernel import Launch
 
 
 class Emulation:

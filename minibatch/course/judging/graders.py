@@ -79,7 +79,8 @@ class Graders:
     def close(self) -> None:
         """End the process and its copies."""
         if self._process.poll() is None and _GROUPS:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # another thread has ended it just now
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
         _working.discard(self)

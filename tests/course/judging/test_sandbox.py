@@ -261,7 +261,7 @@ def test_files_in_a_folder_that_nobody_may_list_are_too_many(mode):
         if os.geteuid() == 0:
             os.setuid(65534)
         (folder / "hidden").mkdir(mode)
-        os._exit(writes_too_much(os.getpid(), folder, 10, 2**20))
+        os._exit(writes_too_much(os.getpid(), folder, 10, 2**30))
     _, status = os.waitpid(child, 0)
     remove(folder)
     assert os.waitstatus_to_exitcode(status) == (mode == 0o300)

@@ -103,7 +103,7 @@ def _run(student, function, launches):
     source = path.read_text(encoding="utf-8", errors="replace")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / path.name).write_text("", encoding="utf-8")
-        limits = replace(student.limits, seconds=3 * student.limits.seconds)  # the lab is slow
+        limits = replace(student.limits, seconds=6 * student.limits.seconds)  # the lab is slow
         bench = Student(Path(folder), student.task, sealed=student.sealed, limits=limits)
         try:
             if launches is None:

@@ -110,8 +110,8 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # 7 points, 35 minutes, difficulty 4 of 5
 # lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
 #
-# Three pieces. `plan_chunks`, an ordinary function, cuts every row into chunks, so that no thread
-# block reads more than `most` tokens: `plan_chunks([5, 2], 3)` is
+# Three pieces. `plan_chunks`, an ordinary function, cuts every row into as few chunks as possible,
+# so that no thread block reads more than `most` tokens: `plan_chunks([5, 2], 3)` is
 # `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`, row, begin and end of each.
 #
 # `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];

@@ -1077,6 +1077,7 @@ def test_the_next_power_of_two_is_taken_for_the_answer(student):
 def test_blocks_are_rounded_up_once(student):
     fit(student, "paged", [(9, 4), (9, 4), (9, 4)], 44)
     fit(student, "paged", [(10, 7), (10, 7)], 36)
+    fit(student, "paged", [(9, 3), (9, 3), (9, 3)], 36)  # three full blocks each
     fit(student, "paged", [(10, 6), (10, 6), (10, 6)], 48)
     fit(student, "paged", [(9, 5), (9, 5), (9, 5)], 48)
     fit(student, "paged", [(9, 5), (9, 5), (9, 5)], 96, block_size=16)

@@ -385,6 +385,14 @@ def test_the_work_list_covers_every_token_once(student):
                     "[chunk_is_too_long] "
                     f"{shown}: a chunk has {longest} tokens, and {most} is the most."
                 )
+            for row, length in enumerate(lengths):
+                number, enough = sum(r == row for r, _, _ in got), -(-length // most)
+                if number > enough:
+                    raise Wrong(
+                        f"[too_many_chunks] {shown}: row {row} has {length:,} tokens in {number} "
+                        f"chunks, and {enough} would do.",
+                        got=got[:6],
+                    )
             if got != sorted(got):
                 raise Wrong(
                     f"[chunks_out_of_order] {shown}: chunks come in the order of rows and tokens.",

@@ -6,7 +6,7 @@ import now_yours
 import pytest
 from beliefs import a_kind
 
-from minibatch.course.judging.values import Lent
+from minibatch.course.judging.values import Lent, LentDict
 from minibatch.course.judging.verdict import Wrong
 from minibatch.course.judging.worker_errors import NotAttempted, Raised
 
@@ -80,6 +80,17 @@ def test_prompts_that_begin_alike_have_the_same_names_there(student):
         raise Wrong(
             "[name_changes_when_asked_again] "
             "The same prompt with the same salt has other names when asked again."
+        )
+    student.close()  # another process answers from here on
+    names_of(student, [7, 7, 5, 6], 2)
+    if names_of(student, [5, 6, 7, 8, 9, 1], 2) != one:
+        raise Wrong(
+            "[name_of_one_process] "
+            "In another Python process the same prompt has other names. A cache outlives a process "
+            "and is shared by several: make names of the tokens alone, with sha256_of. Python's "
+            "hash() of a text and a counter of your own are different in each process.",
+            expected=one,
+            got=names_of(student, [5, 6, 7, 8, 9, 1], 2),
         )
 
 
@@ -175,7 +186,7 @@ def test_prompts_with_different_salts_share_no_name(student):
 def finds(student, expected, said, names, num_tokens, block_size, block_of):
     shown = f"cached_prefix({list(names)}, {num_tokens}, {block_size}, {block_of})"
     try:
-        got = student.call("cached_prefix", Lent(names), num_tokens, block_size, block_of)
+        got = student.call("cached_prefix", Lent(names), num_tokens, block_size, LentDict(block_of))
     except Raised as error:
         error.sentence = f"{shown} fails with {error.sentence} ({said.rstrip('.')})."
         raise

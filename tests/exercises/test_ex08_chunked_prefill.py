@@ -270,6 +270,11 @@ def test_a_step_may_last_exactly_as_long_as_the_limit(student):
         (26_000, 8, 6_000, 500, 400),
         "[other_budget_of_an_exact_fit] 40 prompt tokens fit exactly.",
     )
+    BUDGET.check(
+        student,
+        (10_400, 8, 6_000, 500, 400),
+        "[other_budget_of_one_token] one prompt token fits exactly, beside 8 decodes.",
+    )
 
 
 @pytest.mark.task("8.2", points=0.25)

@@ -326,7 +326,7 @@ def test_one_token_comes_whatever_was_guessed(student):
 @pytest.mark.task("10.2", points=1)
 def test_each_guess_needs_all_before_it(student):
     said = "[other_sum] 1 + a + a**2 + … + a**num_guesses."
-    for arguments in ((0.8, 4), (0.5, 3), (0.25, 1)):
+    for arguments in ((0.8, 4), (0.5, 3), (0.25, 1), (0.995, 4)):
         EXPECTED.check(student, arguments, said)
 
 

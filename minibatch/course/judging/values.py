@@ -62,6 +62,31 @@ class Lent(list):
     )
 
 
+class LentDict(dict):
+    """The same for a dictionary."""
+
+    def _refuse(name: str) -> object:
+        def method(self, *args: object, **kwargs: object) -> object:
+            changed = dict(self)
+            result = getattr(changed, name)(*args, **kwargs)
+            if changed != self:
+                raise TypeError(
+                    "[changes_the_callers_dict] this dictionary is the caller's, who goes on using "
+                    f"it, and {name} would change it: make one of your own, dict(...)"
+                )
+            return result
+
+        return method
+
+    pop, popitem, clear, update, setdefault, __setitem__, __delitem__, __ior__ = map(
+        _refuse,
+        (
+            *("pop", "popitem", "clear", "update", "setdefault"),
+            *("__setitem__", "__delitem__", "__ior__"),
+        ),
+    )
+
+
 def pack(value: object, depth: int = 0) -> object:
     """A value as JSON can represent it."""
     if depth > MAX_DEPTH:
@@ -78,6 +103,8 @@ def pack(value: object, depth: int = 0) -> object:
         return {"tuple": [pack(item, depth + 1) for item in value]}
     if isinstance(value, Lent):
         return {"lent": [pack(item, depth + 1) for item in value]}
+    if isinstance(value, LentDict):
+        return {"lent dict": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in value.items()]}
     if type(value) is dict:
         return {"dict": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in value.items()]}
     if isinstance(value, Array):
@@ -105,6 +132,8 @@ def unpack(packed: object) -> object:
             return tuple(unpack(item) for item in content)
         case "lent", list():
             return Lent(unpack(item) for item in content)
+        case "lent dict", list():
+            return LentDict({_key(unpack(key)): unpack(value) for key, value in content})
         case "dict", list():
             return {_key(unpack(key)): unpack(value) for key, value in content}
         case "array", [list() as shape, str() as dtype, values]:

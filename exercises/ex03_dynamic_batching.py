@@ -2,6 +2,8 @@
 
 The batch itself runs as in lesson 02; what you write here decides when it begins.
 
+Change none of your arguments: they belong to the caller, who goes on using them.
+
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 3.1`.
 """
 

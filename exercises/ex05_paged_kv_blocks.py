@@ -4,6 +4,8 @@ A KV block stores the keys and values of `block_size` tokens that follow one ano
 layer. A sequence's block table lists its blocks in the order of its tokens: [7, 2] says that the
 first block_size tokens lie in block 7, and the next ones in block 2.
 
+Change none of your arguments: they belong to the caller, who goes on using them.
+
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 5.1`.
 """
 

@@ -3,6 +3,8 @@
 Four decisions, as plain functions: who gives way, who may begin, whom to refuse, who is next. The
 engine has its own in `minibatch/schedulers/`: victims.py, admission/, backpressure.py, orders.py.
 
+Change none of your arguments: they belong to the caller, who goes on using them.
+
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 9.1`.
 """
 

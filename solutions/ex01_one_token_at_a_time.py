@@ -1,5 +1,7 @@
 """Exercises of lesson 01: what a token costs.
 
+Change none of your arguments: they belong to the caller, who goes on using them.
+
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 1.1`.
 """
 

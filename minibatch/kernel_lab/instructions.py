@@ -1,4 +1,4 @@
-"""Groups the accesses to one array by instruction of a warp, and counts what each one moved.
+"""Groups the accesses to one array by instruction of a warp, and counts what each one asks for.
 
 The n-th access of a lane at a place in the source, since the warp's threads last met, belongs to
 the same instruction as the other lanes' n-th. Where lanes leave a loop early, this is a guess.
@@ -86,8 +86,8 @@ class Entry:
     is_broadcast: bool
 
     @property
-    def moved(self) -> int:
-        """Bytes moved by all instructions together."""
+    def asked(self) -> int:
+        """Bytes that all instructions together ask for, in sectors."""
         return round(self.needed * self.by_others * self.within)
 
     def __str__(self) -> str:
@@ -106,8 +106,8 @@ def ledger_entry(instructions: Instructions) -> Entry | None:
     sector = instructions.touched[is_load]
     needed, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
     is_broadcast = bool(instructions.is_broadcast[loads].all())
-    name, moved = instructions.array.name, int(instructions.sectors[loads].sum())
-    return Entry(name, needed * SECTOR, by_blocks / needed, moved / by_blocks, is_broadcast)
+    name, asked = instructions.array.name, int(instructions.sectors[loads].sum())
+    return Entry(name, needed * SECTOR, by_blocks / needed, asked / by_blocks, is_broadcast)
 
 
 def one_key(*columns: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a launch did: its faults, and how much memory every line moved."""
+"""What a launch did: its faults, and how much memory every line asked for."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Traffic:
     """The accesses of one line to one array, all threads together.
 
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
-    broadcasts: those in which all lanes read one element, which is almost free. bytes_asked: of
-    global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4;
-    bytes_moved: in 32-byte sectors. bank_passes: over the 32 banks of shared memory, one for each
+    broadcasts: those in which all lanes read one element, which is almost free. bytes_used: of
+    global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes use 4;
+    bytes_asked: in 32-byte sectors, as if there were no cache. bank_passes: over the 32 banks of shared memory, one for each
     instruction without a bank conflict.
     """
 
@@ -55,15 +55,15 @@ class Traffic:
     stores: int
     instructions: int
     broadcasts: int
+    bytes_used: int
     bytes_asked: int
-    bytes_moved: int
     bank_passes: int
     function: str = ""
 
     @property
     def coalescing(self) -> float:
-        """The share of the moved bytes that was asked for."""
-        return self.bytes_asked / self.bytes_moved
+        """The share of the bytes asked for that is used."""
+        return self.bytes_used / self.bytes_asked
 
     @property
     def bank_conflict(self) -> float:
@@ -75,7 +75,7 @@ class Traffic:
         did += [f"{self.stores:,} stores"] * (self.stores > 0)
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
-            cost = f"{self.bytes_moved:,} bytes for {self.bytes_asked:,}, {self.coalescing:.0%}"
+            cost = f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {self.coalescing:.0%}"
             cost += ", broadcast" if self.broadcasts == self.instructions else ""
         where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
@@ -126,9 +126,9 @@ class Report:
         """The traffic of each line and array, in the order of the lines."""
         found: dict[tuple, np.ndarray] = {}
         for one in self.instructions:
-            moved, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
-            asked = one.elements * one.array.itemsize
-            columns = loads, one.lanes - loads, one.lanes > 0, one.is_broadcast, asked, moved
+            asked, loads = one.sectors * SECTOR, one.lanes * ~one.is_store
+            used = one.elements * one.array.itemsize
+            columns = loads, one.lanes - loads, one.lanes > 0, one.is_broadcast, used, asked
             counts = np.stack([*columns, one.passes])
             for number in np.unique(one.site):
                 site = SITES[number]
@@ -152,17 +152,18 @@ class Report:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that all loads together read from global memory, in sectors."""
-        return sum(entry.moved for entry in self.ledger)
+        """Bytes of global memory that all loads together ask for, in sectors, as if there were no
+        cache."""
+        return sum(entry.asked for entry in self.ledger)
 
     @property
     def bytes_by_line(self) -> dict[int, tuple[int, int]]:
-        """{line: (bytes moved, bytes asked for)} of global memory, for the kernel's own lines."""
+        """{line: (bytes asked for, bytes used)} of global memory, for the kernel's own lines."""
         found: dict[int, tuple[int, int]] = {}
         for each in self.traffic:
             if each.space == "global" and not each.function:
-                moved, asked = found.get(each.line, (0, 0))
-                found[each.line] = moved + each.bytes_moved, asked + each.bytes_asked
+                asked, used = found.get(each.line, (0, 0))
+                found[each.line] = asked + each.bytes_asked, used + each.bytes_used
         return found
 
     @property
@@ -226,7 +227,7 @@ class Report:
                 self.headline,
                 self.verdict,
                 *(f"  {finding}" for finding in self.findings),
-                f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}",
+                f"{self.bytes_read:,} bytes asked for, at least {self.least_bytes_read:,} needed",
                 *(f"  {entry}" for entry in self.ledger),
                 *(f"  {traffic}" for traffic in self.traffic),
             ]
@@ -238,7 +239,7 @@ class Report:
         """The source as a page: of each line its faults, its bytes, and a bar of them: used bytes
         in a calm colour, the rest in vermillion."""
         bytes_of = self.bytes_by_line
-        most = max((moved for moved, _ in bytes_of.values()), default=1)
+        most = max((asked for asked, _ in bytes_of.values()), default=1)
         faulty = {fault.line for fault in self.faults if fault.site.file == self.file}
         known = {"report": self, "bytes_of": bytes_of, "faulty": faulty, "em": WIDEST / most}
         return PAGES.get_template("report.html").render(known)

@@ -117,6 +117,15 @@ def test_a_stepper_of_a_kernel_without_a_barrier_says_so():
 def test_banks_are_drawn_for_shared_memory(report):
     figure = plots.warp_access(report, "q", line_of(faulty_kernels.right, "q[thread] ="))
     assert "8 of 32 lanes meet 8 banks in 1 pass" in figure.alt
+    def column(out):
+        tile, i = cuda.shared.array((32, 32), np.float32), cuda.threadIdx.x
+        for row in range(32):
+            tile[row, i] = i
+        cuda.syncthreads()
+        out[i] = tile[i, 0]
+
+    of_a_column = lab.run(column, 1, 32, lab.empty(32))
+    assert "meet 1 bank in 32 passes" in plots.warp_access(of_a_column, "tile").alt
     with pytest.raises(ValueError, match="no array 'nothing'"):
         plots.warp_access(report, "nothing", 1)
     with pytest.raises(ValueError, match="q has no KV blocks"):

@@ -30,14 +30,14 @@ def warp_access(report: Report, array: str, line: int = 0, *, ax: Axes | None = 
     """
     report.arrays(array)
     lines = [
-        (SITES[one.site[i]].file == report.file, int(one.lanes[i]), -n, one, i)
+        (SITES[one.site[i]].file == report.file, int(one.lanes[i]), int(one.passes[i]), -n, one, i)
         for n, one in enumerate(report.instructions)
         if one.array.name == array
         for i in np.flatnonzero([line in (0, SITES[site].line) for site in one.site])
     ]
     if not lines:
         raise ValueError(f"line {line} does not touch {array}; see report.traffic")
-    *_, one, chosen = max(lines, key=lambda each: each[:3])
+    *_, one, chosen = max(lines, key=lambda each: each[:4])
     figure, (axis,) = canvas(1, ax, height=4.2)
     finding = draw_instruction(axis, one, chosen)
     describe(figure, "Lanes by sectors of memory, or by banks.", [finding])

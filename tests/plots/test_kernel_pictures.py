@@ -117,8 +117,10 @@ def test_a_stepper_of_a_kernel_without_a_barrier_says_so():
 def test_banks_are_drawn_for_shared_memory(report):
     figure = plots.warp_access(report, "q", line_of(faulty_kernels.right, "q[thread] ="))
     assert "8 of 32 lanes meet 8 banks in 1 pass" in figure.alt
+
     def column(out):
-        tile, i = cuda.shared.array((32, 32), np.float32), cuda.threadIdx.x
+        i = cuda.threadIdx.x
+        tile = cuda.shared.array((32, 32), np.float32)
         for row in range(32):
             tile[row, i] = i
         cuda.syncthreads()

@@ -47,6 +47,10 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says():
     (group_of_2,) = lab.paged_case([1]).compiled(solved, capabilities=[H100])
     assert f"32 × 32 × 2 × 4 bytes = {in_kb(bytes_in_flight(group_of_2, 32))}" in text
     assert group_of_2.thread_blocks(32) == 32
+    space = {"cuda": cuda, "float32": float32, "math": math}
+    exec(CELLS["other-rungs"], space)
+    (stand_in,) = lab.paged_case([1]).compiled(space["heads_share"], capabilities=[H100])
+    assert bytes_in_flight(stand_in, 32) == bytes_in_flight(group_of_2, 32)
     assert 0.45 < bytes_in_flight(group_of_2, 32) / bytes_needed("H100") < 0.55
     assert f"with 128 threads, {group_of_2.thread_blocks(128)} of them fit" in text
     assert f"{in_kb(bytes_in_flight(group_of_2, 128))} are in flight" in text

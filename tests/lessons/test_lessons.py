@@ -176,7 +176,7 @@ FINDINGS = {
     ],
     "06_a_paged_attention_kernel": [
         "stride 8: the lanes ask for 1,024 bytes",
-        "own_stretch asks for 8,192 bytes, like_cards for 1,024: 8 times",
+        "own_stretch asks for 8,192 bytes, like_cards for 1,024 8 times as many",
         "line 10, keys: 32 of 32 lanes use 128 bytes and ask for 1,024: 12% is used",
         "keys: 4,096 bytes needed, ×1.0 by thread blocks ×8.0 within one",
         "query: 4,096 bytes needed, ×1.0 by thread blocks ×148.0 within one",

@@ -11,6 +11,7 @@ from ..guesses import mark
 from ..picture import TICK, canvas, describe, dress
 
 KB = 1024
+PAPER = {"facecolor": "white", "lw": 0, "pad": 1.5}
 STYLES = {"H100": "-", "H200": (0, (6, 3))}
 
 
@@ -28,7 +29,8 @@ def in_flight(
     for y, (name, number) in enumerate(kernels.items()):
         colour = PROTAGONISTS[0] if name == yours else WORK
         axis.barh(y, number / KB, 0.62, color=colour, edgecolor=INK, linewidth=0.6)
-        axis.text(number / KB + 1, y, f"{number / KB:.0f} KB", va="center", fontsize=TICK + 1)
+        look = {"va": "center", "fontsize": TICK + 1, "color": INK, "bbox": PAPER, "zorder": 4}
+        axis.text(number / KB + 1, y, f"{number / KB:.0f} KB", **look)
         labels.append(f"{name} {number / KB:.0f} KB")
     for gpu, style in STYLES.items():
         needed = bytes_needed(gpu) / KB
@@ -45,7 +47,7 @@ def in_flight(
     for label, name in zip(axis.get_yticklabels(), kernels, strict=True):
         if name == yours:
             label.set(color=PROTAGONISTS[0], fontweight="bold")
-    axis.legend(fontsize=TICK, frameon=False, loc="lower right")
+    axis.legend(fontsize=TICK, frameon=False, loc="upper right")
     mark(axis, guess)
     describe(figure, f"{finding}.", labels)
     return figure

@@ -39,9 +39,9 @@ LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
 # their order. A thread block works for one row, `cuda.blockIdx.x`; it has 64 threads.
 #
 # Token `t` of row `r` lies in KV block `block_tables[r, t // block_size]`, there at
-# `t % block_size`. Beyond `seq_lens[r]` nothing is to be read or written. Move each sector of 32
-# bytes once, coming and going: what the 32 lanes of a warp want at the same time should lie side by
-# side.
+# `t % block_size`. Read and write nothing beyond `seq_lens[r]`. Ask for each sector of 32 bytes
+# once, when you read and when you write: the 32 lanes of a warp should use neighbouring numbers in
+# the same instruction.
 # ---------------------------------------------------------------------------------------------
 def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
     """Launched with a grid of [rows] and 64 threads.

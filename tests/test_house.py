@@ -41,7 +41,7 @@ MOST_CODE = {
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
     "the kernel lab, as it runs a kernel": (946, within("kernel_lab", IN_THE_LAB)),
     "what it tells of a launch": (452, within("kernel_lab", OF_A_LAUNCH)),
-    "what it tells of a compiler's work": (72, within("kernel_lab", "compiled.py")),
+    "what it tells of a compiler's work": (110, within("kernel_lab", "compiled.py in_flight.py")),
 }
 
 

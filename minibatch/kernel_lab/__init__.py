@@ -7,7 +7,7 @@
 
 It uses one greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substitute for
 numba's `cuda`. It is slow, and it reports what a GPU does not: races, barriers that some threads do
-not reach, reads beyond the end, sectors moved for nothing. DIFFERENCES.md beside this file lists
+not reach, reads beyond the end, sectors asked for in vain. DIFFERENCES.md beside this file lists
 what the lab does not see, and where a GPU may give another result.
 
     run_kernel.py   one launch: makes the arrays, runs thread block after thread block
@@ -21,6 +21,7 @@ what the lab does not see, and where a GPU may give another result.
                     compared with bytes needed
     report.py       everything about a launch: to print, to query, or as a page for a notebook
     compiled.py     what a compiler makes of a kernel, for any GPU, without that GPU
+    in_flight.py    bytes that a kernel has asked for and not yet received, and what a GPU needs
     case.py         a small paged batch to try a kernel on, and the expected output
     diagnosis.py    the part of the tokens that a wrong output may come from
     waves.py        thread blocks on the multiprocessors of a model GPU

@@ -45,9 +45,10 @@ class PagedCase:
         kernel: Callable,
         more: Sequence[object] = (),
         capabilities: Sequence[tuple[int, int]] = (),
+        **own: object,
     ) -> list[Compiled]:
-        """`lab.compiled` for this case's arrays; more: as in `run`."""
-        return compiled(kernel, by_name(kernel, self.given(), more), capabilities)
+        """`lab.compiled` for this case's arrays; more, own: as in `run`."""
+        return compiled(kernel, by_name(kernel, self.given() | own, more), capabilities)
 
     def parts(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """The parts of a row's exact output, in float64: weights [heads, tokens] and values
@@ -90,10 +91,12 @@ class PagedCase:
         """`lab.run` with this case's arrays, each passed to the kernel's argument of that name.
 
         grid: numbers, or a function of the numbers of rows, heads and KV heads; by default a thread
-        block for each row and head. more: values of the kernel's other arguments, in order. The
-        report also lists reads of another row's KV blocks, and where `output` differs from `exact`.
+        block for each row and head. The kernel's other arguments: by their names among the options,
+        or in order as `more`. The report also lists reads of another row's KV blocks, and where
+        `output` differs from `exact`.
         """
-        given = self.given()
+        own = {name: options.pop(name) for name in names_of(kernel) if name in options}
+        given = self.given() | own
         arguments = by_name(kernel, given, more)
         asked = {"expect": {"output": self.exact}, "owners": self.owners, "tolerance": tolerance}
         if grid is None:
@@ -107,16 +110,21 @@ class PagedCase:
         return report
 
 
+def names_of(kernel: Callable) -> tuple[str, ...]:
+    """The names of a kernel's arguments."""
+    code = getattr(kernel, "py_func", kernel).__code__
+    return code.co_varnames[: code.co_argcount]
+
+
 def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) -> list[object]:
     """A kernel's arguments: each is the one of its name in `given`, or the next of `more`."""
-    code = getattr(kernel, "py_func", kernel).__code__
     left = [each.item() if isinstance(each, np.generic) else each for each in more]
     arguments = []
-    for name in code.co_varnames[: code.co_argcount]:
+    for name in names_of(kernel):
         if name not in given and not left:
             raise TypeError(
-                f"{code.co_name} takes {name}, which is not there: there are {', '.join(given)}; "
-                "give others as `more`, in their order"
+                f"{kernel.__name__} takes {name}, which is not there: there are "
+                f"{', '.join(given)}; give others by their names, or as `more`, in their order"
             )
         arguments.append(given[name] if name in given else left.pop(0))
     return arguments

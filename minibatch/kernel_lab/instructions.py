@@ -1,4 +1,4 @@
-"""Groups the accesses to one array by instruction of a warp, and counts what each one moved.
+"""Groups the accesses to one array by instruction of a warp, and counts what each one asks for.
 
 The n-th access of a lane at a place in the source, since the warp's threads last met, belongs to
 the same instruction as the other lanes' n-th. Where lanes leave a loop early, this is a guess.
@@ -79,8 +79,8 @@ class Entry:
     is_broadcast: bool
 
     @property
-    def moved(self) -> int:
-        """Bytes moved by all instructions together."""
+    def asked(self) -> int:
+        """Bytes that all instructions together ask for, in sectors."""
         return round(self.needed * self.by_others * self.within)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a launch did: its faults, and how much memory every line moved."""
+"""What a launch did: its faults, and how much memory every line asked for."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Traffic:
     """The accesses of one line to one array, all threads together.
 
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
-    bytes_asked: distinct within an instruction, so 32 lanes that read the same 4 bytes ask for 4.
-    bytes_moved: of a global array, in 32-byte sectors. bank_passes: of a shared array, over its 32
-    banks, one for each instruction without a bank conflict.
+    bytes_used: of global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes use 4;
+    bytes_asked: in 32-byte sectors, as if there were no cache. bank_passes: over the 32 banks of
+    shared memory, one for each instruction without a bank conflict.
     """
 
     line: int
@@ -54,15 +54,15 @@ class Traffic:
     loads: int
     stores: int
     instructions: int
+    bytes_used: int
     bytes_asked: int
-    bytes_moved: int
     bank_passes: int
     function: str = ""
 
     @property
     def coalescing(self) -> float:
-        """The share of the moved bytes that was asked for."""
-        return self.bytes_asked / self.bytes_moved
+        """The share of the bytes asked for that is used."""
+        return self.bytes_used / self.bytes_asked
 
     @property
     def bank_conflict(self) -> float:
@@ -74,7 +74,7 @@ class Traffic:
         did += [f"{self.stores:,} stores"] * (self.stores > 0)
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
-            cost = f"{self.bytes_moved:,} bytes for {self.bytes_asked:,}, {self.coalescing:.0%}"
+            cost = f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {self.coalescing:.0%}"
         where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
@@ -123,9 +123,9 @@ class Report:
         """The traffic of each line and array, in the order of the lines."""
         found: dict[tuple, np.ndarray] = {}
         for one in self.instructions:
-            loads, asked = one.lanes * ~one.is_store, one.elements * one.array.itemsize
+            loads, used = one.lanes * ~one.is_store, one.elements * one.array.itemsize
             counts = np.stack(
-                [loads, one.lanes - loads, one.lanes > 0, asked, one.sectors * SECTOR, one.passes]
+                [loads, one.lanes - loads, one.lanes > 0, used, one.sectors * SECTOR, one.passes]
             )
             for number in np.unique(one.site):
                 site = SITES[number]
@@ -149,8 +149,9 @@ class Report:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that all loads together read from global memory, in sectors."""
-        return sum(entry.moved for entry in self.ledger)
+        """Bytes of global memory that all loads together ask for, in sectors, as if there were no
+        cache."""
+        return sum(entry.asked for entry in self.ledger)
 
     @property
     def least_bytes_read(self) -> int:
@@ -207,7 +208,7 @@ class Report:
         return f"{number or 'no'} fault{'s' * (number != 1)}"
 
     def __str__(self) -> str:
-        read = f"{self.bytes_read:,} bytes read in sectors, at least {self.least_bytes_read:,}"
+        read = f"{self.bytes_read:,} bytes asked for, at least {self.least_bytes_read:,} needed"
         parts = (
             [f"{self.headline}\n{self.verdict}", *self.findings],
             [read, *self.ledger, *self.traffic],
@@ -219,12 +220,12 @@ class Report:
     def _repr_html_(self) -> str:
         """The source as a page: of each line its faults, its bytes, and a bar of them: used bytes
         in a calm colour, the rest in vermillion."""
-        moved, asked = Counter(), Counter()
+        asked, used = Counter(), Counter()
         for each in self.traffic:
             if each.space == "global" and not each.function:
-                moved[each.line] += each.bytes_moved
                 asked[each.line] += each.bytes_asked
-        em = WIDEST / max(moved.values(), default=1)
+                used[each.line] += each.bytes_used
+        em = WIDEST / max(asked.values(), default=1)
         faulty = {fault.line for fault in self.faults if fault.site.file == self.file}
         page = PAGES.get_template("report.html")
-        return page.render(report=self, moved=moved, asked=asked, faulty=faulty, em=em)
+        return page.render(report=self, asked=asked, used=used, faulty=faulty, em=em)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .figures.fragmentation import fragmentation
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
+    from .figures.in_flight import in_flight
     from .figures.kv_read import kv_read
     from .figures.ladder import ladder
     from .figures.livelock import livelock
@@ -92,6 +93,7 @@ __all__ = [
     "fragmentation",
     "heartbeat",
     "hit_curve",
+    "in_flight",
     "kv_read",
     "ladder",
     "livelock",

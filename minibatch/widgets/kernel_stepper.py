@@ -58,13 +58,19 @@ class KernelStepper(WithStill):
         self.back_button.disabled, self.step_button.disabled = position <= 0, position >= last
         self.view.value = self._card()
 
+    @property
+    def place(self) -> str:
+        """ "barrier 4 of 6", or "the end"."""
+        if not self.report.pauses[self.position].threads:
+            return "the end"
+        return f"barrier {self.position + 1} of {len(self.report.pauses) - 1}"
+
     def _card(self) -> str:
-        pause, report = self.report.pauses[self.position], self.report
-        before = report.pauses[self.position - 1] if self.position else None
+        pause = self.report.pauses[self.position]
+        before = self.report.pauses[self.position - 1] if self.position else None
         _, own = pause.threads.get(self.thread.value, (None, {}))
-        barriers = len(report.pauses) - 1
         return PAGES.get_template("block.html").render(
-            where=f"barrier {self.position + 1} of {barriers}" if pause.threads else "the end",
+            where=self.place,
             position=self.position,
             moved=list(_accesses(pause, before)),
             lines=list(self._lines(pause)),

@@ -176,7 +176,7 @@ def test_a_long_context_is_cut_and_merged_and_a_short_one_beside_it_is_not():
     ]
     assert launcher.reports[0].grid == (6, 1, 1)  # 120 tokens each, five times, and 20
     (keys,) = [t for t in launcher.reports[0].traffic if t.array == "key_cache"]
-    assert 1 <= keys.bytes_moved / (620 * 16 * 4) < 1.02  # what is cut is not read twice
+    assert 1 <= keys.bytes_asked / (620 * 16 * 4) < 1.02  # what is cut is not read twice
     assert launcher.faults == []
     close(output, exact(case))
 
@@ -204,17 +204,17 @@ def test_four_teams_share_the_chunks_of_a_merge(num_chunks, most):
 
 
 def test_the_tiled_kernel_moves_what_it_must_and_the_simple_one_eight_times_that():
-    def moved(kernel, name):
+    def asked(kernel, name):
         case = paged(5, [(1, 64)], heads=4, kv_heads=2, head_dim=64, block_size=16)
         launcher = Watching(owned=case.owned)
         PagedAttention(kernel, launcher)(*case.arguments)
         return [t for report in launcher.reports for t in report.traffic if t.array == name]
 
-    (tiled,), (simple,) = moved("tiled", "key_cache"), moved("simple", "key_cache")
+    (tiled,), (simple,) = asked("tiled", "key_cache"), asked("simple", "key_cache")
     assert tiled.coalescing == 1
-    assert tiled.bytes_moved == 64 * 2 * 64 * 4  # every K once, for both heads that share it
+    assert tiled.bytes_asked == 64 * 2 * 64 * 4  # every K once, for both heads that share it
     assert simple.coalescing == 1 / 8
-    assert simple.bytes_moved == 2 * 8 * tiled.bytes_moved  # once for each query head
+    assert simple.bytes_asked == 2 * 8 * tiled.bytes_asked  # once for each query head
 
 
 def test_a_token_and_its_guesses_read_k_and_v_together():
@@ -224,7 +224,7 @@ def test_a_token_and_its_guesses_read_k_and_v_together():
     close(PagedAttention("auto", launcher)(*case.arguments), exact(case))
     assert launcher.faults == []
     (keys,) = [t for t in launcher.reports[0].traffic if t.array == "key_cache"]
-    assert keys.bytes_moved == (40 + 8) * 64 * 4
+    assert keys.bytes_asked == (40 + 8) * 64 * 4
 
 
 @given(seed=SEEDS, rows=ROWS, dtype=st.sampled_from(list(TOLERANCE)))

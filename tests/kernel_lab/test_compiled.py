@@ -8,6 +8,7 @@ from numba import cuda, float32
 
 from minibatch import kernel_lab as lab
 from minibatch.kernel_lab.compiled import Compiled
+from minibatch.kernel_lab.in_flight import bytes_in_flight, bytes_needed, bytes_of_a_round
 
 NUMBERS = np.zeros(4, np.float32)
 
@@ -74,6 +75,39 @@ def test_a_case_compiles_a_kernel_for_its_own_arrays():
 def test_registers_and_room_limit_the_thread_blocks(registers, threads, fit, limit):
     kernel = Compiled("", f"Used {registers} registers", (9, 0))
     assert (kernel.thread_blocks(threads), kernel.limit(threads)) == (fit, limit)
+
+
+def test_little_s_law_gives_what_a_multiprocessor_needs():
+    assert bytes_needed("H100", latency_s=1e-6) == pytest.approx(3.35e12 * 1e-6 / 132)
+    assert bytes_needed("H200") > bytes_needed("H100")
+
+
+ROUNDS = """
+    ld.global.f32 %f1, [%rd1];
+$L__BB0_1:
+    ld.global.s32 %rd2, [%rd3];
+    ld.global.f32 %f2, [%rd4];
+    ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd5];
+$L__BB0_2:
+    ld.global.f32 %f4, [%rd6];
+    @%p1 bra $L__BB0_2;
+    @%p2 bra $L__BB0_1;
+"""
+
+
+def test_a_round_s_bytes_are_those_of_its_own_loads_without_the_table_s():
+    assert bytes_of_a_round(ROUNDS) == 4 + 16
+    assert bytes_of_a_round("ld.global.f32 %f1, [%rd1];") == 0  # no loop
+    kernel = Compiled(ROUNDS, "Used 32 registers", (9, 0))
+    assert bytes_in_flight(kernel, 32) == 20 * 32 * 32
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_kernel_s_bytes_in_flight_are_read_from_its_code():
+    (compiled,) = lab.compiled(sum_of, (NUMBERS, NUMBERS), [(9, 0)])
+    a_lane = bytes_of_a_round(compiled.ptx)  # the compiler may unroll the loop
+    assert a_lane in (4, 8, 16, 32)
+    assert bytes_in_flight(compiled, 32) == a_lane * 32 * 32
 
 
 def test_without_a_compiler_it_says_how_to_get_one(monkeypatch):

@@ -227,6 +227,8 @@ def test_a_case_says_what_it_has():
 
     case = lab.paged_case([1], heads=1, kv_heads=1)
     assert case.run(kernel, threads=1, more=(3,)).faults == []
+    named = case.run(kernel, threads=1, window=3, schedule=1)
+    assert named.arrays("output")[0].data[0] == 3
     with pytest.raises(TypeError, match="kernel takes window, which is not there"):
         case.run(kernel, threads=1)
 

@@ -625,7 +625,7 @@ def test_coalescing_is_the_share_of_sectors_that_was_asked_for(stride, share):
     found = traffic(report, "x")
     assert (found.loads, found.stores, found.instructions) == (64, 0, 2)
     assert found.coalescing == share
-    assert found.bytes_moved == (2 * 32 if stride == 0 else 2 * 128 * min(stride, 8))
+    assert found.bytes_asked == (2 * 32 if stride == 0 else 2 * 128 * min(stride, 8))
 
 
 def test_lanes_that_met_by_themselves_still_load_together():

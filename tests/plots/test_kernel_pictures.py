@@ -22,13 +22,14 @@ def strided(x, out):
     out[cuda.threadIdx.x] = x[cuda.threadIdx.x * 8]
 
 
-def test_a_warps_access_names_what_is_asked_and_what_is_moved():
+def test_a_warps_access_names_what_is_used_and_what_is_asked_for():
     report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
     line = line_of(strided, "x[cuda")
     apart, together = (plots.warp_access(report, name, line) for name in ("x", "out"))
-    assert "32 of 32 lanes ask for 128 bytes and move 1,024: 12% is used" in apart.alt
-    assert "32 of 32 lanes write 128 bytes and move 128: 100% is used" in together.alt
+    assert "32 of 32 lanes use 128 bytes and ask for 1,024: 12% is used" in apart.alt
+    assert "32 of 32 lanes write 128 bytes and ask for 128: 100% is used" in together.alt
     assert len(apart.axes[0].patches) == 32 + 32  # lanes and sectors
+    assert plots.warp_access(report, "x").alt == apart.alt  # the only line that reads it
     with pytest.raises(ValueError, match="line 1 does not touch x"):
         plots.warp_access(report, "x", 1)
 
@@ -116,6 +117,17 @@ def test_a_stepper_of_a_kernel_without_a_barrier_says_so():
 def test_banks_are_drawn_for_shared_memory(report):
     figure = plots.warp_access(report, "q", line_of(faulty_kernels.right, "q[thread] ="))
     assert "8 of 32 lanes meet 8 banks in 1 pass" in figure.alt
+
+    def column(out):
+        i = cuda.threadIdx.x
+        tile = cuda.shared.array((32, 32), np.float32)
+        for row in range(32):
+            tile[row, i] = i
+        cuda.syncthreads()
+        out[i] = tile[i, 0]
+
+    of_a_column = lab.run(column, 1, 32, lab.empty(32))
+    assert "meet 1 bank in 32 passes" in plots.warp_access(of_a_column, "tile").alt
     with pytest.raises(ValueError, match="no array 'nothing'"):
         plots.warp_access(report, "nothing", 1)
     with pytest.raises(ValueError, match="q has no KV blocks"):
@@ -124,7 +136,16 @@ def test_banks_are_drawn_for_shared_memory(report):
 
 def test_a_ladder_tells_how_often_each_kernel_reads(report):
     figure = plots.ladder({"right": report, "again": report}, arrays=("keys",), yours="again")
-    assert figure.alt.startswith("How many times each kernel reads K and V. right ×")
+    assert figure.alt.startswith("How many times each kernel asks for K and V. right ×")
+    labels = figure.axes[0].get_yticklabels()
+    assert [label.get_fontweight() for label in labels] == ["normal", "bold"]
+
+
+def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
+    kernels = {"one number a lane": 4 * 1024, "several": 147_456}
+    figure = plots.in_flight(kernels, yours="several")
+    assert "one number a lane: at most 24% of what an H100 needs in flight" in figure.alt
+    assert "one number a lane 4 KB. several 144 KB. an H100 needs 17 KB." in figure.alt
     labels = figure.axes[0].get_yticklabels()
     assert [label.get_fontweight() for label in labels] == ["normal", "bold"]
 

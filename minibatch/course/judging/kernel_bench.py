@@ -93,7 +93,7 @@ def _launch(
         },
         "shared": max(shared.values(), default=0),
         "stored": {
-            t.array: [t.bytes_asked, t.bytes_moved]
+            t.array: [t.bytes_used, t.bytes_asked]
             for t in report.traffic
             if t.stores and t.space == "global"
         },

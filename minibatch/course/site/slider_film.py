@@ -82,12 +82,13 @@ def _window_frames(control: object) -> list[tuple[str, str]]:
 
 
 def _step_frames(control: object) -> tuple[list[tuple[str, str]], int]:
+    """A control may name its `place`, as the picture does; otherwise it is the step's number."""
     start, shown = control.position, []
     control.go_to(FAR)
     places = _places(control.position, getattr(control, "turns", ()))
     for place in places:
         control.go_to(place)
-        shown.append((f"step {place:,}", _still(control)))
+        shown.append((getattr(control, "place", f"step {place:,}"), _still(control)))
     control.go_to(start)
     middle = len(places) // 2  # the picture with the most content
     return shown, places.index(start) if start and start in places else middle

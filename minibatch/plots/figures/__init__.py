@@ -45,11 +45,12 @@ prefix_tree.py       prompts with common beginnings, and what each found in the 
 first_tokens.py      each request's wait for a first token, with and without the prefix cache
 hit_curve.py         how much of the prompts is found, by the number of blocks
 block_table_walk.py  which blocks of the pool a kernel reads, for which row, in what order
-warp_access.py       the memory that one instruction of a warp requests, and what is moved
+warp_access.py       the memory that one instruction of a warp uses, and the sectors it asks for
 warp_film.py         the same for every instruction of a warp, one after the other
 dataflow.py          which thread writes, and which reads, an array between two barriers
 online_softmax.py    a softmax that never sees all scores, tile by tile
-ladder.py            kernels with equal results, and how many times they read what they need
+ladder.py            kernels with equal results, and how many times they ask for what they need
+in_flight.py         bytes that kernels have asked for and not yet received, and what a GPU needs
 waves.py             thread blocks on the multiprocessors of a model GPU
 drafts.py            draft tokens of one request: accepted, rejected, not verified
 speculation.py       the gain of speculation by batch size, and where it becomes a loss

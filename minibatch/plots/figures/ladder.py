@@ -1,4 +1,4 @@
-"""Kernels that compute the same, and how many times they read what they need."""
+"""Kernels that compute the same, and how many times they ask for what they need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ladder(
     arrays: tuple[str, ...] = ("key_cache", "value_cache"),
     ax: Axes | None = None,
 ) -> Figure:
-    """A bar for each kernel: the bytes it moves of these arrays, as a multiple of what it needs.
+    """A bar for each kernel: the bytes it asks for of these arrays, as a multiple of what it needs.
 
     rungs: a report of each kernel, by its label; top rung first. yours: labels to mark, in another
     colour and bold.
@@ -35,27 +35,27 @@ def ladder(
         entries = [report.of(array) for array in arrays]
         needed = sum(entry.needed for entry in entries)
         once = sum(entry.needed * entry.by_others for entry in entries) / needed
-        moved = sum(entry.moved for entry in entries) / needed
+        asked = sum(entry.asked for entry in entries) / needed
         left = 0.0
         for (kind, colour, hatch, _), wide in zip(
-            KINDS, (1.0, once - 1, moved - once), strict=True
+            KINDS, (1.0, once - 1, asked - once), strict=True
         ):
             own = name in marked and colour == WORK
             look = {"color": YOURS if own else colour, "hatch": hatch, "edgecolor": INK}
             label = kind if y == 0 else None
             axis.barh(y, wide, 0.62, left, label=label, linewidth=0.6, **look)
             left += wide
-        axis.text(left + 0.08, y, f"×{moved:.1f}", va="center", fontsize=TICK + 1, color=INK)
-        labels.append(f"{name} ×{moved:.1f}")
+        axis.text(left + 0.08, y, f"×{asked:.1f}", va="center", fontsize=TICK + 1, color=INK)
+        labels.append(f"{name} ×{asked:.1f}")
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.4, -0.6)
     axis.margins(x=0.12)
     first, last = (each.rsplit("×")[-1] for each in (labels[0], labels[-1]))
-    title = f"The first reads {first} times what is needed, the last {last} times"
-    dress(axis, title, "K and V read, in multiples of what is needed")
+    title = f"The first asks for {first} times what it needs, the last for {last} times"
+    dress(axis, title, "bytes of K and V asked for, in multiples of the bytes needed")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:
             label.set(color=YOURS, fontweight="bold")
     axis.legend(fontsize=TICK, frameon=False, loc="lower right")
-    describe(figure, "How many times each kernel reads K and V.", labels)
+    describe(figure, "How many times each kernel asks for K and V.", labels)
     return figure

@@ -1,5 +1,5 @@
 """The memory that one instruction of one warp requests, lane by lane; and, in a strip below, the
-memory that is moved, with the waste in a loud colour."""
+sectors that it asks for, with the waste in a loud colour."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ USED = COLOURS[4]
 STRIP = 33, 4  # top and height, in lanes
 
 
-def warp_access(report: Report, array: str, line: int, *, ax: Axes | None = None) -> Figure:
+def warp_access(report: Report, array: str, line: int = 0, *, ax: Axes | None = None) -> Figure:
     """The busiest instruction of a line on an array: lanes down; 32-byte sectors, or banks, across.
 
-    array: its name in the kernel. line: of the kernel, or of a function that it calls. Only
+    array: its name in the kernel. line: of the kernel, or of a function that it calls; 0: any. Only
     accessed sectors are drawn, in the order of their addresses. Raises ValueError if the line does
     not access the array, or if there is no such array.
     """
     report.arrays(array)
     lines = [
-        (SITES[one.site[i]].file == report.file, int(one.lanes[i]), -n, one, i)
+        (SITES[one.site[i]].file == report.file, int(one.lanes[i]), int(one.passes[i]), -n, one, i)
         for n, one in enumerate(report.instructions)
         if one.array.name == array
-        for i in np.flatnonzero([SITES[site].line == line for site in one.site])
+        for i in np.flatnonzero([line in (0, SITES[site].line) for site in one.site])
     ]
     if not lines:
         raise ValueError(f"line {line} does not touch {array}; see report.traffic")
-    *_, one, chosen = max(lines, key=lambda each: each[:3])
+    *_, one, chosen = max(lines, key=lambda each: each[:4])
     figure, (axis,) = canvas(1, ax, height=4.2)
     finding = draw_instruction(axis, one, chosen)
     describe(figure, "Lanes by sectors of memory, or by banks.", [finding])
@@ -60,17 +60,17 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
         finding = f"{begin} meet {met} bank{'s' * (met > 1)} in {passes} pass{'es' * (passes > 1)}"
     else:
         sectors = np.unique(np.concatenate([starts // SECTOR, (starts + wide - 1) // SECTOR]))
-        asked, moved = int(one.elements[chosen]) * itemsize, len(sectors) * SECTOR
-        did = "write" if one.is_store[chosen] else "ask for"
-        finding = f"{begin} {did} {asked:,} bytes and move {moved:,}: {asked / moved:.0%} is used"
+        used, asked = int(one.elements[chosen]) * itemsize, len(sectors) * SECTOR
+        did = "write" if one.is_store[chosen] else "use"
+        finding = f"{begin} {did} {used:,} bytes and ask for {asked:,}: {used / asked:.0%} is used"
         if one.is_broadcast[chosen]:
-            finding = f"{begin} ask for the same {asked} bytes: one broadcast answers all of them"
+            finding = f"{begin} use the same {used} bytes: one broadcast answers all of them"
         shown = min(len(sectors), MOST_SECTORS)
         more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
         gaps = "; a strong line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
-        x = f"32-byte sectors that are touched{more}{gaps}"
+        x = f"32-byte sectors that are asked for{more}{gaps}"
         _sectors(axis, sectors[:shown], lanes, starts, wide)
-        words = f"{moved - asked:,} of {moved:,} bytes in vain" if moved > asked else "all is used"
+        words = f"{asked - used:,} of {asked:,} bytes in vain" if asked > used else "all is used"
         words = "one sector, for all lanes" if one.is_broadcast[chosen] else words
         _label_strip(axis, words, shown, WASTE if "vain" in words else USED)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -108,7 +108,7 @@ def _label_strip(axis: Axes, words: str, width: int, colour: str) -> None:
     place, own = (width / 2, inside) if width > 1 else (width + 0.05, {"color": colour})
     axis.text(place, top + high / 2, words, **look, **own)
     axis.set_ylim(top + high, 0)
-    axis.set_yticks([0, 8, 16, 24, 31, top + high / 2], [0, 8, 16, 24, 31, "moves"])
+    axis.set_yticks([0, 8, 16, 24, 31, top + high / 2], [0, 8, 16, 24, 31, "asked\nfor"])
 
 
 def _banks(axis: Axes, lanes: np.ndarray, words: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""A warp, instruction by instruction: what each lane accesses, and what memory is moved."""
+"""A warp, instruction by instruction: what each lane accesses, and which sectors it asks for."""
 
 from __future__ import annotations
 

@@ -3,11 +3,14 @@
 import re
 
 import nbformat
+import numpy as np
 import pytest
 from committed import committed
 from IPython.core.interactiveshell import InteractiveShell
+from numba import cuda
 
 import minibatch as mb
+from minibatch import kernel_lab as lab
 from minibatch.course.setup import ROOT
 from minibatch.course.site import build_site, slider_film
 from minibatch.course.site.cells import cells
@@ -206,6 +209,23 @@ def test_every_step_of_a_short_run_is_filmed_and_of_a_long_one_its_turns():
     places = slider_film._places(2400, [1200])
     assert {60, 1199, 1200, 1201, 2400} <= {*places}
     assert len(places) < 200
+
+
+def test_a_stepper_s_slider_says_the_barrier_that_its_picture_says():
+    def two_rounds(x, out):
+        tile, i = cuda.shared.array(4, np.float32), cuda.threadIdx.x
+        for n in range(2):
+            tile[i] = x[i] + n
+            cuda.syncthreads()
+            out[i] = tile[3 - i]
+            cuda.syncthreads()
+
+    report = lab.run(two_rounds, 1, 4, np.zeros(4, np.float32), lab.empty(4))
+    shown, _ = slider_film.frames(mb.widgets.KernelStepper(report))
+    assert [place for place, _ in shown] == [f"barrier {n} of 4" for n in (1, 2, 3, 4)] + [
+        "the end"
+    ]
+    assert all(f"<b>{place}</b>" in picture for place, picture in shown)
 
 
 def test_two_pictures_of_the_same_have_the_same_ids():

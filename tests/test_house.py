@@ -40,7 +40,7 @@ MOST_CODE = {
     "what runs on the device": (650, within("attention/cuda", ON_THE_DEVICE)),
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
     "the kernel lab, as it runs a kernel": (946, within("kernel_lab", IN_THE_LAB)),
-    "what it tells of a launch": (452, within("kernel_lab", OF_A_LAUNCH)),
+    "what it tells of a launch": (456, within("kernel_lab", OF_A_LAUNCH)),
     "what it tells of a compiler's work": (110, within("kernel_lab", "compiled.py in_flight.py")),
 }
 

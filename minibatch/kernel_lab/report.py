@@ -43,9 +43,9 @@ class Traffic:
     """The accesses of one line to one array, all threads together.
 
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
-    bytes_used: of global memory, distinct within an instruction, so 32 lanes that read the same 4 bytes use 4;
-    bytes_asked: in 32-byte sectors, as if there were no cache. bank_passes: over the 32 banks of
-    shared memory, one for each instruction without a bank conflict.
+    bytes_used: of global memory, distinct within an instruction, so 32 lanes that read the same 4
+    bytes use 4; bytes_asked: in 32-byte sectors, as if there were no cache. bank_passes: over the
+    32 banks of shared memory, one for each instruction without a bank conflict.
     """
 
     line: int

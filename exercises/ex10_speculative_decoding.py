@@ -67,10 +67,10 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 #
 # Guess, without any model, what comes next: from the tokens alone, the prompt and the answer so
 # far. Yours is tried on texts that you have not seen, whose answers quote their prompts, with four
-# guesses a step, and is scored by the tokens that a step puts out. Some quote forms: in all lines
-# the same four or five tokens, and what comes behind is told by the one before. Where the newest
-# token has never come before there is nothing to go by: then guess nothing, since a wrong guess
-# costs a token's computation and none costs nothing.
+# guesses a step, and is scored by the tokens that a step puts out. Some texts quote forms: every
+# line contains the same four or five tokens, and only the token before them tells what follows. If
+# the newest token has never come before, guess nothing: a wrong guess costs computation, and no
+# guess costs nothing.
 # ---------------------------------------------------------------------------------------------
 def propose(token_ids: list[int], most: int) -> list[int]:
     """At most `most` token ids that may follow these; [] for no guess.
@@ -81,3 +81,29 @@ def propose(token_ids: list[int], most: int) -> list[int]:
     # YOUR CODE for Exercise 10.3 begins here
     raise NotImplementedError("Exercise 10.3: A guesser of your own: not written yet")
     # YOUR CODE for Exercise 10.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 10.4: Rejection sampling
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/10_speculative_decoding.ipynb, "And the answers?"
+#
+# The model draws its next token from the probabilities p. A draft model has drawn `token` from its
+# own probabilities q. Decide which token comes, so that over many draws the tokens have exactly the
+# model's distribution p, whatever q is:
+#
+# accept `token` with probability min(1, p[token] / q[token]). If it is rejected, draw from the
+# rest: max(0, p[i] - q[i]) for each token i, scaled so that they add up to 1.
+#
+# u and v are two random numbers, each uniform from 0 to 1 (below 1): one for each decision. Use no
+# other random numbers. q[token] is above 0.
+# ---------------------------------------------------------------------------------------------
+def accept_or_draw(p: list[float], q: list[float], token: int, u: float, v: float) -> int:
+    """The token that comes.
+
+    Example: p = [0.7, 0.3], q = [0.4, 0.6]. Token 0 is always accepted. Token 1 is accepted with
+    probability 0.5; if it is rejected, token 0 comes, since the rest is [0.3, 0].
+    """
+    # YOUR CODE for Exercise 10.4 begins here
+    raise NotImplementedError("Exercise 10.4: Rejection sampling: not written yet")
+    # YOUR CODE for Exercise 10.4 ends here

@@ -85,10 +85,10 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 #
 # Guess, without any model, what comes next: from the tokens alone, the prompt and the answer so
 # far. Yours is tried on texts that you have not seen, whose answers quote their prompts, with four
-# guesses a step, and is scored by the tokens that a step puts out. Some quote forms: in all lines
-# the same four or five tokens, and what comes behind is told by the one before. Where the newest
-# token has never come before there is nothing to go by: then guess nothing, since a wrong guess
-# costs a token's computation and none costs nothing.
+# guesses a step, and is scored by the tokens that a step puts out. Some texts quote forms: every
+# line contains the same four or five tokens, and only the token before them tells what follows. If
+# the newest token has never come before, guess nothing: a wrong guess costs computation, and no
+# guess costs nothing.
 #
 # HINT Where did the newest token come before? What followed it then may follow now.
 # HINT It came before in several places. Prefer the one where the tokens before it are the same as
@@ -112,4 +112,48 @@ def propose(token_ids: list[int], most: int) -> list[int]:
         if same > longest:
             longest, found = same, i
     return [] if found is None else token_ids[found + 1 : found + 1 + most]
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 10.4: Rejection sampling
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/10_speculative_decoding.ipynb, "And the answers?"
+#
+# The model draws its next token from the probabilities p. A draft model has drawn `token` from its
+# own probabilities q. Decide which token comes, so that over many draws the tokens have exactly the
+# model's distribution p, whatever q is:
+#
+# accept `token` with probability min(1, p[token] / q[token]). If it is rejected, draw from the
+# rest: max(0, p[i] - q[i]) for each token i, scaled so that they add up to 1.
+#
+# u and v are two random numbers, each uniform from 0 to 1 (below 1): one for each decision. Use no
+# other random numbers. q[token] is above 0.
+#
+# HINT Two decisions. The first: u < p[token] / q[token] is true with just that probability, and
+#      always where p is the larger.
+# HINT To draw from weights w with one uniform number v: go through the tokens, add up w, and stop
+#      at the first where the sum is above v * sum(w).
+# HINT if u * q[token] < p[token]:
+#          return token
+#      rest = [max(0.0, a - b) for a, b in zip(p, q)]
+#      threshold, total = v * sum(rest), 0.0
+#      for i, weight in enumerate(rest): ...
+# ---------------------------------------------------------------------------------------------
+def accept_or_draw(p: list[float], q: list[float], token: int, u: float, v: float) -> int:
+    """The token that comes.
+
+    Example: p = [0.7, 0.3], q = [0.4, 0.6]. Token 0 is always accepted. Token 1 is accepted with
+    probability 0.5; if it is rejected, token 0 comes, since the rest is [0.3, 0].
+    """
+    # BEGIN SOLUTION
+    if u * q[token] < p[token]:
+        return token
+    rest = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+    threshold, total = v * sum(rest), 0.0
+    for i, weight in enumerate(rest):
+        total += weight
+        if total > threshold:
+            return i
+    return max(range(len(rest)), key=rest.__getitem__)  # rounding: v is all but 1
     # END SOLUTION

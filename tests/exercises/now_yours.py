@@ -182,6 +182,19 @@ def worth(student):
     )
 
 
+def sampled(student):
+    p, q, chance = [0.5, 0.3, 0.2], [0.1, 0.2, 0.7], random.Random(1)
+    drawn = chance.choices(range(3), q, k=2000)
+    cases = [[p, q, token, chance.random(), chance.random()] for token in drawn]
+    came = student.calls("accept_or_draw", cases)
+    kept = sum(a == b for a, b in zip(drawn, came, strict=True)) / len(came)
+    shares = ", ".join(f"{came.count(token) / len(came):.0%}" for token in range(3))
+    return (
+        f"Of 2,000 drafts drawn from {q} yours accepts {kept:.0%}, and what comes is {shares}: the "
+        f"model's {p}."
+    )
+
+
 def guesser(student):
     from guessing import QUOTING_OFTEN, tokens_a_step
 

@@ -1,5 +1,7 @@
 """Judges exercises 10.1 to 10.3: what is kept, what it is worth, and a guesser by its score."""
 
+import random
+
 import now_yours
 import pytest
 from beliefs import Counted, a_kind, why
@@ -480,4 +482,117 @@ def test_of_several_places_the_one_that_matches_longest_is_taken(student):
         )
 
 
-NOW_YOURS = {"10.1": now_yours.accepting, "10.2": now_yours.worth, "10.3": now_yours.guesser}
+# 10.4 --------------------------------------------------------------------------------------------
+
+GRID = 30  # values of u and of v, in the middle of equal stretches from 0 to 1
+CLOSE = 1.5 / GRID  # a share that is counted on such a grid is off by less
+PAIRS = {  # the model's and the draft's probabilities
+    "two tokens": ([0.7, 0.3], [0.4, 0.6]),
+    "three tokens, one of them too likely": ([0.5, 0.3, 0.2], [0.1, 0.2, 0.7]),
+    "two tokens too likely": ([0.1, 0.15, 0.35, 0.4], [0.4, 0.3, 0.2, 0.1]),
+    "a token that the model never says": ([0.0, 0.6, 0.4], [0.5, 0.2, 0.3]),
+    "the draft agrees": ([0.2, 0.5, 0.3], [0.2, 0.5, 0.3]),
+}
+
+
+def shares_of(student, p, q, token):
+    """How often each token comes, over all u and v of the grid."""
+    middles = [(i + 0.5) / GRID for i in range(GRID)]
+    cases = [[p, q, token, u, v] for u in middles for v in middles]
+    got = student.calls("accept_or_draw", cases)
+    shown = f"accept_or_draw(p={p}, q={q}, token={token}, …)"
+    strange = next((one for one in got if type(one) is not int or not 0 <= one < len(p)), 0)
+    if strange != 0 and (type(strange) is not int or not 0 <= strange < len(p)):
+        what = strange if type(strange) is int else a_kind(strange)
+        raise Wrong(
+            f"[token_is_no_token] {shown} returns {what}; return a token, 0 to {len(p) - 1}."
+        )
+    return [got.count(i) / len(got) for i in range(len(p))]
+
+
+def is_near(one, other):
+    return all(abs(a - b) <= CLOSE for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.task("10.4", points=1.5)
+def test_a_draft_token_is_accepted_as_often_as_the_ratio_says(student):
+    for p, q in PAIRS.values():
+        for token in range(len(p)):
+            due, got = min(1, p[token] / q[token]), shares_of(student, p, q, token)[token]
+            if abs(got - due) <= CLOSE:
+                continue
+            said = f"accepted with probability min(1, p / q), here {due:.2f}"
+            if due == 1:
+                said = "[rejects_what_the_model_wants] always accepted: p is at least as large as q"
+            elif got > 1 - CLOSE:
+                said = f"[accepts_everything] {said}; yours is always accepted"
+            elif got < CLOSE:
+                said = f"[rejects_all_that_is_too_likely] {said}; yours never is"
+            elif abs(got - (1 - due)) <= CLOSE:
+                said = f"[accepts_the_other_way_round] {said}; yours is rejected with that"
+            else:
+                said = f"[accepts_another_share] {said}"
+            raise Wrong(
+                f"p={p}, q={q}, token {token}: {said}.",
+                expected=f"{due:.2f} of the draws",
+                got=f"{got:.2f}",
+            )
+
+
+@pytest.mark.task("10.4", points=1.5)
+def test_a_rejected_token_is_replaced_from_the_rest(student):
+    for p, q in PAIRS.values():
+        rest = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+        for token in range(len(p)):
+            rejected = 1 - min(1, p[token] / q[token])
+            if rejected < 0.2:
+                continue
+            got = shares_of(student, p, q, token)
+            others = sum(got) - got[token]
+            if others < 0.1:
+                raise Wrong(f"[none_is_replaced] p={p}, q={q}: token {token} is never replaced.")
+            got = [0.0 if i == token else share / others for i, share in enumerate(got)]
+            due = [weight / sum(rest) for weight in rest]
+            if all(abs(a - b) <= CLOSE / rejected for a, b in zip(got, due, strict=True)):
+                continue
+            from_p = [0.0 if i == token else a / (1 - p[token]) for i, a in enumerate(p)]
+            said = "[draws_from_another_rest] rejected tokens are replaced from max(0, p - q)"
+            if max(got) > 1 - CLOSE:
+                said = "[takes_the_likeliest] the rest is drawn from with v, not its largest taken"
+            elif all(abs(a - b) <= CLOSE / rejected for a, b in zip(got, from_p, strict=True)):
+                said = (
+                    "[draws_from_the_model] the rest is max(0, p - q), not p: what the draft "
+                    "brings often enough must not come once more"
+                )
+            raise Wrong(
+                f"p={p}, q={q}, token {token} rejected: {said}.",
+                expected=[round(share, 2) for share in due],
+                got=[round(share, 2) for share in got],
+            )
+
+
+@pytest.mark.task("10.4", points=1)
+def test_over_many_draws_the_tokens_are_the_models(student, rng):
+    pairs = list(PAIRS.values())
+    for chance in (random.Random(3), rng):
+        weights = [[chance.randint(1, 9) for _ in range(4)] for _ in "pq"]
+        pairs.append([[weight / sum(some) for weight in some] for some in weights])
+    for p, q in pairs:
+        each = [shares_of(student, p, q, token) for token in range(len(p))]
+        got = [sum(q[d] * each[d][i] for d in range(len(p))) for i in range(len(p))]
+        if not is_near(got, p):
+            raise Wrong(
+                f"[another_distribution] p={[round(a, 2) for a in p]}, "
+                f"q={[round(a, 2) for a in q]}: drafts drawn from q, and yours after them, must "
+                "come out distributed as p.",
+                expected=[round(share, 2) for share in p],
+                got=[round(share, 2) for share in got],
+            )
+
+
+NOW_YOURS = {
+    "10.1": now_yours.accepting,
+    "10.2": now_yours.worth,
+    "10.3": now_yours.guesser,
+    "10.4": now_yours.sampled,
+}

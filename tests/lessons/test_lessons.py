@@ -197,8 +197,8 @@ FINDINGS = {
         "This is yours: plan_chunks from",
         "This is yours: decode from",
         "decode answers 8 of 8 agents with the engine's own tokens",
-        "window 12: as the mask in torch, 1.3 from no window; 0 of 8 agents get other tokens",
-        "window 8: as the mask in torch, 1.5 from no window; 2 of 8 agents get other tokens",
+        "window 12: as in torch, 1.3 from no window; 0 of 8 agents get other tokens",
+        "window 8: as in torch, 1.5 from no window; 2 of 8 agents get other tokens",
         "With a window of 12, 0 of 8 agents get other tokens",
     ],
     "07_prefix_caching": [

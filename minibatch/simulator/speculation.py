@@ -85,4 +85,4 @@ def pays(rates: Sequence[Prediction]) -> str:
     size = break_even(rates)
     if size and size <= last:
         return f"up to a batch of about {size:.0f}"
-    return f"at every size up to {last}" + (f" (by the slope to about {size:.0f})" if size else "")
+    return f"at every size up to {last}"

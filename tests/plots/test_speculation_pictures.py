@@ -62,7 +62,7 @@ def rates(**speed_ups):
         (rates(b1=1.5, b2=1.2, b4=0.8), "Junior pays up to a batch of about 3"),
         (
             rates(b1=1.5, b2=1.5, b4=1.1),
-            "Junior pays at every size up to 4 (by the slope to about 5)",
+            "Junior pays at every size up to 4",
         ),
         (rates(b1=0.9, b2=0.8, b4=0.7), "Junior pays at no size"),
         (rates(b1=1.9, b2=1.8, b4=1.7), "Junior pays at every size up to 4"),

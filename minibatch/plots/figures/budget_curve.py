@@ -57,9 +57,10 @@ def budget_curve(
             axis.annotate(_three_digits(value), (chosen, value), (6, 6), textcoords="offset points",
                           fontsize=12, color=INK)  # fmt: skip
         ends = f"from {_three_digits(values[0])} to {_three_digits(values[-1])}"
-        best = budgets[values.index(max(values))]
-        peak = "" if best in (budgets[0], budgets[-1]) else f", highest at {best:,}"
-        findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}{peak}")
+        if axis is axes[-1]:  # throughput may have its top anywhere
+            lowest, best = (_three_digits(some) for some in (min(values), max(values)))
+            ends = f"{lowest} to {best}, most at {budgets[values.index(max(values))]:,},"
+        findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}")
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
         between = [budget for budget in predicted or () if budget.bit_count() == 1]

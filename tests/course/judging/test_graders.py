@@ -19,7 +19,7 @@ from minibatch.course.judging.judge import Options, judge
 from minibatch.course.judging.verdict import NOT_ATTEMPTED
 from minibatch.course.setup import ROOT
 
-pytestmark = pytest.mark.timeout(1200)  # a hundred answers, each judged in processes of its own
+pytestmark = pytest.mark.timeout(4800)  # hundreds of answers, each judged in processes of its own
 GRADERS = ROOT / "tests" / "exercises"
 TASKS = source.all_tasks()
 NEEDS_A_SANDBOX = pytest.mark.skipif(

@@ -404,7 +404,9 @@ def check_bounds(shown, got, lengths):
     """Every chunk lies within its row. Before its tokens are counted one by one: there may be any
     number of them."""
     if len(got) > 2 * sum(lengths) + len(lengths):
-        raise Wrong(f"[too_many_chunks] {shown}: {len(got):,} chunks for {sum(lengths):,} tokens.")
+        raise Wrong(
+            f"[more_chunks_than_tokens] {shown}: {len(got):,} chunks for {sum(lengths):,} tokens."
+        )
     for chunk in got:
         row, begin, end = chunk
         if not all(isinstance(number, Integral) for number in chunk):

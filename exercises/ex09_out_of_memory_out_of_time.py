@@ -12,7 +12,7 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 # ---------------------------------------------------------------------------------------------
 # Exercise 9.1: Who gives way
 # 3 points, 15 minutes, difficulty 2 of 5
-# lessons/09_out_of_memory_out_of_time.ipynb, "Five victims on one axis"
+# lessons/09_out_of_memory_out_of_time.ipynb, "Six victims on one axis"
 #
 # The pool has run dry, and one of those who run has to give way: its K and V are thrown away and
 # computed again later. Say who, so that as few tokens as possible are computed again: in crowds

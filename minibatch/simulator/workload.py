@@ -13,13 +13,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.request import Request
-from ..model.load import Model
 from ..wayfarer import RUNNING_EXAMPLE, WEIGHTS
 from .pretend import PretendModel
+
+if TYPE_CHECKING:
+    from ..model.load import Model  # imports torch and transformers: seconds
 
 NAMES = "ABCDEFGH"
 PROMPT_LENGTHS = (800, 1200, 950, 1100, 750, 1050, 900, 1300)  # tokens

@@ -126,9 +126,8 @@ def decoded(student, function, is_group):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    once = (SCALED, SIXTEEN, LOW, TILES)
-    once += (LONG_FOR_TWO,) if is_group else (EVEN, QUARTET, LONG)
-    return run_on_cases(student, function, launch, once)
+    once = (LONG_FOR_TWO,) if is_group else (EVEN, QUARTET, LONG)
+    return run_on_cases(student, function, launch, (SCALED, SIXTEEN, LOW, *once, TILES))
 
 
 def believed(one):

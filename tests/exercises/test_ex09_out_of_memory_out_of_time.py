@@ -738,7 +738,8 @@ def is_next(student, queue, otherwise=""):
 
 @pytest.mark.task("9.4", points=0.5)
 def test_of_those_who_came_together_the_most_urgent_is_next(student):
-    for queue in (QUEUED[3], ([(0, 7)], 7, 100), ([(0, 5), (8, 5), (3, 5)], 9, 50)):
+    together = [(1, 0), (3, 0), (2, 0)], 10, 100
+    for queue in (together, ([(0, 7)], 7, 100), ([(0, 5), (8, 5), (3, 5)], 9, 50)):
         is_next(student, queue, "[highest_goes_first] The highest goes first.")
 
 

@@ -1,5 +1,8 @@
 """When requests arrive, and how long their answers may be."""
 
+import subprocess
+import sys
+
 import pytest
 
 import minibatch as mb
@@ -69,3 +72,9 @@ def test_outputs_can_be_scaled_down(tiny_model):
 def test_a_share_of_the_outputs_is_above_zero_and_at_most_one(tiny_model, scale):
     with pytest.raises(ValueError, match=r"output_scale is .*; give a share in \(0, 1\]"):
         mb.workload.agents(tiny_model, 8, output_scale=scale)
+
+
+@pytest.mark.parametrize("module", ["simulator.workload", "simulator.streams", "engine.engine"])
+def test_a_run_without_a_model_imports_no_torch(module):
+    code = f"import sys, minibatch.{module}; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -63,6 +63,7 @@ VICTIMS = {
     "newest": lambda: victims.newest,
     "oldest": lambda: victims.oldest,
     "least_computed": lambda: victims.least_computed,
+    "fewest_output_tokens": lambda: victims.fewest_output_tokens,
     "most_computed": lambda: victims.most_computed,
     "lowest_priority": lambda: victims.lowest_priority,
     "Random()": victims.Random,

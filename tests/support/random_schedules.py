@@ -39,6 +39,7 @@ VICTIMS = (
     lambda: victims.newest,
     lambda: victims.oldest,
     lambda: victims.least_computed,
+    lambda: victims.fewest_output_tokens,
     lambda: victims.most_computed,
     lambda: victims.lowest_priority,
     victims.Random,

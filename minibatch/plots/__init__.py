@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
     from .figures.budget_curve import budget_curve
+    from .figures.claims import claims
     from .figures.cost_stack import cost_stack
     from .figures.dataflow import dataflow
     from .figures.departure_difference import departure_difference
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
     from .figures.in_flight import in_flight
+    from .figures.knee import knee
     from .figures.kv_read import kv_read
     from .figures.ladder import ladder
     from .figures.livelock import livelock
@@ -44,12 +46,15 @@ if TYPE_CHECKING:
     from .figures.online_softmax import online_softmax
     from .figures.pass_times import pass_times
     from .figures.passes import passes
+    from .figures.percentile_spread import percentile_spread
     from .figures.phase_costs import phase_costs
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
     from .figures.prefix_tree import prefix_tree
     from .figures.prompt_progress import prompt_progress
+    from .figures.ratio_by_target import ratio_by_target
     from .figures.rectangle import rectangle
+    from .figures.request_times import request_times
     from .figures.roofline import roofline
     from .figures.room import room
     from .figures.rules import rules
@@ -69,6 +74,7 @@ if TYPE_CHECKING:
     from .figures.token_grid import token_grid
     from .figures.tradeoff import tradeoff
     from .figures.two_by_two import two_by_two
+    from .figures.two_clocks import two_clocks
     from .figures.waits import waits
     from .figures.waits_by_arrival import waits_by_arrival
     from .figures.warp_access import warp_access
@@ -82,6 +88,7 @@ __all__ = [
     "block_size_tradeoff",
     "block_table_walk",
     "budget_curve",
+    "claims",
     "cost_stack",
     "dataflow",
     "departure_difference",
@@ -94,6 +101,7 @@ __all__ = [
     "heartbeat",
     "hit_curve",
     "in_flight",
+    "knee",
     "kv_read",
     "ladder",
     "livelock",
@@ -102,12 +110,15 @@ __all__ = [
     "online_softmax",
     "pass_times",
     "passes",
+    "percentile_spread",
     "phase_costs",
     "phases",
     "plan_difference",
     "prefix_tree",
     "prompt_progress",
+    "ratio_by_target",
     "rectangle",
+    "request_times",
     "roofline",
     "room",
     "rules",
@@ -127,11 +138,12 @@ __all__ = [
     "token_grid",
     "tradeoff",
     "two_by_two",
+    "two_clocks",
     "waits",
     "waits_by_arrival",
     "warp_access",
-    "waste_bars",
     "warp_film",
+    "waste_bars",
     "waves",
     "window_curve",
 ]

@@ -54,6 +54,12 @@ in_flight.py         bytes that kernels have asked for and not yet received, and
 waves.py             thread blocks on the multiprocessors of a model GPU
 drafts.py            draft tokens of one request: accepted, rejected, not verified
 speculation.py       the gain of speculation by batch size, and where it becomes a loss
+request_times.py     one request: which stretch TTFT, ITL and e2e measure
+two_clocks.py        the same requests timed from when they were due, and from when they were sent
+percentile_spread.py the same percentile from runs of different sizes, over many seeds
+knee.py              throughput and TTFT over the load, for several policies and seeds
+ratio_by_target.py   a speed-up over the latency target at which it is read
+claims.py            published speed-ups beside the same settings in the simulator
 plan_difference.py   two runs of the same requests, and the first step that differs
 room.py              what a class predicted, and the true number
 """

@@ -1,0 +1,55 @@
+"""The same percentile from samples of different sizes, over many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..colours import INK, PROTAGONISTS
+from ..guesses import mark, said
+from ..picture import canvas, describe, dress
+
+
+def percentile_spread(
+    values: Mapping[int, Sequence[float]],
+    *,
+    what: str = "p99 TTFT",
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """A row of dots for each sample size: a dot is the percentile of one run.
+
+    values: seconds by the number of requests of a run, one value for each seed. guess: the name of
+    a prediction of the quotient of the largest and the smallest value, for the smallest size.
+    """
+    figure, (axis,) = canvas(1, ax, height=0.5 + 0.65 * len(values))
+    rng = np.random.default_rng(0)
+    findings = []
+    for y, size in enumerate(sorted(values)):
+        each = np.asarray(values[size], float)
+        at = y + rng.uniform(-0.22, 0.22, len(each))
+        axis.plot(each, at, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=7,
+                  alpha=0.8)  # fmt: skip
+        axis.plot([each.min(), each.max()], [y + 0.36] * 2, "|-", color=INK, linewidth=1.5,
+                  markersize=9)  # fmt: skip
+        axis.annotate(f"{each.max() / each.min():.2g} ×", (each.max(), y + 0.36), (8, 0),
+                      textcoords="offset points", va="center", fontsize=12, color=INK)  # fmt: skip
+        findings.append(f"{size:,} requests: {each.min():.2f} to {each.max():.2f} s")
+    seeds = len(next(iter(values.values())))
+    title = f"{what} over {seeds} seeds. {findings[0][0].upper()}{findings[0][1:]}"
+    dress(axis, title, f"{what} of one run, seconds")
+    axis.set_yticks(range(len(values)), [f"{size:,} requests" for size in sorted(values)])
+    axis.tick_params(axis="y", labelsize=13)
+    axis.set_ylim(len(values) - 0.4, -0.5)
+    axis.set_xlim(0, None)
+    smallest = np.asarray(values[min(values)], float)
+    if told := said(guess, "{:.1f} ×"):
+        axis.set_title(title + told, loc="left", fontsize=15, color=INK)
+    findings.append(f"{min(values):,} requests: largest {smallest.max() / smallest.min():.2g} "
+                    "times the smallest")  # fmt: skip
+    mark(axis, None)
+    describe(figure, "A dot for each run.", findings)
+    return figure

@@ -1,0 +1,64 @@
+"""One request on a line of time: which stretch each latency measures."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...core.completion import Completion
+from ..colours import INK, PROTAGONISTS, WAITS, WORK, ink_on
+from ..guesses import said
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+
+def request_times(
+    completion: Completion, *, guess: str | None = None, ax: Axes | None = None
+) -> Figure:
+    """The queue, the prompt's steps, and a mark for each token; below, the stretches that TTFT, the
+    longest ITL and e2e measure. TPOT is the mean of the gaps between tokens.
+
+    completion: of a served request with at least two tokens. guess: the name of a prediction of
+    the TTFT, in milliseconds.
+    """
+    times = [1e3 * (time - completion.arrival_time) for time in completion.token_times]
+    begin = 1e3 * (completion.first_scheduled_time - completion.arrival_time)
+    first, last = times[0], times[-1]
+    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    longest = gaps.index(max(gaps))
+    figure, (axis,) = canvas(1, ax, height=2.9)
+    bar = {"height": 0.6, "edgecolor": INK, "linewidth": 0.8}
+    axis.barh(0, begin, color=WAITS, **bar)
+    axis.barh(0, first - begin, left=begin, color=WORK, hatch="////", **bar)
+    axis.barh(0, last - first, left=first, color=WORK, **bar)
+    axis.vlines(times, -0.42, 0.42, color=INK, linewidth=1.4)
+    for left, right, words in (
+        (0, begin, "in the queue"),
+        (begin, first, "prompt"),
+        (first, last, f"{len(times)} tokens"),
+    ):
+        if right - left > 0.09 * last:
+            axis.annotate(words, ((left + right) / 2, 0), ha="center", va="center", fontsize=LABEL,
+                          color=ink_on(WORK), bbox={"facecolor": "white", "edgecolor": "none",
+                                                    "pad": 1.5})  # fmt: skip
+    spans = (
+        (f"TTFT {first:,.0f} ms", 0, first, PROTAGONISTS[0]),
+        (f"longest ITL {max(gaps):,.0f} ms", times[longest], times[longest + 1], PROTAGONISTS[2]),
+        (f"e2e {last:,.0f} ms", 0, last, INK),
+    )
+    for y, (words, left, right, colour) in enumerate(spans, 1):
+        axis.plot([left, right], [y, y], "|-", color=colour, linewidth=2.5, markersize=12)
+        far = (left + right) / 2 > 0.7 * last
+        axis.annotate(words, (left if far else right, y), (-8 if far else 8, 0), va="center",
+                      ha="right" if far else "left", textcoords="offset points", fontsize=LABEL,
+                      color=INK)  # fmt: skip
+    tpot = sum(gaps) / len(gaps)
+    finding = f"TTFT {first:,.0f} ms{said(guess)}; then a token every {tpot:.1f} ms, the TPOT"
+    dress(axis, finding, "ms after the request was due")
+    axis.set_yticks([])
+    axis.spines["left"].set_visible(False)
+    axis.set_xlim(0, 1.12 * last)
+    axis.set_ylim(3.6, -0.6)
+    axis.tick_params(labelsize=TICK)
+    describe(figure, "A bar from arrival to the last token, and a line for each latency.",
+             [finding, *(words for words, *_ in spans)])  # fmt: skip
+    return figure

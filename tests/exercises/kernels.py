@@ -61,6 +61,7 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
     CHUNKS: {"lengths": [1097, 3], "heads": 1},
 }
+COSTLY = {LONG, LONG_FOR_TWO, CHUNKS}  # seconds each: left out once a case has failed
 ONE = {"lengths": [1]}
 _done = {}  # what came out, by student, function and launches: each test looks at its part
 
@@ -123,9 +124,12 @@ def run_on_cases(student, function, launch, once=()):
     of ONCE."""
     plan = [(name, schedule) for name in CASES for schedule in SCHEDULES]
     plan += [(name, None) for name in once]
-    launches = [launch(name) | {"case": options(name), "schedule": s} for name, s in plan]
+    launches = [
+        launch(name) | {"case": options(name), "schedule": s, "costly": name in COSTLY}
+        for name, s in plan
+    ]
     found = results(student, function, launches)  # fewer, if one did not end
-    return [(*each, one) for each, one in zip(plan, found, strict=False)]
+    return [(*each, one) for each, one in zip(plan, found, strict=False) if one is not None]
 
 
 def check_faults(found):

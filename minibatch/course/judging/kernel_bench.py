@@ -17,20 +17,29 @@ MOST_SECONDS = 5.0  # of processor time, for a hundred tokens, which take 0.1 s
 MOST_ACCESSES = 1_000_000  # for a hundred tokens
 
 
-def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[dict]:
-    """A plain dict for each launch, up to the first that does not end.
+def run_kernel(source: str, name: str, file: str, launches: list[dict]) -> list[dict | None]:
+    """A plain dict for each launch, up to the first that does not end. None for a costly launch
+    after one with a fault or a wrong output: it could only repeat it.
 
     A launch: case, the options of `lab.paged_case`; grid, threads, schedule; arrays, by name
     {"shape", "dtype", "data"}, data null for an output; expect, by name nested lists, NaN where any
-    value is right.
+    value is right; costly, True for one that takes seconds.
     """
     function = kernel(source, name, file)
-    found: list[dict] = []
+    found: list[dict | None] = []
     for launch in launches:
-        found.append(_launch(function, **launch))
+        options = dict(launch)
+        if options.pop("costly", False) and any(map(_has_failed, found)):
+            found.append(None)
+            continue
+        found.append(_launch(function, **options))
         if any(kind == "no end" for kind, *_ in found[-1]["faults"]):
             break  # one timeout is enough
     return found
+
+
+def _has_failed(result: dict | None) -> bool:
+    return result is None or bool(result["faults"] or result["wrong"])
 
 
 def compile_kernel(source: str, name: str, file: str, case: dict) -> dict | None:

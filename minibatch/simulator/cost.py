@@ -142,13 +142,16 @@ class CostModel:
     seconds_per_pair: float = 0.0
 
     def __call__(self, plan: StepPlan) -> float:
-        return self._seconds(*_contents(plan))
+        return self.seconds(*_contents(plan))
 
     def prompt(self, num_tokens: int) -> float:
         """Seconds of a step that computes one whole prompt and nothing else."""
-        return self._seconds(1, num_tokens, num_tokens, num_tokens * (num_tokens + 1) // 2)
+        return self.seconds(1, num_tokens, num_tokens, num_tokens * (num_tokens + 1) // 2)
 
-    def _seconds(self, rows: int, prompt_tokens: int, context: int, pairs: int) -> float:
+    def seconds(self, rows: int, prompt_tokens: int, context: int, pairs: int) -> float:
+        """Seconds of a step with these contents. prompt_tokens: computed in prefill rows, padding
+        included. context: tokens in the cache that all rows read. pairs: of a prompt token and a
+        token that it attends to."""
         return (
             self.seconds_per_step
             + self.seconds_per_row * rows

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import *  # noqa: F403
-    from .simulator import conversations, cost, streams, workload
+    from .simulator import conversations, cost, streams, traffic, workload
     from .simulator.pretend import PretendModel
+    from .simulator.simulate import Simulated, simulate
+    from .simulator.traffic import Traffic
     from .speculation import DraftModel, PromptLookup, Proposer
     from .widgets.predict import predict, predict_curve
 
@@ -46,6 +48,9 @@ _HOMES = {
     "Model": "model.load",
     "load_model": "model.load",
     "PretendModel": "simulator.pretend",
+    "Simulated": "simulator.simulate",
+    "simulate": "simulator.simulate",
+    "Traffic": "simulator.traffic",
     "DraftModel": "speculation",
     "PromptLookup": "speculation",
     "Proposer": "speculation",
@@ -74,6 +79,7 @@ _MODULES = {
     "simulator": "simulator",
     "speculation": "speculation",
     "streams": "simulator.streams",
+    "traffic": "simulator.traffic",
     "widgets": "widgets",
     "workload": "simulator.workload",
 }

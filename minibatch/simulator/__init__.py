@@ -1,6 +1,8 @@
 """The real engine and schedulers without a model, and traffic for them.
 
 pretend.py        a model that computes nothing
+simulate.py       what a policy does to some traffic, as columns
+traffic.py        arrivals and lengths as columns, drawn from public traces or read from a file
 workload.py       the running example, the fifty agents, arrivals
 streams.py        thirty streams of arrivals, and a policy's outcome for each
 replay.py         the same requests in contiguous memory and in blocks, place by place

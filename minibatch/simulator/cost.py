@@ -9,7 +9,7 @@ step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -142,20 +142,25 @@ class CostModel:
     seconds_per_pair: float = 0.0
 
     def __call__(self, plan: StepPlan) -> float:
-        return self._seconds(*_contents(plan))
+        return self.seconds(*_contents(plan))
 
     def prompt(self, num_tokens: int) -> float:
         """Seconds of a step that computes one whole prompt and nothing else."""
-        return self._seconds(1, num_tokens, num_tokens, num_tokens * (num_tokens + 1) // 2)
+        return self.seconds(1, num_tokens, num_tokens, num_tokens * (num_tokens + 1) // 2)
 
-    def _seconds(self, rows: int, prompt_tokens: int, context: int, pairs: int) -> float:
-        return (
-            self.seconds_per_step
-            + self.seconds_per_row * rows
-            + self.seconds_per_prompt_token * prompt_tokens
-            + self.seconds_per_kv_byte * self.kv_bytes_per_token * context
-            + self.seconds_per_pair * pairs
-        )
+    def seconds(self, rows: int, prompt_tokens: int, context: int, pairs: int) -> float:
+        """Seconds of a step with these contents. prompt_tokens: computed in prefill rows, padding
+        included. context: tokens in the cache that all rows read. pairs: of a prompt token and a
+        token that it attends to."""
+        function, numbers = self.formula
+        return function(numbers, rows, prompt_tokens, context, pairs)
+
+    @property
+    def formula(self) -> tuple[Callable[..., float], tuple[float, ...]]:
+        """What `seconds` calls, and its first argument, for a simulator that compiles it."""
+        per_cached_token = self.seconds_per_kv_byte * self.kv_bytes_per_token
+        per_token = self.seconds_per_prompt_token, per_cached_token, self.seconds_per_pair
+        return _linear, (self.seconds_per_step, self.seconds_per_row, *per_token)
 
     @classmethod
     def fit(
@@ -175,6 +180,19 @@ class CostModel:
         costs = _nonnegative_least_squares(counts / times[:, None], np.ones(len(times)))
         *others, per_pair = (float(cost) for cost in costs)
         return cls(*others, kv_bytes_per_token, source, per_pair)
+
+
+def _linear(
+    numbers: tuple[float, ...], rows: int, prompt_tokens: int, context: int, pairs: int
+) -> float:
+    per_step, per_row, per_prompt_token, per_cached_token, per_pair = numbers
+    return (
+        per_step
+        + per_row * rows
+        + per_prompt_token * prompt_tokens
+        + per_cached_token * context
+        + per_pair * pairs
+    )
 
 
 def _contents(plan: StepPlan) -> tuple[int, int, int, int]:

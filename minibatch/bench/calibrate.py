@@ -1,0 +1,210 @@
+"""`mb.calibrate`: the cost of this model's steps on this machine, from real runs, with its error.
+
+Training runs and held-out runs take turns, so that a machine that gets slower slows both. The fit
+sees the steps of the training runs only. Each held-out workload runs for real several times, and
+once in simulation.
+
+    train │ all at once │ train │ arriving │ train │ all at once │ train │ arriving │ train
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import nullcontext
+from dataclasses import fields, replace
+
+import numpy as np
+import psutil
+from tqdm.auto import tqdm
+
+from ..core.checks import check_number, integer
+from ..core.clock import Clock, ProcessClock, WallClock
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..memory.kv_cache import bytes_per_token
+from ..model.load import Model
+from ..schedulers import Continuous
+from ..simulator.cost import CostModel
+from .calibration import Calibration, facts_of
+from .held_out import HeldOut, RunTimes, run, simulate
+from .machine_facts import look
+from .step_periods import PlanRecorder, Steps
+from .stopwatch import one_thread
+
+BUSY = 0.6  # the load of the held-out workload whose requests arrive one after another
+WARM_UP = ((300, 8), (20, 8), (900, 2))  # prompt and answer tokens
+TRAINING = (10, 1200), (5, 200)  # tokens, log-uniform between: prompts, answers
+# Azure's conversation trace of 2023 (CC-BY 4.0), the quantiles of these shares of its requests, an
+# eighth as long: so a run of two seconds has enough requests
+SHARES = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
+QUANTILES = (13, 26, 50, 128, 149, 342, 518, 518), (3, 7, 11, 16, 49, 53, 75, 75)
+LEAST, SAMPLE = 4, 64  # requests of a held-out workload; requests to learn how long each takes
+PAUSE = 0.05  # seconds between two bursts of the training traffic, on average
+
+
+def calibrate(
+    model: Model,
+    *,
+    seconds: float = 18.0,
+    max_batch_size: int = 8,
+    rounds: int = 2,
+    clock: Clock | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> Calibration:
+    """A cost model for this model's steps on this machine, and its error on held-out runs.
+
+        calibration = mb.calibrate(model)
+        print(calibration)
+        engine = mb.Engine(mb.PretendModel(), policy, clock=mb.VirtualClock(calibration.cost_model))
+
+    The costs are of a step, a row, a prompt token, a token in the cache, and a pair of tokens. They
+    are fitted to the time from the start of each step to the start of the next. seconds: about how
+    long it may take, of which a few are not counted on the clock. max_batch_size: of the runs, and
+    so the most rows for which the costs were measured. rounds: real runs of each held-out workload,
+    2 or more. clock: of the engine; None is the wall clock. A `ProcessClock` counts CPU time, with
+    one thread. seed: of all lengths and arrivals. progress: show a bar.
+    Raises ValueError for less than a second, or less than 2 rounds.
+    """
+    check_number("seconds", seconds, "be 1 or more", lambda x: x >= 1)
+    rounds = integer("rounds", rounds, at_least=2)
+    others, begun = _OtherPrograms(), time.perf_counter()
+    clock, draw = clock or WallClock(), np.random.default_rng(seed)
+    engine = Engine(model, Continuous(max_batch_size), clock=PlanRecorder(clock))
+    alone = isinstance(clock, ProcessClock)
+    with (
+        one_thread() if alone else nullcontext(),
+        tqdm(total=4 * rounds + 1, unit="run", disable=not progress, leave=False) as bar,
+    ):
+        _warm_up(engine)
+        part = max(0.0, seconds - (time.perf_counter() - begun) - 1) / (4 * rounds + 1)
+        steps = _train(engine, draw, part)
+        workloads = _held_out(engine, fit(model, steps, "a first fit"), part, draw)
+        bar.update()
+        real: list[list[RunTimes]] = [[] for _ in workloads]
+        for turn in range(2 * rounds):
+            real[turn % 2].append(run(engine, workloads[turn % 2]))
+            steps.extend(_train(engine, draw, part))
+            bar.update(2)
+    kind = "CPU time of this process, one thread" if alone else "wall time"
+    cost_model = fit(model, steps, f"calibrated on {len(steps.seconds):,} steps; {kind}")
+    held_out = [
+        HeldOut(
+            tuple(runs), simulate(Continuous(max_batch_size), workload, cost_model, engine.pool)
+        )
+        for workload, runs in zip(workloads, real, strict=True)
+    ]
+    return Calibration(
+        cost_model=cost_model,
+        held_out=held_out,
+        num_steps=len(steps.seconds),
+        max_batch_size=max_batch_size,
+        seconds_taken=time.perf_counter() - begun,
+        other_programs=others.share(),
+        model=facts_of(model),
+        machine=look(),
+    )
+
+
+def fit(model: Model, steps: Steps, source: str) -> CostModel:
+    """The cost of these steps. Together they cost what they took.
+
+    `CostModel.fit` counts each step's error as a share of its time, so a step that another program
+    has stalled counts for little. All costs are then multiplied by one factor that restores the
+    sum: stalls are a part of what a run takes.
+    """
+    kv_bytes = bytes_per_token(model.kv_shapes, model.dtype)
+    found = CostModel.fit(steps.plans, steps.seconds, kv_bytes, source)
+    factor = sum(steps.seconds) / sum(found(plan) for plan in steps.plans)
+    costs = [field.name for field in fields(found) if field.name.startswith("seconds_per_")]
+    return replace(found, **{name: factor * getattr(found, name) for name in costs})
+
+
+def _warm_up(engine: Engine) -> None:
+    """A few steps that are not counted: the first ones may compile."""
+    engine.run([_request(engine.model, *lengths, np.random.default_rng(0)) for lengths in WARM_UP])
+
+
+def _train(engine: Engine, draw: np.random.Generator, seconds: float) -> Steps:
+    """Steps of bursts of requests, with pauses between, for so long on the engine's clock.
+
+    A burst is 1 request to one and a half batches, small ones more often. It comes at once or within 0.3 s, so the steps have few
+    rows or many, prompts alone or beside answers; the first step after a pause finds cold caches.
+    """
+    engine.reset()
+    while engine.clock.now() < seconds:
+        spread = float(draw.choice((0.0, 0.05, 0.3)))
+        for _ in range(round(_log_uniform(draw, 1, 1.5 * engine.scheduler.max_batch_size))):
+            lengths = [round(_log_uniform(draw, *ends)) for ends in TRAINING]
+            request = _request(engine.model, *lengths, draw)
+            engine.add(replace(request, arrival_time=spread * draw.random()))
+        while engine.has_work and engine.clock.now() < seconds:
+            engine.step()
+        engine.clock.sleep(draw.exponential(PAUSE))
+    return engine.clock.steps(engine.trace)
+
+
+def _held_out(
+    engine: Engine, cost_model: CostModel, seconds: float, draw: np.random.Generator
+) -> list[list[Request]]:
+    """Two workloads that take about so long: all requests at once, and one after another at a load
+    of BUSY. The first fit says how many they are, and when they arrive."""
+
+    def simulated(requests: list[Request]) -> RunTimes:
+        policy = Continuous(engine.scheduler.max_batch_size)
+        return simulate(policy, requests, cost_model, engine.pool)
+
+    many = [_request(engine.model, *_lengths(draw), draw) for _ in range(SAMPLE)]
+    each = simulated(many).makespan / len(many)
+    at_once = many[: max(LEAST, round(seconds / each))]
+    some = many[: max(LEAST, round(BUSY * seconds / each))]
+    gaps = draw.exponential(each, len(some)).cumsum()
+
+    def arriving(factor: float) -> list[Request]:
+        times = (factor * (gaps - gaps[0])).tolist()
+        return [replace(r, arrival_time=time) for r, time in zip(some, times, strict=True)]
+
+    low, high = 0.5, 8.0  # by what to multiply the gaps: the load falls with it
+    for _ in range(7):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if simulated(arriving(middle)).busy > BUSY else (low, middle)
+    return [at_once, arriving(high)]
+
+
+def _log_uniform(draw: np.random.Generator, low: float, high: float) -> float:
+    return math.exp(draw.uniform(math.log(low), math.log(high)))
+
+
+def _lengths(draw: np.random.Generator) -> tuple[int, int]:
+    """Tokens of a prompt and of its answer: Azure's quantiles."""
+    places = draw.random(2)
+    return tuple(round(np.interp(p, SHARES, q)) for p, q in zip(places, QUANTILES, strict=True))
+
+
+def _request(
+    model: Model, prompt_tokens: int, answer_tokens: int, draw: np.random.Generator
+) -> Request:
+    """Random tokens, as many as the model's context holds; the answer has a fixed length."""
+    answer_tokens = min(answer_tokens, model.max_model_len // 2)
+    prompt_tokens = min(prompt_tokens, model.max_model_len - answer_tokens)
+    ids = draw.integers(0, model.vocab_size, prompt_tokens).tolist()
+    return Request(ids, max_tokens=answer_tokens, ignore_eos=True)
+
+
+class _OtherPrograms:
+    """What other programs compute from now on."""
+
+    def __init__(self) -> None:
+        self._begun = self._seen()
+
+    def share(self) -> float:
+        """Share of all processor time of this computer that they took, from 0 to 1."""
+        everything, idle, own = (a - b for a, b in zip(self._seen(), self._begun, strict=True))
+        return min(1.0, max(0.0, (everything - idle - own) / max(everything, 1e-9)))
+
+    @staticmethod
+    def _seen() -> tuple[float, float, float]:
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        return time.perf_counter() * (psutil.cpu_count() or 1), idle, time.process_time()

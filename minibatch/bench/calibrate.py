@@ -61,7 +61,7 @@ def calibrate(
 
     The costs are of a step, a row, a prompt token, a token in the cache, and a pair of tokens. They
     are fitted to the time from the start of each step to the start of the next. seconds: about how
-    long it may take, of which a few are not counted on the clock. max_batch_size: of the runs, and
+    long all runs together may take, on that clock. max_batch_size: of the runs, and
     so the most rows for which the costs were measured. rounds: real runs of each held-out workload,
     2 or more. clock: of the engine; None is the wall clock. A `ProcessClock` counts CPU time, with
     one thread. seed: of all lengths and arrivals. progress: show a bar.
@@ -78,7 +78,7 @@ def calibrate(
         tqdm(total=4 * rounds + 1, unit="run", disable=not progress, leave=False) as bar,
     ):
         _warm_up(engine)
-        part = max(0.0, seconds - (time.perf_counter() - begun) - 1) / (4 * rounds + 1)
+        part = seconds / (4 * rounds + 1)
         steps = _train(engine, draw, part)
         workloads = _held_out(engine, fit(model, steps, "a first fit"), part, draw)
         bar.update()
@@ -127,15 +127,26 @@ def _warm_up(engine: Engine) -> None:
 
 
 def _train(engine: Engine, draw: np.random.Generator, seconds: float) -> Steps:
-    """Steps of bursts of requests, with pauses between, for so long on the engine's clock.
+    """Steps of the training traffic, for so long on the engine's clock: half of it with a full
+    batch, and half with few rows and pauses.
 
-    A burst is 1 request to one and a half batches, small ones more often. It comes at once or within 0.3 s, so the steps have few
-    rows or many, prompts alone or beside answers; the first step after a pause finds cold caches.
+    Both are needed. A cost that rises evenly with the rows is only nearly true, and a fit to few
+    rows alone is wrong for many. The first step after a pause finds cold caches.
     """
+    most = engine.scheduler.max_batch_size
+    steps = _bursts(engine, draw, seconds / 2, (2 * most, 3 * most))
+    steps.extend(_bursts(engine, draw, seconds / 2, (1, 1 + most // 2)))
+    return steps
+
+
+def _bursts(
+    engine: Engine, draw: np.random.Generator, seconds: float, sizes: tuple[int, int]
+) -> Steps:
+    """A number of requests at once or within 0.3 s, a pause after the last answer, and again."""
     engine.reset()
     while engine.clock.now() < seconds:
         spread = float(draw.choice((0.0, 0.05, 0.3)))
-        for _ in range(round(_log_uniform(draw, 1, 1.5 * engine.scheduler.max_batch_size))):
+        for _ in range(draw.integers(*sizes, endpoint=True)):
             lengths = [round(_log_uniform(draw, *ends)) for ends in TRAINING]
             request = _request(engine.model, *lengths, draw)
             engine.add(replace(request, arrival_time=spread * draw.random()))
@@ -157,19 +168,20 @@ def _held_out(
 
     many = [_request(engine.model, *_lengths(draw), draw) for _ in range(SAMPLE)]
     each = simulated(many).makespan / len(many)
-    at_once = many[: max(LEAST, round(seconds / each))]
-    some = many[: max(LEAST, round(BUSY * seconds / each))]
-    gaps = draw.exponential(each, len(some)).cumsum()
+    number = max(LEAST, round(seconds / each))
+    many += [_request(engine.model, *_lengths(draw), draw) for _ in range(number - SAMPLE)]
+    gaps = draw.exponential(each, number).cumsum()
 
     def arriving(factor: float) -> list[Request]:
         times = (factor * (gaps - gaps[0])).tolist()
-        return [replace(r, arrival_time=time) for r, time in zip(some, times, strict=True)]
+        return [replace(r, arrival_time=time) for r, time in zip(many, times, strict=False)]
 
     low, high = 0.5, 8.0  # by what to multiply the gaps: the load falls with it
     for _ in range(7):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if simulated(arriving(middle)).busy > BUSY else (low, middle)
-    return [at_once, arriving(high)]
+    in_time = sum(r.arrival_time < seconds for r in arriving(high))
+    return [many[:number], arriving(high)[: max(LEAST, in_time)]]
 
 
 def _log_uniform(draw: np.random.Generator, low: float, high: float) -> float:

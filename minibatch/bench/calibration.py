@@ -132,8 +132,10 @@ class Calibration:
 
 def facts_of(model: Model) -> str:
     """What the time of a model's steps depends on."""
-    parts = f"{model.hf.num_parameters():,} parameters, {len(model.kv_shapes)} layers"
     dtype = str(model.dtype).split(".")[-1]
+    if model.hf is None:
+        return f"a {type(model).__name__}, {dtype}"
+    parts = f"{model.hf.num_parameters():,} parameters, {len(model.kv_shapes)} layers"
     return f"{type(model.hf).__name__} of {parts}, {dtype}, on {model.device.type}"
 
 

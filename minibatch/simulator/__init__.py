@@ -2,6 +2,9 @@
 
 pretend.py        a model that computes nothing
 simulate.py       what a policy does to some traffic, as columns
+fast.py           a simulator of a million requests: it stops at any time, and takes more
+fast_loop.py      its loop: the schedulers' rules in O(1) for a step
+fast_path.py      when it may stand in for the engine
 traffic.py        arrivals and lengths as columns, drawn from public traces or read from a file
 workload.py       the running example, the fifty agents, arrivals
 streams.py        thirty streams of arrivals, and a policy's outcome for each

@@ -1,0 +1,111 @@
+"""When the fast simulator may stand in for the engine: only where it knows every rule.
+
+It repeats the rules of the files below. Whoever edits one of them must see the edit, so their
+fingerprints are recorded, and an edited file sends `mb.simulate` to the engine. After a change
+that the fast simulator follows, `python -m minibatch.simulator.fast_path` records the new ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..core.clock import VirtualClock
+from ..core.plan import Row, StepPlan
+from ..core.request import Request, Sequence
+from ..engine.arrivals import Arrivals
+from ..engine.engine import Engine
+from ..memory.block_manager import BlockManager
+from ..memory.blocks import BlockPool
+from ..schedulers import Continuous, Scheduler, Sequential, Static
+from .cost import CostModel
+from .pretend import PretendModel, PretendRunner
+
+PACKAGE = Path(__file__).parents[1]
+FINGERPRINTS = {
+    "core/clock.py": "692676db826e",
+    "core/plan.py": "8d38dbd88089",
+    "core/request.py": "3b39d9d80636",
+    "memory/blocks.py": "07849905c274",
+    "memory/block_manager.py": "edfc48a27fe8",
+    "schedulers/base.py": "e76291270ac3",
+    "schedulers/continuous.py": "8add3c730686",
+    "schedulers/static.py": "017707fd691b",
+    "schedulers/sequential.py": "323f22757492",
+    "engine/arrivals.py": "75b9a196f85e",
+    "engine/engine.py": "4bf32caee6e3",
+    "simulator/pretend.py": "7b2ac1d52e1a",
+    "simulator/cost.py": "3ff8c216aa39",
+}
+KNOWN = (Continuous, Static, Sequential)
+PARTS = (Scheduler, BlockPool, BlockManager, Sequence, Row, StepPlan, Arrivals, Engine)
+PARTS += (VirtualClock, PretendModel, PretendRunner, CostModel)
+OPTIONS = {"max_batch_size", "max_batch_tokens", "waiting", "running", "pool", "clock"}
+PRESETS = "minibatch.simulator.presets"  # a module whose step times have `seconds`, too
+
+
+def reason_for_engine(
+    policy: Scheduler,
+    requests: Iterable[Request] | None,
+    step_time: float | Callable[[StepPlan], float],
+) -> str | None:
+    """Why the engine must run every step, as a sentence; None if the fast simulator may run."""
+    name = type(policy).__name__
+    if type(policy) not in KNOWN:
+        names = ", ".join(known.__name__ for known in KNOWN)
+        return f"The engine ran: the fast simulator knows {names}, and this is {name}."
+    if files := edited():
+        return f"The engine ran: {', '.join(files)} was edited; it runs the edited code."
+    if functions := [name for kind in (*KNOWN, *PARTS) for name in replaced(kind)]:
+        return f"The engine ran: {', '.join(functions)} was replaced; it runs the new code."
+    if others := set(vars(policy)) - OPTIONS:
+        return f"The engine ran: this {name} has {', '.join(sorted(others))}, which only it knows."
+    if policy.pool is not None or policy.waiting or policy.running:
+        return f"The engine ran: this {name} is in use already."
+    if policy.max_batch_tokens is not None and type(policy) is not Continuous:
+        return f"The engine ran: this {name} has a token budget."
+    if policy.limits is not None:
+        return f"The engine ran: this {name} limits its queue."
+    if any(request.deadline is not None for request in requests or ()):
+        return "The engine ran: some requests have a deadline, which only it enforces."
+    if callable(step_time) and not _has_seconds(step_time):
+        return "The engine ran: the step time is a function of the plan, which only it makes."
+    return None
+
+
+def edited() -> list[str]:
+    """The files whose text is not the recorded one."""
+    return [name for name, recorded in FINGERPRINTS.items() if fingerprint(name) != recorded]
+
+
+def fingerprint(name: str) -> str:
+    """Of a file's text, the same on every system."""
+    text = (PACKAGE / name).read_text(encoding="utf-8")  # line ends become \n
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def replaced(kind: type) -> list[str]:
+    """Methods of this class that its own file does not define."""
+    functions = [(name, f) for name, f in vars(kind).items() if inspect.isfunction(f)]
+    return [f"{kind.__name__}.{name}" for name, f in functions if f.__module__ != kind.__module__]
+
+
+def _has_seconds(step_time: Callable[[StepPlan], float]) -> bool:
+    kind = type(step_time)
+    return kind is CostModel or kind.__module__ == PRESETS and hasattr(step_time, "seconds")
+
+
+def record() -> None:
+    """Write the fingerprints of the files, as they are now, into this file."""
+    path = Path(__file__)
+    text = path.read_text(encoding="utf-8")
+    for name in FINGERPRINTS:
+        text = re.sub(f'("{name}": )"\\w*"', f'\\1"{fingerprint(name)}"', text)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    record()

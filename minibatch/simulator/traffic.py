@@ -73,13 +73,18 @@ class Traffic:
             np.array([r.max_tokens for r in requests], dtype=np.int64),
         )
 
-    def requests(self) -> list[Request]:
-        """A request for each row, named "0", "1", …; its prompt is one token, repeated."""
-        return [self._request(i) for i in range(len(self))]
+    def requests(self, vocab_size: int | None = None, seed: int = 0) -> list[Request]:
+        """A request for each row, named "0", "1", …, for a model with so many token ids: its prompt
+        is drawn at random. None repeats one token."""
+        rng = np.random.default_rng(seed)
+        if vocab_size is None:
+            return [self._request(i) for i in range(len(self))]
+        prompts = (rng.integers(0, vocab_size, n).tolist() for n in self.prompt)
+        return [self._request(i, prompt) for i, prompt in enumerate(prompts)]
 
-    def _request(self, i: int) -> Request:
+    def _request(self, i: int, prompt: list[int] | None = None) -> Request:
         return Request(
-            [TOKEN] * int(self.prompt[i]),
+            [TOKEN] * int(self.prompt[i]) if prompt is None else prompt,
             max_tokens=int(self.output[i]),
             ignore_eos=True,
             arrival_time=float(self.arrival[i]),

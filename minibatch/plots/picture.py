@@ -84,6 +84,14 @@ def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
         axis.spines[side].set_visible(False)
 
 
+def corner(axis: Axes, text: str, below: bool = True) -> None:
+    """Small print in the corner on the right: how far the numbers can be trusted. below: the lower
+    corner, else the upper."""
+    axis.text(0.99, 0.05 if below else 0.95, text, transform=axis.transAxes, ha="right",
+              va="bottom" if below else "top", fontsize=TICK - 1, color=INK, zorder=7,
+              linespacing=1.35, bbox={"facecolor": "white", "edgecolor": "#BBBBBB"})  # fmt: skip
+
+
 def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
     """Set the alt text: `what` is drawn, then the findings. Other matplotlib Figures have none."""
     if isinstance(figure, Picture):

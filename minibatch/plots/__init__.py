@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .figures.plan_difference import plan_difference
     from .figures.prefix_tree import prefix_tree
     from .figures.prompt_progress import prompt_progress
+    from .figures.real_and_simulated import real_and_simulated
     from .figures.rectangle import rectangle
     from .figures.roofline import roofline
     from .figures.room import room
@@ -107,6 +108,7 @@ __all__ = [
     "plan_difference",
     "prefix_tree",
     "prompt_progress",
+    "real_and_simulated",
     "rectangle",
     "roofline",
     "room",

@@ -84,12 +84,11 @@ def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
         axis.spines[side].set_visible(False)
 
 
-def corner(axis: Axes, text: str, below: bool = True) -> None:
-    """Small print in the corner on the right: how far the numbers can be trusted. below: the lower
-    corner, else the upper."""
-    axis.text(0.99, 0.05 if below else 0.95, text, transform=axis.transAxes, ha="right",
-              va="bottom" if below else "top", fontsize=TICK - 1, color=INK, zorder=7,
-              linespacing=1.35, bbox={"facecolor": "white", "edgecolor": "#BBBBBB"})  # fmt: skip
+def corner(axis: Axes, text: str, at_left: bool = True) -> None:
+    """Small print in an upper corner: how far the numbers can be trusted."""
+    axis.text(0.01 if at_left else 0.99, 0.95, text, transform=axis.transAxes, color=INK, va="top",
+              ha="left" if at_left else "right", fontsize=TICK - 1, linespacing=1.35, zorder=7,
+              bbox={"facecolor": "white", "edgecolor": "#BBBBBB"})  # fmt: skip
 
 
 def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:

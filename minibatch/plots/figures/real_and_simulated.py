@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ...bench.held_out import HeldOut, RunTimes
-from ..colours import EMPTY, INK, PROTAGONISTS, WAITS
+from ...bench.held_out import Error, HeldOut, RunTimes
+from ..colours import INK, PROTAGONISTS
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, corner, describe, dress
 
-SIMULATED = PROTAGONISTS[2]
+SIMULATED = {"color": PROTAGONISTS[2], "linewidth": 4}
 REAL = {"color": INK, "linewidth": 1.4}
 AGAIN = {"color": INK, "linewidth": 1.4, "linestyle": (0, (4, 2))}
+BETWEEN = "#DDDDDD"  # the real runs
 
 
 def real_and_simulated(
@@ -28,40 +31,37 @@ def real_and_simulated(
     figure, axes = canvas(2, ax, height=2.3)
     _draw(axes[0], held_out, _first_tokens)
     _draw(axes[1], held_out, lambda run: sorted(run.finish))
-    makespan = held_out.errors[0]
-    finding = f"{_off(makespan.simulated, 'The simulation ends')}, {_again(makespan.real_again)}"
+    finding = _finding(held_out.errors[0])
     dress(axes[0], finding + said(guess), "", "have a first token")
     dress(axes[1], "", f"seconds from the first arrival; load: {held_out.load}", "are complete")
-    errors = [
-        f"{error.metric}: {error.simulated:{'+' if error.metric == 'makespan' else ''}.0%}, "
-        f"a real run {error.real_again:.0%}"
-        for error in held_out.errors
-    ]
-    corner(axes[1], "\n".join(["difference from a real run", *errors]))
+    note = held_out.note
+    corner(axes[1], note)
     mark(axes[1], guess)
     handles = [
         axes[0].plot([], [], **REAL, label="real")[0],
-        axes[0].plot([], [], color=SIMULATED, linewidth=3, label="simulated")[0],
+        axes[0].plot([], [], **SIMULATED, label="simulated")[0],
         axes[0].plot([], [], **AGAIN, label="real again")[0],
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False,
                   fontsize=LABEL)  # fmt: skip
     what = "Lines: requests with a first token, and with their last, by time, for each run."
-    describe(figure, what, [finding, *errors])
+    describe(figure, what, [finding, note])
     return figure
 
 
-def _draw(axis: Axes, held_out: HeldOut, times_of) -> None:
-    real = [times_of(run) for run in held_out.real]
-    counts = range(1, len(real[0]) + 1)
-    quickest, slowest = (list(map(end, zip(*real, strict=True))) for end in (min, max))
-    axis.fill_betweenx(counts, quickest, slowest, step="pre", color="#DDDDDD", linewidth=0)
-    axis.step(times_of(held_out.simulated), counts, where="post", color=SIMULATED, linewidth=3)
-    for times, look in zip(real, [REAL, *[AGAIN] * (len(real) - 1)], strict=True):
-        axis.step(times, counts, where="post", **look)
-    axis.set_ylim(0, len(counts) * 1.08)
-    axis.set_xlim(left=0)
-    axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+def _draw(axis: Axes, held_out: HeldOut, times_of: Callable[[RunTimes], list[float]]) -> None:
+    """Stairs from no request to all; a dot at the end of each."""
+    real, simulated = [times_of(run) for run in held_out.real], times_of(held_out.simulated)
+    counts = range(len(simulated) + 1)
+    ends = [list(map(end, zip(*real, strict=True))) for end in (min, max)]
+    axis.fill_betweenx(counts, *([0.0, *end] for end in ends), step="pre", color=BETWEEN)
+    looks = [SIMULATED, REAL, *[AGAIN] * (len(real) - 1)]
+    for times, look in zip((simulated, *real), looks, strict=True):
+        axis.step([0.0, *times], counts, where="post", **look)
+        axis.plot(times[-1], counts[-1], "o", color=look["color"], markersize=7)
+    axis.set_ylim(0, 1.12 * counts[-1])
+    axis.set_xlim(0, 1.03 * max(max(run.finish) for run in (held_out.simulated, *held_out.real)))
+    axis.yaxis.set_major_locator(MaxNLocator(4, integer=True))
 
 
 def _first_tokens(run: RunTimes) -> list[float]:
@@ -69,9 +69,8 @@ def _first_tokens(run: RunTimes) -> list[float]:
     return sorted(arrival + ttft for arrival, ttft in pairs)
 
 
-def _off(share: float, who: str) -> str:
-    return f"{who} {abs(share):.0%} {'late' if share > 0 else 'early'}"
-
-
-def _again(share: float) -> str:
-    return f"and a second real run is {share:.0%} off the first"
+def _finding(makespan: Error) -> str:
+    share, again = makespan.simulated, f"a second real run is {makespan.real_again:.0%} off"
+    if abs(share) < 0.005:
+        return f"The simulation ends when a real run does; {again}"
+    return f"The simulation ends {abs(share):.0%} {'later' if share > 0 else 'earlier'}; {again}"

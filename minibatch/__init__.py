@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import attention, plots, schedulers, simulator, speculation, widgets
-    from .bench import measure
+    from .bench import load_client, measure
+    from .bench.calibrate import calibrate
+    from .bench.calibration import Calibration
     from .core.clock import ProcessClock, VirtualClock, WallClock
     from .core.completion import Completion
     from .core.plan import Row, StepPlan
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BlockPool": "memory.blocks",
+    "Calibration": "bench.calibration",
+    "calibrate": "bench.calibrate",
     "ProcessClock": "core.clock",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",
@@ -72,6 +76,7 @@ _MODULES = {
     "attention": "attention",
     "conversations": "simulator.conversations",
     "cost": "simulator.cost",
+    "load_client": "bench.load_client",
     "measure": "bench.measure",
     "metrics": "engine.metrics",
     "plots": "plots",

@@ -4,6 +4,12 @@ stopwatch.py         the stopwatches that everything here uses
 measure.py           for the lessons: this machine, the parts of a step, the cost of steps
 alternating.py       for the lessons: whole runs in turns, and the time of each
 speculating.py       for the lessons: tokens per second with and without draft tokens
+calibrate.py         `mb.calibrate`: the cost of steps, fitted to real runs, with its error
+calibration.py       its result: costs, errors, conditions; saved and read again
+held_out.py          a real run, its simulation, and the real run again: their differences
+step_periods.py      the time of every step of a run, until the next one starts
+load_client.py       sends requests when they are due, and counts latency from then
+load_report.py       the rows of such a run, and its latencies from "sent" and from "due"
 command.py           `python -m minibatch bench`: our policies beside transformers
 contenders.py        the systems that are compared, and how each is called
 rounds.py            rounds and times

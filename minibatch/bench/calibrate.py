@@ -34,12 +34,13 @@ from .stopwatch import one_thread
 
 BUSY = 0.6  # the load of the held-out workload whose requests arrive one after another
 WARM_UP = ((300, 8), (20, 8), (900, 2))  # prompt and answer tokens
-TRAINING = (10, 1200), (5, 200)  # tokens, log-uniform between: prompts, answers
+TRAINING = (10, 1000), (5, 200)  # tokens, log-uniform between: prompts, answers
 # Azure's conversation trace of 2023 (CC-BY 4.0), the quantiles of these shares of its requests, an
 # eighth as long: so a run of two seconds has enough requests
 SHARES = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 QUANTILES = (13, 26, 50, 128, 149, 342, 518, 518), (3, 7, 11, 16, 49, 53, 75, 75)
 LEAST, SAMPLE = 4, 64  # requests of a held-out workload; requests to learn how long each takes
+LEAST_STEPS = 16  # of half a training run, where one step with many prompts takes all its time
 PAUSE = 0.05  # seconds between two bursts of the training traffic, on average
 
 
@@ -150,7 +151,9 @@ def _bursts(
             lengths = [round(_log_uniform(draw, *ends)) for ends in TRAINING]
             request = _request(engine.model, *lengths, draw)
             engine.add(replace(request, arrival_time=spread * draw.random()))
-        while engine.has_work and engine.clock.now() < seconds:
+        while engine.has_work and (
+            engine.clock.now() < seconds or engine.trace.num_steps < LEAST_STEPS
+        ):
             engine.step()
         engine.clock.sleep(draw.exponential(PAUSE))
     return engine.clock.steps(engine.trace)
@@ -173,15 +176,14 @@ def _held_out(
     gaps = draw.exponential(each, number).cumsum()
 
     def arriving(factor: float) -> list[Request]:
+        """Those that come in time if the gaps are so many times as long."""
         times = (factor * (gaps - gaps[0])).tolist()
-        return [replace(r, arrival_time=time) for r, time in zip(many, times, strict=False)]
+        come = [replace(r, arrival_time=time) for r, time in zip(many, times, strict=False)]
+        return come[: max(LEAST, sum(time < seconds for time in times))]
 
-    low, high = 0.5, 8.0  # by what to multiply the gaps: the load falls with it
-    for _ in range(7):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if simulated(arriving(middle)).busy > BUSY else (low, middle)
-    in_time = sum(r.arrival_time < seconds for r in arriving(high))
-    return [many[:number], arriving(high)[: max(LEAST, in_time)]]
+    choices = [arriving(factor) for factor in np.geomspace(0.8, 6, 12)]
+    nearest = min(choices, key=lambda requests: abs(simulated(requests).busy - BUSY))
+    return [many[:number], nearest]
 
 
 def _log_uniform(draw: np.random.Generator, low: float, high: float) -> float:

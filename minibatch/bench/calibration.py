@@ -46,13 +46,13 @@ class Calibration:
 
     @property
     def load(self) -> list[str]:
-        """The loads at which the errors were measured: "all at once", "62 % busy"."""
+        """The loads at which the errors were measured: "all at once", "62% busy"."""
         return [each.load for each in self.held_out]
 
     @property
     def note(self) -> str:
-        """One line for the corner of a figure of a simulation with these costs."""
-        return "; ".join(f"{each.load}: {each.note}" for each in self.held_out)
+        """The errors in small print, for the corner of a figure that is simulated with these."""
+        return "\n".join(each.note for each in self.held_out)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write it to a file, as JSON. `from_file` reads it."""

@@ -88,7 +88,7 @@ class HeldOut:
 
     @property
     def load(self) -> str:
-        """ "all at once", or "62 % busy"."""
+        """ "all at once", or "62% busy"."""
         return "all at once" if not any(self.real[0].arrival) else f"{self.busy:.0%} busy"
 
     @property
@@ -102,11 +102,9 @@ class HeldOut:
 
     @property
     def note(self) -> str:
-        """One line for the corner of a figure."""
-        parts = [
-            f"{error.metric} {_signed(error)}, {error.real_again:.0%}" for error in self.errors
-        ]
-        return f"simulated off, real run off real run: {'; '.join(parts)}"
+        """The errors in small print, for the corner of a figure."""
+        lines = [f"{e.metric} {_signed(e, 0)} · {e.real_again:.0%}" for e in self.errors]
+        return "\n".join([f"off a real run, {self.load}: simulated · real again", *lines])
 
     def _compare(
         self, difference: Callable[[RunTimes, RunTimes], float], with_sign: bool = False
@@ -162,12 +160,15 @@ def simulate(
 def table(errors: Sequence[Error]) -> list[tuple[str, str, str, str]]:
     """Load, metric, error, floor: a row of words for each error, and the head."""
     head = ("load", "metric", "simulated against real", "real against real")
-    rows = [(e.load, e.metric, _signed(e), f"{e.real_again:.1%}") for e in errors]
+    rows = [(e.load, e.metric, _signed(e, 1), f"{e.real_again:.1%}") for e in errors]
     return [head, *rows]
 
 
-def _signed(error: Error) -> str:
-    return f"{error.simulated:{'+' if error.metric == 'makespan' else ''}.1%}"
+def _signed(error: Error, digits: int) -> str:
+    """With a sign for a makespan, except for 0."""
+    share = round(error.simulated, digits + 2) + 0.0
+    sign = "+" if error.metric == "makespan" and share > 0 else ""
+    return f"{sign}{share:.{digits}%}".replace("-", "−")
 
 
 def _makespan(a: RunTimes, b: RunTimes) -> float:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .figures.prefix_tree import prefix_tree
     from .figures.prompt_progress import prompt_progress
     from .figures.ratio_by_target import ratio_by_target
+    from .figures.real_and_simulated import real_and_simulated
     from .figures.rectangle import rectangle
     from .figures.request_times import request_times
     from .figures.roofline import roofline
@@ -117,6 +118,7 @@ __all__ = [
     "prefix_tree",
     "prompt_progress",
     "ratio_by_target",
+    "real_and_simulated",
     "rectangle",
     "request_times",
     "roofline",

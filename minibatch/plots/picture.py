@@ -84,6 +84,13 @@ def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
         axis.spines[side].set_visible(False)
 
 
+def corner(axis: Axes, text: str, at_left: bool = True) -> None:
+    """Small print in an upper corner: how far the numbers can be trusted."""
+    axis.text(0.01 if at_left else 0.99, 0.95, text, transform=axis.transAxes, color=INK, va="top",
+              ha="left" if at_left else "right", fontsize=TICK - 1, linespacing=1.35, zorder=7,
+              bbox={"facecolor": "white", "edgecolor": "#BBBBBB"})  # fmt: skip
+
+
 def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
     """Set the alt text: `what` is drawn, then the findings. Other matplotlib Figures have none."""
     if isinstance(figure, Picture):

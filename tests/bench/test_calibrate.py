@@ -20,7 +20,7 @@ COSTS = [f"seconds_per_{what}" for what in ("step", "row", "prompt_token", "kv_b
 
 @pytest.fixture(scope="module")
 def found():
-    return calibrate(mb.PretendModel(), clock=mb.VirtualClock(KNOWN), seconds=9)
+    return calibrate(mb.PretendModel(), clock=mb.VirtualClock(KNOWN), seconds=6)
 
 
 def engine(clock, policy=None):
@@ -61,8 +61,8 @@ def test_all_runs_together_take_about_the_time_allowed(monkeypatch):
     clock = mb.VirtualClock(KNOWN)
     spent, reset = [], clock.reset
     monkeypatch.setattr(clock, "reset", lambda: (spent.append(clock.now()), reset()))
-    calibrate(mb.PretendModel(), clock=clock, seconds=18)
-    assert 0.6 * 18 < sum(spent) + clock.now() < 1.4 * 18
+    calibrate(mb.PretendModel(), clock=clock, seconds=12)
+    assert 0.6 * 12 < sum(spent) + clock.now() < 1.4 * 12
 
 
 def test_training_and_held_out_runs_take_turns(monkeypatch):

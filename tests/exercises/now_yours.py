@@ -416,3 +416,56 @@ def aging(student):
         "With somebody of priority 5 every 100 ms, and a point for each 100 ms of waiting, who has "
         f"no priority is served after {waited} ms by your rule; by priority alone, never."
     )
+
+
+def load_test(student):
+    from measuring import TWO_HUNDRED
+
+    rows, *limits = TWO_HUNDRED
+    served = [row for row in rows if row[2] == "served"]
+    honest, flattered = (
+        student.call("metrics", some, *limits)["attainment"] for some in (rows, served)
+    )
+    return (
+        f"By your count {honest:.0%} of 200 requests meet their SLO. With refused and unfinished "
+        f"requests left out of the denominator, the same test would say {flattered:.0%}."
+    )
+
+
+def load_generator(student):
+    from measuring import STALL
+
+    from minibatch.course.judging.given_function import GivenFunction
+
+    test = STALL.fresh()
+    given = [GivenFunction(function) for function in (test.now, test.send, test.wait)]
+    found = student.call("run_load", list(test.due), test.end_ms, *given)
+    late = sum(latency > 100 for latency in found)
+    return (
+        f"A server stalls for 890 ms: by your generator {late} of {len(found)} requests wait for "
+        "longer than 100 ms. A generator that waits for each answer would report one."
+    )
+
+
+def highest_rate(student):
+    from measuring import System
+
+    from minibatch.course.judging.given_function import GivenFunction
+
+    system = System("now yours", 6.0)
+    arguments = (system.low, system.high, system.target, system.most_runs)
+    found = student.call("capacity", GivenFunction(system.attainment), *arguments)
+    return (
+        f"In a system that you have not seen, yours finds {found:.2f} requests per second after "
+        f"{len(system.runs)} runs; the true capacity is {system.capacity:.2f}."
+    )
+
+
+def apart(student):
+    from measuring import CLAIM
+
+    first, last = student.call("first_and_last", dict(CLAIM))["memory"]
+    return (
+        f"Of a speed-up of {CLAIM[max(CLAIM, key=len)] / CLAIM[()]:.1f} times, memory is "
+        f"{first:.1f} times when it is switched on first, and {last:.1f} times when it is last."
+    )

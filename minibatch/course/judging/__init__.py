@@ -33,6 +33,7 @@ one task.
     submitted_edits.py  a submission's edits in minibatch, put into a copy of it
     withheld.py         replaces modules that contain the answer
     model_proxy.py      the model that a learner's code calls in the worker; the judge computes
+    given_function.py   a plain function that it calls in the worker; the judge computes
     sandbox.py          the limits that a worker sets on itself before it reads a learner's file
     system_calls.py     the system calls among those limits
     plain_text.py       removes control characters from a learner's text

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from minibatch.course.exercises.source import PATCH, Task, exercises_folder
 from minibatch.course.judging.connection import Connection
+from minibatch.course.judging.given_function import GivenFunction
 from minibatch.course.judging.sandbox import NEEDED
 from minibatch.course.judging.submitted_edits import copy_package, edited
 from minibatch.course.judging.values import pack, unpack
@@ -82,7 +83,8 @@ class Student:
     def call(self, name: str, *args: object, **kwargs: object) -> object:
         """Call the learner's function `name`; returns its answer as plain data (values.py).
 
-        An argument that can be called stands for a model: see `forward` in tests/exercises.
+        An argument that can be called stands for a model: see `forward` in tests/exercises. A
+        plain function is given as a `GivenFunction`.
         """
         request = {
             "name": name,
@@ -209,12 +211,12 @@ class Student:
             raise
 
     def _answer(self, question: object) -> dict:
-        """Answer a question that the worker asks in between: a forward pass of a stand-in model."""
+        """Answer a question that the worker asks in between: of a stand-in model, or a function."""
         self._num_questions += 1
         if self._num_questions > self.limits.num_questions:
             raise Died(
-                "[asks_the_model_too_often] "
-                f"it asked the model more than {self.limits.num_questions:,} times"
+                "[calls_what_is_given_too_often] "
+                f"it called what it was given more than {self.limits.num_questions:,} times"
             )
         begin = time.monotonic()
         try:
@@ -228,5 +230,6 @@ class Student:
     def _pack(self, value: object) -> object:
         if isinstance(value, Callable):
             self._models.append(value)
-            return {"model": len(self._models) - 1}
+            kind = "function" if isinstance(value, GivenFunction) else "model"
+            return {kind: len(self._models) - 1}
         return pack(value)

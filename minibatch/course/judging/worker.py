@@ -28,6 +28,7 @@ from types import ModuleType
 from typing import Any
 
 from minibatch.course.judging import sandbox
+from minibatch.course.judging.given_function import FunctionProxy
 from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
@@ -161,6 +162,8 @@ class Worker:
     def _argument(self, packed: object) -> object:
         if isinstance(packed, dict) and packed.keys() == {"model"}:
             return ModelProxy(self.ask_judge, packed["model"])
+        if isinstance(packed, dict) and packed.keys() == {"function"}:
+            return FunctionProxy(self.ask_judge, packed["function"])
         value = unpack(packed)
         return tensor(value) if isinstance(value, Array) else value
 

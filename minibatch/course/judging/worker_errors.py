@@ -18,7 +18,7 @@ class Limits:
     printed_bytes: int = 8 * 2**20
     line_bytes: int = 8 * 2**20  # one answer
     answer_bytes: int = 64 * 2**20
-    num_questions: int = 5000
+    num_questions: int = 20_000
     num_files: int = 500
     num_threads: int = 256
     files_bytes: int = 64 * 2**20

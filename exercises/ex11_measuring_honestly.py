@@ -1,0 +1,170 @@
+"""Exercises of lesson 11: measuring honestly.
+
+Change none of your arguments: they belong to the caller, who goes on using them.
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 11.1`.
+"""
+
+from collections.abc import Callable
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 11.1: Metrics of a trace
+# 4 points, 20 minutes, difficulty 2 of 5
+# lessons/11_measuring_honestly.ipynb, "Your turn: metrics of a trace"
+#
+# A load test has written one row for each request, a tuple:
+#
+#     (arrival_ms, token_times_ms, ending)
+#
+# arrival_ms: when the request was due. token_times_ms: a list, when each token of its answer came.
+# ending: "served"; "refused", without a token; or "unfinished": the test ended before its answer
+# did, after some tokens or none. All times are whole milliseconds since the test began.
+#
+# Return a dictionary:
+#
+#     "ttft_p50", "ttft_p99"   percentiles of TTFT, over the requests that have a first token
+#     "tpot"                   a list, one value for each row: the time from its first token to its
+#                              last, divided by the number of gaps; None with fewer than two tokens
+#     "itl_p99"                percentile of all gaps between two tokens that follow each other in
+#                              one answer, over the gaps of all answers together
+#     "attainment"             the share of ALL rows that meet the SLO, from 0 to 1
+#     "goodput"                requests that meet the SLO, per second of the test
+#
+# A request meets the SLO if it is served, its TTFT is at most slo_ttft_ms, and its TPOT is at most
+# slo_tpot_ms. An answer of one token has no TPOT: then TTFT alone decides.
+#
+# The percentile p of n values: sort them, and take the one with number p * n / 100, rounded up,
+# counted from 1. It is always a value that was measured. The percentile of no values is None.
+# ---------------------------------------------------------------------------------------------
+def metrics(
+    rows: list[tuple[int, list[int], str]], slo_ttft_ms: int, slo_tpot_ms: int, duration_ms: int
+) -> dict:
+    """The six entries. There is at least one row; duration_ms: of the whole test.
+
+    Example: metrics([(0, [100, 120, 160], "served"), (50, [], "refused")], 200, 40, 2000) is
+    {"ttft_p50": 100, "ttft_p99": 100, "tpot": [30.0, None], "itl_p99": 40, "attainment": 0.5,
+    "goodput": 0.5}.
+    """
+    # YOUR CODE for Exercise 11.1 begins here
+    raise NotImplementedError("Exercise 11.1: Metrics of a trace: not written yet")
+    # YOUR CODE for Exercise 11.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 11.2: A load generator that does not wait
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/11_measuring_honestly.ipynb, "Your turn: a load generator that does not wait"
+#
+# Write a load generator. Request i must be sent at due[i], whether or not earlier requests have
+# their answers: real users do not know that the server is busy. Return the latency of each request,
+# from the time when it was DUE until you are told of its answer; None if there is no answer before
+# the end of the test.
+#
+# You get three functions. Time is virtual, in whole milliseconds: it passes only in wait.
+#
+#     now()         the time; 0 at the beginning
+#     send(i)       sends request i, and returns at once, without an answer
+#     wait(until)   sleeps until answers come, or until the time `until`, whichever is first.
+#                   Returns a list with the number of each request that was answered; [] if none
+#
+# Answers come in any order, and some may never come. This computer is busy: wait may return some
+# milliseconds late. Then several requests may be due at once: send all of them before you wait
+# again. At end_ms the test is over: return, and do not wait any more.
+#
+# due is in ascending order, and the same time may be in it twice. All are due before end_ms.
+# ---------------------------------------------------------------------------------------------
+def run_load(
+    due: list[int],
+    end_ms: int,
+    now: Callable[[], int],
+    send: Callable[[int], None],
+    wait: Callable[[int], list[int]],
+) -> list[int | None]:
+    """The latency of each request in ms, in the order of due.
+
+    Example: due = [0, 10], end_ms = 100. The server stalls and answers both at 70: [70, 60].
+    """
+    # YOUR CODE for Exercise 11.2 begins here
+    raise NotImplementedError("Exercise 11.2: A load generator that does not wait: not written yet")
+    # YOUR CODE for Exercise 11.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 11.3: Capacity under an SLO
+# 4 points, 20 minutes, difficulty 4 of 5
+# lessons/11_measuring_honestly.ipynb, "Your turn: capacity under an SLO"
+#
+# How many requests per second can a system serve under its SLO? You can make a run:
+#
+#     attainment(rate, seed)   the share of requests that meet the SLO, 0 to 1, in one run at this
+#                              rate, with the random traffic of this seed (any whole number)
+#
+# Some seeds bring easy traffic and some hard traffic, at every rate: two seeds may differ by 0.3 or
+# more. The same rate and seed give the same result again. The mean over all seeds falls as the rate
+# rises. The capacity is the highest rate at which this mean is at least `target`.
+#
+# A run is expensive: you have most_runs runs, and one more raises an error. Your answer is judged
+# in 40 systems with other noise and 200 runs for each: in 35 of them or more it has to be within
+# 10 % of the true capacity.
+#
+# If low misses the target, return 0.0. If high meets it, return high. high is at most 16 times low.
+# ---------------------------------------------------------------------------------------------
+def capacity(
+    attainment: Callable[[float, int], float],
+    low: float,
+    high: float,
+    target: float,
+    most_runs: int,
+) -> float:
+    """The highest rate that meets the target, in requests per second, between low and high.
+
+    Example: if the mean attainment is 1 up to a rate of 5.0 and 0 above it, capacity(attainment,
+    1.0, 16.0, 0.9, 200) is about 5.0.
+    """
+    # YOUR CODE for Exercise 11.3 begins here
+    raise NotImplementedError("Exercise 11.3: Capacity under an SLO: not written yet")
+    # YOUR CODE for Exercise 11.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 11.4: Take a claim apart
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/11_measuring_honestly.ipynb, "Your turn: take a claim apart"
+#
+# A report says "23 times the throughput". The new system differs from the baseline in several
+# factors, such as batching and memory. Runs with some of them switched on are in a dictionary:
+#
+#     throughput[()]                       the baseline, in tokens per second
+#     throughput[("batching",)]            batching alone
+#     throughput[("batching", "memory")]   both
+#
+# Each key is a tuple of the names that are switched on, in alphabetical order.
+#
+# take_apart: switch the factors on one after another, in the given order. How many times the
+# throughput of the run before does each one bring? Multiplied, the numbers are the whole speed-up.
+# Only the runs on this way are in the dictionary.
+#
+# first_and_last: the same factor has another size at another place. For each name: its size when
+# it is switched on first, with nothing else; and its size when it is switched on last, with all the
+# others already there. The other runs may be missing.
+# ---------------------------------------------------------------------------------------------
+def take_apart(throughput: dict[tuple[str, ...], float], order: list[str]) -> list[float]:
+    """The size of each factor, in this order.
+
+    Example: runs = {(): 10.0, ("a",): 20.0, ("b",): 30.0, ("a", "b"): 120.0}. take_apart(runs,
+    ["b", "a"]) is [3.0, 4.0].
+    """
+    # YOUR CODE for Exercise 11.4 (take_apart) begins here
+    raise NotImplementedError("Exercise 11.4: Take a claim apart: not written yet")
+    # YOUR CODE for Exercise 11.4 (take_apart) ends here
+
+
+def first_and_last(throughput: dict[tuple[str, ...], float]) -> dict[str, tuple[float, float]]:
+    """For each name: (its size when switched on first, its size when switched on last).
+
+    Example: with the runs above, {"a": (2.0, 4.0), "b": (3.0, 6.0)}.
+    """
+    # YOUR CODE for Exercise 11.4 (first_and_last) begins here
+    raise NotImplementedError("Exercise 11.4: Take a claim apart: not written yet")
+    # YOUR CODE for Exercise 11.4 (first_and_last) ends here

@@ -31,7 +31,8 @@ from .traffic import Traffic
 UNLIMITED = 2**60  # blocks of a pool, or tokens of a step
 WHEEL = 1024  # an answer longer than this stays in its bucket for another turn
 SLICE = 100_000  # steps between two looks at the keyboard
-MANY = 30_000  # requests from which compiling the loop saves time
+MANY = 30_000  # waiting requests from which compiling the loop saves time,
+FEW = 100  # and from which calling it does once it is compiled
 COLUMNS = {
     "arrival": "d",
     "prompt": "q",
@@ -46,8 +47,9 @@ COLUMNS = {
 @dataclass(frozen=True)
 class Snapshot:
     """A simulator at the start of its next step, `now` seconds on its clock. num_waiting: requests
-    that have arrived and do not run. num_stored_tokens: of running requests, in the cache.
-    num_free_blocks: None without a limit. num_finished, num_steps: since the beginning."""
+    that have arrived and do not run. num_running: with those that have finished and keep their
+    place in a static batch. num_stored_tokens: of running requests, in the cache. num_free_blocks:
+    None without a limit. num_finished, num_steps: since the beginning."""
 
     now: float
     num_waiting: int
@@ -102,8 +104,16 @@ class FastSimulator:
     def add(self, arrival: float, prompt: int, output: int) -> int:
         """Take in a request that arrives last of all; returns its number, from 0 on. Raises
         ValueError, with the engine's message, for one that it would refuse."""
-        self.add_all(Traffic(np.array([arrival]), np.array([prompt]), np.array([output])))
-        return len(self._columns[0]) - 1
+        arrivals, rules = self._columns[0], self._rules
+        prompt, output = integer("prompt", prompt), integer("output", output)
+        in_order = (arrivals[-1] if arrivals else 0.0) <= arrival < math.inf
+        blocks = -(-(prompt + output - 1) // rules.block_size)
+        if not (in_order and prompt >= 1 <= output and blocks <= rules.num_blocks):
+            self.add_all(Traffic(np.array([arrival]), np.array([prompt]), np.array([output])))
+        new = arrival, prompt, output, math.nan, math.nan, math.nan, 0
+        for column, value in zip(self._columns, new, strict=True):
+            column.append(value)
+        return len(arrivals) - 1
 
     def add_all(self, traffic: Traffic, names: Callable[[int], str] = str) -> None:
         """Take in all requests, or none. names: of a row, for messages."""
@@ -173,8 +183,9 @@ class FastSimulator:
 
     def _shall_compile(self) -> bool:
         if self.compiled is None:
-            many = len(self._columns[0]) >= MANY or _compiled.cache_info().currsize > 0
+            most = FEW if _compiled.cache_info().currsize else MANY
             known = self._rules.constant or hasattr(self.step_time, "formula")
+            many = len(self._columns[0]) - self._state.admitted >= most
             return many and known and find_spec("numba") is not None
         return self.compiled
 

@@ -54,11 +54,13 @@ def reason_for_engine(
 ) -> str | None:
     """Why the engine must run every step, as a sentence; None if the fast simulator may run."""
     name = type(policy).__name__
-    if type(policy) not in KNOWN:
-        names = ", ".join(known.__name__ for known in KNOWN)
-        return f"The engine ran: the fast simulator knows {names}, and this is {name}."
+    names = [known.__name__ for known in KNOWN]
+    if name not in names:
+        return f"The engine ran: the fast simulator knows {', '.join(names)}, and this is {name}."
     if files := edited():
         return f"The engine ran: {', '.join(files)} was edited; it runs the edited code."
+    if type(policy) not in KNOWN:
+        return f"The engine ran: this {name} is not the class that the fast simulator knows."
     if functions := [name for kind in (*KNOWN, *PARTS) for name in replaced(kind)]:
         return f"The engine ran: {', '.join(functions)} was replaced; it runs the new code."
     if others := set(vars(policy)) - OPTIONS:

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.request import Request
+from ..engine.argument_checks import as_requests, check_request
 
 TOKEN = 0  # the token that every prompt is made of, where a request must have one
 
@@ -95,14 +96,15 @@ class Traffic:
 def by_arrival(requests: Iterable[Request]) -> list[Request]:
     """The same requests, the earliest first; those of one time in the order given. Raises
     ValueError for a prompt of text, whose number of tokens is not known here."""
-    requests = sorted(requests, key=lambda request: request.arrival_time or 0.0)
+    requests = list(as_requests(requests))
     for request in requests:
+        check_request(request)
         if isinstance(request.prompt, str):
             raise ValueError(
                 f"request {request.request_id!r} has a text; give prompts as lists of token ids, "
                 "such as model.encode(text)"
             )
-    return requests
+    return sorted(requests, key=lambda request: request.arrival_time or 0.0)
 
 
 @dataclass(frozen=True)

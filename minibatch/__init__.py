@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import *  # noqa: F403
-    from .simulator import conversations, cost, streams, traffic, workload
+    from .simulator import conversations, cost, presets, streams, traffic, workload
     from .simulator.pretend import PretendModel
     from .simulator.simulate import Simulated, simulate
     from .simulator.traffic import Traffic
@@ -80,6 +80,7 @@ _MODULES = {
     "measure": "bench.measure",
     "metrics": "engine.metrics",
     "plots": "plots",
+    "presets": "simulator.presets",
     "schedulers": "schedulers",
     "simulator": "simulator",
     "speculation": "speculation",

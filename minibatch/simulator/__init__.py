@@ -11,5 +11,6 @@ streams.py        thirty streams of arrivals, and a policy's outcome for each
 replay.py         the same requests in contiguous memory and in blocks, place by place
 conversations.py  one hour of a chat service: prompts that continue earlier conversations
 cost.py           the bytes and operations of a step, and the time they take
+presets.py        GPUs and models by their data sheets: memory and step times
 speculation.py    the gain of speculation, calculated from an acceptance rate
 """

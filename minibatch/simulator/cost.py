@@ -142,7 +142,7 @@ class CostModel:
     seconds_per_pair: float = 0.0
 
     def __call__(self, plan: StepPlan) -> float:
-        return self.seconds(*_contents(plan))
+        return self.seconds(*contents(plan))
 
     def prompt(self, num_tokens: int) -> float:
         """Seconds of a step that computes one whole prompt and nothing else."""
@@ -174,7 +174,7 @@ class CostModel:
 
         plans, seconds: of the measured steps. No coefficient is negative.
         """
-        counts = np.array([(1, *_contents(plan)) for plan in plans], dtype=float)
+        counts = np.array([(1, *contents(plan)) for plan in plans], dtype=float)
         counts[:, 3] *= kv_bytes_per_token
         times = np.array(seconds, dtype=float)
         costs = _nonnegative_least_squares(counts / times[:, None], np.ones(len(times)))
@@ -195,7 +195,7 @@ def _linear(
     )
 
 
-def _contents(plan: StepPlan) -> tuple[int, int, int, int]:
+def contents(plan: StepPlan) -> tuple[int, int, int, int]:
     """Of a plan: rows; prompt tokens computed, with padding and draft tokens, which cost the same;
     tokens in the cache that the rows read; and pairs of a prompt token and a token it attends
     to."""

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..colours import COLOURS, INK, WASTE
 from ..guesses import mark
-from ..picture import TICK, canvas, describe, dress
+from ..picture import TICK, canvas, corner, describe, dress
 
 Seeds = Mapping[str, Sequence[float]]  # "output_tokens_per_s" and "ttft_p99_s", a value a seed
 LINES = (
@@ -72,8 +72,7 @@ def knee(
     axes[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes[1].set_xlabel(x, fontsize=13, color=INK)
     if error:
-        axes[1].annotate(error, (0.995, 0.03), xycoords="axes fraction", ha="right", fontsize=11,
-                         color=INK, bbox={"facecolor": "white", "edgecolor": INK})  # fmt: skip
+        corner(axes[1], error)
     mark(axes[1], guess)
     handles, _ = axes[0].get_legend_handles_labels()
     labels = [f"{name}\n{most[name]:,.0f} tokens/s{kept.get(name, '')}" for name in runs]

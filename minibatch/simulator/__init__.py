@@ -13,5 +13,8 @@ conversations.py  one hour of a chat service: prompts that continue earlier conv
 cost.py           the bytes and operations of a step, and the time they take
 data_sheets.py    GPUs and models in numbers, with sources
 presets.py        memory and step times of a model on GPUs, by their data sheets
+slo.py            which requests met their SLO, and how many a second
+capacity.py       the highest rate that meets an SLO, with its interval
+statistics.py     percentiles that refuse too few values, intervals over seeds
 speculation.py    the gain of speculation, calculated from an acceptance rate
 """

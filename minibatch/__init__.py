@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import *  # noqa: F403
-    from .simulator import conversations, cost, presets, streams, traffic, workload
+    from .simulator import conversations, cost, presets, slo, statistics, streams, traffic, workload
+    from .simulator.capacity import Capacity, capacity
     from .simulator.pretend import PretendModel
     from .simulator.simulate import Simulated, simulate
+    from .simulator.slo import SLO
     from .simulator.traffic import Traffic
     from .speculation import DraftModel, PromptLookup, Proposer
     from .widgets.predict import predict, predict_curve
@@ -52,6 +54,9 @@ _HOMES = {
     "Model": "model.load",
     "load_model": "model.load",
     "PretendModel": "simulator.pretend",
+    "Capacity": "simulator.capacity",
+    "capacity": "simulator.capacity",
+    "SLO": "simulator.slo",
     "Simulated": "simulator.simulate",
     "simulate": "simulator.simulate",
     "Traffic": "simulator.traffic",
@@ -83,7 +88,9 @@ _MODULES = {
     "presets": "simulator.presets",
     "schedulers": "schedulers",
     "simulator": "simulator",
+    "slo": "simulator.slo",
     "speculation": "speculation",
+    "statistics": "simulator.statistics",
     "streams": "simulator.streams",
     "traffic": "simulator.traffic",
     "widgets": "widgets",

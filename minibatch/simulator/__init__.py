@@ -11,6 +11,10 @@ streams.py        thirty streams of arrivals, and a policy's outcome for each
 replay.py         the same requests in contiguous memory and in blocks, place by place
 conversations.py  one hour of a chat service: prompts that continue earlier conversations
 cost.py           the bytes and operations of a step, and the time they take
-presets.py        GPUs and models by their data sheets: memory and step times
+data_sheets.py    GPUs and models in numbers, with sources
+presets.py        memory and step times of a model on GPUs, by their data sheets
+slo.py            which requests met their SLO, and how many a second
+capacity.py       the highest rate that meets an SLO, with its interval
+statistics.py     percentiles that refuse too few values, intervals over seeds
 speculation.py    the gain of speculation, calculated from an acceptance rate
 """

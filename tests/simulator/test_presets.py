@@ -1,5 +1,7 @@
 """Presets: what data sheets and model configs say of memory and of a step's time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from by_hand import make_sequence
@@ -50,6 +52,30 @@ def test_a_step_takes_the_time_of_its_roof_at_the_efficiency(preset, step):
     roof = preset.roof.time(preset.cost(*step))
     assert preset.seconds(*step) == pytest.approx(roof / 0.75)
     assert preset.at(0.6).seconds(*step) == pytest.approx(roof / 0.6)
+
+
+def test_reading_and_computing_may_have_efficiencies_of_their_own():
+    decode, prompt = STEPS[0], (1, 2048, 2048, 2048 * 2049 // 2)
+    assert OPT.at(0.6, 0.9).seconds(*decode) == OPT.at(0.6).seconds(*decode)
+    assert OPT.at(0.6, 0.9).seconds(*prompt) == OPT.at(0.9).seconds(*prompt)
+
+
+def test_a_machine_that_does_not_mix_computes_prompts_and_then_decodes():
+    apart = replace(OPT, mixes=False)
+    decodes, prompt = (40, 0, 20_000, 0), (1, 512, 512, 131_328)
+    both = (41, 512, 20_512, 131_328)
+    total = apart.seconds(*decodes) + apart.seconds(*prompt)
+    assert apart.seconds(*both) == pytest.approx(total, rel=2e-3)
+    assert OPT.seconds(*both) < 0.75 * total
+    assert apart.seconds(*decodes) == OPT.seconds(*decodes)
+
+
+def test_it_is_the_time_of_prefill_first_by_the_engine():
+    traffic = mb.Traffic(np.zeros(40), np.full(40, 512), np.arange(1, 161, 4))
+    apart = mb.simulate(mb.Continuous(8), traffic, replace(OPT, mixes=False))
+    engine = mb.simulate(mb.PrefillFirst(8), traffic, OPT)
+    assert (apart.path, engine.path) == ("fast", "engine")
+    assert apart.makespan_s == pytest.approx(engine.makespan_s, rel=0.02)
 
 
 def test_one_row_waits_for_the_weights_and_a_long_prompt_for_arithmetic():

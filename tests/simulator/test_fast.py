@@ -102,6 +102,7 @@ def test_compiled_it_is_the_same(seed_of_run):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_5000_workloads_not_tried_before(seed_of_run):
     compare(f"release {seed_of_run} {i}" for i in range(5_000))
 

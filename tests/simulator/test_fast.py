@@ -197,6 +197,8 @@ def test_a_step_that_takes_no_time_is_refused():
     simulator.add(0.0, 5, 3)
     with pytest.raises(ValueError, match=r"step_time\(plan\) is 0.0; give seconds above 0"):
         simulator.run_until()
+    with pytest.raises(RuntimeError, match="was interrupted in a step; make a new one"):
+        simulator.run_until()
 
 
 def test_without_numba_it_runs_as_it_is(monkeypatch):

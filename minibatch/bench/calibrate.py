@@ -62,21 +62,23 @@ def calibrate(
         engine = mb.Engine(mb.PretendModel(), policy, clock=mb.VirtualClock(calibration.cost_model))
 
     The costs are of a step, a row, a prompt token, a token in the cache, and a pair of tokens. They
-    are fitted to the time from the start of each step to the start of the next. seconds: about how
-    long all runs together may take, on that clock. max_batch_size: of the runs, and
-    so the most rows for which the costs were measured. rounds: real runs of each held-out workload,
-    2 or more. clock: of the engine; None is the wall clock. A `ProcessClock` counts CPU time, with
-    one thread. seed: of all lengths and arrivals. progress: show a bar.
-    Raises ValueError for less than a second, or less than 2 rounds.
+    are fitted to the time from the start of each step to the start of the next.
+
+    seconds: about how long all runs together may take, on the clock; the first steps in a process
+    take a few seconds more, since they compile. max_batch_size: of the runs, and so the most rows
+    for which costs are measured. rounds: real runs of each held-out workload. clock: of the engine;
+    None is the wall clock. A `ProcessClock` counts CPU time, with one thread. seed: of all lengths
+    and arrivals. progress: show a bar.
+    Raises ValueError for less than a second, or fewer than 2 rounds.
     """
     check_number("seconds", seconds, "be 1 or more", lambda x: x >= 1)
     rounds = integer("rounds", rounds, at_least=2)
     others, begun = _OtherPrograms(), time.perf_counter()
     clock, draw = clock or WallClock(), np.random.default_rng(seed)
     engine = Engine(model, Continuous(max_batch_size), clock=PlanRecorder(clock))
-    alone = isinstance(clock, ProcessClock)
+    cpu_time = isinstance(clock, ProcessClock)
     with (
-        one_thread() if alone else nullcontext(),
+        one_thread() if cpu_time else nullcontext(),
         tqdm(total=2 * rounds, unit="run", disable=not progress, leave=False) as bar,
     ):
         _warm_up(engine)
@@ -91,7 +93,7 @@ def calibrate(
             steps.extend(_train(engine, draw, max(part, first / 4)))
             num_left -= 2
             bar.update()
-    kind = "CPU time of this process, one thread" if alone else "wall time"
+    kind = "CPU time of this process, one thread" if cpu_time else "wall time"
     cost_model = fit(model, steps, f"calibrated on {len(steps.seconds):,} steps; {kind}")
     held_out = [
         HeldOut(

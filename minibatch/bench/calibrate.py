@@ -40,7 +40,8 @@ TRAINING = (10, 1000), (5, 200)  # tokens, log-uniform between: prompts, answers
 SHARES = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 QUANTILES = (13, 26, 50, 128, 149, 342, 518, 518), (3, 7, 11, 16, 49, 53, 75, 75)
 LEAST, SAMPLE = 4, 64  # requests of a held-out workload; requests to learn how long each takes
-LEAST_STEPS = 16  # of half a training run, where one step with many prompts takes all its time
+CHUNK = 512  # tokens: most in a step of the training runs with a full batch
+LEAST_STEPS = 12  # of half a training run, where one step with many prompts takes all its time
 PAUSE = 0.05  # seconds between two bursts of the training traffic, on average
 
 
@@ -61,34 +62,38 @@ def calibrate(
         engine = mb.Engine(mb.PretendModel(), policy, clock=mb.VirtualClock(calibration.cost_model))
 
     The costs are of a step, a row, a prompt token, a token in the cache, and a pair of tokens. They
-    are fitted to the time from the start of each step to the start of the next. seconds: about how
-    long all runs together may take, on that clock. max_batch_size: of the runs, and
-    so the most rows for which the costs were measured. rounds: real runs of each held-out workload,
-    2 or more. clock: of the engine; None is the wall clock. A `ProcessClock` counts CPU time, with
-    one thread. seed: of all lengths and arrivals. progress: show a bar.
-    Raises ValueError for less than a second, or less than 2 rounds.
+    are fitted to the time from the start of each step to the start of the next.
+
+    seconds: about how long all runs together may take, on the clock; the first steps in a process
+    take a few seconds more, since they compile. max_batch_size: of the runs, and so the most rows
+    for which costs are measured. rounds: real runs of each held-out workload. clock: of the engine;
+    None is the wall clock. A `ProcessClock` counts CPU time, with one thread. seed: of all lengths
+    and arrivals. progress: show a bar.
+    Raises ValueError for less than a second, or fewer than 2 rounds.
     """
     check_number("seconds", seconds, "be 1 or more", lambda x: x >= 1)
     rounds = integer("rounds", rounds, at_least=2)
     others, begun = _OtherPrograms(), time.perf_counter()
     clock, draw = clock or WallClock(), np.random.default_rng(seed)
     engine = Engine(model, Continuous(max_batch_size), clock=PlanRecorder(clock))
-    alone = isinstance(clock, ProcessClock)
+    cpu_time = isinstance(clock, ProcessClock)
     with (
-        one_thread() if alone else nullcontext(),
-        tqdm(total=4 * rounds + 1, unit="run", disable=not progress, leave=False) as bar,
+        one_thread() if cpu_time else nullcontext(),
+        tqdm(total=2 * rounds, unit="run", disable=not progress, leave=False) as bar,
     ):
         _warm_up(engine)
-        part = seconds / (4 * rounds + 1)
-        steps = _train(engine, draw, part)
-        workloads = _held_out(engine, fit(model, steps, "a first fit"), part, draw)
-        bar.update()
+        first, num_left = seconds / (4 * rounds + 1), 4 * rounds
+        end = engine.clock.total + seconds
+        steps = _train(engine, draw, first)
+        workloads = _held_out(engine, fit(model, steps, "a first fit"), first, draw)
         real: list[list[RunTimes]] = [[] for _ in workloads]
         for turn in range(2 * rounds):
             real[turn % 2].append(run(engine, workloads[turn % 2]))
-            steps.extend(_train(engine, draw, part))
-            bar.update(2)
-    kind = "CPU time of this process, one thread" if alone else "wall time"
+            part = (end - engine.clock.total) / (num_left - 1)  # shorter if the others took longer
+            steps.extend(_train(engine, draw, max(part, first / 4)))
+            num_left -= 2
+            bar.update()
+    kind = "CPU time of this process, one thread" if cpu_time else "wall time"
     cost_model = fit(model, steps, f"calibrated on {len(steps.seconds):,} steps; {kind}")
     held_out = [
         HeldOut(
@@ -129,13 +134,15 @@ def _warm_up(engine: Engine) -> None:
 
 def _train(engine: Engine, draw: np.random.Generator, seconds: float) -> Steps:
     """Steps of the training traffic, for so long on the engine's clock: half of it with a full
-    batch, and half with few rows and pauses.
+    batch and prompts in chunks, half with few rows, whole prompts and pauses.
 
     Both are needed. A cost that rises evenly with the rows is only nearly true, and a fit to few
     rows alone is wrong for many. The first step after a pause finds cold caches.
     """
-    most = engine.scheduler.max_batch_size
+    policy = engine.scheduler
+    most, policy.max_batch_tokens = policy.max_batch_size, max(CHUNK, policy.max_batch_size)
     steps = _bursts(engine, draw, seconds / 2, (2 * most, 3 * most))
+    policy.max_batch_tokens = None
     steps.extend(_bursts(engine, draw, seconds / 2, (1, 1 + most // 2)))
     return steps
 

@@ -10,8 +10,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..core.clock import Clock
+from ..core.request import Request
+from ..schedulers import Scheduler
 from ..simulator.cost import CostModel
-from .held_out import Error, HeldOut, RunTimes, table
+from .held_out import Error, HeldOut, RunTimes, compare, note, table
 from .machine_facts import QUIET, Machine
 
 if TYPE_CHECKING:
@@ -52,7 +55,20 @@ class Calibration:
     @property
     def note(self) -> str:
         """The errors in small print, for the corner of a figure that is simulated with these."""
-        return "\n".join(each.note for each in self.held_out)
+        return note(self.held_out)
+
+    def compare(
+        self,
+        model: Model,
+        policy: Scheduler,
+        requests: Sequence[Request],
+        clock: Clock | None = None,
+    ) -> HeldOut:
+        """A workload of yours for real, simulated with these costs, and for real again.
+
+        policy: a new one. clock: of the real engine; None is the wall clock.
+        """
+        return compare(model, policy, requests, self.cost_model, clock=clock)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write it to a file, as JSON. `from_file` reads it."""

@@ -34,13 +34,18 @@ class PlanRecorder:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self._clock, self._before = clock, 0.0
         self.plans: list[StepPlan] = []
         self.asleep: dict[int, float] = {}
 
     def now(self) -> float:
         """Seconds on the other clock."""
         return self._clock.now()
+
+    @property
+    def total(self) -> float:
+        """Seconds since it was made, whatever was reset."""
+        return self._before + self._clock.now()
 
     def tick(self, plan: StepPlan) -> None:
         """A step has ended: keep its plan."""
@@ -54,6 +59,7 @@ class PlanRecorder:
 
     def reset(self) -> None:
         """Begin again at 0, without plans."""
+        self._before = self.total
         self.plans, self.asleep = [], {}
         self._clock.reset()
 

@@ -176,12 +176,18 @@ def test_a_run_has_the_times_of_its_requests_in_the_order_given():
 
 
 @pytest.mark.parametrize("policy", [mb.Continuous(2), mb.Static(3)])
-def test_any_workload_under_any_policy_is_run_simulated_and_run_again(policy):
-    held_out = compare(
-        mb.PretendModel(), policy, requests(gap=0.05), KNOWN, clock=mb.VirtualClock(KNOWN)
-    )
+def test_any_workload_under_any_policy_is_run_simulated_and_run_again(found, policy):
+    known = replace(found, cost_model=KNOWN)
+    clock = mb.VirtualClock(KNOWN)
+    held_out = known.compare(mb.PretendModel(), policy, requests(gap=0.05), clock)
     assert held_out.real[0] == held_out.real[1] == held_out.simulated
     assert len(held_out.simulated.ttft) == 6
+
+
+def test_a_simulation_is_given_the_lengths_of_answers_that_end_by_themselves(tiny_model):
+    some = [mb.Request(list(range(2, 12)), max_tokens=60, stop_token_ids=range(2, 128))]
+    held_out = compare(tiny_model, mb.Continuous(2), some, KNOWN, clock=mb.VirtualClock(KNOWN))
+    assert held_out.simulated.finish == held_out.real[0].finish
 
 
 # The result ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ...bench.held_out import Error, HeldOut, RunTimes
+from ...bench.held_out import Error, HeldOut, RunTimes, note
 from ..colours import INK, PROTAGONISTS
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, corner, describe, dress
@@ -32,10 +32,11 @@ def real_and_simulated(
     _draw(axes[0], held_out, _first_tokens)
     _draw(axes[1], held_out, lambda run: sorted(run.finish))
     finding = _finding(held_out.errors[0])
-    dress(axes[0], finding + said(guess), "", "have a first token")
-    dress(axes[1], "", f"seconds from the first arrival; load: {held_out.load}", "are complete")
-    note = held_out.note
-    corner(axes[1], note)
+    dress(axes[0], finding + said(guess), "", "requests with\na first token")
+    dress(
+        axes[1], "", f"seconds from the first arrival; load: {held_out.load}", "complete\nrequests"
+    )
+    corner(axes[1], note([held_out]))
     mark(axes[1], guess)
     handles = [
         axes[0].plot([], [], **REAL, label="real")[0],
@@ -45,7 +46,7 @@ def real_and_simulated(
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False,
                   fontsize=LABEL)  # fmt: skip
     what = "Lines: requests with a first token, and with their last, by time, for each run."
-    describe(figure, what, [finding, note])
+    describe(figure, what, [finding, note([held_out])])
     return figure
 
 
@@ -70,7 +71,7 @@ def _first_tokens(run: RunTimes) -> list[float]:
 
 
 def _finding(makespan: Error) -> str:
-    share, again = makespan.simulated, f"a second real run is {makespan.real_again:.0%} off"
+    share, again = makespan.simulated, f"two real runs differ by {makespan.real_again:.0%}"
     if abs(share) < 0.005:
         return f"The simulation ends when a real run does; {again}"
     return f"The simulation ends {abs(share):.0%} {'later' if share > 0 else 'earlier'}; {again}"

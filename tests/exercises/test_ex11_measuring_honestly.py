@@ -532,7 +532,7 @@ def judge_sending(test, right, told):
             f"request {missing[0]}, due at {test.due[missing[0]]} ms, is never sent. One that is "
             "late has to be sent, too, and counts from the time when it was due"
         )
-    elif all(test.due[i] in test.due[:i] or right.sent[i] == right.sent[i - 1] for i in late[:1]):
+    elif right.sent[late[0]] == right.sent.get(late[0] - 1):
         said = (
             "[one_send_for_each_wait] "
             "yours sends one request, and then waits, although another one is due: send all that "

@@ -95,14 +95,15 @@ def run_load(
 # 4 points, 20 minutes, difficulty 4 of 5
 # lessons/11_measuring_honestly.ipynb, "Your turn: capacity under an SLO"
 #
-# How many requests per second can a system serve under its SLO? You can make a run:
+# How many requests per second can a system serve under its SLO? You can make runs:
 #
-#     attainment(rate, seed)   the share of requests that meet the SLO, 0 to 1, in one run at this
-#                              rate, with the random traffic of this seed (any whole number)
+#     attainment(rate, seeds)   makes one run for each seed of a list, at this rate. Returns a list:
+#                               for each run, the share of its requests that meet the SLO, 0 to 1
 #
-# Some seeds bring easy traffic and some hard traffic, at every rate: two seeds may differ by 0.3 or
-# more. The same rate and seed give the same result again. The mean over all seeds falls as the rate
-# rises. The capacity is the highest rate at which this mean is at least `target`.
+# A seed is any whole number. Some seeds bring easy traffic and some hard traffic, at every rate:
+# two seeds may differ by 0.3 or more. The same rate and seed give the same result again. The mean
+# over all seeds falls as the rate rises. The capacity is the highest rate at which this mean is at
+# least `target`.
 #
 # A run is expensive: you have most_runs runs, and one more raises an error. Your answer is judged
 # in 40 systems with other noise and 200 runs for each: in 35 of them or more it has to be within
@@ -111,7 +112,7 @@ def run_load(
 # If low misses the target, return 0.0. If high meets it, return high. high is at most 16 times low.
 # ---------------------------------------------------------------------------------------------
 def capacity(
-    attainment: Callable[[float, int], float],
+    attainment: Callable[[float, list[int]], list[float]],
     low: float,
     high: float,
     target: float,

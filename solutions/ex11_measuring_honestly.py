@@ -147,14 +147,15 @@ def run_load(
 # 4 points, 20 minutes, difficulty 4 of 5
 # lessons/11_measuring_honestly.ipynb, "Your turn: capacity under an SLO"
 #
-# How many requests per second can a system serve under its SLO? You can make a run:
+# How many requests per second can a system serve under its SLO? You can make runs:
 #
-#     attainment(rate, seed)   the share of requests that meet the SLO, 0 to 1, in one run at this
-#                              rate, with the random traffic of this seed (any whole number)
+#     attainment(rate, seeds)   makes one run for each seed of a list, at this rate. Returns a list:
+#                               for each run, the share of its requests that meet the SLO, 0 to 1
 #
-# Some seeds bring easy traffic and some hard traffic, at every rate: two seeds may differ by 0.3 or
-# more. The same rate and seed give the same result again. The mean over all seeds falls as the rate
-# rises. The capacity is the highest rate at which this mean is at least `target`.
+# A seed is any whole number. Some seeds bring easy traffic and some hard traffic, at every rate:
+# two seeds may differ by 0.3 or more. The same rate and seed give the same result again. The mean
+# over all seeds falls as the rate rises. The capacity is the highest rate at which this mean is at
+# least `target`.
 #
 # A run is expensive: you have most_runs runs, and one more raises an error. Your answer is judged
 # in 40 systems with other noise and 200 runs for each: in 35 of them or more it has to be within
@@ -166,14 +167,14 @@ def run_load(
 #      seed is easy or hard at every rate: a search with it alone finds the capacity of that seed.
 # HINT Divide the runs: most_runs // 20 rates, each with 20 seeds. Halve the range between low and
 #      high with each rate.
-# HINT def meets(rate): return sum(attainment(rate, seed) for seed in range(20)) / 20 >= target
+# HINT def meets(rate): return sum(attainment(rate, list(range(20)))) / 20 >= target
 #      Two rates are for low and high; then, for each of the others:
 #          middle = (low * high) ** 0.5   # half of the range, in ratios
 #          if meets(middle): low = middle
 #          else: high = middle
 # ---------------------------------------------------------------------------------------------
 def capacity(
-    attainment: Callable[[float, int], float],
+    attainment: Callable[[float, list[int]], list[float]],
     low: float,
     high: float,
     target: float,
@@ -185,16 +186,16 @@ def capacity(
     1.0, 16.0, 0.9, 200) is about 5.0.
     """
     # BEGIN SOLUTION
-    num_seeds = 20
+    seeds = list(range(20))
 
     def meets(rate: float) -> bool:
-        return sum(attainment(rate, seed) for seed in range(num_seeds)) / num_seeds >= target
+        return sum(attainment(rate, seeds)) / len(seeds) >= target
 
     if not meets(low):
         return 0.0
     if meets(high):
         return high
-    for _ in range(most_runs // num_seeds - 2):
+    for _ in range(most_runs // len(seeds) - 2):
         middle = (low * high) ** 0.5
         if meets(middle):
             low = middle

@@ -59,7 +59,7 @@ class LoadTest:
     sent: dict[int, int] = field(default_factory=dict)
     told: dict[int, int] = field(default_factory=dict)  # when wait has returned an answer
     order: list[int] = field(default_factory=list)  # in which answers were told
-    most_in_flight: int = 0
+    in_flight: dict[int, int] = field(default_factory=dict)  # just after each send
     problem: str = ""
     _num_idle: int = 0
 
@@ -90,7 +90,7 @@ class LoadTest:
             )
         self._num_idle = 0
         self.sent[i] = self.time
-        self.most_in_flight = max(self.most_in_flight, len(self.sent) - len(self.told))
+        self.in_flight[i] = len(self.sent) - len(self.told)
 
     def wait(self, until):
         if type(until) not in (int, float) or math.isnan(until):
@@ -197,11 +197,19 @@ class System:
     runs: list[tuple[float, int]] = field(default_factory=list)
     problem: str = ""
 
-    def attainment(self, rate, seed):
-        if type(rate) not in (int, float) or not rate > 0:
+    def attainment(self, rate, seeds):
+        """One run for each seed; for a single number, one run, and a number."""
+        if type(rate) not in (int, float) or not 0 < rate < math.inf:
             self._fail(f"[rate_is_no_rate] attainment({rate!r}, …): a rate is a number above 0")
-        if type(seed) is not int:
-            self._fail(f"[seed_is_no_number] attainment(…, {seed!r}): a seed is a whole number")
+        if type(seeds) is int:
+            return self._run(rate, seeds)
+        if not isinstance(seeds, list | tuple) or not all(type(seed) is int for seed in seeds):
+            self._fail(
+                f"[seeds_are_no_list] attainment(…, {seeds!r}): seeds is a list of whole numbers"
+            )
+        return [self._run(rate, seed) for seed in seeds]
+
+    def _run(self, rate, seed):
         if len(self.runs) >= self.most_runs:
             self._fail(
                 f"[too_many_runs] this is run {len(self.runs) + 1}; {self.most_runs} are allowed. "

@@ -88,6 +88,16 @@ TESTS = {  # what happened: rows, slo_ttft_ms, slo_tpot_ms, duration_ms
         15,
         800,
     ),
+    "three long answers, one of which stands still once": (
+        [
+            (0, list(range(50, 1051, 10)), "served"),
+            (0, [*range(60, 560, 10), *range(900, 1410, 10)], "served"),
+            (5, list(range(70, 1171, 11)), "served"),
+        ],
+        65,
+        12,
+        2000,
+    ),
     "one is on time and slow, one is late and quick": (
         [(0, [90, 190, 290], "served"), (0, [150, 151, 152], "served"), (0, [99, 109], "served")],
         100,
@@ -120,7 +130,7 @@ def at(place_of):
 
 PERCENTILE = {
     "": nearest_rank,
-    "[interpolates] "
+    "[lies_between_two_values] "
     "yours lies between two measured values; take the one with number p * n / 100, rounded up.": (
         interpolated,
         lambda values, p: statistics.median(values) if p == 50 else nearest_rank(values, p),
@@ -501,17 +511,20 @@ def judge_sending(test, right, told):
     late = [i for i in sorted(test.sent) if test.sent[i] > right.sent[i]]
     if not late and not missing:
         return
-    if test.most_in_flight == 1 < right.most_in_flight:
+    late_at = late[0] if late else missing[0]
+    held = max((test.in_flight[i] for i in test.sent if i <= late_at), default=0)
+    waits = held < max(right.in_flight[i] for i in range(late_at + 1))
+    waits &= test.sent.get(late_at, test.end_ms) in {*test.told.values(), test.end_ms}
+    if waits and held == 1:
         said = (
             "[waits_for_each_answer] "
             "yours sends a request only when the one before has its answer. Then nobody asks a "
             "server that stalls: one request measures the stall, not all that were due in it"
         )
-    elif test.most_in_flight < right.most_in_flight and test.most_in_flight > 2:
+    elif waits and held > 2:
         said = (
-            f"[limits_those_in_flight] yours never has more than {test.most_in_flight} requests "
-            f"without an answer, and {right.most_in_flight} were due. Users do not wait for one "
-            "another"
+            f"[limits_those_in_flight] yours never has more than {held} requests without an "
+            "answer, and more were due. Users do not wait for one another"
         )
     elif missing:
         said = (
@@ -519,7 +532,7 @@ def judge_sending(test, right, told):
             f"request {missing[0]}, due at {test.due[missing[0]]} ms, is never sent. One that is "
             "late has to be sent, too, and counts from the time when it was due"
         )
-    elif all(test.due[i] in test.due[:i] or right.sent[i] == right.sent[i - 1] for i in late[:1]):
+    elif right.sent[late[0]] == right.sent.get(late[0] - 1):
         said = (
             "[one_send_for_each_wait] "
             "yours sends one request, and then waits, although another one is due: send all that "
@@ -688,14 +701,20 @@ def test_without_noise_the_rate_is_found(student):
         said = (
             "[other_capacity] return the highest rate whose mean attainment is at least the target"
         )
-        if got in (0.0, system.low, system.high):
-            said = "[end_of_the_range] yours is the end of the range, and the capacity lies inside"
-        elif any(math.isclose(got, run_value) for run_value in values_of(system)):
+        met = max((rate for rate, _ in system.runs if rate <= system.capacity), default=0.0)
+        missed = min((rate for rate, _ in system.runs if rate > system.capacity), default=math.inf)
+        rates = {rate for rate, _ in system.runs}
+        if got not in rates and any(math.isclose(got, value) for value in values_of(system)):
             said = "[attainment_for_a_rate] yours is an attainment, and a rate is asked for"
-        elif got > 0 and tested_between(system):
+        elif met <= got <= missed and met < missed:
             said = (
                 "[too_coarse] the rates that you try are too far apart: between the last one that "
                 "meets the target and the first one that misses it, the capacity may be anywhere"
+            )
+        elif got > missed or got < met:
+            said = (
+                "[wrong_half] you have tried a rate between yours and the capacity. A rate that "
+                "meets the target is at most the capacity, and one that misses it is above"
             )
         raise Wrong(
             f"{shown(system)}, where all seeds give the same: {said}.",
@@ -707,11 +726,6 @@ def test_without_noise_the_rate_is_found(student):
 def values_of(system):
     again = System(system.name, system.knee, **STEADY)
     return {again.attainment(*run) for run in list(system.runs)}
-
-
-def tested_between(system):
-    """Whether no rate was tried within 5 % of the capacity."""
-    return all(abs(system.error(rate)) > 0.05 for rate, _ in system.runs)
 
 
 @pytest.mark.task("11.3", points=0.5)
@@ -734,7 +748,7 @@ def test_the_ends_of_the_range_are_answers_too(student):
             expected=quick.high,
             got=got,
         )
-    narrow = System("narrow", 42.0, target=0.5, low=30.0, high=60.0, **STEADY)
+    narrow = System("narrow", 42.0, 10.0, 0.0, 0.0, target=0.5, low=30.0, high=60.0)
     got = found_capacity(student, narrow)
     if abs(narrow.error(got)) > 0.05:
         raise Wrong(

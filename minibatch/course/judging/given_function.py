@@ -25,11 +25,18 @@ class GivenFunction:
 
 
 class FunctionProxy:
-    """The worker's end: can be called, and no more. number: of the judge's function."""
+    """The worker's end: can be called, and no more. number: of the judge's function. A range is
+    sent as a list."""
 
     def __init__(self, ask: Callable[[dict], Any], number: int) -> None:
         self._ask, self._number = ask, number
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        question = {"model": self._number, "args": pack(list(args)), "kwargs": pack(kwargs)}
+        args = [_sent(value) for value in args]
+        kwargs = {name: _sent(value) for name, value in kwargs.items()}
+        question = {"model": self._number, "args": pack(args), "kwargs": pack(kwargs)}
         return unpack(self._ask(question))
+
+
+def _sent(value: object) -> object:
+    return list(value) if isinstance(value, range) else value

@@ -13,9 +13,9 @@ def test_a_learner_s_code_calls_the_judge_s_function(worker):
         asked.append((rate, seed))
         return [rate, None, (seed,)]
 
-    student = worker("def work(f):\n    return [f(1.5, 2), f(rate=2.0, seed=3)]")
-    assert student.call("work", GivenFunction(given)) == [[1.5, None, (2,)], [2.0, None, (3,)]]
-    assert asked == [(1.5, 2), (2.0, 3)]
+    student = worker("def work(f):\n    return [f(1.5, 2), f(rate=2.0, seed=range(2))]")
+    assert student.call("work", GivenFunction(given)) == [[1.5, None, (2,)], [2.0, None, ([0, 1],)]]
+    assert asked == [(1.5, 2), (2.0, [0, 1])]
 
 
 def test_what_the_judge_s_function_raises_reaches_the_learner_s_code(worker):

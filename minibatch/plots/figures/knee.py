@@ -72,11 +72,11 @@ def knee(
     axes[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes[1].set_xlabel(x, fontsize=13, color=INK)
     if error:
-        corner(axes[1], error)
+        corner(axes[0], error)
     mark(axes[1], guess)
     handles, _ = axes[0].get_legend_handles_labels()
     labels = [f"{name}\n{most[name]:,.0f} tokens/s{kept.get(name, '')}" for name in runs]
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False,
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False,
                   fontsize=TICK)  # fmt: skip
     describe(
         figure, f"Lines over {x}, a band over seeds.", [top, below, *labels, *[error] * bool(error)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from four_lengths import four_lengths
 from matplotlib.figure import Figure
 from start_here import start_here
+from two_load_generators import two_load_generators
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
@@ -209,6 +210,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "08": chunked_prefill,
     "09": out_of_memory,
     "10": speculative_decoding,
+    "11": two_load_generators,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

@@ -158,7 +158,7 @@ def run_load(
 # least `target`.
 #
 # A run is expensive: you have most_runs runs, and one more raises an error. Your answer is judged
-# in 40 systems with other noise and 200 runs for each: in 35 of them or more it has to be within
+# in 40 systems with other noise and 200 runs for each: in 33 of them or more it has to be within
 # 10 % of the true capacity.
 #
 # If low misses the target, return 0.0. If high meets it, return high. high is at most 16 times low.

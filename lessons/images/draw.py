@@ -14,12 +14,12 @@ from pathlib import Path
 from four_lengths import four_lengths
 from matplotlib.figure import Figure
 from start_here import start_here
+from two_load_generators import two_load_generators
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch import measure
 from minibatch.attention.cuda.simple import paged_attention_simple
-from minibatch.bench.load_client import drive
 from minibatch.schedulers import victims
 
 
@@ -186,15 +186,6 @@ def out_of_memory() -> Figure:
     return titled(mb.plots.thrown_away(traces), *(f"Who gives way: the {name}" for name in traces))
 
 
-def measuring() -> Figure:
-    """One run of fourteen requests and a client with two connections, by two stopwatches."""
-    requests = mb.traffic.poisson(2.5, 14, mb.traffic.Lengths.equal(40, 24), seed=5).requests()
-    engine = mb.Engine(mb.PretendModel(), mb.Continuous(4), clock=mb.VirtualClock(0.025))
-    rows = drive(engine, requests, max_concurrency=2).rows
-    times = ([getattr(row, name) for row in rows] for name in ("due", "sent", "first_token"))
-    return titled(mb.plots.two_clocks(*times), "One run, and two stopwatches")
-
-
 def titled(figure: Figure, *titles: str) -> Figure:
     """With titles that leave to the lesson what it asks for."""
     for axis, title in zip(figure.axes, titles, strict=False):
@@ -219,7 +210,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "08": chunked_prefill,
     "09": out_of_memory,
     "10": speculative_decoding,
-    "11": measuring,
+    "11": two_load_generators,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

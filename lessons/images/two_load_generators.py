@@ -1,0 +1,47 @@
+"""The picture at the head of lesson 11, drawn by draw.py: a server that stalls, and what two load
+generators measure of it."""
+
+from matplotlib.figure import Figure
+
+from minibatch.plots.colours import INK, WAITS, WASTE, WORK
+from minibatch.plots.picture import Picture
+
+DUE_MS = [50 * i for i in range(32)]
+SERVICE_MS, STALL_MS = 20, (310, 1200)
+
+
+def answered(sent: int) -> int:
+    """When the server answers a request that is sent at this time."""
+    begin, end = STALL_MS
+    if sent >= end or sent + SERVICE_MS <= begin:
+        return sent + SERVICE_MS
+    return sent + SERVICE_MS + end - max(sent, begin)
+
+
+def one_after_another() -> list[int]:
+    """The latencies that a generator reports that waits for each answer and counts from sending."""
+    found, free = [], 0
+    for due in DUE_MS:
+        sent = max(due, free)
+        free = answered(sent)
+        found.append(free - sent)
+    return found
+
+
+def two_load_generators() -> Figure:
+    """The same stall, measured by a generator that waits for answers and by one that does not."""
+    figure = Picture(figsize=(11, 3.6), facecolor="white")
+    axis = figure.add_axes((0.08, 0.2, 0.9, 0.62))
+    honest = [answered(due) - due for due in DUE_MS]
+    axis.axvspan(*STALL_MS, color=WAITS, zorder=0)
+    axis.text(STALL_MS[1] - 10, 905, "the server stalls", ha="right", va="center", color=INK)
+    late = {"color": WASTE, "marker": "o", "s": 60, "label": "sent when due"}
+    axis.scatter(DUE_MS, honest, **late, zorder=2)
+    waits = {"facecolor": WORK, "edgecolor": INK, "marker": "s", "s": 26}
+    axis.scatter(DUE_MS, one_after_another(), **waits, label="waits for each answer", zorder=3)
+    axis.set(xlabel="when a request was due, ms", ylabel="reported latency, ms", ylim=(-50, 1000))
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, loc="upper right")
+    axis.set_title("One server, one stall, two load generators", loc="left", fontsize=15)
+    figure.alt = "A generator that waits for answers reports one slow request, the other eighteen."
+    return figure

@@ -67,6 +67,6 @@ def test_a_speed_up_is_drawn_over_the_limit_and_the_published_one_with_it():
 
 
 def test_a_claim_has_its_published_and_its_simulated_ratio():
-    row = SimpleNamespace(name="vLLM / naive", published=23, low=21.4, simulated=22.3, high=22.5)
-    figure = mb.plots.claims([row])
+    row = SimpleNamespace(low=21.4, value=22.3, high=22.5)
+    figure = mb.plots.claims({"vLLM / naive": (23, row)})
     assert "vLLM / naive: published 23 ×, simulated 22.3 × (21.4 to 22.5)" in figure.alt

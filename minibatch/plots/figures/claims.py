@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Protocol
 
 from matplotlib.axes import Axes
@@ -14,39 +14,44 @@ from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 
-class Claim(Protocol):
-    """published: the ratio in print. low, simulated, high: by efficiency."""
+class Simulation(Protocol):
+    """A speed-up, and its range over efficiencies."""
 
-    name: str
-    published: float
+    value: float
     low: float
-    simulated: float
     high: float
 
 
-def claims(rows: Iterable[Claim], *, guess: str | None = None, ax: Axes | None = None) -> Figure:
+def claims(
+    rows: Mapping[str, tuple[float, Simulation]],
+    *,
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
     """A line for each claim on a logarithmic axis: a hollow diamond is the published ratio, a dot
-    with a bar the simulated one with its range."""
-    rows = list(rows)
+    with a bar the simulated one with its range.
+
+    rows: published and simulated, by name. guess: the name of a prediction.
+    """
     figure, (axis,) = canvas(1, ax, height=0.6 + 0.55 * len(rows))
     findings = []
-    for y, row in enumerate(rows):
+    for y, (name, (published, row)) in enumerate(rows.items()):
         axis.plot([row.low, row.high], [y, y], color=PROTAGONISTS[0], linewidth=6, alpha=0.5)
-        axis.plot(row.simulated, y, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=10)
-        axis.plot(row.published, y, "D", color="white", markeredgecolor=INK, markersize=11,
+        axis.plot(row.value, y, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=10)
+        axis.plot(published, y, "D", color="white", markeredgecolor=INK, markersize=11,
                   markeredgewidth=1.8, zorder=1)  # fmt: skip
-        words = f"{row.name}: published {row.published:g} ×, simulated {row.simulated:.3g} ×"
+        words = f"{name}: published {published:g} ×, simulated {row.value:.3g} ×"
         findings.append(f"{words} ({row.low:.3g} to {row.high:.3g})")
-        axis.annotate(f"{row.published:g} → {row.simulated:.3g}",
-                      (max(row.high, row.published), y), (14, 0), va="center", fontsize=TICK,
+        axis.annotate(f"{published:g} → {row.value:.3g}",
+                      (max(row.high, published), y), (14, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
     dress(axis, f"Diamond: published. Dot: simulated, with its range{said(guess)}",
           "times the baseline's throughput")  # fmt: skip
-    axis.set_yticks(range(len(rows)), [row.name for row in rows])
+    axis.set_yticks(range(len(rows)), list(rows))
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xscale("log")
-    axis.set_xlim(1, 1.6 * max(max(row.high, row.published) for row in rows))
+    axis.set_xlim(1, 1.6 * max(max(row.high, published) for published, row in rows.values()))
     axis.set_xticks((1, 2, 4, 8, 16, 32))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))

@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import *  # noqa: F403
-    from .simulator import conversations, cost, presets, slo, statistics, streams, traffic, workload
+    from .simulator import (
+        claims,
+        conversations,
+        cost,
+        presets,
+        slo,
+        statistics,
+        streams,
+        traffic,
+        workload,
+    )
     from .simulator.capacity import Capacity, capacity
     from .simulator.pretend import PretendModel
     from .simulator.simulate import Simulated, simulate
@@ -75,6 +85,7 @@ _HOMES = {
 }
 _MODULES = {
     "attention": "attention",
+    "claims": "simulator.claims",
     "conversations": "simulator.conversations",
     "cost": "simulator.cost",
     "measure": "bench.measure",

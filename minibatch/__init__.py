@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import *  # noqa: F403
-    from .simulator import conversations, cost, presets, slo, statistics, streams, traffic, workload
+    from .simulator import (
+        claims,
+        conversations,
+        cost,
+        presets,
+        slo,
+        statistics,
+        streams,
+        traffic,
+        workload,
+    )
     from .simulator.capacity import Capacity, capacity
     from .simulator.pretend import PretendModel
     from .simulator.simulate import Simulated, simulate
@@ -79,6 +89,7 @@ _HOMES = {
 }
 _MODULES = {
     "attention": "attention",
+    "claims": "simulator.claims",
     "conversations": "simulator.conversations",
     "cost": "simulator.cost",
     "load_client": "bench.load_client",

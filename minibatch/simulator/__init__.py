@@ -16,5 +16,8 @@ presets.py        memory and step times of a model on GPUs, by their data sheets
 slo.py            which requests met their SLO, and how many a second
 capacity.py       the highest rate that meets an SLO, with its interval
 statistics.py     percentiles that refuse too few values, intervals over seeds
+claims.py         published speed-ups, run again
+anyscale.py       its 23×, as three switches that are turned one by one
+orca.py           its 36.9×, as a curve over the latency target
 speculation.py    the gain of speculation, calculated from an acceptance rate
 """

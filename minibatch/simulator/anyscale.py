@@ -77,18 +77,17 @@ def seconds(system: System, cap: int = 1536, seed: int = 0, machine: Preset = MA
     return simulate(kind(batch), traffic, machine).makespan_s
 
 
-def seconds_of_tgi(cap: int = 1536, seed: int = 0, machine: Preset = MACHINE) -> float:
-    """The same for TGI: continuous batching with room for so many tokens. TGI reserves a request's
-    true length, which the benchmark tells it; here blocks are taken as needed."""
-    blocks = TGI_TOKENS[cap] // 16
-    return simulate(
-        Continuous(VLLM_SLOTS), requests(cap, seed), machine, num_blocks=blocks
-    ).makespan_s
-
-
 def speedup(system: System, cap: int = 1536, seed: int = 0, machine: Preset = MACHINE) -> float:
     """How many times the naive server's throughput; both serve the same requests."""
     return seconds(NAIVE, cap, seed, machine) / seconds(system, cap, seed, machine)
+
+
+def speedup_of_tgi(cap: int = 1536, seed: int = 0, machine: Preset = MACHINE) -> float:
+    """The same for TGI: continuous batching with room for so many tokens. TGI reserves the true
+    length of an answer, which the benchmark tells it; here blocks are taken as needed."""
+    traffic, policy = requests(cap, seed), Continuous(VLLM_SLOTS)
+    run = simulate(policy, traffic, machine, num_blocks=TGI_TOKENS[cap] // 16)
+    return seconds(NAIVE, cap, seed, machine) / run.makespan_s
 
 
 def factors(

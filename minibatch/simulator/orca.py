@@ -1,112 +1,131 @@
 """Orca's comparison of 2022, run again: the "36.9×" over FasterTransformer, as a curve.
 
 GPT-3 175B on 16 A100 40 GB in two stages, Poisson arrivals, prompts of 32 to 512 tokens and answers
-of 1 to 128, both uniform, no early end. Latency is that of a request divided by the tokens of its
-answer; its median must stay within a target. 36.9× is the ratio of the two highest rates at one
-target, 190 ms: twice the latency of a request that is alone ("the floor"). The ratio follows the
-target, so the curve is the result, and the floor its unit.
+of 1 to 128, both uniform, no early end. A request's latency is its time divided by the tokens of
+its answer. 36.9× is the ratio of the two highest rates whose median latency is within 190 ms, twice
+that of a request that is alone ("the floor"). The ratio follows this target: the curve is the
+result, and the floor its unit.
 
-FasterTransformer is `Static`, and answers a batch when all of it has ended. Orca is `Continuous`
-with as many slots as its memory reserves: room for 640 tokens each.
+FasterTransformer is `Static`; it returns a batch when all of it has ended. Orca is `Continuous`
+with as many slots as its memory reserves: room for 640 tokens each. How many it had is not known
+here, so it also runs with 32.
 Source: Yu et al., OSDI 2022, section 6.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from ..schedulers import Continuous, Scheduler, Sequential, Static
+from ..schedulers import Continuous, Sequential, Static
 from .presets import A100_40, GPT3_175B, Preset
-from .simulate import Simulated, simulate
+from .simulate import simulate
 from .traffic import Traffic
 
 MACHINE = Preset(GPT3_175B, A100_40, num_gpus=16, stages=2)
 PUBLISHED_TARGET = 2.0  # floors
 LONGEST_PROMPT, LONGEST_ANSWER = 512, 128
-SLOTS = MACHINE.pool_tokens // (LONGEST_PROMPT + LONGEST_ANSWER)
-NUM_REQUESTS, NUM_SEEDS, CUT = 400, 4, 40
-
-# The policies, and the rates to try, as multiples of what a server of one request at a time can do.
-SYSTEMS: dict[str, tuple[Scheduler, np.ndarray]] = {
-    "FasterTransformer, batch 1": (Sequential(), np.geomspace(0.3, 1.05, 9)),
-    "FasterTransformer, batch 8": (Static(8), np.geomspace(0.4, 5.5, 9)),
-    "Orca, 32 slots": (Continuous(32), np.geomspace(4, 60, 9)),
-    "Orca": (Continuous(SLOTS), np.geomspace(4, 60, 9)),
-}
+MOST_SLOTS = MACHINE.pool_tokens // (LONGEST_PROMPT + LONGEST_ANSWER)
+NUM_RATES, NUM_SEEDS = 9, 3
 
 
-def requests(rate: float, seed: int) -> Traffic:
+@dataclass(frozen=True)
+class System:
+    """A batch size, and the runs to find its highest rate. slowest, fastest: the rates to try, as
+    multiples of what a server of one request at a time can do. num_requests: of a run; a run at a
+    high rate needs more, or it ends before a queue has grown."""
+
+    name: str
+    batch: int
+    whole_batches: bool
+    slowest: float
+    fastest: float
+    num_requests: int
+
+
+ONE = System("FasterTransformer, batch 1", 1, True, 0.2, 0.98, 800)
+EIGHT = System("FasterTransformer, batch 8", 8, True, 0.4, 4.5, 800)
+ORCA = System("Orca", MOST_SLOTS, False, 8, 64, 2400)
+ORCA_32 = System("Orca, 32 slots", 32, False, 8, 48, 2400)
+
+
+def requests(rate: float, seed: int, n: int) -> Traffic:
     """One stream of the paper's requests; a higher rate brings the same ones closer together."""
     rng = np.random.default_rng(seed)
-    arrival = rng.exponential(1.0, NUM_REQUESTS).cumsum() / rate
-    prompt = rng.integers(32, LONGEST_PROMPT, NUM_REQUESTS, endpoint=True)
-    return Traffic(arrival, prompt, rng.integers(1, LONGEST_ANSWER, NUM_REQUESTS, endpoint=True))
+    arrival = rng.exponential(1.0, n).cumsum() / rate
+    prompt = rng.integers(32, LONGEST_PROMPT, n, endpoint=True)
+    return Traffic(arrival, prompt, rng.integers(1, LONGEST_ANSWER, n, endpoint=True))
 
 
-def latency(run: Simulated, whole_batches: bool) -> float:
-    """The median of seconds for each token of an answer, queue included, without the first and the
-    last 40 requests. whole_batches: a request is answered when its batch has ended."""
-    finish = run.finish
-    if whole_batches:
-        _, batch = np.unique(run.first_scheduled, return_inverse=True)
-        ends = np.zeros(batch.max() + 1)
-        np.maximum.at(ends, batch, finish)
-        finish = ends[batch]
-    return float(np.median(((finish - run.arrival) / run.output)[CUT:-CUT]))
+def latencies(system: System, rate: float, seed: int, machine: Preset = MACHINE) -> np.ndarray:
+    """Seconds for each token of an answer, queue included, of all requests but the first and the
+    last tenth."""
+    traffic = requests(rate, seed, system.num_requests)
+    if system.batch == 1:
+        finish = one_after_another(traffic.arrival, _service(seed, machine))
+    else:
+        policy = Static(system.batch) if system.whole_batches else Continuous(system.batch)
+        run = simulate(policy, traffic, machine)
+        finish = run.finish
+        if system.whole_batches:
+            _, batch = np.unique(run.first_scheduled, return_inverse=True)
+            ends = np.zeros(batch.max() + 1)
+            np.maximum.at(ends, batch, finish)
+            finish = ends[batch]
+    tenth = len(traffic) // 10
+    return ((finish - traffic.arrival) / traffic.output)[tenth:-tenth]
+
+
+def one_after_another(arrival: np.ndarray, service: np.ndarray) -> np.ndarray:
+    """When each request ends if one server serves them in order: seconds, float64 [n]. A request
+    ends after the service of all since the last one that found the server empty."""
+    done = service.cumsum()
+    return done + np.maximum.accumulate(arrival - (done - service))
 
 
 @cache
-def alone(machine: Preset = MACHINE) -> tuple[float, float]:
-    """Of requests that are each alone: the median seconds for a token, the floor; and the requests
-    a second that one server could do without a pause."""
-    run = simulate(Sequential(), requests(1e-4, 0), machine)
-    return latency(run, False), 1 / float(run.e2e.mean())
+def _service(seed: int, machine: Preset) -> np.ndarray:
+    """Seconds that each request takes by itself."""
+    return simulate(Sequential(), requests(1e-4, seed, ONE.num_requests), machine).e2e
 
 
 @cache
-def sweep(system: str, machine: Preset = MACHINE) -> tuple[np.ndarray, np.ndarray]:
+def floor(machine: Preset = MACHINE) -> float:
+    """The median latency of requests that are alone, seconds for a token."""
+    return float(np.median(latencies(ONE, 1e-4, 0, machine)))
+
+
+@cache
+def sweep(system: System, machine: Preset = MACHINE) -> tuple[np.ndarray, np.ndarray]:
     """Rates, requests per second, and the median latency at each, in floors; both ascending."""
-    policy, multiples = SYSTEMS[system]
-    floor, one_server = alone(machine)
+    one_server = 1 / float(_service(0, machine).mean())
+    rates = np.geomspace(system.slowest, system.fastest, NUM_RATES) * one_server
     medians = [
-        np.median(
-            [
-                latency(simulate(policy, requests(rate, seed), machine), isinstance(policy, Static))
-                for seed in range(NUM_SEEDS)
-            ]
-        )
-        for rate in multiples * one_server
+        np.median([np.median(latencies(system, rate, s, machine)) for s in range(NUM_SEEDS)])
+        for rate in rates
     ]
-    return multiples * one_server, np.maximum.accumulate(medians) / floor
+    return rates, np.maximum.accumulate(medians) / floor(machine)
 
 
-def rate_at(system: str, target: float = PUBLISHED_TARGET, machine: Preset = MACHINE) -> float:
+def rate_at(system: System, target: float, machine: Preset = MACHINE) -> float:
     """The highest rate whose median latency is within the target, in floors. Between two rates of
     the sweep it is interpolated on logarithmic axes."""
-    rates, latencies = sweep(system, machine)
-    if not latencies[0] <= target <= latencies[-1]:
+    rates, medians = sweep(system, machine)
+    if not medians[0] <= target <= medians[-1]:
         raise ValueError(
-            f"a target of {target:g} floors lies outside of what was tried for {system}: "
-            f"{latencies[0]:.2f} to {latencies[-1]:.2f}"
+            f"a target of {target:g} floors is outside of the runs of {system.name}, "
+            f"{medians[0]:.2f} to {medians[-1]:.2f}; choose one within"
         )
-    return float(np.exp(np.interp(np.log(target), np.log(latencies), np.log(rates))))
+    return float(np.exp(np.interp(np.log(target), np.log(medians), np.log(rates))))
 
 
 def ratio(
-    baseline: str = "FasterTransformer, batch 1",
+    baseline: System = ONE,
     target: float = PUBLISHED_TARGET,
     machine: Preset = MACHINE,
-    system: str = "Orca",
+    system: System = ORCA,
 ) -> float:
-    """How many times the baseline's rate the system carries at this target."""
+    """How many times the baseline's rate the system carries at this target, in floors."""
     return rate_at(system, target, machine) / rate_at(baseline, target, machine)
-
-
-def curve(
-    baseline: str, targets: Sequence[float], machine: Preset = MACHINE
-) -> list[tuple[float, float]]:
-    """Target, in floors, and ratio, for a figure."""
-    return [(target, ratio(baseline, target, machine)) for target in targets]

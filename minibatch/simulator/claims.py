@@ -1,0 +1,200 @@
+"""Published speed-ups, run again: what a simulation says of each, and which settings make it.
+
+    for claim in mb.claims.TABLE:
+        print(claim)
+
+All rows use the presets of presets.py with the same efficiencies, and none is tuned. A single
+efficiency would cancel out of a ratio. So the range is that of reading and computing with
+efficiencies of their own, from 0.6 to 0.9: the two worst cases, one at each end. A row that cannot
+be run says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from . import anyscale, orca
+from .anyscale import FASTER_TRANSFORMER, VLLM
+from .presets import EFFICIENCIES, Preset
+
+LOW, MIDDLE, HIGH = EFFICIENCIES
+CORNERS = ((MIDDLE, MIDDLE), (LOW, HIGH), (HIGH, LOW))
+SEEDS = range(5)
+Run = Callable[[Preset], float]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """value: at the middle efficiency, of reading and of computing. low, high: the range."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return (
+            f"simulated {self.value:.3g} ({self.low:.3g}–{self.high:.3g} for efficiencies "
+            f"{LOW:g}–{HIGH:g})"
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published speed-up. published: as it was printed. run: the simulation, of a machine; None
+    if there is none, and because says why."""
+
+    name: str
+    published: str
+    because: str
+    settings: str
+    source: str
+    machine: Preset | None = None
+    run: Run | None = None
+
+    def simulate(self) -> Simulation | None:
+        """Run it for the middle efficiencies and both ends; None if it cannot be run. Seconds."""
+        if self.run is None:
+            return None
+        found = [self.run(self.machine.at(*corner)) for corner in CORNERS]
+        return Simulation(found[0], min(found), max(found))
+
+    def __str__(self) -> str:
+        simulated = self.simulate() or "not simulated"
+        return f"{self.name}: published {self.published} · {simulated} · because {self.because}"
+
+
+def over_seeds(speedup: Callable[..., float], *args: object) -> Run:
+    """The median of five draws of the requests."""
+    return lambda machine: median(speedup(*args, seed, machine) for seed in SEEDS)
+
+
+def _of_vllm(cap: int, published: str, because: str) -> Claim:
+    return Claim(
+        f"vLLM / naive batching, answers up to {cap:,}",
+        published,
+        because,
+        _ANYSCALE_SETTINGS.format(batch=anyscale.NAIVE_BATCH[cap]),
+        _ANYSCALE,
+        anyscale.MACHINE,
+        over_seeds(anyscale.speedup, VLLM, cap),
+    )
+
+
+_ANYSCALE = "Anyscale, 2023; github.com/anyscale/llm-continuous-batching-benchmarks"
+_ANYSCALE_SETTINGS = (
+    "OPT-13B, A100 40 GB, 1,000 prompts of 512 at once, answers exponential with mean 128, naive "
+    "batch {batch}"
+)
+_ORCA_SETTINGS = (
+    "GPT-3 175B, 16 A100 40 GB, Poisson, prompts 32–512, answers 1–128, median latency for a token "
+    "within twice its floor"
+)
+_ORCA = "Yu et al., OSDI 2022"
+
+TABLE = (
+    _of_vllm(
+        1536,
+        "23",
+        "4.0 (naive answers run to the longest of all 1,000) × 2.0 (a free slot is taken at once) "
+        "× 2.9 (paged memory holds more requests than a batch of 4). In another order the factors "
+        "differ, and their product depends on one answer, the longest",
+    ),
+    _of_vllm(512, "no number found", "no answer is longer than 512, so naive batching wastes less"),
+    _of_vllm(128, "no number found", "its batch of 12 has half of what the memory holds"),
+    _of_vllm(32, "no number found", "most of the time is prompts, which batching does not shorten"),
+    Claim(
+        "FasterTransformer / naive batching",
+        "4",
+        "its answers run to the longest of their own batch, not of all 1,000. Faster kernels are not "
+        "simulated; its server's pause of 1 s before each batch is not, either",
+        _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; FasterTransformer's batch is 4, too",
+        _ANYSCALE,
+        anyscale.MACHINE,
+        over_seeds(anyscale.speedup, FASTER_TRANSFORMER, 1536),
+    ),
+    Claim(
+        "TGI and Ray / naive batching",
+        "8",
+        "the simulation has none of TGI's pauses and copies when requests join a batch. It is an "
+        "upper bound, and twice the published number",
+        _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; room for 8,100 tokens",
+        _ANYSCALE,
+        anyscale.MACHINE,
+        over_seeds(anyscale.speedup_of_tgi, 1536),
+    ),
+    Claim(
+        "Orca / FasterTransformer, batch 1",
+        "36.9",
+        "a batch of 1 waits in a queue long before Orca's slots are full. The ratio follows the "
+        "latency target",
+        _ORCA_SETTINGS + f", {orca.MOST_SLOTS} slots",
+        _ORCA,
+        orca.MACHINE,
+        lambda machine: orca.ratio(orca.ONE, machine=machine),
+    ),
+    Claim(
+        "Orca / FasterTransformer, batch 8",
+        "36.9",
+        "a batch of 8 carries twice as much at this target, and more at a looser one; the paper "
+        "compares with the better of several",
+        _ORCA_SETTINGS + f", {orca.MOST_SLOTS} slots",
+        _ORCA,
+        orca.MACHINE,
+        lambda machine: orca.ratio(orca.EIGHT, machine=machine),
+    ),
+    Claim(
+        "Orca with 32 slots / FasterTransformer, batch 1",
+        "36.9",
+        "fewer slots than the memory holds; the paper's number of slots is not known here",
+        _ORCA_SETTINGS,
+        _ORCA,
+        orca.MACHINE,
+        lambda machine: orca.ratio(orca.ONE, machine=machine, system=orca.ORCA_32),
+    ),
+    Claim(
+        "vLLM / Orca, FasterTransformer",
+        "2–4",
+        "it needs ShareGPT's lengths, whose licence is unclear. Lesson 05 splits the gain into "
+        "scheduling and memory",
+        "OPT-13B to 175B, ShareGPT and Alpaca lengths",
+        "Kwon et al., SOSP 2023",
+    ),
+    Claim(
+        "vLLM / Hugging Face Transformers, TGI",
+        "14–24, 2.2–3.5",
+        "it needs ShareGPT's lengths; 3.3–3.5 is for three answers to a prompt, which share memory",
+        "Llama-7B on A10G, Llama-13B on A100 40 GB",
+        "vLLM blog, June 2023",
+    ),
+    Claim(
+        "SGLang / other engines",
+        "up to 5",
+        "prompts share prefixes: columns of lengths have no prompts to share",
+        "Llama-7B on A10G, RadixAttention",
+        "LMSYS blog, January 2024",
+    ),
+    Claim(
+        "TensorRT-LLM, batch 512 / 64",
+        "1.27 (and 1.05 for 2,048)",
+        "its fall from 512 to 2,048 comes from kernels and memory that a roofline does not have",
+        "Llama-3.3-70B, 4 H100: 1,944, 2,467, 2,044 tokens/s at 64, 512, 2,048",
+        "TensorRT-LLM documentation",
+    ),
+    Claim(
+        "Sarathi-Serve / vLLM",
+        "2.6, 3.7, 5.6",
+        "it needs lengths of arXiv-summarization and ShareGPT, and the times between tokens, which "
+        "the fast simulator does not keep",
+        "Mistral-7B, Yi-34B, Falcon-180B under a limit on the time between tokens",
+        "Agrawal et al., OSDI 2024",
+    ),
+    Claim(
+        "DistServe / vLLM",
+        "7.4 × requests, 12.6 × tighter limits",
+        "it divides prompts and decodes between GPUs, and one simulated engine has no second one",
+        "OPT-13B to 175B, TTFT and TPOT limits at 90 % attainment",
+        "Zhong et al., OSDI 2024",
+    ),
+)

@@ -1,0 +1,89 @@
+"""The table of claims: each row that can be run is, and none is tuned."""
+
+from math import prod
+from statistics import median
+
+import pytest
+
+from minibatch.simulator import anyscale, orca
+from minibatch.simulator.claims import CORNERS, SEEDS, TABLE
+
+# value, low, high; computed from the presets. A change of these is a change of what the course says.
+EXPECTED = {
+    "vLLM / naive batching, answers up to 1,536": (23.0, 20.5, 24.9),
+    "vLLM / naive batching, answers up to 512": (6.5, 5.8, 7.0),
+    "vLLM / naive batching, answers up to 128": (2.6, 2.3, 2.8),
+    "vLLM / naive batching, answers up to 32": (1.5, 1.3, 1.6),
+    "FasterTransformer / naive batching": (4.0, 3.9, 4.0),
+    "TGI and Ray / naive batching": (17.7, 16.2, 18.8),
+    "Orca / FasterTransformer, batch 1": (43.0, 26.9, 58.7),
+    "Orca / FasterTransformer, batch 8": (22.2, 14.3, 28.9),
+    "Orca with 32 slots / FasterTransformer, batch 1": (30.2, 23.7, 37.3),
+}
+ROWS = {claim.name: claim for claim in TABLE}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_row_is_what_its_presets_say(name):
+    found = ROWS[name].simulate()
+    value, low, high = EXPECTED[name]
+    assert found.value == pytest.approx(value, rel=0.03)
+    assert found.low == pytest.approx(low, rel=0.03)
+    assert found.high == pytest.approx(high, rel=0.03)
+
+
+def test_every_row_that_can_be_run_is_in_this_test():
+    assert {claim.name for claim in TABLE if claim.run} == set(EXPECTED)
+    assert len(ROWS) == len(TABLE)
+
+
+def test_all_rows_have_the_same_efficiencies_and_no_other_preset_number():
+    machines = {claim.machine for claim in TABLE if claim.run}
+    assert machines == {anyscale.MACHINE, orca.MACHINE}
+    assert {(m.efficiency, m.compute_efficiency) for m in machines} == {(0.75, None)}
+    assert CORNERS == ((0.75, 0.75), (0.6, 0.9), (0.9, 0.6))
+
+
+def test_the_published_23_lies_in_the_range_and_the_published_8_does_not():
+    found = ROWS["vLLM / naive batching, answers up to 1,536"].simulate()
+    assert found.low < 23 < found.high
+    assert ROWS["TGI and Ray / naive batching"].simulate().low > 2 * 8
+
+
+def test_the_published_36_9_lies_between_32_slots_and_all_that_fit():
+    fewer, all_that_fit = (
+        ROWS[name].simulate().value
+        for name in (
+            "Orca with 32 slots / FasterTransformer, batch 1",
+            "Orca / FasterTransformer, batch 1",
+        )
+    )
+    assert fewer < 36.9 < all_that_fit
+
+
+def test_the_factors_in_the_text_are_those_of_the_simulation():
+    row = ROWS["vLLM / naive batching, answers up to 1,536"]
+    found = [anyscale.factors(seed=seed) for seed in SEEDS]
+    factors = [median(one[switch] for one in found) for switch in anyscale.SWITCHES]
+    assert [f"{factor:.1f}" for factor in factors] == ["4.0", "2.0", "2.9"]
+    assert all(f"{factor:.1f} (" in row.because for factor in factors)
+    assert prod(factors) == pytest.approx(row.simulate().value, rel=0.03)
+
+
+def test_a_row_prints_what_was_published_what_was_simulated_and_why():
+    text = str(ROWS["FasterTransformer / naive batching"])
+    assert text.startswith(
+        "FasterTransformer / naive batching: published 4 · simulated 4.01 (3.95–4.04 for "
+        "efficiencies 0.6–0.9) · because its answers run to the longest of their own batch"
+    )
+
+
+def test_a_row_that_cannot_be_run_says_why():
+    left_out = [claim for claim in TABLE if claim.run is None]
+    assert len(left_out) == 6
+    for claim in left_out:
+        assert claim.simulate() is None
+        assert f"published {claim.published} · not simulated · because {claim.because}" in str(
+            claim
+        )
+    assert all(claim.settings and claim.source and claim.because for claim in TABLE)

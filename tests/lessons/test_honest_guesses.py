@@ -119,6 +119,17 @@ ANSWERS = {
         "lookup": r"Not here|1\.37",
         "until": MINE,
     },
+    "11": {
+        "honest": MINE,
+        "due": MINE,
+        "spread": r"\b3\.6\b",
+        "error": MINE,
+        "knee": MINE,
+        "flatter": r"\b1\.1\b|no row that waits",
+        "starve": r"[Ii]ts score is better",
+        "alone": r"\b1\.0\b|worth nothing",
+        "million": MINE,
+    },
 }
 
 

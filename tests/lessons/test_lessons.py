@@ -311,10 +311,18 @@ FINDINGS = {
         "Careless α = 0.75, E = 3.05",
     ],
     "11_measuring_honestly": [
-        "Metrics of a trace",
-        "A load generator that does not wait",
-        "Capacity under an SLO",
-        "Take a claim apart",
+        "requests: 20 of 24 served",
+        "s from sent, ",
+        "100 requests: 0.10 to 0.35 s",
+        "simulated against real",
+        "own_length, continuous, paged 4.0 × 1.9 × 2.9 23.0",
+        "continuous, paged, own_length 1.0 × 2.2 × 10.2 23.0",
+        "Continuous batching alone: 1.0 times",
+        "FasterTransformer / naive batching: published 4 ×, simulated 4.01 ×",
+        "for Simulated(1,000,000 requests, 8,835,082 steps, path='fast')",
+        "800,000 of 800,000 met TTFT ≤ 1 s",
+        "The engine ran: the fast simulator knows Continuous, Static, Sequential, and this is Mine.",
+        "One engine: 31.3 (29.3–35.5, 96% confidence, 20 seeds) requests/s",
     ],
 }
 

@@ -93,7 +93,7 @@ class FastSimulator:
             not isinstance(policy, Continuous),
             not callable(step_time),
         )
-        self._state = State(free=blocks)
+        self._state, self._is_broken = State(free=blocks), False
         self._columns = [array(kind) for kind in COLUMNS.values()]
         lengths = [0] * size
         self._slots = [array("q", lengths) for _ in range(4)]  # request, made, last_step, linked
@@ -132,6 +132,8 @@ class FastSimulator:
     def run_until(self, time: float = math.inf, most_steps: int | None = None) -> Snapshot:
         """Take every step that begins before `time`, in seconds: at most `most_steps` of them.
         Requests that arrive at `time` or later may still be added. Returns where it stands."""
+        if self._is_broken:
+            raise RuntimeError("this simulator was interrupted in a step; make a new one")
         stop = self._state.step + (UNLIMITED if most_steps is None else most_steps)
         step = -1
         while step != self._state.step < stop and len(self._columns[0]):
@@ -167,10 +169,12 @@ class FastSimulator:
             function, seconds = _compiled(run), _compiled(seconds)
             columns = [np.frombuffer(column, column.typecode) for column in columns]
             slots = [np.frombuffer(slot, slot.typecode) for slot in slots]
+        self._is_broken = True  # until all of the state is written
         parts = self._rules, self._state, tuple(columns), tuple(slots), seconds, numbers
         self._state = function(*parts, float(until), most_steps)
         if self._state.refused != 1.0:
             raise ValueError(f"step_time(plan) is {self._state.refused}; give seconds above 0")
+        self._is_broken = False
 
     def _formula(self) -> tuple[Callable[..., float], tuple[float, ...]]:
         """A function for the seconds of a step, and its first argument."""

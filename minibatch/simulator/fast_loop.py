@@ -12,14 +12,21 @@ order are `VirtualClock`'s, and `run` is compiled by numba as it is.
 """
 
 import math
+from array import array
+from collections.abc import Callable
 from typing import NamedTuple
+
+import numpy as np
 
 from ..core.clock import SAME_TIME
 
+Array = array | np.ndarray
+
 
 class Rules(NamedTuple):
-    """What never changes. padded: a batch stays until all have ended, as under Static. constant:
-    all steps take the same time, so that a clock counts them."""
+    """What never changes. size: most rows; budget: most tokens of a step. padded: a batch stays
+    until all have ended, as under Static. constant: all steps take the same time, so they are
+    counted."""
 
     size: int
     budget: int
@@ -30,10 +37,15 @@ class Rules(NamedTuple):
 
 
 class State(NamedTuple):
-    """All but the arrays. base, counted: of the clock. admitted: requests ever taken from the
-    queue. partial: the slot whose prompt is computed in chunks, or -1, and how much of it is.
-    computed: tokens in the cache of all others. ended: members of a padded batch that have ended.
-    refused: a step time that is none."""
+    """All that changes, but the arrays, at the start of step number `step`.
+
+    now, base, counted: the clock: its time, and what `VirtualClock` calls _base and _steps.
+    admitted: how many requests have left the queue, in order of arrival. running, preempted: how
+    many slots. partial: the slot whose prompt is half computed, or -1; partial_computed: its
+    computed tokens. free: blocks. computed: tokens in the cache, of all other slots. ended: members
+    of a padded batch that have ended. finished: requests. refused: a step time that was not above
+    0, else 1.
+    """
 
     now: float = 0.0
     base: float = 0.0
@@ -51,8 +63,21 @@ class State(NamedTuple):
     refused: float = 1.0
 
 
-def run(rules, state, columns, slots, seconds, numbers, until, most_steps):
-    """Steps that begin before `until`, at most so many; returns the new state."""
+def run(
+    rules: Rules,
+    state: State,
+    columns: tuple[Array, ...],
+    slots: tuple[Array, ...],
+    seconds: Callable[..., float],
+    numbers: tuple[float, ...],
+    until: float,
+    most_steps: int,
+) -> State:
+    """Take the steps that begin before `until`, at most so many; returns the new state.
+
+    columns: one place for each request; slots: one for each place in the batch, and the wheel and
+    the border. Both are written. seconds(numbers, rows, prompt_tokens, context, pairs): of a step.
+    """
     size, budget, num_blocks, block_size, padded, constant = rules
     now, base, counted, step, admitted, running, preempted = state[:7]
     partial, partial_computed, free, computed, ended, finished, refused = state[7:]

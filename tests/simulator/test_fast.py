@@ -102,6 +102,7 @@ def test_compiled_it_is_the_same(seed_of_run):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_5000_workloads_not_tried_before(seed_of_run):
     compare(f"release {seed_of_run} {i}" for i in range(5_000))
 
@@ -195,6 +196,8 @@ def test_a_step_that_takes_no_time_is_refused():
     simulator = FastSimulator(mb.Continuous(4), CostModel(0, 0, 0, 0, 1, "nothing"))
     simulator.add(0.0, 5, 3)
     with pytest.raises(ValueError, match=r"step_time\(plan\) is 0.0; give seconds above 0"):
+        simulator.run_until()
+    with pytest.raises(RuntimeError, match="was interrupted in a step; make a new one"):
         simulator.run_until()
 
 

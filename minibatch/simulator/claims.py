@@ -107,8 +107,8 @@ TABLE = (
     Claim(
         "FasterTransformer / naive batching",
         "4",
-        "its answers run to the longest of their own batch, not of all 1,000. Faster kernels are not "
-        "simulated; its server's pause of 1 s before each batch is not, either",
+        "its answers run to the longest of their own batch, not of all 1,000. Not simulated: "
+        "faster kernels, and its server's pause of 1 s before each batch",
         _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; FasterTransformer's batch is 4, too",
         _ANYSCALE,
         anyscale.MACHINE,

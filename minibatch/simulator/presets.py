@@ -48,18 +48,29 @@ class Preset:
     stages: int = 1
 
     def __post_init__(self) -> None:
-        for share in (self.efficiency, self.compute_efficiency or self.efficiency):
+        for share in self.efficiencies:
             if not 0 < share <= 1:
                 raise ValueError(
                     f"efficiency is {share}; give a share of the data sheet's limits, above 0 and "
                     f"at most 1 (kernels reach {EFFICIENCIES[0]} to {EFFICIENCIES[-1]})"
                 )
+        if self.stages < 1 or self.num_gpus % self.stages:
+            raise ValueError(
+                f"{self.num_gpus} GPUs cannot be divided into {self.stages} equal stages; change "
+                "num_gpus or stages"
+            )
         if self.num_blocks < 1:
             raise ValueError(
                 f"{self.shape.name} needs {self.shape.memory / GB:,.0f} GB for its parameters; "
                 f"{self.num_gpus} × {self.gpu.roof.name} offers "
                 f"{self.num_gpus * self.gpu.memory * USABLE / GB:,.0f} GB. Raise num_gpus."
             )
+
+    @property
+    def efficiencies(self) -> tuple[float, float]:
+        """Of reading, and of computing."""
+        other = self.compute_efficiency
+        return self.efficiency, self.efficiency if other is None else other
 
     @property
     def pool_tokens(self) -> int:
@@ -74,7 +85,7 @@ class Preset:
 
     @property
     def roof(self) -> Roof:
-        """The limits that one batch meets: of the machines of one stage."""
+        """The limits of one step: those of the GPUs of one stage."""
         one, together = self.gpu.roof, self.num_gpus / self.stages
         name = f"{self.num_gpus} × {one.name}" if self.num_gpus > 1 else one.name
         return Roof(name, one.bytes_per_s * together, one.flops_per_s * together, one.source)
@@ -92,7 +103,7 @@ class Preset:
         )
 
     def seconds(self, rows: int, prompt_tokens: int, context: int, pairs: int) -> float:
-        """Seconds of a step with these contents; they are those of `CostModel.seconds`."""
+        """Seconds of a step with these contents, which `CostModel.seconds` describes."""
         function, numbers = self.formula
         return function(numbers, rows, prompt_tokens, context, pairs)
 
@@ -101,8 +112,8 @@ class Preset:
         """What `seconds` calls, and its first argument, for a simulator that compiles it: the time
         of `cost` under `roof`, divided by the efficiency."""
         shape, roof = self.shape, self.roof
-        byte = 1 / (roof.bytes_per_s * self.efficiency)
-        flop = 1 / (roof.flops_per_s * (self.compute_efficiency or self.efficiency))
+        of_reading, of_computing = self.efficiencies
+        byte, flop = 1 / (roof.bytes_per_s * of_reading), 1 / (roof.flops_per_s * of_computing)
         reading = 2 * shape.weights * byte, shape.kv_bytes_per_token * byte
         computing = 2 * shape.weights * flop, 4 * shape.layers * shape.query_size * flop
         return _together if self.mixes else _apart, (*reading, *computing)

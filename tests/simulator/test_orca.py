@@ -22,7 +22,7 @@ def test_a_higher_rate_brings_the_same_requests_closer_together():
 
 
 def test_the_floor_is_nearly_the_time_to_read_the_weights_of_eight_gpus():
-    """350 GB at 0.75 × 8 × 1.555 TB/s; Orca's paper has 95 ms, which a roofline does not explain."""
+    """349 GB at 0.75 × 8 × 1.555 TB/s. The paper's floor, 95 ms, has more in it."""
     assert orca.floor() == pytest.approx(2 * 174.6e9 / (0.75 * 8 * 1.555e12), rel=0.02)
     assert orca.floor() == pytest.approx(0.0378, abs=0.0003)
 
@@ -45,7 +45,7 @@ def test_the_sweep_holds_the_published_target(system):
 
 
 def test_the_ratio_follows_the_target():
-    """Against batch 8 it falls as the target is loosened: half at three floors, a fifth at 1.1."""
+    """Against batch 8 it falls as the target is loosened: to a half at four floors."""
     strict, published, loose = (orca.ratio(EIGHT, target) for target in (1.5, 2.0, 4.0))
     assert strict > published > 2 * loose
     assert loose == pytest.approx(9.9, abs=0.5)

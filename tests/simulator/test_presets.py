@@ -119,3 +119,7 @@ def test_a_model_that_does_not_fit_is_refused_with_its_numbers():
         Preset(presets.LLAMA_3_70B, presets.H100_80)
     with pytest.raises(ValueError, match=r"efficiency is 1.2; give a share"):
         OPT.at(1.2)
+    with pytest.raises(ValueError, match=r"efficiency is 0; give a share"):
+        OPT.at(0.75, 0)
+    with pytest.raises(ValueError, match=r"4 GPUs cannot be divided into 3 equal stages"):
+        Preset(presets.LLAMA_3_70B, presets.A100_80, num_gpus=4, stages=3)

@@ -9,7 +9,7 @@ import pytest
 import minibatch as mb
 from minibatch.bench import calibrate as module
 from minibatch.bench.calibrate import calibrate, fit
-from minibatch.bench.calibration import Calibration
+from minibatch.bench.calibration import CPU_TIME, Calibration
 from minibatch.bench.held_out import HeldOut, RunTimes, compare
 from minibatch.bench.step_periods import PlanRecorder, Steps
 from minibatch.simulator.cost import CostModel
@@ -233,8 +233,11 @@ def test_the_table_shows_error_floor_load_costs_and_machine(found):
 
 
 def test_on_a_busy_computer_it_says_that_the_numbers_mean_little(found):
-    assert "This computer was busy" in repr(replace(found, other_programs=0.4))
+    busy = replace(found, other_programs=0.4)
+    assert "This computer was busy" in repr(busy)
     assert "This computer was busy" not in repr(replace(found, other_programs=0.04))
+    assert "mb.ProcessClock()" in repr(busy)
+    assert "mb.ProcessClock()" not in repr(replace(busy, kind_of_time=CPU_TIME))
 
 
 def test_a_real_model_can_be_calibrated(tiny_model):

@@ -26,7 +26,7 @@ from ..memory.kv_cache import bytes_per_token
 from ..model.load import Model
 from ..schedulers import Continuous
 from ..simulator.cost import CostModel
-from .calibration import Calibration, facts_of
+from .calibration import CPU_TIME, Calibration, facts_of
 from .held_out import HeldOut, RunTimes, run, simulate
 from .machine_facts import look
 from .step_periods import PlanRecorder, Steps
@@ -93,7 +93,7 @@ def calibrate(
             steps.extend(_train(engine, draw, max(part, first / 4)))
             num_left -= 2
             bar.update()
-    kind = "CPU time of this process, one thread" if cpu_time else "wall time"
+    kind = CPU_TIME if cpu_time else "wall time"
     cost_model = fit(model, steps, f"calibrated on {len(steps.seconds):,} steps; {kind}")
     held_out = [
         HeldOut(
@@ -106,6 +106,7 @@ def calibrate(
         held_out=held_out,
         num_steps=len(steps.seconds),
         max_batch_size=max_batch_size,
+        kind_of_time=kind,
         seconds_taken=time.perf_counter() - begun,
         other_programs=others.share(),
         model=facts_of(model),

@@ -20,6 +20,7 @@ from .machine_facts import QUIET, Machine
 if TYPE_CHECKING:
     from ..model.load import Model
 
+CPU_TIME = "CPU time of this process, one thread"
 FORMAT = 1  # of the file; a change of the fields below makes it another one
 
 
@@ -29,14 +30,16 @@ class Calibration:
 
     cost_model: a step time for `mb.VirtualClock` and `mb.simulate`. held_out: the workloads that
     the fit has not seen. num_steps: of the training runs. max_batch_size: the most rows of their
-    steps. seconds_taken: by the calibration. other_programs: the share of the processor that they
-    took meanwhile. model, machine: the facts of both.
+    steps. kind_of_time: wall time, or CPU time. seconds_taken: of real time, by the calibration.
+    other_programs: the share of the processor that they took meanwhile. model, machine: the facts
+    of both.
     """
 
     cost_model: CostModel
     held_out: Sequence[HeldOut]
     num_steps: int
     max_batch_size: int
+    kind_of_time: str
     seconds_taken: float
     other_programs: float
     model: str
@@ -119,8 +122,8 @@ class Calibration:
     def conditions(self) -> list[str]:
         """What the numbers depend on, and what the table does not show."""
         lines = [
-            f"Fitted to {self.num_steps:,} steps of up to {self.max_batch_size} rows in "
-            f"{self.seconds_taken:.0f} s. {self.costs}.",
+            f"Fitted to {self.num_steps:,} steps of up to {self.max_batch_size} rows, "
+            f"{self.kind_of_time}; took {self.seconds_taken:.0f} s. {self.costs}.",
             f"{self.model}. {self.machine.cpu}, {self.machine.date[:10]}; other programs took "
             f"{self.other_programs:.0%} of the processor.",
         ]
@@ -129,6 +132,8 @@ class Calibration:
                 "This computer was busy: real runs differ from one another, and a smaller error "
                 "than theirs is luck. Close other programs, and calibrate again."
             )
+            if self.kind_of_time != CPU_TIME:
+                lines[-1] += " Or count CPU time: mb.calibrate(model, clock=mb.ProcessClock())."
         return lines
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 import minibatch as mb
 from minibatch.bench import calibrate as module
 from minibatch.bench.calibrate import calibrate, fit
-from minibatch.bench.calibration import Calibration
+from minibatch.bench.calibration import CPU_TIME, Calibration
 from minibatch.bench.held_out import HeldOut, RunTimes, compare
 from minibatch.bench.step_periods import PlanRecorder, Steps
 from minibatch.simulator.cost import CostModel
@@ -65,16 +65,25 @@ def test_all_runs_together_take_about_the_time_allowed(monkeypatch):
     assert 0.6 * 12 < sum(spent) + clock.now() < 1.4 * 12
 
 
-def test_training_and_held_out_runs_take_turns(monkeypatch):
-    order = []
+def test_training_and_held_out_runs_take_turns_and_all_training_steps_are_used(monkeypatch):
+    order, num_steps = [], []
+    train, run = module._train, module.run
 
-    def noted(name, function):
-        return lambda *arguments: (order.append(name), function(*arguments))[1]
+    def noted_train(*arguments):
+        order.append("train")
+        steps = train(*arguments)
+        num_steps.append(len(steps.seconds))
+        return steps
 
-    monkeypatch.setattr(module, "_train", noted("train", module._train))
-    monkeypatch.setattr(module, "run", noted("held out", module.run))
-    calibrate(mb.PretendModel(), clock=mb.VirtualClock(KNOWN), seconds=2, rounds=3)
+    def noted_run(*arguments):
+        order.append("held out")
+        return run(*arguments)
+
+    monkeypatch.setattr(module, "_train", noted_train)
+    monkeypatch.setattr(module, "run", noted_run)
+    found = calibrate(mb.PretendModel(), clock=mb.VirtualClock(KNOWN), seconds=2, rounds=3)
     assert order == ["train"] + ["held out", "train"] * 6
+    assert found.num_steps == sum(num_steps)
 
 
 def test_the_fit_sees_no_step_of_a_held_out_run(monkeypatch):
@@ -224,8 +233,11 @@ def test_the_table_shows_error_floor_load_costs_and_machine(found):
 
 
 def test_on_a_busy_computer_it_says_that_the_numbers_mean_little(found):
-    assert "This computer was busy" in repr(replace(found, other_programs=0.4))
+    busy = replace(found, other_programs=0.4)
+    assert "This computer was busy" in repr(busy)
     assert "This computer was busy" not in repr(replace(found, other_programs=0.04))
+    assert "mb.ProcessClock()" in repr(busy)
+    assert "mb.ProcessClock()" not in repr(replace(busy, kind_of_time=CPU_TIME))
 
 
 def test_a_real_model_can_be_calibrated(tiny_model):

@@ -156,6 +156,12 @@ def test_a_client_without_a_limit_sees_what_the_engine_records():
     assert [r.first_token - r.due for r in report.rows] == pytest.approx([c.ttft for c in theirs])
 
 
+def test_a_request_after_a_pause_is_sent_when_it_is_due():
+    report = drive(engine(), requests([1.0, 50.0, 100.0]), max_concurrency=1)
+    assert [row.sent for row in report.rows] == pytest.approx([1, 50, 100])
+    assert [row.first_token for row in report.rows] == pytest.approx([1.1, 50.1, 100.1])
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 def test_never_more_requests_are_in_the_engine_than_the_limit(limit):
     served = engine()

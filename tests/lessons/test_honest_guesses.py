@@ -119,6 +119,7 @@ ANSWERS = {
         "lookup": r"Not here|1\.37",
         "until": MINE,
     },
+    "11": {},
 }
 
 

@@ -251,6 +251,9 @@ FINDINGS = {
         "FIRST_COME_FIRST_SERVED: S's prompt is computed after 19 steps",
         "EQUAL_PROGRESS: S's prompt is computed after 2 steps",
         "EQUAL_PROGRESS L1 0.475 s L2 0.425 s S 0.050 s",
+        "a cap of 16 L1 0.325 s L2 0.475 s S 0.125 s",
+        "a cap of 64 L1 0.475 s L2 0.400 s S 0.425 s",
+        "capped_shares, a cap of 16: S's prompt is computed after 5 steps",
     ],
     "09_out_of_memory_out_of_time": [
         "newest: 176 tokens are computed twice, after 3 preemptions",

@@ -3,7 +3,7 @@ positions a step computes, into which slots."""
 
 import now_yours
 import pytest
-from beliefs import CALLERS_LIST, a_kind, why
+from beliefs import a_kind, input_shown, why
 from budgets import (
     budgeted,
     keeps_the_order,
@@ -26,7 +26,6 @@ from serving import (
 import minibatch as mb
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
-from minibatch.course.judging.worker_errors import Raised
 from minibatch.schedulers.admission import ReserveMaximum
 
 WITHHELD = {
@@ -326,12 +325,8 @@ SHARED = (
 def shares_of(student, needs, budget, cap):
     """The learner's answer, once it is known to be a list of as many whole numbers."""
     shown = f"capped_shares({needs}, budget={budget}, cap={cap})"
-    try:
+    with input_shown(shown):
         got = student.call("capped_shares", needs=Lent(needs), budget=budget, cap=cap)
-    except Raised as error:
-        if CALLERS_LIST not in error.sentence:
-            error.sentence = f"{shown} fails with {error.sentence}."
-        raise
     if not isinstance(got, list | tuple):
         what = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
@@ -604,7 +599,8 @@ def by_hand(student, arguments):
         for one in arguments
     ]
     lent = [Lent(one) if isinstance(one, list) else one for one in lent]
-    got = student.call("chunks_and_slots", **dict(zip(HANDS, lent, strict=True)))
+    with input_shown(f"chunks_and_slots({told(arguments)})"):
+        got = student.call("chunks_and_slots", **dict(zip(HANDS, lent, strict=True)))
     if not isinstance(got, list | tuple):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
@@ -651,6 +647,57 @@ def right(arguments):
     ]
 
 
+def fault(arguments, got, number):
+    """What is wrong with step `number` of an answer that is right up to there."""
+    lengths, at, _, decodes, budget, _ = arguments
+    at = list(at)
+    for _, (i, _, end) in ((step, chunk) for step in got[:number] for chunk in step):
+        at[i] = end
+    done = sum(here == length for here, length in zip(at, lengths, strict=True))
+    left = budget - decodes - done
+    if done == len(lengths):
+        return "[goes_on_when_all_is_computed] all prompts are computed: no step comes after that."
+    if number == len(got):
+        return (
+            "[ends_too_soon] "
+            f"the prompts stand at {at}, of {lengths} tokens; yours has no more steps."
+        )
+    for i, begin, end in got[number]:
+        if not 0 <= i < len(lengths):
+            return f"[chunk_of_nobody] there is no prompt {i}; they count from 0."
+        if begin != at[i]:
+            return (
+                "[chunk_begins_elsewhere] "
+                f"{at[i]} tokens of prompt {i} are computed by now; its chunk begins there, and "
+                f"yours begins at {begin}."
+            )
+        if end > lengths[i]:
+            return (
+                "[chunk_past_the_end] "
+                f"prompt {i} has {lengths[i]} tokens: its chunk ends there at the latest."
+            )
+        at[i] = end
+    taken = sum(end - begin for _, begin, end in got[number])
+    paid = (
+        f"{decodes} decodes and {done} computed prompts take a token each of the budget, {budget}"
+    )
+    if taken > left:
+        return (
+            "[chunks_over_the_budget] "
+            f"{paid}: {left} are left for prompts, and your chunks have {taken}. Each chunk leaves "
+            "less for the next one."
+        )
+    if taken < left and at != lengths:
+        return (
+            "[chunks_leave_tokens] "
+            f"{paid}: {left} are left for prompts, and your chunks have {taken}. A prompt gets all "
+            "it needs, or all that is left."
+        )
+    return (
+        "[other_chunks] prompts get tokens in their order: the first all it needs, then the next."
+    )
+
+
 def check_bounds(student, names):
     answers = {name: bounds(by_hand(student, CASES[name])) for name in CASES}
     for name in names:
@@ -672,11 +719,7 @@ def check_bounds(student, names):
             (n for n, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
             min(len(expected), len(got)),
         )
-        said = (
-            said
-            or "[other_chunks] "
-            "decodes and prompts that are done take a token each; prompts get the rest."
-        )
+        said = said or fault(CASES[name], got, number)
         raise Wrong(
             f"With {name}, step {number + 1}: {said} ({told(CASES[name])})",
             expected=expected[number] if number < len(expected) else "no such step",
@@ -738,14 +781,18 @@ def test_any_prompts_are_computed_as_the_engine_would(student, rng):
         budget = decodes + len(lengths) + rng.randint(1, 9)
         arguments = (lengths, computed, tables, decodes, budget, size)
         got = by_hand(student, arguments)
-        if got != right(arguments):
+        due = right(arguments)
+        if got != due:
+            said = "its chunks are right, and slots are not."
+            if bounds(got) != bounds(due):
+                pairs = enumerate(zip(bounds(due), bounds(got), strict=False))
+                number = next((n for n, (a, b) in pairs if a != b), min(len(due), len(got)))
+                said = f"step {number + 1}: {fault(arguments, bounds(got), number)}"
             raise Wrong(
-                "[other_chunks_and_slots] "
-                f"chunks_and_slots({told(arguments)}): decodes and prompts that are done take a "
-                "token each, prompts the rest, in their order.",
-                expected=right(arguments),
+                f"[other_chunks_and_slots] chunks_and_slots({told(arguments)}): {said}",
+                expected=due,
                 got=got,
             )
 
 
-NOW_YOURS = {"8.1": now_yours.under_a_budget, "8.2": now_yours.budget, "8.3": now_yours.by_hand}
+NOW_YOURS = {"8.1": now_yours.under_a_budget, "8.2": now_yours.with_a_cap, "8.3": now_yours.by_hand}

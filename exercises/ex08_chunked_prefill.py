@@ -36,7 +36,8 @@ class MyBudget(mb.Scheduler):
     # 1. Decodes. Whoever runs and has one token to compute has a row, in every step.
     #
     # 2. Prompts that have begun, in the order of admission: each as much as it needs, or what is
-    #    left. The rest of it waits for the next step.
+    #    left. The rest of it waits for the next step. Begun are all in self.running, also those
+    #    whose first step has failed: then plan is called once more.
     #
     # 3. Newcomers, as long as a token is left, a slot is free and somebody waits: the head of the
     #    queue joins, and gets what it needs, or what is left.

@@ -132,7 +132,17 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
 @pytest.mark.task("8.1", points=0.25)
 def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
-    plans_alike_twice(budgeted(student, 3, 8), asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4)))
+    said = (
+        "[plans_again_in_another_order] "
+        "plan was called twice without an update in between, as after a failed forward pass. All "
+        "who have rows are in self.running by then. They have begun, and their prompts get tokens "
+        "in the order of admission, which is the order of self.running."
+    )
+    first = asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4))
+    plans_alike_twice(budgeted(student, 3, 8), first, said)
+    for lengths in ((9, 4, 5), (4, 9, 5), (5, 5, 6)):
+        requests = asks(*((name, n, 4) for name, n in zip("ABC", lengths, strict=True)))
+        plans_alike_twice(budgeted(student, 3, 15), requests, said)
 
 
 @pytest.mark.task("8.1", points=0.25)
@@ -678,9 +688,7 @@ def fault(arguments, got, number):
             )
         at[i] = end
     taken = sum(end - begin for _, begin, end in got[number])
-    paid = (
-        f"{decodes} decodes and {done} computed prompts take a token each of the budget, {budget}"
-    )
+    paid = f"the budget is {budget}, and decodes take {decodes + done} of it"
     if taken > left:
         return (
             "[chunks_over_the_budget] "

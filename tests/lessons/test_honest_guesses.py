@@ -59,7 +59,6 @@ ANSWERS = {
         "ones": r"hardly shows",
         "forks": r"\b63\b",
         "greedy": r"you cannot see it|\b0 of 3\b",
-        "refused": r"\b1 of 5\b",
         "kept": r"\b2 of 5\b|[Tt]hree of",
     },
     "06": {

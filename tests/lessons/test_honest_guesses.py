@@ -103,7 +103,6 @@ ANSWERS = {
         "livelock": r"\b176\b|Each destroys",
         "reserve": r"third more steps|2,337",
         "promised": r"\b24 ?%",
-        "huge": r"almost empties",
         "starving": r"\bstarves\b",
         "queue": r"half a minute",
         "refusing": r"\b235\b",

@@ -69,7 +69,7 @@ ANSWERS = {
         "banks": r"\b32 passes\b",
         "flight": r"\b[78](\.\d)? KB",
         "waves": r"\b6 ?%",
-        "window": r"\b0 of 8\b|none of the eight",
+        "window": r"\b4 of 8\b|half of the agents",
     },
     "07": {
         "found": r"\b656\b",

@@ -36,7 +36,8 @@ class MyBudget(mb.Scheduler):
     # 1. Decodes. Whoever runs and has one token to compute has a row, in every step.
     #
     # 2. Prompts that have begun, in the order of admission: each as much as it needs, or what is
-    #    left. The rest of it waits for the next step.
+    #    left. The rest of it waits for the next step. Begun are all in self.running, also those
+    #    whose first step has failed: then plan is called once more.
     #
     # 3. Newcomers, as long as a token is left, a slot is free and somebody waits: the head of the
     #    queue joins, and gets what it needs, or what is left.
@@ -87,41 +88,49 @@ class MyBudget(mb.Scheduler):
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 8.2: Which budget holds the limit
+# Exercise 8.2: A cap for long prompts
 # 3 points, 15 minutes, difficulty 2 of 5
-# lessons/08_chunked_prefill.ipynb, "Which budget?"
+# lessons/08_chunked_prefill.ipynb, "Two long prompts, and a short one"
 #
-# A cost model says what a step takes, in microseconds: step_us for the step itself, decode_us more
-# for each decode in it, prompt_us more for each prompt token. num_decodes answers stream, and
-# nobody shall wait longer than limit_us for a next token. What is the largest max_batch_tokens that
-# holds the limit while a prompt is computed?
+# In 8.1 a long prompt can take the whole budget, and a short one behind it waits. Now a prompt gets
+# at most `cap` tokens of a step while another prompt can use the rest. (vLLM's name for the cap is
+# long_prefill_token_threshold.) budget is what the decodes leave. Divide it in two rounds:
 #
-# The model is linear: it leaves out that a late chunk attends to all chunks before it, and takes
-# longer than the first one.
+# 1. In order, each prompt gets what it needs, but at most `cap`, and at most what is left.
 #
-# A budget counts decodes as well as prompt tokens. If no prompt token fits, answer with 0: prompts
-# would never be computed, whatever the budget.
+# 2. What is left after that goes to the same prompts, again in order: each gets all it still needs,
+#    or what is left. So no token is wasted while a prompt can use it.
 #
-# HINT How much of limit_us is left when the step and its decodes are paid?
-# HINT As many prompt tokens fit as whole prompt_us fit into that; a step may last exactly limit_us.
-#      The budget is those prompt tokens and the decodes.
-# HINT left = limit_us - step_us - num_decodes * decode_us
-#      num_prompt_tokens = left // prompt_us
-#      return num_prompt_tokens + num_decodes if num_prompt_tokens > 0 else 0
+# budget can be 0, and needs can be an empty list: then there is nothing to divide.
+#
+# HINT Two loops over the prompts, one after the other. Both take from the same number of tokens.
+# HINT The first loop makes a list: min(need, cap, left). The second adds to it: a prompt still
+#      needs need - share.
+# HINT shares, left = [], budget
+#      for need in needs:
+#          shares.append(min(need, cap, left))
+#          left -= shares[-1]
+#      then once more through the prompts: more = min(need - shares[i], left)
 # ---------------------------------------------------------------------------------------------
-def largest_budget(
-    limit_us: int, num_decodes: int, step_us: int, decode_us: int, prompt_us: int
-) -> int:
-    """Tokens; 0 if no prompt token fits. Times are whole microseconds.
+def capped_shares(needs: list[int], budget: int, cap: int) -> list[int]:
+    """How many tokens of each prompt this step computes.
 
-    Example: largest_budget(limit_us=50_000, num_decodes=7, step_us=8_000, decode_us=1_000,
-    prompt_us=300) is 123: 7 decodes and 116 prompt tokens take 49,800 microseconds, and one more
-    50,100.
+    needs: tokens that each prompt still needs, at least 1 each, in order of admission. budget:
+    tokens for all of them together, 0 or more. cap: at least 1.
+
+    Example: capped_shares([1300, 1000, 80], budget=128, cap=32) is [64, 32, 32]. The first round
+    gives 32 to each; 32 are left, and the first prompt gets them.
     """
     # BEGIN SOLUTION
-    left = limit_us - step_us - num_decodes * decode_us
-    num_prompt_tokens = left // prompt_us
-    return num_prompt_tokens + num_decodes if num_prompt_tokens > 0 else 0
+    shares, left = [], budget
+    for need in needs:
+        shares.append(min(need, cap, left))
+        left -= shares[-1]
+    for i, need in enumerate(needs):
+        more = min(need - shares[i], left)
+        shares[i] += more
+        left -= more
+    return shares
     # END SOLUTION
 
 

@@ -170,8 +170,8 @@ def chunked_prefill() -> Figure:
 
 
 def out_of_memory() -> Figure:
-    """Five requests in a small pool, and two ways to choose who gives way."""
-    shapes = {"P": (50, 80), "Q": (80, 50), "R": (30, 50), "S": (40, 70), "T": (60, 60)}
+    """The lesson's five requests in a small pool, and two rules that choose which to preempt."""
+    shapes = {"A": (60, 70), "B": (90, 40), "C": (20, 60), "D": (50, 80), "E": (40, 50)}
     traces = {}
     for title, victim in {
         "newest": victims.newest,
@@ -183,7 +183,12 @@ def out_of_memory() -> Figure:
             for name, (prompt, output) in shapes.items()
         )
         traces[title] = engine.trace
-    return titled(mb.plots.thrown_away(traces), *(f"Who gives way: the {name}" for name in traces))
+    figure = titled(mb.plots.thrown_away(traces), *(f"Preempted: the {name}" for name in traces))
+    for text in itertools.chain(*(axis.texts for axis in figure.axes)):
+        text.set_visible(not text.get_text().isdigit())  # how many, the lesson asks first
+    for text in figure.legends[0].texts if figure.legends else figure.axes[-1].get_legend().texts:
+        text.set_text(text.get_text().removesuffix(", and how many"))
+    return figure
 
 
 def titled(figure: Figure, *titles: str) -> Figure:

@@ -96,7 +96,7 @@ class MemoryPlayer(Stepping):
             position=self.position,
             width=WIDTH,
             number=next(_numbers),
-            own={r: colour_of(r) for m in moments.values() if m for r in (*m.waiting, *m.running)},
+            own={r[0]: colour_of(r[0]) for m in moments.values() if m for r in sorted(m.running)},
         )
 
 

@@ -6,6 +6,7 @@ others, each under the sentence that mends it (several in a tuple, where one sen
 given, and says their sentences. Where none do, nothing is claimed.
 """
 
+import contextlib
 import itertools
 import math
 
@@ -110,6 +111,29 @@ def as_a_float(expected, got):
             f"a whole number is asked for, and yours is the float {got}: int(...), or // for /."
         )
     return ""
+
+
+@contextlib.contextmanager
+def input_shown(shown):
+    """If the learner's function fails in this block, its sentence begins with the call."""
+    try:
+        yield
+    except Raised as error:
+        if CALLERS_LIST not in error.sentence and IS_WITHHELD not in error.sentence:
+            error.sentence = f"{shown} fails with {error.sentence.rstrip('.')}."
+        raise
+
+
+def calls_shown(student, name, cases):
+    """The answers to all of these cases at once. If one fails, it is looked for by halves."""
+    try:
+        return student.calls(name, cases)
+    except Raised:
+        half = len(cases) // 2
+        if not half:
+            with input_shown(f"{name}({', '.join(map(str, cases[0]))})"):
+                return student.calls(name, cases)
+        return calls_shown(student, name, cases[:half]) + calls_shown(student, name, cases[half:])
 
 
 def a_kind(got):

@@ -343,15 +343,14 @@ def under_a_budget(student):
     )
 
 
-def budget(student):
-    costs = {"step_us": 7_800, "decode_us": 700, "prompt_us": 250}
-    quick, slow = (
-        student.call("largest_budget", limit_us=limit, num_decodes=7, **costs)
-        for limit in (30_000, 100_000)
-    )
+def with_a_cap(student):
+    needs, steps = [1300, 1000, 80], 0
+    while needs[-1]:
+        shares = student.call("capped_shares", list(needs), 128, 16)
+        needs, steps = [need - share for need, share in zip(needs, shares, strict=True)], steps + 1
     return (
-        f"By your count a limit of 30 ms allows a budget of {quick} tokens on a machine like ours, "
-        f"and one of 100 ms {slow}."
+        f"By your shares S's 80 tokens are computed after {steps} steps, behind two long prompts, "
+        "with a budget of 128 and a cap of 16; without a cap it takes 19 steps."
     )
 
 

@@ -557,8 +557,11 @@ def drawn(expected: mb.Engine, got: mb.Engine) -> Drawing | None:
     return difference(expected.trace.steps, got.trace.steps)
 
 
-def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
-    """The engine may ask again without an update: nothing may be admitted twice or lost."""
+def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask], said: str = "") -> None:
+    """The engine may ask again without an update: nothing may be admitted twice or lost.
+
+    said: what to say if the same requests have rows, of other lengths.
+    """
     scheduler.bind(MirrorPool(64, 4), mb.VirtualClock(1.0))
     for ask in requests:
         ids = [WORDS[0]] * ask.prompt
@@ -576,6 +579,8 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask]) -> None:
             expected=second,
             got=first,
         )
+    if said and first != second and [name for name, _ in first] == [name for name, _ in second]:
+        raise Wrong(said, expected=first, got=second)
     if first != second:
         raise Wrong(
             "[plans_differ_when_asked_twice] "

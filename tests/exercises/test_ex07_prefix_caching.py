@@ -4,7 +4,7 @@ import itertools
 
 import now_yours
 import pytest
-from beliefs import a_kind
+from beliefs import a_kind, input_shown
 
 from minibatch.course.judging.values import Lent, LentDict
 from minibatch.course.judging.verdict import Wrong
@@ -15,8 +15,9 @@ from minibatch.course.judging.worker_errors import NotAttempted, Raised
 
 def names_of(student, ids, block_size, salt=None):
     """The names, once they are known to be a list of texts, or whole numbers, one a full block."""
-    got = student.call("block_hashes", Lent(ids), block_size, salt)
     shown = f"block_hashes({ids if len(ids) < 12 else f'{len(ids)} tokens'}, {block_size})"
+    with input_shown(shown):
+        got = student.call("block_hashes", Lent(ids), block_size, salt)
     if not isinstance(got, list | tuple) or not all(type(name) in (str, int) for name in got):
         kind = "nothing (None)" if got is None else a_kind(got)
         if isinstance(got, list | tuple):
@@ -250,6 +251,10 @@ def test_nothing_is_found_behind_a_gap(student):
         "nobody knows the second block: what comes after a gap is of no use until it is filled."
     )
     finds(student, [7], said, ["a", "b", "c"], 13, 4, {"a": 7, "c": 2})
+    known = {"a": 7, "c": 2, "d": 5, "e": 1, "f": 9}  # what is known later is no proof of before
+    for last in range(3, 7):
+        names = list("abcdef")[:last]
+        finds(student, [7], said, names, 4 * last + 1, 4, known)
     said = (
         "[finds_behind_an_unknown_first] "
         "nobody knows the first block, so nothing that comes after it can be used."
@@ -286,7 +291,10 @@ def test_the_last_token_is_never_found(student, rng):
         block_of = {name: i + 3 for i, name in enumerate(names) if rng.random() < 0.8}
         before_last = names[: (num_tokens - 1) // size]
         found = list(itertools.takewhile(block_of.__contains__, before_last))
-        said = f"[other_blocks_found] {len(before_last)} full blocks lie before the last token."
+        said = (
+            f"[other_blocks_found] {len(before_last)} full blocks lie before the last token, and "
+            f"the first {len(found)} of them are known without a gap."
+        )
         finds(student, [block_of[n] for n in found], said, names, num_tokens, size, block_of)
 
 

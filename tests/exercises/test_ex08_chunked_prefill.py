@@ -1,9 +1,9 @@
-"""Judges exercises 8.1 to 8.3: a planner under a budget, which budget holds a limit, and whose
+"""Judges exercises 8.1 to 8.3: a planner under a budget, a cap for long prompts, and whose
 positions a step computes, into which slots."""
 
 import now_yours
 import pytest
-from beliefs import Counted, a_kind, why
+from beliefs import a_kind, input_shown, why
 from budgets import (
     budgeted,
     keeps_the_order,
@@ -23,8 +23,10 @@ from serving import (
     some_requests,
 )
 
+import minibatch as mb
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
+from minibatch.schedulers.admission import ReserveMaximum
 
 WITHHELD = {
     "8.1": {
@@ -130,7 +132,17 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
 @pytest.mark.task("8.1", points=0.25)
 def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
-    plans_alike_twice(budgeted(student, 3, 8), asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4)))
+    said = (
+        "[plans_again_in_another_order] "
+        "plan was called twice without an update in between, as after a failed forward pass. All "
+        "who have rows are in self.running by then. They have begun, and their prompts get tokens "
+        "in the order of admission, which is the order of self.running."
+    )
+    first = asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4))
+    plans_alike_twice(budgeted(student, 3, 8), first, said)
+    for lengths in ((9, 4, 5), (4, 9, 5), (5, 5, 6)):
+        requests = asks(*((name, n, 4) for name, n in zip("ABC", lengths, strict=True)))
+        plans_alike_twice(budgeted(student, 3, 15), requests, said)
 
 
 @pytest.mark.task("8.1", points=0.25)
@@ -178,122 +190,246 @@ def test_any_requests_are_served_as_the_rule_says(student, rng):
 # 8.2 ---------------------------------------------------------------------------------------------
 
 
-def up(tokens, each):
-    return -(-tokens // each)
+def first_come(needs, left):
+    """What each gets, in order, all it needs; the rule of 8.3, and of 8.2's second round."""
+    shares = []
+    for need in needs:
+        shares.append(min(need, left))
+        left -= shares[-1]
+    return shares
 
 
-def budget_of(left, count=lambda n, d: n + d if n > 0 else 0):
-    """From the microseconds that are left for prompt tokens, and what is made of their number."""
-    return lambda limit, d, s, one, p: count(left(limit, d, s, one) // p, d)
+def capped(second=first_come, first=first_come, cap=lambda cap, needs: cap):
+    """A rule in two rounds. second: of what is still needed and left. cap: what becomes of it."""
+
+    def shares(needs, budget, most):
+        of_first = first([min(need, cap(most, needs)) for need in needs], budget)
+        rest = [need - share for need, share in zip(needs, of_first, strict=True)]
+        more = second(rest, budget - sum(of_first))
+        return [one + other for one, other in zip(of_first, more, strict=True)]
+
+    return shares
 
 
-def paid(limit, d, s, one):
-    return limit - s - d * one
+def rounds_of_cap(needs, budget, cap):
+    """The cap to each, again and again."""
+    shares = [0] * len(needs)
+    while budget > 0 and shares != needs:
+        more = first_come([min(cap, n - s) for n, s in zip(needs, shares, strict=True)], budget)
+        shares = [one + other for one, other in zip(shares, more, strict=True)]
+        budget -= sum(more)
+    return shares
 
 
-BUDGET = Counted(
-    "largest_budget",
-    ("limit_us", "num_decodes", "step_us", "decode_us", "prompt_us"),
-    [
-        (50_000, 7, 8_000, 1_000, 300),
-        (100_000, 7, 7_800, 180, 190),
-        (30_000, 64, 5_000, 150, 100),
-        (20_000, 32, 10_000, 300, 200),
-        (26_000, 8, 6_000, 500, 400),
-        (9_000, 8, 6_000, 500, 400),
-    ],
-    lambda parts: parts[0],
-    {
-        "": budget_of(paid),
-        "[decodes_not_added] "
-        "the budget counts the decodes, too: add num_decodes to the prompt tokens that fit.": (
-            budget_of(paid, lambda n, d: max(0, n)),
-            budget_of(paid, lambda n, d: n),
-        ),
-        "[decodes_not_paid] every decode takes decode_us as well; yours has none paid.": (
-            budget_of(lambda limit, d, s, one: limit - s)
-        ),
-        "[one_decode_paid] each of the num_decodes decodes takes decode_us; yours pays for one.": (
-            budget_of(lambda limit, d, s, one: limit - s - one)
-        ),
-        "[step_not_paid] "
-        "the step itself takes step_us, before anything is in it; yours leaves that out.": (
-            budget_of(lambda limit, d, s, one: limit - d * one)
-        ),
-        "[tokens_rounded_up] "
-        "only whole prompt tokens fit: round down. Rounded up, the step lasts longer than the "
-        "limit.": lambda limit, d, s, one, p: (
-            up(paid(limit, d, s, one), p) + d if paid(limit, d, s, one) >= p else 0
-        ),
-        "[keeps_below_the_limit] a step may last exactly limit_us; yours keeps below it.": (
-            budget_of(lambda limit, d, s, one: paid(limit, d, s, one) - 1)
-        ),
-        "[less_than_zero_fit] "
-        "where no prompt token fits the answer is 0; yours is what is left without it.": (
-            budget_of(paid, lambda n, d: n + d),
-            budget_of(paid, lambda n, d: max(0, n) + d),
-            budget_of(paid, lambda n, d: max(0, n + d)),
-        ),
-        "[all_divided_by_prompt_time] "
-        "a decode takes decode_us, not prompt_us; yours divides everything by prompt_us.": (
-            lambda limit, d, s, one, p: max(0, (limit - s) // p)
-        ),
-        "[decodes_taken_away_again] "
-        "the decodes have their token, and are no part of what prompts take; yours takes them away "
-        "once more.": budget_of(paid, lambda n, d: max(0, n - d)),
-    },
+def evenly_first_come(needs, left):
+    """The same to each that needs more, and the remainder to the first."""
+    shares, open_ = [0] * len(needs), [i for i, need in enumerate(needs) if need]
+    for place, i in enumerate(sorted(open_, key=lambda i: needs[i])):
+        shares[i] = min(needs[i], left // (len(open_) - place))
+        left -= shares[i]
+    more = first_come([n - s for n, s in zip(needs, shares, strict=True)], left)
+    return [one + other for one, other in zip(shares, more, strict=True)]
+
+
+def evenly_in_turn(needs, left):
+    """To each its part of what is left then; nothing of it goes to those before."""
+    shares = []
+    for place, need in enumerate(needs):
+        shares.append(min(need, left // (len(needs) - place)))
+        left -= shares[-1]
+    return shares
+
+
+def last_come(needs, left):
+    return first_come(needs[::-1], left)[::-1]
+
+
+def to_one(needs, left):
+    """All that is left to the first that needs more, and nothing to the next."""
+    first = next((i for i, need in enumerate(needs) if need), None)
+    return [min(need, left) * (i == first) for i, need in enumerate(needs)]
+
+
+def unchecked(needs, left):
+    """All that is left, whether it is needed or not."""
+    return [left * (i == 0) for i in range(len(needs))]
+
+
+def nothing(needs, left):
+    return [0] * len(needs)
+
+
+def by_size(sign):
+    def share(needs, left):
+        order = sorted(range(len(needs)), key=lambda i: sign * needs[i])
+        shares = [0] * len(needs)
+        for i in order:
+            shares[i] = min(needs[i], left)
+            left -= shares[i]
+        return shares
+
+    return share
+
+
+SHARES = {
+    "": capped(),
+    "[no_cap] "
+    "the cap is missing: in the first round no prompt gets more than cap tokens, so that a short "
+    "one behind a long one gets some.": lambda needs, budget, cap: first_come(needs, budget),
+    "[no_second_round] "
+    "tokens are wasted: what is left after the first round goes to the same prompts, in order.": (
+        capped(nothing),
+        capped(nothing, cap=lambda cap, needs: cap if len(needs) > 1 else 10**9),
+    ),
+    "[cap_for_each_prompt_only] "
+    "the prompts share one budget: a share is also at most what is left after those before it.": (
+        lambda needs, budget, cap: [min(need, cap) for need in needs],
+        lambda needs, budget, cap: [min(need, cap, budget) for need in needs],
+    ),
+    "[cap_again_and_again] "
+    "the cap is for the first round only. In the second round a prompt gets all it still needs "
+    "before the next one gets a token; yours gives the cap to each, again and again.": (
+        rounds_of_cap
+    ),
+    "[rest_divided_evenly] "
+    "what is left after the first round goes to the first prompt, all it still needs, then to the "
+    "next; yours divides it evenly.": (
+        capped(evenly_first_come),
+        capped(evenly_in_turn),
+        capped(lambda needs, left: [min(need, left // len(needs)) for need in needs]),
+    ),
+    "[rest_from_behind] "
+    "the second round begins with the first prompt again; yours begins with the last.": (
+        capped(last_come)
+    ),
+    "[rest_to_one_prompt] "
+    "in the second round the next prompt gets what the first one does not need; in yours only one "
+    "prompt gets more.": capped(to_one),
+    "[more_than_it_needs] "
+    "a prompt gets no more tokens than it needs; yours gives one all that is left.": (
+        capped(unchecked)
+    ),
+    "[by_size_not_in_order] "
+    "prompts get their tokens in the order of the list; yours sorts them by what they need.": (
+        *(capped(share, share) for share in (by_size(1), by_size(-1))),
+        *(capped(first=share) for share in (by_size(1), by_size(-1))),
+        *(capped(second=share) for share in (by_size(1), by_size(-1))),
+    ),
+    "[cap_less_one] a prompt may get exactly cap tokens in the first round; yours stops at one "
+    "less.": capped(cap=lambda cap, needs: cap - 1),
+    "[evenly_without_the_cap] "
+    "the first round gives at most cap tokens to each; yours divides the budget evenly.": (
+        lambda needs, budget, cap: evenly_first_come(needs, budget)
+    ),
+}
+# Needs, budget, cap. Of the first five, beliefs that differ nowhere else differ in one.
+SHARED = (
+    ([1300, 1000, 80], 128, 32),
+    ([40, 100, 5], 100, 20),
+    ([5, 90, 7], 30, 6),
+    ([90, 7, 50, 60], 100, 10),
+    ([30, 30, 30], 70, 10),
 )
-LEFT = (
-    "[other_budget] (limit_us - step_us - num_decodes * decode_us) // prompt_us, and the decodes."
-)
 
 
-@pytest.mark.task("8.2", points=0.5)
-def test_a_prompt_alone_in_its_step(student):
-    BUDGET.check(
-        student,
-        (30_000, 0, 5_000, 1_000, 250),
-        "[other_budget_without_decodes] no decode: 25,000 // 250.",
-    )
-
-
-@pytest.mark.task("8.2", points=1.5)
-def test_the_step_and_its_decodes_are_paid_first(student):
-    for arguments in ((50_000, 7, 8_000, 1_000, 300), (30_000, 64, 5_000, 150, 100)):
-        BUDGET.check(student, arguments, LEFT)
-
-
-@pytest.mark.task("8.2", points=0.5)
-def test_a_step_may_last_exactly_as_long_as_the_limit(student):
-    BUDGET.check(
-        student,
-        (26_000, 8, 6_000, 500, 400),
-        "[other_budget_of_an_exact_fit] 40 prompt tokens fit exactly.",
-    )
-    BUDGET.check(
-        student,
-        (10_400, 8, 6_000, 500, 400),
-        "[other_budget_of_one_token] one prompt token fits exactly, beside 8 decodes.",
-    )
-
-
-@pytest.mark.task("8.2", points=0.25)
-def test_where_no_prompt_token_fits_no_budget_holds(student):
-    for arguments in ((9_000, 8, 6_000, 500, 400), (20_000, 32, 10_000, 310, 200)):
-        BUDGET.check(student, arguments, "[other_budget_of_nothing] not one prompt token fits: 0.")
-
-
-@pytest.mark.task("8.2", points=0.25)
-def test_any_costs(student, rng):
-    for _ in range(10):
-        decodes, step, one, prompt = (
-            rng.randint(1, 60),
-            rng.randint(2_000, 20_000),
-            rng.randint(100, 900),
-            rng.randint(50, 400),
+def shares_of(student, needs, budget, cap):
+    """The learner's answer, once it is known to be a list of as many whole numbers."""
+    shown = f"capped_shares({needs}, budget={budget}, cap={cap})"
+    with input_shown(shown):
+        got = student.call("capped_shares", needs=Lent(needs), budget=budget, cap=cap)
+    if not isinstance(got, list | tuple):
+        what = "nothing (None)" if got is None else a_kind(got)
+        raise Wrong(
+            f"[shares_are_no_list] {shown}: return a list, a share for each prompt; you return "
+            f"{what}.",
+            got=got,
         )
-        limit = step + decodes * one + rng.randint(prompt, 200 * prompt)
-        BUDGET.check(student, (limit, decodes, step, one, prompt), LEFT)
+    strange = [one for one in got if type(one) is not int]
+    if strange:
+        raise Wrong(
+            f"[share_is_not_whole] {shown}: shares are whole numbers of tokens, int; yours has "
+            f"{a_kind(strange[0])}.",
+            got=got,
+        )
+    if len(got) != len(needs):
+        raise Wrong(
+            f"[not_a_share_for_each] {shown}: {len(needs)} prompts need {len(needs)} shares, 0 for "
+            f"a prompt that gets nothing; yours are {len(got)}.",
+            expected=SHARES[""](needs, budget, cap),
+            got=got,
+        )
+    return list(got)
+
+
+def check_shares(student, *cases):
+    for case in cases:
+        expected, got = SHARES[""](*case), shares_of(student, *case)
+        if got == expected:
+            continue
+        needs, budget, cap = case
+        seen = [(case, got), *((c, shares_of(student, *c)) for c in SHARED)]
+        said = why(seen, lambda parts: parts[0], SHARES)
+        if not said and sum(got) > budget:
+            said = (
+                "[over_the_budget] that is more than the budget; take each share from what is left."
+            )
+        if not said and min(got) < 0:
+            said = "[share_below_zero] no share is below 0."
+        said = said or (
+            "[other_shares] first min(need, cap, left) for each, in order; then what is left, in "
+            "the same order, to those that still need more."
+        )
+        raise Wrong(
+            f"capped_shares({needs}, budget={budget}, cap={cap}): {said}",
+            expected=expected,
+            got=got,
+        )
+
+
+@pytest.mark.task("8.2", points=1)
+def test_a_long_prompt_leaves_tokens_to_those_behind_it(student):
+    check_shares(student, ([1300, 1000, 80], 96, 32), ([33, 32, 31], 95, 32), ([9, 9], 2, 1))
+
+
+@pytest.mark.task("8.2", points=1)
+def test_what_is_left_goes_to_the_same_prompts_in_order(student):
+    check_shares(
+        student,
+        ([1300], 121, 64),
+        *SHARED,
+        ([33, 32, 31], 96, 32),
+        ([5, 6], 100, 4),
+        ([5, 6], 11, 4),
+    )
+
+
+@pytest.mark.task("8.2", points=0.5)
+def test_shares_are_never_more_than_the_budget(student):
+    check_shares(student, ([50, 50, 50], 25, 10), ([50, 50, 50], 20, 10), ([50, 50], 7, 10))
+    check_shares(student, ([3, 1], 0, 2), ([], 10, 4))
+
+
+@pytest.mark.task("8.2", points=0.25)
+def test_the_engine_serves_with_these_shares(student):
+    def theirs(needs, budget):
+        return shares_of(student, list(needs), budget, 3)
+
+    def right(needs, budget):
+        return SHARES[""](list(needs), budget, 3)
+
+    for requests in (LONG, TWO_LONG):
+        due, got = (
+            serve(mb.Budget(4, 8, chunks=rule, admission=ReserveMaximum()), requests)
+            for rule in (right, theirs)
+        )
+        same_plan(due, got, "[other_plan_of_shares] The shares of its prompts are other ones.")
+
+
+@pytest.mark.task("8.2", points=0.25)
+def test_any_prompts_budget_and_cap(student, rng):
+    for _ in range(20):
+        needs = [rng.choice((rng.randint(1, 20), rng.randint(20, 300))) for _ in range(4)]
+        check_shares(student, (needs, rng.randint(0, 2 * sum(needs)), rng.randint(1, 40)))
 
 
 # 8.3 ---------------------------------------------------------------------------------------------
@@ -326,15 +462,6 @@ CASES = {
 }
 
 
-def first_come(needs, left):
-    """What each gets, in order; the rule of the exercise."""
-    shares = []
-    for need in needs:
-        shares.append(min(need, left))
-        left -= shares[-1]
-    return shares
-
-
 def evenly(needs, left):
     count = max(1, sum(need > 0 for need in needs))
     return [min(need, max(1, left // count)) for need in needs]
@@ -343,14 +470,6 @@ def evenly(needs, left):
 def one_at_a_time(needs, left):
     first = next((i for i, need in enumerate(needs) if need), None)
     return [min(need, left) if i == first else 0 for i, need in enumerate(needs)]
-
-
-def shortest_first(needs, left):
-    shares = [0] * len(needs)
-    for i in sorted(range(len(needs)), key=lambda i: needs[i]):
-        shares[i] = min(needs[i], left)
-        left -= shares[i]
-    return shares
 
 
 def whole_blocks(needs, left):
@@ -407,8 +526,8 @@ CHUNKS = {
     "when a prompt is done and tokens are left, the next one gets them in the same step; in yours a"
     " step computes one prompt.": walk(one_at_a_time),
     "[shortest_first] prompts are computed in their order; yours takes the shortest first.": (
-        walk(shortest_first),
-        walk(shortest_first, by_need=True),
+        walk(by_size(1)),
+        walk(by_size(1), by_need=True),
     ),
     "[notes_empty_chunks] "
     "a prompt that gets no token in a step has no chunk in it; yours notes empty ones.": walk(
@@ -490,7 +609,8 @@ def by_hand(student, arguments):
         for one in arguments
     ]
     lent = [Lent(one) if isinstance(one, list) else one for one in lent]
-    got = student.call("chunks_and_slots", **dict(zip(HANDS, lent, strict=True)))
+    with input_shown(f"chunks_and_slots({told(arguments)})"):
+        got = student.call("chunks_and_slots", **dict(zip(HANDS, lent, strict=True)))
     if not isinstance(got, list | tuple):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
@@ -537,6 +657,55 @@ def right(arguments):
     ]
 
 
+def fault(arguments, got, number):
+    """What is wrong with step `number` of an answer that is right up to there."""
+    lengths, at, _, decodes, budget, _ = arguments
+    at = list(at)
+    for _, (i, _, end) in ((step, chunk) for step in got[:number] for chunk in step):
+        at[i] = end
+    done = sum(here == length for here, length in zip(at, lengths, strict=True))
+    left = budget - decodes - done
+    if done == len(lengths):
+        return "[goes_on_when_all_is_computed] all prompts are computed: no step comes after that."
+    if number == len(got):
+        return (
+            "[ends_too_soon] "
+            f"the prompts stand at {at}, of {lengths} tokens; yours has no more steps."
+        )
+    for i, begin, end in got[number]:
+        if not 0 <= i < len(lengths):
+            return f"[chunk_of_nobody] there is no prompt {i}; they count from 0."
+        if begin != at[i]:
+            return (
+                "[chunk_begins_elsewhere] "
+                f"{at[i]} tokens of prompt {i} are computed by now; its chunk begins there, and "
+                f"yours begins at {begin}."
+            )
+        if end > lengths[i]:
+            return (
+                "[chunk_past_the_end] "
+                f"prompt {i} has {lengths[i]} tokens: its chunk ends there at the latest."
+            )
+        at[i] = end
+    taken = sum(end - begin for _, begin, end in got[number])
+    paid = f"the budget is {budget}, and decodes take {decodes + done} of it"
+    if taken > left:
+        return (
+            "[chunks_over_the_budget] "
+            f"{paid}: {left} are left for prompts, and your chunks have {taken}. Each chunk leaves "
+            "less for the next one."
+        )
+    if taken < left and at != lengths:
+        return (
+            "[chunks_leave_tokens] "
+            f"{paid}: {left} are left for prompts, and your chunks have {taken}. A prompt gets all "
+            "it needs, or all that is left."
+        )
+    return (
+        "[other_chunks] prompts get tokens in their order: the first all it needs, then the next."
+    )
+
+
 def check_bounds(student, names):
     answers = {name: bounds(by_hand(student, CASES[name])) for name in CASES}
     for name in names:
@@ -558,11 +727,7 @@ def check_bounds(student, names):
             (n for n, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
             min(len(expected), len(got)),
         )
-        said = (
-            said
-            or "[other_chunks] "
-            "decodes and prompts that are done take a token each; prompts get the rest."
-        )
+        said = said or fault(CASES[name], got, number)
         raise Wrong(
             f"With {name}, step {number + 1}: {said} ({told(CASES[name])})",
             expected=expected[number] if number < len(expected) else "no such step",
@@ -624,14 +789,18 @@ def test_any_prompts_are_computed_as_the_engine_would(student, rng):
         budget = decodes + len(lengths) + rng.randint(1, 9)
         arguments = (lengths, computed, tables, decodes, budget, size)
         got = by_hand(student, arguments)
-        if got != right(arguments):
+        due = right(arguments)
+        if got != due:
+            said = "its chunks are right, and slots are not."
+            if bounds(got) != bounds(due):
+                pairs = enumerate(zip(bounds(due), bounds(got), strict=False))
+                number = next((n for n, (a, b) in pairs if a != b), min(len(due), len(got)))
+                said = f"step {number + 1}: {fault(arguments, bounds(got), number)}"
             raise Wrong(
-                "[other_chunks_and_slots] "
-                f"chunks_and_slots({told(arguments)}): decodes and prompts that are done take a "
-                "token each, prompts the rest, in their order.",
-                expected=right(arguments),
+                f"[other_chunks_and_slots] chunks_and_slots({told(arguments)}): {said}",
+                expected=due,
                 got=got,
             )
 
 
-NOW_YOURS = {"8.1": now_yours.under_a_budget, "8.2": now_yours.budget, "8.3": now_yours.by_hand}
+NOW_YOURS = {"8.1": now_yours.under_a_budget, "8.2": now_yours.with_a_cap, "8.3": now_yours.by_hand}

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import now_yours
 import pytest
 import scarcity
-from beliefs import a_kind
+from beliefs import a_kind, calls_shown
 from scarcity import late, life, longest_up_to_the_late, up
 
 from minibatch.course.judging.values import Lent
@@ -172,6 +172,27 @@ def one_after_another(new, running, num_blocks, size):
     return free >= 0
 
 
+def step_by_step(count=lambda n, t, size: up(n + t, size), stays=lambda n, t, most: n + t <= most):
+    """The right rule, or what becomes of it with other blocks, or another moment of leaving."""
+
+    def fits(new, running, num_blocks, size):
+        all_ = [*running, new]
+        return all(
+            sum(count(n, t, size) for n, most in all_ if stays(n, t, most)) <= num_blocks
+            for t in range(max(most - n for n, most in all_) + 1)
+        )
+
+    return fits
+
+
+def sum_rounded(new, running, num_blocks, size):
+    all_ = [*running, new]
+    return all(
+        up(sum(n + t for n, most in all_ if n + t <= most), size) <= num_blocks
+        for t in range(max(most - n for n, most in all_) + 1)
+    )
+
+
 ADMISSIONS = {
     "[lets_everybody_in] Yours lets everybody in.": lambda new, run, blocks, size: True,
     "[room_for_the_prompt_only] "
@@ -188,6 +209,22 @@ ADMISSIONS = {
     ),
     "[blocks_rounded_down] Yours rounds down: a block that is half full is taken all the same.": (
         lambda new, run, blocks, size: sum(most // size for _, most in [*run, new]) <= blocks
+    ),
+    "[sum_is_rounded] "
+    "Yours adds up tokens and rounds the sum. Each request rounds up to whole blocks by itself: "
+    "two blocks that are half full are two blocks.": sum_rounded,
+    "[partial_blocks_are_free] "
+    "Yours rounds down in each step: a block that is partly filled is taken all the same.": (
+        step_by_step(lambda n, t, size: (n + t) // size)
+    ),
+    "[grows_from_a_border] "
+    "Yours rounds a request's tokens up to blocks first, and adds a block every block_size steps "
+    "from now. But its last block may be nearly full now: round n + t up, not n and t apart.": (
+        step_by_step(lambda n, t, size: up(n, size) + t // size)
+    ),
+    "[leaves_a_step_too_soon] "
+    "In yours a request has left when it reaches max_num_tokens; it is still there in that step.": (
+        step_by_step(stays=lambda n, t, most: n + t < most)
     ),
     "[others_stand_still] "
     "In yours one could end after another, if the others stood still. But all of them grow, a "
@@ -221,7 +258,7 @@ CAUTIOUS = {  # of those who keep somebody out for ever
 
 
 def answers(student, questions, seen=None):
-    got = student.calls("may_begin", [list(question) for question in questions])
+    got = calls_shown(student, "may_begin", [list(question) for question in questions])
     for question, answer in zip(questions, got, strict=True):
         if type(answer) not in (bool, int):
             new, running, blocks, size = question
@@ -241,11 +278,16 @@ def served(student, pool, told, otherwise=""):
     seen = []
     (end,) = scarcity.serve_pools([pool], lambda questions: answers(student, questions, seen))
     if isinstance(end, scarcity.Stuck):
-        pools = SMALL + scarcity.POOLS[:20]
-        asked = [question for pool in pools for question in played(pool)]
-        answered = list(zip(asked, answers(student, asked), strict=True))
-        why = believed(CAUTIOUS if "waits for ever" in str(end) else ADMISSIONS, answered)
+        why = rule_behind(student, end)
         raise Wrong(f"[waits_for_ever] {told}: {end}. {why or otherwise}".rstrip())
+
+
+def rule_behind(student, end):
+    """The sentence of the rule that gives all of the learner's answers, if there is one."""
+    pools = SMALL + scarcity.POOLS[:20]
+    asked = [question for pool in pools for question in played(pool)]
+    answered = list(zip(asked, answers(student, asked), strict=True))
+    return believed(CAUTIOUS if "waits for ever" in str(end) else ADMISSIONS, answered)
 
 
 def played(pool):
@@ -284,7 +326,7 @@ def test_two_who_grow_together_do_not_meet_at_the_last_block(student):
 
 
 NEXT_ONLY = (
-    " [looks_at_every_step] "
+    "[looks_at_every_step] "
     "Look at every step until the last of them has left; and who is at its max_num_tokens is "
     "still there in that step."
 )
@@ -311,7 +353,7 @@ def check_pools(student, pools):
             "[pools_in_which_somebody_waits] "
             f"In {len(stuck)} of {len(pools):,} pools somebody waits for ever. For example, with "
             f"{pool.num_blocks} blocks of {pool.block_size} and the requests {asked} (prompt and "
-            f"most of an answer, tokens): {end}.{NEXT_ONLY}"
+            f"most of an answer, tokens): {end}. {rule_behind(student, end) or NEXT_ONLY}"
         )
     return sum(ends)
 
@@ -320,7 +362,7 @@ def check_pools(student, pools):
 def test_in_a_thousand_pools_nobody_waits_for_ever(student):
     steps_of_a_thousand(student)
     told = "44 blocks of 16 tokens, two requests of 20 + 500 tokens"
-    served(student, LONG, told, NEXT_ONLY.strip())
+    served(student, LONG, told, NEXT_ONLY)
 
 
 @pytest.mark.task("9.2", points=0.5)

@@ -4,7 +4,7 @@ import random
 
 import now_yours
 import pytest
-from beliefs import Counted, a_kind, why
+from beliefs import Counted, a_kind, calls_shown, input_shown, why
 from guessing import FORMS, QUOTING, QUOTING_OFTEN, by_newest, longest_match, tokens_a_step
 
 from minibatch.course.judging.values import Lent
@@ -27,6 +27,13 @@ PASSES = {  # what happened: the arguments
     "the first is wrong, the others fit again": ([2, 5, 5, 5], [1, 5, 5, 5, 5], 7, [9, 4, 3], 4),
     "the last is wrong": ([7, 7, 2], [7, 7, 1, 2], 2, [8, 6, 1, 0, 5], 1),
     "the table was longer than the guesses needed": ([3], [3, 1], 4, [2, 7, 5], 4),
+    "the first of many is wrong, and three blocks held guesses": (
+        [6, 4, 4, 2, 8, 1],
+        [5, 4, 4, 2, 8, 1, 3],
+        5,
+        [8, 1, 6, 0, 9, 4],
+        2,
+    ),
     "one guess, wrong, on a new block": ([3], [5, 3], 16, [4, 7, 1], 8),
     "the last is wrong, and came as the choice after it": (
         [1, 2, 6],
@@ -170,6 +177,9 @@ BACK = {
             range(num_blocks(n + agreed(draft, own), size), len(table))
         )
     ),
+    "[runs_sorted] their order is the table's; yours are sorted.": (
+        lambda draft, own, n, table, size: sorted(table[num_blocks(n + agreed(draft, own), size) :])
+    ),
     "[runs_backwards] their order is the table's; yours runs backwards.": (
         lambda draft, own, n, table, size: table[num_blocks(n + agreed(draft, own), size) :][::-1]
     ),
@@ -178,7 +188,10 @@ BACK = {
 
 def accepted(student, arguments):
     """new_tokens, num_computed, back, once they are known to be such."""
-    got = student.call("accept", *arguments)
+    shown = ", ".join(f"{name}={one}" for name, one in zip(NAMES, arguments, strict=True))
+    with input_shown(f"accept({shown})"):
+        lent = (Lent(one) if isinstance(one, list) else one for one in arguments)
+        got = student.call("accept", *lent)
     if not isinstance(got, tuple | list) or len(got) != 3:
         kind = "nothing (None)" if got is None else a_kind(got)
         kind = f"{len(got)} things" if isinstance(got, tuple | list) else kind
@@ -213,47 +226,46 @@ def part(student, index, forms, otherwise, passes=PASSES):
             raise Wrong(f"If {happened}: {said} (accept({shown}))", expected=expected, got=got)
 
 
+PART_SAID = (
+    "[other_new_tokens] "
+    "new_tokens is own[: agreed + 1], where `agreed` guesses are the model's own choice from the "
+    "start.",
+    "[other_num_computed] "
+    "num_computed is the tokens that were there before, and the right guesses.",
+    "[other_blocks_back] back is the blocks past those that num_computed tokens fill.",
+)
+
+
 @pytest.mark.task("10.1", points=1.5)
 def test_guesses_are_kept_up_to_the_first_wrong_one(student):
-    said = (
-        "[other_new_tokens] "
-        "own[: agreed + 1], where `agreed` guesses are the model's own choice from the start."
-    )
-    part(student, 0, NEW, said)
+    part(student, 0, NEW, PART_SAID[0])
 
 
 @pytest.mark.task("10.1", points=1)
 def test_only_what_came_true_counts_as_computed(student):
-    part(
-        student,
-        1,
-        COMPUTED,
-        "[other_num_computed] the tokens that were there before, and the right guesses.",
-    )
+    part(student, 1, COMPUTED, PART_SAID[1])
 
 
 @pytest.mark.task("10.1", points=1)
 def test_blocks_that_only_wrong_guesses_needed_go_back(student):
-    part(
-        student, 2, BACK, "[other_blocks_back] the blocks past those that num_computed tokens fill."
-    )
+    part(student, 2, BACK, PART_SAID[2])
 
 
 @pytest.mark.task("10.1", points=0.5)
-def test_any_pass_comes_out_right_and_the_lists_stay_the_caller_s(student, rng):
+def test_any_pass_comes_out_right(student, rng):
     for _ in range(12):
         draft = [rng.randrange(3) for _ in range(rng.randint(0, 6))]
         own = [guess if rng.random() < 0.7 else 9 for guess in draft] + [rng.randrange(3)]
         size, n = rng.choice([1, 2, 4, 16]), rng.randint(1, 40)
         table = rng.sample(range(100), num_blocks(n + len(draft), size))
-        arguments = Lent(draft), Lent(own), n, Lent(table), size
+        arguments = draft, own, n, table, size
         got = accepted(student, arguments)
         expected = tuple(forms[""](draft, own, n, table, size) for forms in (NEW, COMPUTED, BACK))
         if got != expected:
             shown = ", ".join(f"{n}={a}" for n, a in zip(NAMES, arguments, strict=True))
+            said = [s for s, a, b in zip(PART_SAID, expected, got, strict=True) if a != b]
             raise Wrong(
-                "[other_in_a_random_case] "
-                f"accept({shown}): keep guesses up to the first that is not the model's choice.",
+                f"[other_in_a_random_case] accept({shown}): {' '.join(said)}",
                 expected=expected,
                 got=got,
             )
@@ -358,8 +370,9 @@ ENOUGH, GOOD = 0.75, 0.93  # of the tokens a step that the longest match brings
 
 
 def guesses_of(student, token_ids, most):
-    got = student.call("propose", Lent(token_ids), most)
-    shown = f"propose({token_ids if len(token_ids) < 12 else '…'}, most={most})"
+    shown = f"propose({token_ids if len(token_ids) < 12 else f'{len(token_ids)} tokens'}, {most})"
+    with input_shown(shown):
+        got = student.call("propose", Lent(token_ids), most)
     if not isinstance(got, tuple | list):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
@@ -499,7 +512,7 @@ def shares_of(student, p, q, token):
     """How often each token comes, over all u and v of the grid."""
     middles = [(i + 0.5) / GRID for i in range(GRID)]
     cases = [[p, q, token, u, v] for u in middles for v in middles]
-    got = student.calls("accept_or_draw", cases)
+    got = calls_shown(student, "accept_or_draw", cases)
     shown = f"accept_or_draw(p={p}, q={q}, token={token}, …)"
     strange = next((one for one in got if type(one) is not int or not 0 <= one < len(p)), 0)
     if strange != 0 and (type(strange) is not int or not 0 <= strange < len(p)):

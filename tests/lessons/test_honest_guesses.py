@@ -59,7 +59,6 @@ ANSWERS = {
         "ones": r"hardly shows",
         "forks": r"\b63\b",
         "greedy": r"you cannot see it|\b0 of 3\b",
-        "refused": r"\b1 of 5\b",
         "kept": r"\b2 of 5\b|[Tt]hree of",
     },
     "06": {
@@ -70,7 +69,7 @@ ANSWERS = {
         "banks": r"\b32 passes\b",
         "flight": r"\b[78](\.\d)? KB",
         "waves": r"\b6 ?%",
-        "window": r"\b0 of 8\b|none of the eight",
+        "window": r"\b4 of 8\b|half of the agents",
     },
     "07": {
         "found": r"\b656\b",
@@ -104,7 +103,6 @@ ANSWERS = {
         "livelock": r"\b176\b|Each destroys",
         "reserve": r"third more steps|2,337",
         "promised": r"\b24 ?%",
-        "huge": r"almost empties",
         "starving": r"\bstarves\b",
         "queue": r"half a minute",
         "refusing": r"\b235\b",

@@ -73,7 +73,7 @@ def test_the_title_says_up_to_where_it_pays(measured, finding):
     predicted = {"Junior": rates(b1=1.4, b4=0.6, b8=0.1)}
     figure = mb.plots.speculation({"Junior": measured}, predicted)
     (axis,) = figure.axes
-    assert title(axis) == f"{finding} (by the formula up to a batch of about 2)"
+    assert title(axis) == f"{finding}; by the formula up to a batch of about 2"
     FigureCanvasAgg(figure).draw()
     assert [label.get_text() for label in axis.get_xticklabels()] == [
         f"{size}\n100/s" for size in (1, 2, 4)

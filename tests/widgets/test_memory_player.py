@@ -2,6 +2,7 @@
 
 import minibatch as mb
 from minibatch.memory.contiguous import FirstFit, told_the_length
+from minibatch.plots.colours import colour_of
 from minibatch.simulator.replay import Contiguous, Paged
 
 
@@ -24,6 +25,15 @@ def test_it_says_who_waits_though_enough_is_free_and_draws_the_hole():
     shown.step_button.click()
     shown.back_button.click()
     assert shown.position == 8
+
+
+def test_its_legend_names_the_colour_of_everybody_in_memory():
+    shown = player()
+    assert "K and V of" not in shown.view.value  # nobody is in memory yet
+    shown.go_to(3)
+    legend = shown.view.value.rpartition("K and V of")[2]
+    assert [letter for letter in "ABCD" if f">{letter}</span>" in legend] == [*"ABC"]
+    assert all(colour_of(letter) in legend for letter in "ABC")
 
 
 def test_it_goes_on_until_the_last_memory_has_served_everybody():

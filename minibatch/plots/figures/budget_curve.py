@@ -56,11 +56,13 @@ def budget_curve(
             value = scale * summaries[chosen][key]
             axis.annotate(_three_digits(value), (chosen, value), (6, 6), textcoords="offset points",
                           fontsize=12, color=INK)  # fmt: skip
-        ends = f"from {_three_digits(values[0])} to {_three_digits(values[-1])}"
+        ends = (
+            f"from {_three_digits(values[0])} to {_three_digits(values[-1])} {unit.split(', ')[-1]}"
+        )
         if axis is axes[-1]:  # throughput may have its top anywhere
             lowest, best = (_three_digits(some) for some in (min(values), max(values)))
-            ends = f"{lowest} to {best}, most at {budgets[values.index(max(values))]:,},"
-        findings.append(f"{what[0].upper()}{what[1:]}: {ends} {unit.split(', ')[-1]}")
+            ends = f"{lowest} to {best}, most at a budget of {budgets[values.index(max(values))]:,}"
+        findings.append(f"{what[0].upper()}{what[1:]}: {ends}")
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
         between = [budget for budget in predicted or () if budget.bit_count() == 1]
@@ -87,10 +89,10 @@ def _largest_budgets(
 
     def largest(some: Mapping[int, Summary]) -> str:
         kept = [budget for budget, summary in some.items() if summary["itl_p99_s"] <= limit_s]
-        return f"up to {max(kept):,}" if kept else "never"
+        return f"up to {max(kept):,} tokens a step" if kept else "at no budget"
 
-    words = f"{1e3 * limit_s:,.0f} ms kept {largest(summaries)} tokens a step, of those measured"
-    return words + (f"; by the cost model {largest(predicted)}" if predicted else "")
+    words = f"p99 within {1e3 * limit_s:,.0f} ms, measured: {largest(summaries)}"
+    return words + (f"; by the cost model: {largest(predicted)}" if predicted else "")
 
 
 def _three_digits(value: float) -> str:

@@ -83,5 +83,5 @@ def speculation(
 
 
 def _finding(name: str, measured: Sequence[Prediction], predicted: Sequence[Prediction]) -> str:
-    told = f" (by the formula {pays(predicted)})" if predicted else ""
+    told = f"; by the formula {pays(predicted)}" if predicted else ""
     return f"{name} pays {pays(measured)}{told}"

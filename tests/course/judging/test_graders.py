@@ -231,6 +231,13 @@ def test_the_seed_is_told_of_random_cases_only(answer, verdicts):
     assert ("random case; --seed" in sentence) == (answer.path.stem == DRAWN)
 
 
+@pytest.mark.parametrize(
+    "answer", [a for a in WRONG if "_fails_" in a.path.stem], ids=lambda a: a.path.stem
+)
+def test_a_failure_is_told_with_its_input(answer, verdicts):
+    assert re.match(r"\w+\(.*\) fails with", verdicts[answer].first_problem.sentence)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("answer", RIGHT, ids=lambda answer: answer.path.stem)
 def test_a_right_answer_of_another_design_passes(answer, verdicts):

@@ -1,6 +1,6 @@
 """Cuts the caller's table.
 
-caught by: test_any_pass_comes_out_right_and_the_lists_stay_the_caller_s
+caught by: test_guesses_are_kept_up_to_the_first_wrong_one
 code: changes_the_callers_list
 """
 

@@ -318,7 +318,7 @@ FINDINGS = {
         "FasterTransformer / naive batching: published 4 ×, simulated 4.01 ×",
         "for Simulated(1,000,000 requests, 8,835,082 steps, path='fast')",
         "800,000 of 800,000 met TTFT ≤ 1 s",
-        "The engine ran: the fast simulator knows Continuous, Static, Sequential, and this is Mine.",
+        "The engine ran: the fast simulator knows Continuous, Static, Sequential, and this is",
         "One engine: 31.3 (29.3–35.5, 96% confidence, 20 seeds) requests/s",
     ],
 }

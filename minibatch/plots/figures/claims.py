@@ -51,7 +51,7 @@ def claims(
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xscale("log")
-    axis.set_xlim(1, 1.6 * max(max(row.high, published) for published, row in rows.values()))
+    axis.set_xlim(1, 2.4 * max(max(row.high, published) for published, row in rows.values()))
     axis.set_xticks((1, 2, 4, 8, 16, 32))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))

@@ -67,7 +67,7 @@ def knee(
                          textcoords="offset points")  # fmt: skip
     for axis, title, (_, unit) in zip(axes, (top, below), panels, strict=True):
         dress(axis, title, "", unit)
-    axes[0].set_ylim(0, None)
+    axes[0].set_ylim(0, (1.6 if error else 1.05) * max(most.values()))
     axes[1].set_yscale("log")
     axes[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes[1].set_xlabel(x, fontsize=13, color=INK)

@@ -79,7 +79,8 @@ def test_a_budget_curve_is_read_against_a_limit():
     summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (8, 32, 64, 128)}
     measured = {n: summaries[n] for n in (8, 32, 128)}
     figure = mb.plots.budget_curve(measured, predicted=summaries, limit_s=0.7)
-    words = "p99 within 700 ms, measured: up to 32 tokens a step; by the cost model: up to 64"
+    words = "p99 within 700 ms, measured: up to 32 tokens a step"
+    words += "; by the cost model: up to 64 tokens a step"
     assert titles(figure)[0] == words
     assert "limit: 700 ms" in [text.get_text() for text in figure.axes[0].texts]
 

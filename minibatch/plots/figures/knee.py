@@ -52,15 +52,16 @@ def knee(
             axis.plot(loads, middle, **look, markeredgecolor=INK, markeredgewidth=0.6, label=name)
         if limit_s is not None:
             within = [load for load, value in zip(loads, middle, strict=True) if value <= limit_s]
-            kept[name] = f", up to {max(within):g}" if within else ", at no load"
+            kept[name] = f"{name} {max(within):g}" if within else f"{name} never"
     most = {
         name: max(float(np.median(seeds["output_tokens_per_s"])) for seeds in by_load.values())
         for name, by_load in runs.items()
     }
-    top = f"At most {min(most.values()):,.0f} to {max(most.values()):,.0f} output tokens a second"
+    ends = ", ".join(f"{name} {_end_of_rise(by_load):g}" for name, by_load in runs.items())
+    top = f"Throughput rises up to a load of: {ends}"
     below = "p99 TTFT, by load"
     if limit_s is not None:
-        below = f"The load up to which p99 TTFT is within {limit_s:g} s: see the names below"
+        below = f"p99 TTFT is within {limit_s:g} s up to: {', '.join(kept.values())}"
         axes[1].axhline(limit_s, color=WASTE, linewidth=2.2)
         axes[1].annotate(f"limit: {limit_s:g} s", (0.99, limit_s), (0, 4), fontsize=TICK, color=INK,
                          xycoords=axes[1].get_yaxis_transform(), ha="right",
@@ -70,15 +71,22 @@ def knee(
     axes[0].set_ylim(0, (1.6 if error else 1.05) * max(most.values()))
     axes[1].set_yscale("log")
     axes[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes[1].set_xlabel(x, fontsize=13, color=INK)
+    axes[1].set_xlabel(f"{x}; a band is 8 of 10 seeds", fontsize=13, color=INK)
+    axes[1].set_xticks(sorted({load for by_load in runs.values() for load in by_load}))
     if error:
         corner(axes[0], error)
     mark(axes[1], guess)
     handles, _ = axes[0].get_legend_handles_labels()
-    labels = [f"{name}\n{most[name]:,.0f} tokens/s{kept.get(name, '')}" for name in runs]
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False,
+    labels = [f"{name}: at most {most[name]:,.0f} tokens/s" for name in runs]
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False,
                   fontsize=TICK)  # fmt: skip
     describe(
         figure, f"Lines over {x}, a band over seeds.", [top, below, *labels, *[error] * bool(error)]
     )
     return figure
+
+
+def _end_of_rise(by_load: Mapping[float, Seeds]) -> float:
+    """The lowest load whose throughput is within 3 % of the highest."""
+    medians = {load: np.median(by_load[load]["output_tokens_per_s"]) for load in sorted(by_load)}
+    return next(load for load, tokens in medians.items() if tokens >= 0.97 * max(medians.values()))

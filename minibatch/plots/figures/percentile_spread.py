@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..colours import INK, PROTAGONISTS
-from ..guesses import mark, said
+from ..guesses import said
 from ..picture import canvas, describe, dress
 
 
@@ -38,18 +38,16 @@ def percentile_spread(
         axis.annotate(f"{each.max() / each.min():.2g} ×", (each.max(), y + 0.36), (8, 0),
                       textcoords="offset points", va="center", fontsize=12, color=INK)  # fmt: skip
         findings.append(f"{size:,} requests: {each.min():.2f} to {each.max():.2f} s")
+    ratios = [f"{max(values[n]) / min(values[n]):.2g} times" for n in sorted(values)]
     seeds = len(next(iter(values.values())))
-    title = f"{what} over {seeds} seeds. {findings[0][0].upper()}{findings[0][1:]}"
+    title = (
+        f"{what}, {seeds} seeds: largest is {ratios[0]} the smallest with {min(values):,} requests"
+    )
+    title += f", {ratios[-1]} with {max(values):,}" + said(guess, "{:.1f} ×")
     dress(axis, title, f"{what} of one run, seconds")
     axis.set_yticks(range(len(values)), [f"{size:,} requests" for size in sorted(values)])
     axis.tick_params(axis="y", labelsize=13)
     axis.set_ylim(len(values) - 0.4, -0.5)
     axis.set_xlim(0, None)
-    smallest = np.asarray(values[min(values)], float)
-    if told := said(guess, "{:.1f} ×"):
-        axis.set_title(title + told, loc="left", fontsize=15, color=INK)
-    findings.append(f"{min(values):,} requests: largest {smallest.max() / smallest.min():.2g} "
-                    "times the smallest")  # fmt: skip
-    mark(axis, None)
-    describe(figure, "A dot for each run.", findings)
+    describe(figure, "A dot for each run.", [title, *findings])
     return figure

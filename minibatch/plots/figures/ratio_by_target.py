@@ -33,12 +33,12 @@ def ratio_by_target(
         limits = sorted(line)
         axis.plot(limits, [line[limit] for limit in limits], color=colour, linewidth=2.5,
                   marker=marker, markersize=6, label=f"against {name}")  # fmt: skip
-        findings.append(f"{name}: {line[limits[0]]:.1f} × at {limits[0]:g}, "
-                        f"{line[limits[-1]]:.1f} × at {limits[-1]:g}")  # fmt: skip
+        ratios = [line[limit] for limit in limits]
+        findings.append(f"against {name} {min(ratios):.0f} to {max(ratios):.0f} ×")
     if published is not None:
         axis.plot(*published, "D", color="white", markeredgecolor=INK, markersize=12,
                   label=f"published: {published[1]:g} × at {published[0]:g}")  # fmt: skip
-    dress(axis, f"A looser limit, another speed-up{said(guess)}\n" + "; ".join(findings), x,
+    dress(axis, f"Another limit, another speed-up: {'; '.join(findings)}{said(guess)}", x,
           "times the throughput")  # fmt: skip
     axis.title.set_fontsize(13)
     axis.set_ylim(0, None)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...core.completion import Completion
-from ..colours import INK, PROTAGONISTS, WAITS, WORK, ink_on
+from ..colours import INK, PROTAGONISTS, WAITS, WORK
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
@@ -27,19 +27,11 @@ def request_times(
     longest = gaps.index(max(gaps))
     figure, (axis,) = canvas(1, ax, height=2.9)
     bar = {"height": 0.6, "edgecolor": INK, "linewidth": 0.8}
-    axis.barh(0, begin, color=WAITS, **bar)
-    axis.barh(0, first - begin, left=begin, color=WORK, hatch="////", **bar)
-    axis.barh(0, last - first, left=first, color=WORK, **bar)
+    axis.barh(0, begin, color=WAITS, label="in the queue", **bar)
+    axis.barh(0, first - begin, left=begin, color=WORK, hatch="////", label="its prompt", **bar)
+    tokens = f"{len(times)} tokens, a line each"
+    axis.barh(0, last - first, left=first, color=WORK, label=tokens, **bar)
     axis.vlines(times, -0.42, 0.42, color=INK, linewidth=1.4)
-    for left, right, words in (
-        (0, begin, "in the queue"),
-        (begin, first, "prompt"),
-        (first, last, f"{len(times)} tokens"),
-    ):
-        if right - left > 0.09 * last:
-            axis.annotate(words, ((left + right) / 2, 0), ha="center", va="center", fontsize=LABEL,
-                          color=ink_on(WORK), bbox={"facecolor": "white", "edgecolor": "none",
-                                                    "pad": 1.5})  # fmt: skip
     spans = (
         (f"TTFT {first:,.0f} ms", 0, first, PROTAGONISTS[0]),
         (f"longest ITL {max(gaps):,.0f} ms", times[longest], times[longest + 1], PROTAGONISTS[2]),
@@ -52,13 +44,14 @@ def request_times(
                       ha="right" if far else "left", textcoords="offset points", fontsize=LABEL,
                       color=INK)  # fmt: skip
     tpot = sum(gaps) / len(gaps)
-    finding = f"TTFT {first:,.0f} ms{said(guess)}; then a token every {tpot:.1f} ms, the TPOT"
+    finding = f"TTFT {first:,.0f} ms{said(guess)}; then {tpot:.1f} ms a token on average, the TPOT"
     dress(axis, finding, "ms after the request was due")
     axis.set_yticks([])
     axis.spines["left"].set_visible(False)
     axis.set_xlim(0, 1.12 * last)
     axis.set_ylim(3.6, -0.6)
     axis.tick_params(labelsize=TICK)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=LABEL)
     describe(figure, "A bar from arrival to the last token, and a line for each latency.",
              [finding, *(words for words, *_ in spans)])  # fmt: skip
     return figure

@@ -24,8 +24,8 @@ def two_clocks(
     """A line for each request, in the order of their due times: the wait in the client, which the
     clock of "sent" does not count, and the time in the server.
 
-    due, sent, first_token: seconds on one clock. guess: the name of a prediction of the p99 from
-    due, in seconds.
+    due, sent, first_token: seconds on one clock. guess: the name of a prediction of the median
+    from due, in seconds.
     """
     order = np.argsort(due, kind="stable")
     due, sent, first = (np.asarray(each, float)[order] for each in (due, sent, first_token))
@@ -36,8 +36,8 @@ def two_clocks(
               label="waited in the client: not counted from “sent”")  # fmt: skip
     axis.barh(y, shown, left=hidden, height=1.0, color=WORK, edgecolor=INK, linewidth=0.3,
               label="in the server, until the first token")  # fmt: skip
-    by_sent, by_due = (float(np.quantile(each, 0.99)) for each in (shown, hidden + shown))
-    finding = f"p99 TTFT: {by_sent:.2f} s from sent, {by_due:.2f} s from due{said(guess)}"
+    by_sent, by_due = (float(np.median(each)) for each in (shown, hidden + shown))
+    finding = f"Median TTFT: {by_sent:.2f} s from sent, {by_due:.2f} s from due{said(guess)}"
     dress(axis, finding, "seconds after the request was due", "request, by due time")
     axis.set_ylim(len(due) - 0.5, -0.5)
     axis.set_xlim(0, None)

@@ -1,9 +1,9 @@
 """A load client whose latencies count from the time a request was due, not from when it was sent.
 
-A client that waits for a free connection sends late. If its stopwatch starts only then, the wait of
-its users is in no number: coordinated omission (Tene, 2013; vLLM issue 54101: p99 507 ms reported,
-3,330 ms true). Here the due times are fixed before the run, and each row holds due and sent.
-Every request becomes a row: those that failed or were cancelled, too.
+A client that waits for a free connection sends late. If its stopwatch starts only then, no number
+includes the wait of its users: coordinated omission (Tene, 2013; vLLM issue 54101: p99 of whole
+answers 507 ms reported, 3,330 ms true). Here the due times are fixed before the run, and each row
+holds due and sent. Every request becomes a row: those that failed or were cancelled, too.
 """
 
 from __future__ import annotations

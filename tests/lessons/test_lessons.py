@@ -319,7 +319,7 @@ FINDINGS = {
         "for Simulated(1,000,000 requests, 8,835,082 steps, path='fast')",
         "800,000 of 800,000 met TTFT ≤ 1 s",
         "The engine ran: the fast simulator knows Continuous, Static, Sequential, and this is",
-        "One engine: 31.3 (29.3–35.5, 96% confidence, 20 seeds) requests/s",
+        "One engine: 27.4 (27.1–27.7, 96% confidence, 20 seeds) requests/s",
     ],
 }
 

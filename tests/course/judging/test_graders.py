@@ -235,7 +235,7 @@ def test_the_seed_is_told_of_random_cases_only(answer, verdicts):
     "answer", [a for a in WRONG if "_fails_" in a.path.stem], ids=lambda a: a.path.stem
 )
 def test_a_failure_is_told_with_its_input(answer, verdicts):
-    assert re.match(r"\w+\(.*\) fails with", verdicts[answer].first_problem.sentence)
+    assert re.search(r"[\[(].*[\])].* fails with", verdicts[answer].first_problem.sentence)
 
 
 @pytest.mark.full

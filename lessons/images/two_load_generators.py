@@ -18,13 +18,13 @@ def answered(sent: int) -> int:
     return sent + SERVICE_MS + end - max(sent, begin)
 
 
-def one_after_another() -> list[int]:
-    """The latencies that a generator reports that waits for each answer and counts from sending."""
+def one_after_another() -> list[tuple[int, int]]:
+    """When a generator that waits for each answer sends, and the latencies that it reports."""
     found, free = [], 0
     for due in DUE_MS:
         sent = max(due, free)
         free = answered(sent)
-        found.append(free - sent)
+        found.append((sent, free - sent))
     return found
 
 
@@ -38,8 +38,9 @@ def two_load_generators() -> Figure:
     late = {"color": WASTE, "marker": "o", "s": 60, "label": "sent when due"}
     axis.scatter(DUE_MS, honest, **late, zorder=2)
     waits = {"facecolor": WORK, "edgecolor": INK, "marker": "s", "s": 26}
-    axis.scatter(DUE_MS, one_after_another(), **waits, label="waits for each answer", zorder=3)
-    axis.set(xlabel="when a request was due, ms", ylabel="reported latency, ms", ylim=(-50, 1000))
+    sent, latencies = zip(*one_after_another(), strict=True)
+    axis.scatter(sent, latencies, **waits, label="waits for each answer", zorder=3)
+    axis.set(xlabel="when a request was sent, ms", ylabel="reported latency, ms", ylim=(-50, 1000))
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, loc="upper right")
     axis.set_title("One server, one stall, two load generators", loc="left", fontsize=15)

@@ -15,7 +15,6 @@ from contextlib import nullcontext
 from dataclasses import fields, replace
 
 import numpy as np
-import psutil
 from tqdm.auto import tqdm
 
 from ..core.checks import check_number, integer
@@ -26,19 +25,17 @@ from ..memory.kv_cache import bytes_per_token
 from ..model.load import Model
 from ..schedulers import Continuous
 from ..simulator.cost import CostModel
+from ..simulator.traffic import AZURE_CONVERSATION
 from .calibration import CPU_TIME, Calibration, facts_of
 from .held_out import HeldOut, RunTimes, run, simulate
-from .machine_facts import look
+from .machine_facts import OtherPrograms, look
 from .step_periods import PlanRecorder, Steps
 from .stopwatch import one_thread
 
 BUSY = 0.6  # the load of the held-out workload whose requests arrive one after another
 WARM_UP = ((300, 8), (20, 8), (900, 2))  # prompt and answer tokens
 TRAINING = (10, 1000), (5, 200)  # tokens, log-uniform between: prompts, answers
-# Azure's conversation trace of 2023 (CC-BY 4.0), the quantiles of these shares of its requests, an
-# eighth as long: so a run of two seconds has enough requests
-SHARES = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
-QUANTILES = (13, 26, 50, 128, 149, 342, 518, 518), (3, 7, 11, 16, 49, 53, 75, 75)
+LENGTHS = AZURE_CONVERSATION.scaled(1 / 8)  # so a run of two seconds has enough requests
 LEAST, SAMPLE = 4, 64  # requests of a held-out workload; requests to learn how long each takes
 CHUNK = 512  # tokens: most in a step of the training runs with a full batch
 LEAST_STEPS = 12  # of half a training run, where one step with many prompts takes all its time
@@ -73,7 +70,7 @@ def calibrate(
     """
     check_number("seconds", seconds, "be 1 or more", lambda x: x >= 1)
     rounds = integer("rounds", rounds, at_least=2)
-    others, begun = _OtherPrograms(), time.perf_counter()
+    others, begun = OtherPrograms(), time.perf_counter()
     clock, draw = clock or WallClock(), np.random.default_rng(seed)
     engine = Engine(model, Continuous(max_batch_size), clock=PlanRecorder(clock))
     cpu_time = isinstance(clock, ProcessClock)
@@ -177,10 +174,14 @@ def _held_out(
         policy = Continuous(engine.scheduler.max_batch_size)
         return simulate(policy, requests, cost_model, engine.pool)
 
-    many = [_request(engine.model, *_lengths(draw), draw) for _ in range(SAMPLE)]
+    def drawn(number: int) -> list[Request]:
+        lengths = zip(*LENGTHS.draw(number, draw), strict=True)
+        return [_request(engine.model, *each, draw) for each in lengths]
+
+    many = drawn(SAMPLE)
     each = simulated(many).makespan / len(many)
     number = max(LEAST, round(seconds / each))
-    many += [_request(engine.model, *_lengths(draw), draw) for _ in range(number - SAMPLE)]
+    many += drawn(max(0, number - SAMPLE))
     gaps = draw.exponential(each, number).cumsum()
 
     def arriving(factor: float) -> list[Request]:
@@ -198,35 +199,11 @@ def _log_uniform(draw: np.random.Generator, low: float, high: float) -> float:
     return math.exp(draw.uniform(math.log(low), math.log(high)))
 
 
-def _lengths(draw: np.random.Generator) -> tuple[int, int]:
-    """Tokens of a prompt and of its answer: Azure's quantiles."""
-    places = draw.random(2)
-    return tuple(round(np.interp(p, SHARES, q)) for p, q in zip(places, QUANTILES, strict=True))
-
-
 def _request(
     model: Model, prompt_tokens: int, answer_tokens: int, draw: np.random.Generator
 ) -> Request:
     """Random tokens, as many as the model's context holds; the answer has a fixed length."""
-    answer_tokens = min(answer_tokens, model.max_model_len // 2)
-    prompt_tokens = min(prompt_tokens, model.max_model_len - answer_tokens)
+    answer_tokens = min(int(answer_tokens), model.max_model_len // 2)
+    prompt_tokens = min(int(prompt_tokens), model.max_model_len - answer_tokens)
     ids = draw.integers(0, model.vocab_size, prompt_tokens).tolist()
     return Request(ids, max_tokens=answer_tokens, ignore_eos=True)
-
-
-class _OtherPrograms:
-    """What other programs compute from now on."""
-
-    def __init__(self) -> None:
-        self._begun = self._seen()
-
-    def share(self) -> float:
-        """Share of all processor time of this computer that they took, from 0 to 1."""
-        everything, idle, own = (a - b for a, b in zip(self._seen(), self._begun, strict=True))
-        return min(1.0, max(0.0, (everything - idle - own) / max(everything, 1e-9)))
-
-    @staticmethod
-    def _seen() -> tuple[float, float, float]:
-        times = psutil.cpu_times()
-        idle = times.idle + getattr(times, "iowait", 0.0)
-        return time.perf_counter() * (psutil.cpu_count() or 1), idle, time.process_time()

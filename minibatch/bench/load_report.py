@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 Outcome = Literal["served", "failed", "cancelled"]
 PERCENTILES = (50, 99, 100)
 
@@ -75,5 +77,5 @@ class LoadReport:
 
 
 def _percentile(values: list[float], percent: float) -> float:
-    """The smallest value that so many percent of all do not exceed; infinity can be one."""
-    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+    """A measured value (nearest rank); it can be infinite."""
+    return float(np.percentile(values, percent, method="inverted_cdf"))

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -56,6 +57,24 @@ def look() -> Machine:
         transformers=transformers.__version__,
         numba=numba.__version__,
     )
+
+
+class OtherPrograms:
+    """What other programs compute from now on."""
+
+    def __init__(self) -> None:
+        self._begun = self._seen()
+
+    def share(self) -> float:
+        """Share of all processor time of this computer that they took, from 0 to 1."""
+        everything, idle, own = (a - b for a, b in zip(self._seen(), self._begun, strict=True))
+        return min(1.0, max(0.0, (everything - idle - own) / max(everything, 1e-9)))
+
+    @staticmethod
+    def _seen() -> tuple[float, float, float]:
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        return time.perf_counter() * (psutil.cpu_count() or 1), idle, time.process_time()
 
 
 def usable_cpus() -> int:

@@ -11,6 +11,6 @@ invariants.py       what must hold between any two steps
 trace.py            what happened, step by step
 metrics.py          the figures of a run
 memory_use.py       how each place of the pool was used
-goals.py            goodput and fairness of a run
+fairness.py         tokens of each client, and how evenly
 chrome_trace.py     a run for https://ui.perfetto.dev
 """

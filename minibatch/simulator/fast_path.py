@@ -1,8 +1,8 @@
 """When the fast simulator may stand in for the engine: only where it knows every rule.
 
-It repeats the rules of the files below. Whoever edits one of them must see the edit, so their
-fingerprints are recorded, and an edited file sends `mb.simulate` to the engine. After a change
-that the fast simulator follows, `python -m minibatch.simulator.fast_path` records the new ones.
+It repeats the rules of the files below. A learner who edits one of them must see the effect, so
+their fingerprints are recorded, and an edited file sends `mb.simulate` to the engine. After a
+change that the fast simulator follows, `python -m minibatch.simulator.fast_path` records new ones.
 """
 
 from __future__ import annotations

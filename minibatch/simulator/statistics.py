@@ -12,7 +12,7 @@ FEWEST_BEYOND = 10  # values; the estimate then varies by about 1/√10, a third
 
 
 def percentile(values: Sequence[float] | np.ndarray, q: float) -> float:
-    """The q-th percentile, interpolated, if enough values lie beyond it.
+    """The q-th percentile, a measured value (nearest rank), if enough values are beyond it.
 
     A p99 of 100 values is the second largest of them: another run gives another number. Raises
     ValueError for fewer than 10 values beyond it, or for NaN.

@@ -77,9 +77,9 @@ class Traffic:
     def requests(self, vocab_size: int | None = None, seed: int = 0) -> list[Request]:
         """A request for each row, named "0", "1", …, for a model with so many token ids: its prompt
         is drawn at random. None repeats one token."""
-        rng = np.random.default_rng(seed)
         if vocab_size is None:
             return [self._request(i) for i in range(len(self))]
+        rng = np.random.default_rng(seed)
         prompts = (rng.integers(0, vocab_size, n).tolist() for n in self.prompt)
         return [self._request(i, prompt) for i, prompt in enumerate(prompts)]
 

@@ -171,3 +171,19 @@ def test_figures_are_plain_numbers_that_json_can_write():
     for key in ("prefix_hit_rate", "acceptance_rate", "tokens_per_draft"):
         assert got.pop(key) is None  # nothing was looked up, nothing guessed
     assert all(type(value) in {int, float} for value in got.values())
+
+
+def test_inter_token_times_are_those_of_all_answers_together():
+    done = [completion([1.0, 2.0, 4.0]), completion([1.0, 1.5]), completion([9.0])]
+    got = summary([step(0, [1])], done)
+    assert got["itl_mean_s"] == pytest.approx(3.5 / 3)
+    assert (got["itl_p50_s"], got["itl_max_s"]) == (1.0, 2.0)
+
+
+def test_a_completion_noted_twice_leaves_its_gaps_once():
+    from minibatch.engine.metrics import Latencies
+
+    latencies = Latencies()
+    for number in (0, 1, 1, 2):
+        latencies.put(number, completion([1.0, 2.0]))
+    assert list(latencies.columns()["itl"]) == [1.0, 1.0, 1.0]

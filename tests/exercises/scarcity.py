@@ -77,7 +77,11 @@ class Pool:
 
 
 class Stuck(Exception):
-    """They wait for ever."""
+    """No request can go on."""
+
+
+class NotAdmitted(Stuck):
+    """No request runs, and the next one is not admitted."""
 
 
 @dataclass(eq=False)
@@ -108,7 +112,7 @@ def life(pool: Pool) -> Generator[Question, bool, int]:
                 break
             running.append(waiting.popleft())
         if not running:
-            raise Stuck(f"{waiting[0].name} waits for ever, though nobody runs")
+            raise NotAdmitted(f"{waiting[0].name} waits for ever, though no request runs")
         moved = []
         for one in running:
             lacks = -(-one.num_tokens // pool.block_size) - one.num_blocks

@@ -251,7 +251,7 @@ def test_nothing_is_found_behind_a_gap(student):
         "nobody knows the second block: what comes after a gap is of no use until it is filled."
     )
     finds(student, [7], said, ["a", "b", "c"], 13, 4, {"a": 7, "c": 2})
-    known = {"a": 7, "c": 2, "d": 5, "e": 1, "f": 9}  # what is known later is no proof of before
+    known = {"a": 7, "c": 2, "d": 5, "e": 1, "f": 9}  # b is missing: what follows is of no use
     for last in range(3, 7):
         names = list("abcdef")[:last]
         finds(student, [7], said, names, 4 * last + 1, 4, known)

@@ -287,7 +287,7 @@ def rule_behind(student, end):
     pools = SMALL + scarcity.POOLS[:20]
     asked = [question for pool in pools for question in played(pool)]
     answered = list(zip(asked, answers(student, asked), strict=True))
-    return believed(CAUTIOUS if "waits for ever" in str(end) else ADMISSIONS, answered)
+    return believed(CAUTIOUS if isinstance(end, scarcity.NotAdmitted) else ADMISSIONS, answered)
 
 
 def played(pool):

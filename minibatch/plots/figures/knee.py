@@ -35,7 +35,7 @@ def knee(
 ) -> Figure:
     """Two panels, one below the other: output tokens a second, and p99 time to first token on a
     logarithmic axis. A line is the median over seeds, its band the 10th to the 90th percentile.
-    A ring marks each knee: the lowest load whose throughput is within 3 % of the highest.
+    A ring marks each knee: the lowest load whose throughput is within 5 % of the highest.
 
     runs: by policy and load. limit_s: a limit on the time to first token. error: the held-out
     error of the cost model, written into the corner. guess: the name of a predicted load. ax: two
@@ -92,7 +92,7 @@ def knee(
 
 
 def _end_of_rise(loads: Sequence[float], tokens: np.ndarray) -> float:
-    """The lowest load whose throughput is within 3 % of the highest."""
+    """The lowest load whose throughput is within 5 % of the highest."""
     return next(
         load for load, each in zip(loads, tokens, strict=True) if each >= 0.97 * max(tokens)
     )

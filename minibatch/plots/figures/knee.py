@@ -94,7 +94,7 @@ def knee(
 def _end_of_rise(loads: Sequence[float], tokens: np.ndarray) -> float:
     """The lowest load whose throughput is within 5 % of the highest."""
     return next(
-        load for load, each in zip(loads, tokens, strict=True) if each >= 0.97 * max(tokens)
+        load for load, each in zip(loads, tokens, strict=True) if each >= 0.95 * max(tokens)
     )
 
 

@@ -15,15 +15,16 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 # lessons/09_out_of_memory_out_of_time.ipynb, "Six victims on one axis"
 #
 # The pool has run dry, and one of those who run has to give way: its K and V are thrown away and
-# computed again later. Say who, so that as few tokens as possible are computed again: in crowds
-# like the lesson's, served to the end, you are asked each time, and the sum counts. Each of those
-# who run is a tuple of three whole numbers:
+# computed again later. Say who, so that few tokens are computed again: in crowds like the lesson's,
+# served to the end, you are asked each time, and the sum counts. The least possible is not asked
+# for: the sum may be 12 % above that of a good rule. Each of those who run is a tuple of three
+# whole numbers:
 #
 #     (num_computed, num_said, num_left)
 #
 # num_computed: tokens whose K and V it has in memory. num_said: tokens of its answer so far.
-# num_left: tokens that its answer may still get, at most. They stand in the order in which they
-# were admitted.
+# num_left: tokens that its answer may still get, at most; 1 or more. They stand in the order in
+# which they were admitted.
 # ---------------------------------------------------------------------------------------------
 def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
     """The place in `running` of the one who gives way, 0 for the first.
@@ -51,8 +52,9 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 #     (num_tokens, max_num_tokens)
 #
 # num_tokens: how many tokens it has in memory after the coming step; a newcomer its whole prompt.
-# One more in each step after that, up to max_num_tokens at most; after that step it leaves, with
-# all its blocks. It may leave sooner: how long its answer gets nobody knows.
+# It has one more in each step after that, up to max_num_tokens. In the step in which it has
+# max_num_tokens tokens it still holds the blocks of all of them; in the next step it has left, with
+# all its blocks. It may leave sooner: nobody knows how long its answer gets.
 #
 # Yours is tried on 1,000 pools: everyone has to be served, always. Keeping the maximum for all does
 # that. But it keeps room for a newcomer's last tokens beside somebody who will have left by then.
@@ -84,7 +86,8 @@ def may_begin(
 # in time, and as many as possible stay?
 #
 # Each one who waits is a tuple (arrival_ms, cost_ms): when it came, and how long its prompt takes.
-# The machine is free at now_ms, and begins with the first who stays. All times are whole numbers.
+# The machine is free at now_ms, and begins with the first who stays. All times are whole numbers
+# from 0. No request arrives after now_ms. At most 300 requests wait; there may be none.
 # ---------------------------------------------------------------------------------------------
 def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -> list[int]:
     """The places in `waiting` of those who are refused, 0 for the first, in any order.
@@ -103,14 +106,14 @@ def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -
 # 3 points, 10 minutes, difficulty 2 of 5
 # lessons/09_out_of_memory_out_of_time.ipynb, "Who is next?"
 #
-# A slot is free. Who is next? Each one who waits is a tuple of two whole numbers:
+# A slot is free. Who is next? Each one who waits is a tuple of two whole numbers from 0:
 #
 #     (priority, arrival_ms)
 #
 # A higher priority goes first; but waiting counts as well, or those of low priority might wait for
 # ever: each aging_ms milliseconds of waiting are worth one point of priority, and a part of them
-# the same part of a point. Of equals, who came first is next; equal they are if they are exactly,
-# whatever a division would round.
+# the same part of a point. Of equals, who came first is next. Two are equal if their points are
+# exactly the same; a division may round. No request arrives after now_ms.
 # ---------------------------------------------------------------------------------------------
 def who_is_next(waiting: list[tuple[int, int]], now_ms: int, aging_ms: int) -> int:
     """The place in `waiting` of the one who is next, 0 for the first. Never called with nobody.

@@ -1,6 +1,7 @@
 """Exercises of lesson 11: measuring honestly.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. Keep nothing from
+one call to the next.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 11.1`.
 """
@@ -19,7 +20,8 @@ from collections.abc import Callable
 #
 # arrival_ms: when the request was due. token_times_ms: a list, when each token of its answer came.
 # ending: "served"; "refused", without a token; or "unfinished": the test ended before its answer
-# did, after some tokens or none. All times are whole milliseconds since the test began.
+# did, after some tokens or none. All times are whole milliseconds since the test began. Rows are in
+# any order. A first token may come in the millisecond of the arrival.
 #
 # Return a dictionary:
 #
@@ -58,8 +60,8 @@ def metrics(
 #
 # Write a load generator. Request i must be sent at due[i], whether or not earlier requests have
 # their answers: real users do not know that the server is busy. Return the latency of each request,
-# from the time when it was DUE until you are told of its answer; None if there is no answer before
-# the end of the test.
+# from the time when it was DUE until wait has returned its answer; None if wait has not returned it
+# when the test ends.
 #
 # You get three functions. Time is virtual, in whole milliseconds: it passes only in wait.
 #
@@ -68,11 +70,14 @@ def metrics(
 #     wait(until)   sleeps until answers come, or until the time `until`, whichever is first.
 #                   Returns a list with the number of each request that was answered; [] if none
 #
-# Answers come in any order, and some may never come. This computer is busy: wait may return some
-# milliseconds late. Then several requests may be due at once: send all of them before you wait
-# again. At end_ms the test is over: return, and do not wait any more.
+# Answers come in any order, some in the millisecond of the sending, and some never. This
+# computer is busy: wait may return some milliseconds late, also if `until` is now or past. Then
+# several requests may be due, each at another time: send all of them before you wait again. wait
+# never returns after end_ms, and every answer that it returns counts. At end_ms the test is over:
+# return, and send and wait no more. What was not sent by then has no answer.
 #
-# due is in ascending order, and the same time may be in it twice. All are due before end_ms.
+# There is at least one request. due is in ascending order, and the same time may be in it twice.
+# All are due before end_ms.
 # ---------------------------------------------------------------------------------------------
 def run_load(
     due: list[int],
@@ -103,11 +108,11 @@ def run_load(
 # A seed is any whole number. Some seeds bring easy traffic and some hard traffic, at every rate:
 # two seeds may differ by 0.3 or more. The same rate and seed give the same result again. The mean
 # over all seeds falls as the rate rises. The capacity is the highest rate at which this mean is at
-# least `target`.
+# least `target`; exactly the target is enough.
 #
-# A run is expensive: you have most_runs runs, and one more raises an error. Your answer is judged
-# in 40 systems with other noise and 200 runs for each: in 33 of them or more it has to be within
-# 10 % of the true capacity.
+# A run is expensive: you have most_runs runs, and one more raises an error. most_runs differs from
+# call to call, as all arguments do. Your answer is judged in 40 systems with other noise and 200
+# runs for each: in 33 of them or more it has to be within 10 % of the true capacity.
 #
 # If low misses the target, return 0.0. If high meets it, return high. high is at most 16 times low.
 # ---------------------------------------------------------------------------------------------
@@ -144,11 +149,12 @@ def capacity(
 #
 # take_apart: switch the factors on one after another, in the given order. How many times the
 # throughput of the run before does each one bring? Multiplied, the numbers are the whole speed-up.
-# Only the runs on this way are in the dictionary.
+# The dictionary has the runs on this way. It may have other runs, too, or none of them.
 #
 # first_and_last: the same factor has another size at another place. For each name: its size when
 # it is switched on first, with nothing else; and its size when it is switched on last, with all the
-# others already there. The other runs may be missing.
+# others already there. The dictionary has the runs that this needs; other runs may be missing. The
+# key with the most names has all of them, and that run need not be the fastest.
 # ---------------------------------------------------------------------------------------------
 def take_apart(throughput: dict[tuple[str, ...], float], order: list[str]) -> list[float]:
     """The size of each factor, in this order.

@@ -1,6 +1,7 @@
 """Exercises of lesson 10: speculative decoding in a batch.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. Keep nothing from
+one call to the next.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 10.1`.
 """
@@ -22,7 +23,8 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 #                    their order; they go back to the pool
 #
 # own has one token more than draft: own[i] is the model's choice where draft[i] was guessed, and
-# own[-1] its choice after the last guess.
+# own[-1] its choice after the last guess. draft may be empty. Token ids are whole numbers from 0,
+# and may be large.
 #
 # HINT Count how many guesses agree with own from the start. What comes after the first difference
 #      was computed on a wrong token, and says nothing.
@@ -88,7 +90,8 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 # guesses a step, and is scored by the tokens that a step puts out. Some texts quote forms: every
 # line contains the same four or five tokens, and only the token before them tells what follows. If
 # the newest token has never come before, guess nothing: a wrong guess costs computation, and no
-# guess costs nothing.
+# guess costs nothing. There is at least one token, and `most` is at least 1. Token ids are whole
+# numbers from 0.
 #
 # HINT Where did the newest token come before? What followed it then may follow now.
 # HINT It came before in several places. Prefer the one where the tokens before it are the same as
@@ -127,8 +130,9 @@ def propose(token_ids: list[int], most: int) -> list[int]:
 # accept `token` with probability min(1, p[token] / q[token]). If it is rejected, draw from the
 # rest: max(0, p[i] - q[i]) for each token i, scaled so that they add up to 1.
 #
-# u and v are two random numbers, each uniform from 0 to 1 (below 1): one for each decision. Use no
-# other random numbers. q[token] is above 0.
+# u and v are two random numbers, each uniform from 0 to 1: one for each decision. 0 may come, 1 may
+# not. Whatever they are, a token with p = 0 is never accepted, and a rejected token is replaced by
+# one whose rest is above 0. Use no other random numbers. q[token] is above 0.
 #
 # HINT Two decisions. The first: u < p[token] / q[token] is true with just that probability, and
 #      always where p is the larger.

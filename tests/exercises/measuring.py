@@ -45,7 +45,8 @@ class LoadTest:
 
     service_ms: of each request, alone and without a stall. stall: from when to when the server
     does nothing. silent: numbers of the requests that are never answered. wakes_every: `wait`
-    returns at multiples of it only, as on a busy computer.
+    returns at multiples of it only, as on a busy computer. late_ms: every `wait` returns that much
+    later than it could, also if `until` is now or past; at end_ms at the latest.
     """
 
     due: list[int]
@@ -54,6 +55,7 @@ class LoadTest:
     stall: tuple[int, int] = (0, 0)
     silent: frozenset[int] = frozenset()
     wakes_every: int = 1
+    late_ms: int = 0
 
     time: int = 0
     sent: dict[int, int] = field(default_factory=dict)
@@ -64,9 +66,8 @@ class LoadTest:
     _num_idle: int = 0
 
     def fresh(self):
-        return LoadTest(
-            self.due, self.service_ms, self.end_ms, self.stall, self.silent, self.wakes_every
-        )
+        given = self.due, self.service_ms, self.end_ms, self.stall, self.silent
+        return LoadTest(*given, self.wakes_every, self.late_ms)
 
     # What the learner's function is given --------------------------------------------------------
 
@@ -111,8 +112,9 @@ class LoadTest:
         self._idle()
         coming = [self.answer_ms(i) for i in self.sent if i not in self.told]
         wake = max(self.time, min([until, *(when for when in coming if when is not None)]))
+        wake = min(self.end_ms, self.up(wake) + self.late_ms)
         if wake > self.time:
-            self.time, self._num_idle = self.up(wake), 0
+            self.time, self._num_idle = wake, 0
         new = [i for i in self.sent if i not in self.told and self._is_answered(i)]
         new.sort(key=lambda i: (self.answer_ms(i), -i))  # of two at once, the newest first
         self.told |= dict.fromkeys(new, self.time)
@@ -245,6 +247,13 @@ class System:
 
     def error(self, found):
         return found / self.capacity - 1
+
+
+class Step(System):
+    """One in which every rate up to the knee has exactly the target, and no higher one any."""
+
+    def _share(self, rate, luck):
+        return self.target if rate <= self.knee else 0.0
 
 
 def hidden_systems(num=40):

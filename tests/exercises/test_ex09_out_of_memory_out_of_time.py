@@ -1,6 +1,7 @@
 """Judges exercises 9.1 to 9.4: who gives way, who may begin, whom to refuse, who is next."""
 
 import random
+from fractions import Fraction
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -16,10 +17,12 @@ from minibatch.course.judging.worker_errors import Raised
 
 
 def believed(beliefs, seen):
-    """The sentence of the belief that gives every answer seen, [(arguments, answer)]; or ""."""
+    """The sentence of the belief that gives every answer seen, [(arguments, answer)]; or "".
+    beliefs: of each sentence a rule, or a tuple of rules."""
     for sentence, belief in beliefs.items():
-        if len(seen) > 1 and all(belief(*arguments) == answer for arguments, answer in seen):
-            return sentence
+        for rule in belief if isinstance(belief, tuple) else (belief,):
+            if len(seen) > 1 and all(rule(*arguments) == answer for arguments, answer in seen):
+                return sentence
     return ""
 
 
@@ -45,14 +48,22 @@ def place_of(got, waiting, shown, of_one):
             expected="a whole number",
             got=got,
         )
-    if not -len(waiting) <= got < len(waiting):
+    if -len(waiting) <= got < 0:
+        raise Wrong(
+            "[place_is_negative] "
+            f"{shown} returns {got}, a place counted from the end. Places count from the "
+            f"beginning: 0 is the first, {len(waiting) - 1} the last.",
+            expected=f"0 to {len(waiting) - 1}",
+            got=got,
+        )
+    if not 0 <= got < len(waiting):
         raise Wrong(
             "[place_is_outside] "
             f"{shown} returns {got}, and places go from 0, the first, to {len(waiting) - 1}.",
             expected=f"0 to {len(waiting) - 1}",
             got=got,
         )
-    return got % len(waiting)
+    return got
 
 
 # 9.1 ---------------------------------------------------------------------------------------------
@@ -142,6 +153,15 @@ def wastes_little(student, name, what, most):
 def test_somebody_who_runs_gives_way(student):
     for running in ([(57, 12, 3)], [(57, 12, 3), (57, 12, 3)], *MOMENTS):
         choice(student, running)
+    for running in ([(57, 12, 1)], [(57, 12, 1), (90, 30, 1)]):
+        try:
+            choice(student, running)
+        except Raised as error:
+            error.sentence = (
+                "[all_are_nearly_done] A request has to be preempted also where each has one token "
+                f"left: {error.sentence}"
+            )
+            raise
 
 
 @pytest.mark.task("9.1", points=1)
@@ -218,13 +238,20 @@ ADMISSIONS = {
         step_by_step(lambda n, t, size: (n + t) // size)
     ),
     "[grows_from_a_border] "
-    "Yours rounds a request's tokens up to blocks first, and adds a block every block_size steps "
-    "from now. But its last block may be nearly full now: round n + t up, not n and t apart.": (
+    "In yours the number of blocks grows every block_size steps from now, and not in the steps "
+    "between: it looks at every block_size-th step only, or rounds n and t up apart. But a "
+    "request's last block may be nearly full now: look at each step t, and round n + t up.": (
         step_by_step(lambda n, t, size: up(n, size) + t // size)
     ),
     "[leaves_a_step_too_soon] "
     "In yours a request has left when it reaches max_num_tokens; it is still there in that step.": (
         step_by_step(stays=lambda n, t, most: n + t < most)
+    ),
+    "[looks_at_two_steps] "
+    "Yours looks at two steps, the newcomer's first and its last. The blocks may run out in a step "
+    "between them, or after them: look at every step.": lambda new, run, blocks, size: all(
+        sum(up(n + t, size) for n, most in [*run, new] if n + t <= most) <= blocks
+        for t in (0, new[1] - new[0])
     ),
     "[others_stand_still] "
     "In yours one could end after another, if the others stood still. But all of them grow, a "
@@ -249,6 +276,16 @@ CAUTIOUS = {  # of those who keep somebody out for ever
     "Yours adds the answer to the prompt once more: max_num_tokens has both.": (
         lambda new, run, blocks, size: sum(up(n + m, size) for n, m in [*run, new]) <= blocks
     ),
+    "[newcomer_a_token_too_long] "
+    "Yours counts the newcomer one token too long: num_tokens already has the token that the "
+    "coming step computes.": lambda new, *others: scarcity.by_peak(
+        (new[0] + 1, new[1] + 1), *others
+    ),
+    "[one_block_more_in_each_step] "
+    "Yours takes a block more than it needs in each step where tokens fill their blocks exactly: "
+    "-(-(n + t) // block_size) rounds up, and (n + t) // block_size + 1 does not.": (
+        step_by_step(lambda n, t, size: (n + t) // size + 1)
+    ),
     "[one_block_more_when_full] "
     "Yours takes a block more than it needs where tokens fill their blocks exactly: "
     "-(-tokens // block_size) rounds up.": (
@@ -257,8 +294,9 @@ CAUTIOUS = {  # of those who keep somebody out for ever
 }
 
 
-def answers(student, questions, seen=None):
-    got = calls_shown(student, "may_begin", [list(question) for question in questions])
+def answers(student, questions):
+    asked = [[new, Lent(running), blocks, size] for new, running, blocks, size in questions]
+    got = calls_shown(student, "may_begin", asked)
     for question, answer in zip(questions, got, strict=True):
         if type(answer) not in (bool, int):
             new, running, blocks, size = question
@@ -267,27 +305,24 @@ def answers(student, questions, seen=None):
                 "[answer_is_no_bool] "
                 f"may_begin({new}, {running}, {blocks}, {size}) returns {kind}; say True or False."
             )
-    if seen is not None:
-        seen += [(question, bool(answer)) for question, answer in zip(questions, got, strict=True)]
     return list(map(bool, got))
 
 
-def served(student, pool, told, otherwise=""):
-    """A small pool's requests, to their ends. told: what they are, in words. otherwise: what to say
-    if no belief explains it."""
-    seen = []
-    (end,) = scarcity.serve_pools([pool], lambda questions: answers(student, questions, seen))
+def served(student, pool, told):
+    """A small pool's requests, to their ends. told: what they are, in words."""
+    (end,) = scarcity.serve_pools([pool], lambda questions: answers(student, questions))
     if isinstance(end, scarcity.Stuck):
-        why = rule_behind(student, end)
-        raise Wrong(f"[waits_for_ever] {told}: {end}. {why or otherwise}".rstrip())
+        raise Wrong(f"{rule_behind(student, end)} [waits_for_ever] {told}: {end}.")
 
 
 def rule_behind(student, end):
-    """The sentence of the rule that gives all of the learner's answers, if there is one."""
+    """The sentence of the rule that gives all of the learner's answers, or what to look at."""
     pools = SMALL + scarcity.POOLS[:20]
     asked = [question for pool in pools for question in played(pool)]
     answered = list(zip(asked, answers(student, asked), strict=True))
-    return believed(CAUTIOUS if isinstance(end, scarcity.NotAdmitted) else ADMISSIONS, answered)
+    if isinstance(end, scarcity.NotAdmitted):
+        return believed(CAUTIOUS, answered) or REFUSES_WHAT_FITS
+    return believed(ADMISSIONS, answered) or NEXT_ONLY
 
 
 def played(pool):
@@ -302,6 +337,16 @@ def played(pool):
     return found
 
 
+NEXT_ONLY = (
+    "[looks_at_every_step] "
+    "Look at every step until the last of them has left; and who is at its max_num_tokens is "
+    "still there in that step."
+)
+REFUSES_WHAT_FITS = (
+    "[refuses_what_fits] "
+    "Your rule says no to a request that fits: no other runs, and alone it never needs more than "
+    "num_blocks blocks."
+)
 ALONE = scarcity.Pool(3, 4, ((5, 8, 8),))  # 12 tokens, three blocks, all there are
 TWO = scarcity.Pool(10, 1, ((2, 7, 7), (2, 7, 7)))
 FOUR = scarcity.Pool(4, 4, ((3, 5, 5), (3, 5, 5), (3, 5, 5), (3, 5, 5)))
@@ -325,11 +370,6 @@ def test_two_who_grow_together_do_not_meet_at_the_last_block(student):
     served(student, LATER, "6 blocks of 2 tokens, four requests of 8 to 10 tokens")
 
 
-NEXT_ONLY = (
-    "[looks_at_every_step] "
-    "Look at every step until the last of them has left; and who is at its max_num_tokens is "
-    "still there in that step."
-)
 THOUSAND = WeakKeyDictionary()  # by student: the steps of all 1,000 pools
 
 
@@ -350,10 +390,10 @@ def check_pools(student, pools):
             for name, (prompt, _, most) in zip("ABCDEF", pool.requests, strict=False)
         )
         raise Wrong(
-            "[pools_in_which_somebody_waits] "
+            f"{rule_behind(student, end)} [pools_in_which_somebody_waits] "
             f"In {len(stuck)} of {len(pools):,} pools somebody waits for ever. For example, with "
             f"{pool.num_blocks} blocks of {pool.block_size} and the requests {asked} (prompt and "
-            f"most of an answer, tokens): {end}. {rule_behind(student, end) or NEXT_ONLY}"
+            f"most of an answer, tokens): {end}."
         )
     return sum(ends)
 
@@ -362,7 +402,7 @@ def check_pools(student, pools):
 def test_in_a_thousand_pools_nobody_waits_for_ever(student):
     steps_of_a_thousand(student)
     told = "44 blocks of 16 tokens, two requests of 20 + 500 tokens"
-    served(student, LONG, told, NEXT_ONLY)
+    served(student, LONG, told)
 
 
 @pytest.mark.task("9.2", points=0.5)
@@ -459,6 +499,23 @@ def at_the_beginning(waiting, now, limit):
     return refused
 
 
+def before_the_late_one(waiting, now, limit):
+    """The longest of those before the late one goes; then the late one, if it is late still."""
+    refused, stay, end = [], [], now
+    for i, (arrival, cost) in enumerate(waiting):
+        if end + cost > arrival + limit and stay:
+            longest = max(stay, key=lambda one: waiting[one][1])
+            stay.remove(longest)
+            refused.append(longest)
+            end -= waiting[longest][1]
+        if end + cost > arrival + limit:
+            refused.append(i)
+        else:
+            stay.append(i)
+            end += cost
+    return refused
+
+
 REFUSALS = {
     "[refuses_nobody] "
     "Yours refuses nobody: then everybody is late, one after another.": lambda w, n, t: [],
@@ -468,6 +525,9 @@ REFUSALS = {
     "[refuses_whoever_is_late] "
     "Yours refuses whoever would be late. She may be cheap: the one who costs most, among those up "
     "to her, makes more room for all behind.": who_would_be_late,
+    "[late_one_is_spared] "
+    "Yours chooses among those before the late one. The late one may itself cost most of all up to "
+    "there: then it alone has to go.": before_the_late_one,
     "[refuses_the_newest] "
     "Yours refuses the newest until all are in time. They need not be those who take the time.": (
         until_all_are_in_time(lambda stay, w: stay[-1])
@@ -513,11 +573,12 @@ REFUSALS = {
 QUEUES = [
     ([(0, 60), (0, 30), (0, 30)], 0, 100),
     ([(0, 80), (0, 30), (0, 60)], 0, 100),
-    ([(0, 10), (20, 80), (30, 20), (40, 10), (60, 15)], 50, 100),
-    ([(0, 30), (10, 40), (20, 20), (30, 20), (90, 70)], 40, 100),
+    ([(0, 10), (20, 80), (30, 20), (40, 10), (60, 15)], 60, 110),
+    ([(0, 30), (10, 40), (20, 20), (30, 20), (90, 70)], 90, 150),
     ([(0, 20), (0, 30), (10, 90), (20, 10), (25, 80), (40, 10)], 60, 150),
-    ([(0, 50), (60, 40), (70, 30), (80, 20), (150, 45)], 60, 100),
+    ([(0, 50), (60, 40), (70, 30), (80, 20), (150, 45)], 150, 190),
     ([(0, 40), (0, 40), (0, 41)], 0, 120),
+    ([(0, 80), (0, 80), (0, 80)], 0, 100),  # alike: their places tell them apart
 ]
 
 
@@ -553,7 +614,8 @@ def refusals(student, waiting, now, limit):
         )
     if len(set(got)) < len(got):
         raise Wrong(
-            f"[refuses_somebody_twice] {shown} names somebody twice.",
+            "[refuses_somebody_twice] One place is twice in your list. Two that wait may look "
+            f"alike, and .index finds the first of them each time: keep places. {shown}",
             got=got,
             expected="each place once",
         )
@@ -584,7 +646,7 @@ def test_nobody_is_refused_who_can_be_served(student):
                 why_refused_so(student)
                 or "[all_are_in_time] All of them are in time: refuse nobody."
             )
-            raise Wrong(f"{in_words(queue)}: {why}", expected=[], got=got)
+            raise Wrong(f"{why} {in_words(queue)}", expected=[], got=got)
 
 
 @pytest.mark.task("9.3", points=1)
@@ -598,9 +660,9 @@ def test_all_who_stay_are_in_time(student):
             for place in range(found[0] + 1):
                 end += waiting[place][1] * (place not in got)
             raise Wrong(
-                "[late_one_stays] "
+                f"{why_refused_so(student)} [late_one_stays] "
                 f"{in_words(queue)}: place {found[0]} stays, and gets its first token at {end} ms, "
-                f"{end - waiting[found[0]][0]} ms after it came. {why_refused_so(student)}",
+                f"{end - waiting[found[0]][0]} ms after it came.".lstrip(),
                 expected="all who stay in time",
                 got=f"{got} refused",
             )
@@ -614,11 +676,11 @@ def test_as_many_stay_as_can(student):
             why = (
                 why_refused_so(student)
                 or "[refuses_another_than_the_costliest] "
-                "Who costs most, up to the late one, should go."
+                "Who costs most should go, of all up to the late one and with it."
             )
             raise Wrong(
-                "[refuses_too_many] "
-                f"{in_words(queue)}: you refuse {len(got)}, and {len(best)} would do. {why}",
+                f"{why} [refuses_too_many] "
+                f"{in_words(queue)}: you refuse {len(got)}, and {len(best)} would do.",
                 expected=f"{len(best)} refused, such as {sorted(best)}",
                 got=sorted(got),
             )
@@ -709,6 +771,16 @@ NEXT = {
     "compare priority * aging_ms + waited, in whole numbers.": by_points(
         lambda p, a, now, aging: p + (now - a) / aging
     ),
+    "[rounds_the_points] "
+    "Yours rounds the points, and a small difference is lost: compare priority * aging_ms + "
+    "waited, in whole numbers.": tuple(
+        by_points(lambda p, a, now, aging, n=n: round(p + (now - a) / aging, n))
+        for n in (1, 2, 3, 4, 6, 9)
+    ),
+    "[first_in_the_list_of_equals] "
+    "Of equals, who came first is next, by arrival_ms; yours takes the first in the list.": (
+        by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: 0)
+    ),
     "[newest_of_equals] Of equals, who came first is next; yours takes who came last.": (
         by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: arrival)
     ),
@@ -735,6 +807,7 @@ QUEUED = [
     ([(1, 100), (0, 0)], 150, 100),
     ([(0, 0), (1, 150)], 150, 100),
     ([(3, 100), (0, 98)], 150, 100),
+    ([(0, 0), (1, 100)], 150, 100),  # equal
 ]
 EQUAL = ([(10, 1244), (6, 44)], 1596, 300)  # 11.17333… each, but not if a division rounds
 
@@ -758,7 +831,11 @@ def next_place(student, waiting, now, aging):
 
 
 def points_in_words(waiting, now, aging):
-    return ", ".join(f"{p + (now - a) / aging:.4g}" for p, a in waiting)
+    """As decimals where four digits are exact, else as fractions."""
+    exact = [Fraction(p * aging + now - a, aging) for p, a in waiting]
+    if all(Fraction(f"{float(points):.4g}") == points for points in exact):
+        return ", ".join(f"{float(points):.4g}" for points in exact)
+    return ", ".join(f"{p * aging + now - a}/{aging}" for p, a in waiting)
 
 
 def is_next(student, queue, otherwise=""):
@@ -770,9 +847,9 @@ def is_next(student, queue, otherwise=""):
     seen = [(one, next_place(student, *one)) for one in queues]
     why = believed(NEXT, seen) or otherwise
     raise Wrong(
-        "[other_one_is_next] "
+        f"{why} [other_one_is_next] "
         f"who_is_next({waiting}, {now}, {aging}): by now they have {points_in_words(*queue)} "
-        f"points. {why}".rstrip(),
+        "points.".lstrip(),
         expected=due,
         got=got,
     )

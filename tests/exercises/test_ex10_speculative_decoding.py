@@ -1,6 +1,8 @@
-"""Judges exercises 10.1 to 10.3: what is kept, what it is worth, and a guesser by its score."""
+"""Judges exercises 10.1 to 10.4: what is kept, what it is worth, a guesser by its score, and
+rejection sampling."""
 
 import random
+from weakref import WeakKeyDictionary
 
 import now_yours
 import pytest
@@ -42,6 +44,13 @@ PASSES = {  # what happened: the arguments
         [2, 0, 3],
         4,
     ),
+    "token ids are large, and the last guess is wrong": (
+        [3000, 2100, 4000, 7],
+        [3000, 2100, 4000, 9, 5],
+        6,
+        [3, 1, 4, 2],
+        4,
+    ),
 }
 
 
@@ -50,6 +59,12 @@ def agreed(draft, own):
     while count < len(draft) and draft[count] == own[count]:
         count += 1
     return count
+
+
+def agreed_if_small(draft, own):
+    """What `is` in place of == finds: Python keeps one object of each number up to 256."""
+    large = [i for i, guess in enumerate(draft) if guess > 256]
+    return min([agreed(draft, own), *large])
 
 
 def everywhere(draft, own):
@@ -104,6 +119,11 @@ NEW = {
     "when all guesses are right, the choice after the last one is a token, too, the bonus; yours "
     "leaves it out.": lambda draft, own, *_: (
         own[: min(agreed(draft, own) + 1, len(draft))] if draft else list(own)
+    ),
+    "[compares_with_is] "
+    "yours finds no right guess among large token ids: `is` asks for the same object, and two "
+    "equal numbers above 256 are two objects. Compare with ==.": (
+        lambda draft, own, *_: own[: agreed_if_small(draft, own) + 1]
     ),
     "[last_token_alone] the right guesses are new tokens, too; yours has the last one alone.": (
         lambda draft, own, *_: [own[agreed(draft, own)]]
@@ -312,6 +332,15 @@ EXPECTED = Counted(
             lambda a, k: sum(a**i for i in range(1, k + 2)),
         ),
         "[all_are_right] not every guess is right; yours counts them all.": lambda a, k: k + 1,
+        "[nearly_certain_is_certain] "
+        "a rate just below 1 is not 1, and many guesses show it; yours takes it for 1.": tuple(
+            lambda a, k, limit=limit: k + 1.0 if a > limit else sum(a**i for i in range(k + 1))
+            for limit in (0.95, 0.99, 0.999)
+        ),
+        "[rounds_the_tokens] yours rounds; return the sum as it is.": tuple(
+            lambda a, k, places=places: round(sum(a**i for i in range(k + 1)), places)
+            for places in range(5)
+        ),
         "[share_of_the_guesses] asked for are tokens a step, not a share of the guesses.": (
             lambda a, k: sum(a**i for i in range(k + 1)) / (k + 1),
             lambda a, k: sum(a**i for i in range(1, k + 1)) / k,
@@ -340,7 +369,7 @@ def test_one_token_comes_whatever_was_guessed(student):
 @pytest.mark.task("10.2", points=1)
 def test_each_guess_needs_all_before_it(student):
     said = "[other_sum] 1 + a + a**2 + … + a**num_guesses."
-    for arguments in ((0.8, 4), (0.5, 3), (0.25, 1), (0.995, 4)):
+    for arguments in ((0.8, 4), (0.5, 3), (0.25, 1), (0.995, 4), (0.9991, 100)):
         EXPECTED.check(student, arguments, said)
 
 
@@ -422,12 +451,37 @@ def test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked(student):
                 "Does your search find the end of the list itself, which nothing follows?"
             )
         raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
+    within = [5, 2, 8, 9, 5, 25, 6, 7, 5, 2]
+    got = guesses_of(student, within, 2)
+    if got and got == [6, 7][: len(got)]:
+        raise Wrong(
+            "[matches_part_of_a_number] "
+            "Yours takes 5, 25 for 5, 2, as a search in a text does, where 2 is the beginning of "
+            f"25. Compare whole tokens. propose({within}, most=2)",
+            expected=[8, 9],
+            got=got,
+        )
 
 
 @pytest.mark.task("10.3", points=0.5)
 def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
-    for token_ids in ([5], [1, 2, 3], list(range(40)), [8, 8, 3, 8, 2, 5]):
+    for token_ids in (
+        [5],
+        [1, 2, 3],
+        list(range(40)),
+        [8, 8, 3, 8, 2, 5],
+        [1, 25, 6, 7, 2],
+    ):
         got = guesses_of(student, token_ids, 4)
+        if not set(got) <= set(token_ids):
+            shown = token_ids if len(token_ids) < 12 else "[0, 1, …, 39]"
+            raise Wrong(
+                "[guess_is_not_in_the_list] "
+                "Yours guesses a token that is not in token_ids. Is something kept from an earlier "
+                f"call, with another text? Guess from these tokens alone. propose({shown}, most=4)",
+                expected=[],
+                got=got,
+            )
         if got:
             raise Wrong(
                 "[guesses_after_a_new_token] "
@@ -508,10 +562,17 @@ PAIRS = {  # the model's and the draft's probabilities
 }
 
 
-def shares_of(student, p, q, token):
-    """How often each token comes, over all u and v of the grid."""
-    middles = [(i + 0.5) / GRID for i in range(GRID)]
-    cases = [[p, q, token, u, v] for u in middles for v in middles]
+MIDDLES = [(i + 0.5) / GRID for i in range(GRID)]
+ON_GRID = [(u, v) for u in MIDDLES for v in MIDDLES]
+NEXT_TO_1 = 1 - 2**-53  # the largest number below 1
+EDGES = [(u, v) for u in (0.0, 0.5, NEXT_TO_1) for v in (0.0, 0.5, NEXT_TO_1)]
+SAME_P = ([0.5, 0.3, 0.2], [0.2, 0.7, 0.1])  # the p of "three tokens", another q
+ALMOST_ALL = ([0.27, 0.22, 0.09, 0.42], [0.18, 0.23, 0.01, 0.58])  # scaled, the rest adds up to < 1
+
+
+def drawn(student, p, q, token, numbers=ON_GRID):
+    """The token that comes, for each (u, v) of `numbers`: asked again each time."""
+    cases = [[Lent(p), Lent(q), token, u, v] for u, v in numbers]
     got = calls_shown(student, "accept_or_draw", cases)
     shown = f"accept_or_draw(p={p}, q={q}, token={token}, …)"
     strange = next((one for one in got if type(one) is not int or not 0 <= one < len(p)), 0)
@@ -520,7 +581,40 @@ def shares_of(student, p, q, token):
         raise Wrong(
             f"[token_is_no_token] {shown} returns {what}; return a token, 0 to {len(p) - 1}."
         )
+    return got
+
+
+DRAWN = WeakKeyDictionary()  # by student: what came on the grid, for all tests
+
+
+def on_grid(student, p, q, token):
+    """The token that comes, for each u and v of the grid."""
+    known, case = DRAWN.setdefault(student, {}), (*p, *q, token)
+    if case not in known:
+        known[case] = drawn(student, p, q, token)
+    return known[case]
+
+
+def shares_of(student, p, q, token):
+    """How often each token comes, over all u and v of the grid."""
+    got = on_grid(student, p, q, token)
     return [got.count(i) / len(got) for i in range(len(p))]
+
+
+def by_one_number(got):
+    """What came on the grid, in two ways: by u, then by v."""
+    return (
+        [got[i * GRID : (i + 1) * GRID] for i in range(GRID)],
+        [got[i::GRID] for i in range(GRID)],
+    )
+
+
+def accepted_by_one_number(got, token):
+    """The share of `u` (or of `v`) that brings `token` whatever the other number is: how often it
+    is accepted, also if it is drawn again after a rejection."""
+    return max(
+        sum(set(some) == {token} for some in stretches) / GRID for stretches in by_one_number(got)
+    )
 
 
 def is_near(one, other):
@@ -531,12 +625,18 @@ def is_near(one, other):
 def test_a_draft_token_is_accepted_as_often_as_the_ratio_says(student):
     for p, q in PAIRS.values():
         for token in range(len(p)):
-            due, got = min(1, p[token] / q[token]), shares_of(student, p, q, token)[token]
+            all_drawn, due = on_grid(student, p, q, token), min(1, p[token] / q[token])
+            got = all_drawn.count(token) / len(all_drawn)
             if abs(got - due) <= CLOSE:
                 continue
-            said = f"accepted with probability min(1, p / q), here {due:.2f}"
+            if abs(accepted_by_one_number(all_drawn, token) - due) <= CLOSE:
+                continue  # it comes again as its own replacement: the next test's matter
+            said = f"A draft token is accepted with probability min(1, p / q), here {due:.2f}"
             if due == 1:
-                said = "[rejects_what_the_model_wants] always accepted: p is at least as large as q"
+                said = (
+                    "[rejects_what_the_model_wants] "
+                    "A draft token is always accepted if p is at least as large as q"
+                )
             elif got > 1 - CLOSE:
                 said = f"[accepts_everything] {said}; yours is always accepted"
             elif got < CLOSE:
@@ -546,42 +646,101 @@ def test_a_draft_token_is_accepted_as_often_as_the_ratio_says(student):
             else:
                 said = f"[accepts_another_share] {said}"
             raise Wrong(
-                f"p={p}, q={q}, token {token}: {said}.",
+                f"{said}. (p={p}, q={q}, token {token})",
                 expected=f"{due:.2f} of the draws",
                 got=f"{got:.2f}",
             )
+    p, q = PAIRS["a token that the model never says"]
+    for u in (0.0, NEXT_TO_1):
+        if drawn(student, p, q, 0, [(u, 0.5)]) == [0]:
+            raise Wrong(
+                "[accepts_what_never_comes] "
+                "Yours accepts a token with p = 0, which the model never generates: u may be 0, "
+                "so compare with < instead of <=. "
+                f"accept_or_draw(p={p}, q={q}, token=0, u={u}, v=0.5)",
+                expected="1 or 2",
+                got=0,
+            )
+
+
+def no_token_without_a_rest(student):
+    for (p, q), token in ((([0.0, 0.2, 0.8], [0.0, 0.8, 0.2]), 1), (ALMOST_ALL, 1)):
+        for (u, v), got in zip(EDGES, drawn(student, p, q, token, EDGES), strict=True):
+            if got != token and p[got] <= q[got]:
+                raise Wrong(
+                    "[draws_what_has_no_rest] "
+                    f"Token {got} comes as a replacement, and its rest, max(0, p - q), is 0. v may "
+                    "be 0 (the sum has to be above v * total, not equal), and v may be so near 1 "
+                    "that rounding leaves no token: then take one that has a rest. "
+                    f"accept_or_draw(p={p}, q={q}, token={token}, u={u}, v={v})",
+                    expected="a token with p > q",
+                    got=got,
+                )
 
 
 @pytest.mark.task("10.4", points=1.5)
 def test_a_rejected_token_is_replaced_from_the_rest(student):
-    for p, q in PAIRS.values():
-        rest = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+    p, q = PAIRS["three tokens, one of them too likely"]
+    if drawn(student, p, q, 2) != on_grid(student, p, q, 2):
+        raise Wrong(
+            "[draws_a_number_of_its_own] "
+            "Yours gives another token when it is called again with the same u and v. They are all "
+            f"the random numbers that it needs: use no others. (p={p}, q={q}, token 2)"
+        )
+    for p, q in (*PAIRS.values(), SAME_P):
         for token in range(len(p)):
-            rejected = 1 - min(1, p[token] / q[token])
-            if rejected < 0.2:
-                continue
-            got = shares_of(student, p, q, token)
-            others = sum(got) - got[token]
-            if others < 0.1:
-                raise Wrong(f"[none_is_replaced] p={p}, q={q}: token {token} is never replaced.")
-            got = [0.0 if i == token else share / others for i, share in enumerate(got)]
-            due = [weight / sum(rest) for weight in rest]
-            if all(abs(a - b) <= CLOSE / rejected for a, b in zip(got, due, strict=True)):
-                continue
-            from_p = [0.0 if i == token else a / (1 - p[token]) for i, a in enumerate(p)]
-            said = "[draws_from_another_rest] rejected tokens are replaced from max(0, p - q)"
-            if max(got) > 1 - CLOSE:
-                said = "[takes_the_likeliest] the rest is drawn from with v, not its largest taken"
-            elif all(abs(a - b) <= CLOSE / rejected for a, b in zip(got, from_p, strict=True)):
-                said = (
-                    "[draws_from_the_model] the rest is max(0, p - q), not p: what the draft "
-                    "brings often enough must not come once more"
-                )
-            raise Wrong(
-                f"p={p}, q={q}, token {token} rejected: {said}.",
-                expected=[round(share, 2) for share in due],
-                got=[round(share, 2) for share in got],
-            )
+            replaced_from_the_rest(student, p, q, token)
+    no_token_without_a_rest(student)
+
+
+def replacements(student, p, q, token):
+    """All that came on the grid, and how often each token came in place of `token`."""
+    got = on_grid(student, p, q, token)
+    others = len(got) - got.count(token)
+    if others < 0.1 * len(got):
+        raise Wrong(f"[none_is_replaced] A token is never replaced. (p={p}, q={q}, token {token})")
+    return got, [0.0 if i == token else got.count(i) / others for i in range(len(p))]
+
+
+def replaced_from_the_rest(student, p, q, token):
+    rejected = 1 - min(1, p[token] / q[token])
+    if rejected < 0.2:
+        return
+    rest = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+    due = [weight / sum(rest) for weight in rest]
+    from_p = [0.0 if i == token else a / (1 - p[token]) for i, a in enumerate(p)]
+
+    def is_like(one, other):
+        return all(abs(a - b) <= CLOSE / rejected for a, b in zip(one, other, strict=False))
+
+    all_drawn, got = replacements(student, p, q, token)
+    if is_like(got, due):
+        return
+    said = "[draws_from_another_rest] Rejected tokens are replaced from max(0, p - q)"
+    if is_like(replacements(student, [*p, 0.0], [*q, 0.0], token)[1], due):
+        said = (
+            "[remembers_another_call] Yours is right with one more token, of p = q = 0, so it uses "
+            "what it has kept from a call with the same p. The rest depends on q as well"
+        )
+    elif max(got) > 1 - CLOSE:
+        said = (
+            "[takes_the_likeliest] Yours takes the largest of the rest; draw from the rest, with v"
+        )
+    elif any(all(len(set(some)) == 1 for some in way) for way in by_one_number(all_drawn)):
+        said = (
+            "[one_number_for_both] Yours decides both with one random number. After a rejection "
+            "that number is large, so the draw is not uniform: use the other one to draw"
+        )
+    elif is_like(got, from_p):
+        said = (
+            "[draws_from_the_model] Yours draws from p; the rest is max(0, p - q): what the draft "
+            "brings often enough must not come once more"
+        )
+    raise Wrong(
+        f"{said}. (p={p}, q={q}, token {token} rejected)",
+        expected=[round(share, 2) for share in due],
+        got=[round(share, 2) for share in got],
+    )
 
 
 @pytest.mark.task("10.4", points=1)

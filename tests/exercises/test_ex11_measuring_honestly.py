@@ -1,9 +1,11 @@
 """Judges exercises 11.1 to 11.4: the metrics of a load test, a load generator, a capacity found in
 noisy runs, and a claim in parts."""
 
+import ast
 import itertools
 import math
 import random
+import re
 import statistics
 
 import now_yours
@@ -14,6 +16,7 @@ from measuring import (
     STALL,
     TWO_HUNDRED,
     LoadTest,
+    Step,
     System,
     every,
     hidden_systems,
@@ -104,6 +107,18 @@ TESTS = {  # what happened: rows, slo_ttft_ms, slo_tpot_ms, duration_ms
         50,
         1500,
     ),
+    "an unfinished answer stands still, and rows come in another order than requests": (
+        [(40, [50, 540], "unfinished"), (0, [0, 20, 41], "served"), (10, [], "refused")],
+        100,
+        20,
+        1000,
+    ),
+    "a short answer stands still, and a long one never does": (
+        [(0, [5, 505], "served"), (0, list(range(15, 2025, 10)), "served")],
+        100,
+        600,
+        3000,
+    ),
     "a hundred requests": (some_rows(CHANCE, 100), 200, 20, 3000),
     "a hundred requests, all served": (some_rows(CHANCE, 100, "s"), 250, 25, 2000),
     "two hundred requests": TWO_HUNDRED,
@@ -141,6 +156,10 @@ PERCENTILE = {
     "the places count from 1 and a list from 0: yours takes the value after the right one.": at(
         lambda values, p: p * len(values) // 100
     ),
+    "[rounds_the_place_to_the_nearest] "
+    "p * n / 100 is rounded up; yours rounds it to the nearest number.": at(
+        lambda values, p: max(1, round(p * len(values) / 100)) - 1
+    ),
     "[rounds_the_place_down] p * n / 100 is rounded up; yours rounds it down.": at(
         lambda values, p: p * len(values) // 100 - 1
     ),
@@ -162,6 +181,10 @@ FIRST_TOKENS = {
     "[served_only] "
     "an unfinished request may have a first token, and it was measured: yours leaves it out.": (
         lambda rows, *_: [t[0] - arrival for arrival, t, ending in rows if ending == "served"]
+    ),
+    "[zero_left_out] "
+    "a TTFT of 0 ms is a TTFT; yours leaves it out. Only a request without a token has none.": (
+        lambda rows, *_: [t[0] - arrival for arrival, t, _ in rows if t and t[0] != arrival]
     ),
     "[no_token_is_zero] a request without a token has no TTFT; yours counts it as 0 ms.": (
         lambda rows, *_: [t[0] - arrival if t else 0 for arrival, t, _ in rows]
@@ -196,6 +219,9 @@ GAPS = {
     "yours takes one gap of each answer; a long answer has many. Take all gaps together.": (
         lambda rows, *_: [max(neighbours(t)) for _, t, _ in rows if len(t) > 1],
         lambda rows, *_: [nearest_rank(neighbours(t), 99) for _, t, _ in rows if len(t) > 1],
+        lambda rows, *_: sorted(nearest_rank(neighbours(t), 99) for _, t, _ in rows if len(t) > 1)[
+            -1:
+        ],
     ),
     "[gaps_between_answers] "
     "a gap is between two tokens of one answer; yours is also between tokens of two answers.": (
@@ -286,6 +312,11 @@ GOOD = {
     "an answer of one token has no TPOT: then TTFT alone decides. Yours counts it as a miss.": (
         good(lambda a, b, x, y: a <= x and b is not None and b <= y)
     ),
+    "[tpot_limit_in_whole_ms] "
+    "TPOT is a fraction, and a little over the limit is over; yours compares whole milliseconds.": (
+        good(lambda a, b, x, y: a <= x and (b is None or int(b) <= y)),
+        good(lambda a, b, x, y: a <= x and (b is None or round(b) <= y)),
+    ),
     "[ttft_alone] the SLO has two limits, and yours looks at TTFT alone.": (
         good(lambda a, b, x, y: a <= x)
     ),
@@ -342,7 +373,8 @@ A_SECOND = {
         lambda rows, _, __, duration: 1000 / duration / len(rows),
     ),
     "[a_whole_number_of_seconds] yours takes whole seconds; divide by duration_ms / 1000.": (
-        lambda rows, _, __, duration: 1 / (duration // 1000)
+        lambda rows, _, __, duration: 1 / (duration // 1000),
+        lambda rows, _, __, duration: 1 / -(-duration // 1000),
     ),
 }
 
@@ -388,7 +420,8 @@ def entries(student, arguments):
 
 def as_shown(arguments):
     rows, *limits = arguments
-    told = rows if len(rows) <= 4 else f"{len(rows)} rows"
+    is_short = len(rows) <= 4 and sum(len(times) for _, times, _ in rows) <= 40
+    told = rows if is_short else f"{len(rows)} rows"
     return f"metrics({told}, {', '.join(map(str, limits))})"
 
 
@@ -483,6 +516,11 @@ SLOW = every(100, 12, 350, 2000)
 TOGETHER = LoadTest([0, 0, 40, 40, 40, 300], [90, 50, 200, 30, 30, 10], 600)
 OUT_OF_ORDER = LoadTest([0, 10, 20, 35, 50], [400, 20, 250, 60, 10], 1000)
 LATE = LoadTest([5, 47, 52, 61, 130, 181, 199], [60, 75, 30, 200, 25, 90, 15], 1000, wakes_every=40)
+# wait(10) returns at 25 ms, when four requests are due, and wait(100) at 115, when three are
+LATE_ALWAYS = LoadTest(
+    [10, 12, 14, 16, 100, 104, 109], [30, 50, 40, 45, 60, 20, 35], 400, late_ms=15
+)
+AT_ONCE = LoadTest([10, 30], [0, 0], 60)
 SILENT = LoadTest(
     [0, 20, 30, 60, 95], [30, 40, 300, 15, 20], 800, silent=frozenset((1, 4)), stall=(40, 90)
 )
@@ -503,7 +541,8 @@ def loaded(student, test, told):
         failed.sentence = f"{told}: run_load fails with {failed.sentence}"
         raise failed
     judge_sending(test, right, told)
-    judge_latencies(test, right, got, told)
+    # A generator that wakes more often may be told at other times: its own run is the measure.
+    judge_latencies(test, test if test.told.keys() == right.told.keys() else right, got, told)
 
 
 def judge_sending(test, right, told):
@@ -526,11 +565,25 @@ def judge_sending(test, right, told):
             f"[limits_those_in_flight] yours never has more than {held} requests without an "
             "answer, and more were due. Users do not wait for one another"
         )
+    elif missing and test.time < test.due[missing[0]]:
+        said = (
+            "[returns_before_all_are_sent] "
+            f"yours returns at {test.time} ms, and request {missing[0]} is due at "
+            f"{test.due[missing[0]]} ms. That all requests sent so far have their answers is not "
+            "the end of the test"
+        )
     elif missing:
         said = (
             "[never_sends_it] "
             f"request {missing[0]}, due at {test.due[missing[0]]} ms, is never sent. One that is "
             "late has to be sent, too, and counts from the time when it was due"
+        )
+    elif test.late_ms and right.sent[late[0]] == right.sent.get(late[0] - 1):
+        said = (
+            "[one_due_time_for_each_wait] "
+            f"wait has returned late, at {right.sent[late[0]]} ms, and more than one due time has "
+            "passed by then; yours sends the requests of one and waits again. Send all that are "
+            "due by now() before you wait"
         )
     elif right.sent[late[0]] == right.sent.get(late[0] - 1):
         said = (
@@ -586,6 +639,11 @@ def what_is_wrong(test, right, got):
             f"yours returns at {test.time} ms, when some answers have not come yet. Wait for them "
             f"until end_ms, {test.end_ms}"
         )
+    if got == [one or None for one in expected] and 0 in expected:
+        return (
+            "[latency_of_0_is_none] a latency of 0 ms is a latency, and yours is None there: `or`, "
+            "or an `if` on the number, takes 0 for nothing. Ask whether it is None"
+        )
     sent = [right.sent[i] for i in range(len(due))]
     told = [right.told.get(i) for i in range(len(due))]
     pairs = list(zip(got, expected, strict=True))
@@ -605,6 +663,13 @@ def what_is_wrong(test, right, got):
         return (
             "[order_of_the_answers] "
             "yours are in the order of the answers; the list is in the order of due"
+        )
+    if all(
+        a == b or (a is None and t == test.end_ms) for (a, b), t in zip(pairs, told, strict=True)
+    ):
+        return (
+            "[answer_at_the_end_is_lost] an answer that wait returns at end_ms counts, too: yours "
+            "leaves it out"
         )
     if any(a is None and b is not None for a, b in pairs):
         return (
@@ -630,11 +695,15 @@ def test_requests_are_sent_when_they_are_due_while_the_server_stalls(student):
 def test_answers_in_any_order_find_their_requests(student):
     loaded(student, OUT_OF_ORDER, "Five requests whose answers come in another order")
     loaded(student, TOGETHER, "Six requests, some of which are due at the same time")
+    loaded(student, AT_ONCE, "Two requests, each answered within the same millisecond")
 
 
 @pytest.mark.task("11.2", points=1)
 def test_latency_counts_from_the_time_when_it_was_due(student):
     loaded(student, LATE, "A busy computer, on which wait returns at multiples of 40 ms only")
+    loaded(student, LATE_ALWAYS, "A busy computer, on which every wait returns 15 ms late")
+    at_the_end = LoadTest([10], [10], 40, late_ms=15)
+    loaded(student, at_the_end, "One request, whose answer wait returns late, at end_ms")
 
 
 @pytest.mark.task("11.2", points=0.5)
@@ -698,6 +767,15 @@ def test_without_noise_the_rate_is_found(student):
         got = found_capacity(student, system)
         if abs(system.error(got)) <= 0.05:
             continue
+        if keeps_means(student, system):
+            raise Wrong(
+                "[remembers_another_system] "
+                "Yours keeps means of an earlier call, and this call is of another system: at "
+                "rates that no call had before, yours is right. Keep nothing between calls. "
+                f"{shown(system)}",
+                expected=f"{system.capacity:.2f}, within 5 %",
+                got=f"{got:.2f}",
+            )
         said = (
             "[other_capacity] return the highest rate whose mean attainment is at least the target"
         )
@@ -721,6 +799,13 @@ def test_without_noise_the_rate_is_found(student):
             expected=f"{system.capacity:.2f}, within 5 %",
             got=f"{got:.2f}",
         )
+
+
+def keeps_means(student, system):
+    """Whether the same system is measured right at rates that no other call has had."""
+    ends = {"low": 1.37 * system.low, "high": 1.37 * system.high}
+    again = System(f"{system.name} again", system.knee, **STEADY, **ends)
+    return abs(again.error(found_capacity(student, again))) <= 0.05
 
 
 def values_of(system):
@@ -755,6 +840,35 @@ def test_the_ends_of_the_range_are_answers_too(student):
             f"[ignores_its_arguments] {shown(narrow)}: low, high and target differ from call to "
             "call; use those that come in.",
             expected=f"{narrow.capacity:.2f}, within 5 %",
+            got=f"{got:.2f}",
+        )
+    exact = Step("exact", 5.0, 0.0, 0.0, 0.0, target=0.5)
+    got = found_capacity(student, exact)
+    if abs(exact.error(got)) > 0.1:
+        raise Wrong(
+            "[exact_target_is_a_miss] "
+            "A mean of exactly the target meets it: compare with >=, not >. "
+            f"{shown(exact)}, where every rate up to {exact.knee} has a mean of 0.5.",
+            expected=f"{exact.capacity:.2f}, within 10 %",
+            got=f"{got:.2f}",
+        )
+    few = System("few runs", 5.5, **STEADY, low=4.0, high=8.0, most_runs=100)
+    try:
+        got = found_capacity(student, few)
+    except Wrong as wrong:
+        if few.problem:
+            raise Wrong(
+                "[ignores_most_runs] "
+                f"most_runs is {few.most_runs} here, and yours makes more runs: choose the number "
+                f"of rates by it. {wrong.sentence}"
+            ) from None
+        raise
+    if abs(few.error(got)) > NEAR:
+        raise Wrong(
+            "[too_few_rates] "
+            f"{shown(few)}: high is twice low, and yours is more than 10 % away from the capacity. "
+            "Use all the runs.",
+            expected=f"{few.capacity:.2f}, within 10 %",
             got=f"{got:.2f}",
         )
 
@@ -920,6 +1034,12 @@ SIZES = {
             for name in order
         ],
     ),
+    "[no_factor_below_one] "
+    "yours is never below 1; a factor that makes the system slower is below 1.": (
+        lambda table, order: on_the_way(
+            table, order, lambda before, after, *_: max(1.0, after / before)
+        )
+    ),
     "[upside_down] yours is upside down: after / before.": lambda table, order: on_the_way(
         table, order, lambda before, after, *_: before / after
     ),
@@ -970,9 +1090,22 @@ def sizes_of(student, table, order):
     return rounded(got)
 
 
-def given(error, sentence):
-    error.sentence = f"{sentence} fails with {error.sentence}"
+def given(error, sentence, table):
+    """Raise an error of the learner's function again, with the likely reason and its input."""
+    error.sentence = f"{unsorted_key(error.sentence, table)}{sentence} fails with {error.sentence}"
     raise error
+
+
+def unsorted_key(said, table):
+    """What to say of a KeyError, if the run is in the table under its sorted key; else ""."""
+    found = re.match(r"KeyError: (\([^()]*\))", said)
+    try:
+        wanted = ast.literal_eval(found[1]) if found else ()
+    except (ValueError, SyntaxError):
+        return ""
+    if wanted in table or key(wanted) not in table:
+        return ""
+    return "[key_is_not_sorted] Names in a key are in alphabetical order: tuple(sorted(on)). "
 
 
 @pytest.mark.task("11.4", points=1)
@@ -982,7 +1115,7 @@ def test_each_factor_is_a_ratio_of_two_runs(student):
         try:
             seen.append(((table, order), sizes_of(student, table, order)))
         except Raised as error:
-            given(error, f"take_apart(…, {order}), with the runs {list(table)},")
+            given(error, f"take_apart(…, {order}), with the runs {list(table)},", table)
     for told, ((table, order), got) in zip(TABLES, seen, strict=True):
         expected = rounded(ratios(table, order))
         if got != expected:
@@ -991,8 +1124,8 @@ def test_each_factor_is_a_ratio_of_two_runs(student):
             )
             product = rounded(table[key(order)] / table[()])
             raise Wrong(
-                f"A claim {told}, take_apart({table}, {order}): {said} The whole speed-up is "
-                f"{product}.",
+                f"{said} The whole speed-up is {product}. A claim {told}: take_apart({table}, "
+                f"{order})",
                 expected=expected,
                 got=got,
             )
@@ -1005,7 +1138,7 @@ def test_four_runs_are_enough(student):
     try:
         got = sizes_of(student, table, order)
     except Raised as error:
-        error.sentence = (
+        error.sentence = unsorted_key(error.sentence, table) + (
             "[wants_other_runs] "
             f"take_apart(…, {order}) has four runs, those on the way: {list(table)}. Yours wants "
             f"another one: {error.sentence}"
@@ -1050,6 +1183,16 @@ ENDS = {
     "yours divides the whole system by this factor alone: that is what the others bring.": (
         at_both_ends(size_first, lambda table, name, names: table[names] / table[(name,)])
     ),
+    "[last_is_what_is_left] "
+    "yours divides the whole speed-up by the other names' first sizes. Together they have "
+    "other sizes: divide the run with all names by the run with all but this one.": at_both_ends(
+        size_first,
+        lambda table, name, names: (
+            table[names]
+            / table[()]
+            / math.prod(size_first(table, other, names) for other in names if other != name)
+        ),
+    ),
     "[last_upside_down] yours is upside down: with the name, divided by without it.": at_both_ends(
         size_first, lambda *arguments: 1 / size_last(*arguments)
     ),
@@ -1072,6 +1215,7 @@ ENDS = {
         )
     ),
 }
+FASTEST_IS_ALONE = {(): 10.0, ("a",): 20.0, ("b",): 30.0, ("a", "b"): 25.0}
 OVERLAPPING = {(): 10.0, ("cache",): 40.0, ("draft",): 20.0, ("cache", "draft"): 48.0}
 FOUR = all_runs("abcd", lambda on: 10.0 * math.prod(2 + len(on) * "abcd".index(n) for n in on))
 
@@ -1084,6 +1228,15 @@ def ends_of(student, table):
         raise Wrong(
             "[ends_are_no_dictionary] "
             f"first_and_last returns a dictionary from name to (first, last); yours is {kind}."
+        )
+    fastest = max(table, key=table.get)
+    if set(got) != set(names) and set(got) == set(fastest):
+        raise Wrong(
+            "[fastest_run_for_all] "
+            "Yours takes the fastest run for the one with all factors. That one has the most names "
+            f"in its key, and may be slower. first_and_last({table})",
+            expected=list(names),
+            got=list(got),
         )
     if set(got) != set(names):
         raise Wrong(
@@ -1102,13 +1255,13 @@ def ends_of(student, table):
 
 @pytest.mark.task("11.4", points=1)
 def test_a_factor_has_another_size_at_the_other_end(student):
-    tables = [TWO, CLAIM, SLOWER, OVERLAPPING]
+    tables = [TWO, CLAIM, SLOWER, OVERLAPPING, FASTEST_IS_ALONE]
     seen = []
     for table in tables:
         try:
             seen.append(((table,), ends_of(student, table)))
         except Raised as error:
-            given(error, f"first_and_last, with the runs {list(table)},")
+            given(error, f"first_and_last, with the runs {list(table)},", table)
     for (table,), got in seen:
         expected = rounded(ENDS[""](table))
         if got != expected:
@@ -1116,7 +1269,7 @@ def test_a_factor_has_another_size_at_the_other_end(student):
                 "[other_ends] first: (name,) divided by (). Last: all names, divided by all but "
                 "this one."
             )
-            raise Wrong(f"first_and_last({table}): {said}", expected=expected, got=got)
+            raise Wrong(f"{said} first_and_last({table})", expected=expected, got=got)
     few = {on: rate for on, rate in FOUR.items() if len(on) != 2}
     try:
         got = ends_of(student, few)

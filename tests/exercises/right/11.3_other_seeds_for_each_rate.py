@@ -13,7 +13,7 @@ def capacity(attainment, low, high, target, most_runs):
         return 0.0
     if mean(high) >= target:
         return high
-    for _ in range(8):
+    for _ in range(most_runs // 20 - 2):
         middle = (low + high) / 2
         low, high = (middle, high) if mean(middle) >= target else (low, middle)
     return (low + high) / 2

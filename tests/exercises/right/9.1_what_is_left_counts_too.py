@@ -3,4 +3,4 @@
 
 def whom_to_preempt(running):
     costs = [computed - left / 4 for computed, _, left in running]
-    return costs.index(min(costs)) - len(running)
+    return costs.index(min(costs))

@@ -18,7 +18,7 @@ def capacity(attainment, low, high, target, most_runs):
         return 0.0
     if meets(high):
         return high
-    for _ in range(7):
+    for _ in range(most_runs // 20 - 2):
         middle = (low * high) ** 0.5
         if meets(middle):
             low = middle

@@ -1,0 +1,10 @@
+"""A place counted from the end of the list, below 0.
+
+caught by: test_somebody_who_runs_gives_way
+code: place_is_negative
+"""
+
+
+def whom_to_preempt(running):
+    n = len(running)
+    return min(range(-n, 0), key=lambda i: running[i][0])

@@ -14,7 +14,9 @@ import atexit
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import PurePath
+from typing import TypeVar
 
 import uvicorn
 
@@ -24,6 +26,8 @@ from .app import Api
 from .engine_thread import EngineThread
 from .guards import LOOPBACK, Guard
 from .metrics import Metrics
+
+Result = TypeVar("Result")
 
 BACKLOG = 1024  # connections that wait to be accepted
 DEAD_AFTER = 60_000  # milliseconds without an answer from a client's machine
@@ -55,6 +59,8 @@ class Server:
                 f"this engine has a {type(engine.clock).__name__}; clients wait in real time: make "
                 "the engine without clock="
             )
+        if engine.has_work:
+            raise ValueError("this engine still has requests; run them to their end, or reset it")
         is_loopback = host in ("127.0.0.1", "localhost", "::1")
         if not is_loopback and not api_key:
             raise ValueError(
@@ -101,7 +107,6 @@ class Server:
         if self._socket is not None:
             raise RuntimeError("this server was started before; make a new one")
         self._socket = listen(self.host, self._wanted_port)
-        self._port = self.port
         self._thread.start()
         atexit.register(self.stop)
         return self
@@ -118,6 +123,13 @@ class Server:
     def is_running(self) -> bool:
         """Whether it takes requests."""
         return self._thread.is_alive()
+
+    def between_steps(self, function: Callable[[], Result]) -> Result:
+        """Call this in the engine's thread, between two steps, and return its result: to look at
+        the engine while it serves. Raises RuntimeError if the server does not run."""
+        if not self.engine_thread.is_alive:
+            raise RuntimeError("this server does not run; its engine is yours to use")
+        return self.engine_thread.submit(function).result()
 
     def __enter__(self) -> Server:
         return self.start()

@@ -32,6 +32,7 @@ from .metrics import Metrics
 Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
+STOPPING = "the server is stopping"
 MOST_AHEAD = 2  # steps
 MOST_FAILURES = 3  # steps in a row that fail
 MOST_UNSENT = 1024  # tokens of one answer that wait for its socket
@@ -70,12 +71,16 @@ class EngineThread:
 
         def end() -> None:
             self._stopping = True
-            self._fail_all(overloaded("the server is stopping"))
+            self._fail_all(overloaded(STOPPING))
 
         self._commands.put(end)
         self._ahead.release()  # it may be waiting for an event loop that has ended
         self._thread.join()
         self.engine.runner = self._runner
+
+    def end_all(self) -> None:
+        """End all requests with an error, after the step that runs."""
+        self._commands.put(lambda: self._fail_all(overloaded(STOPPING)))
 
     @property
     def is_alive(self) -> bool:
@@ -101,7 +106,7 @@ class EngineThread:
 
         def add() -> None:
             if self._stopping:
-                raise overloaded("the server is stopping")
+                raise overloaded(STOPPING)
             if self.circuit_error is not None:
                 raise overloaded(self.circuit_error)
             self.choices.add(answer, requests, n)

@@ -31,6 +31,7 @@ Result = TypeVar("Result")
 
 BACKLOG = 1024  # connections that wait to be accepted
 DEAD_AFTER = 60_000  # milliseconds without an answer from a client's machine
+LATEST = 2.0  # seconds after its grace a request that has not ended is cut off
 KEEP_ALIVE_SECONDS = 5  # an idle connection is closed after these
 
 
@@ -84,9 +85,9 @@ class Server:
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=grace,
+            timeout_graceful_shutdown=grace + LATEST,
         )
-        self._uvicorn = uvicorn.Server(config)
+        self._uvicorn = GracefulServer(config, grace, self.engine_thread.end_all)
         self._thread = threading.Thread(target=self._run, name="minibatch-server", daemon=True)
         self._wanted_port = port
         self._socket: socket.socket | None = None
@@ -149,7 +150,21 @@ class Server:
         try:
             await self._uvicorn.serve(sockets=[self._socket])
         finally:
-            self.engine_thread.stop()
+            await asyncio.to_thread(self.engine_thread.stop)
+
+
+class GracefulServer(uvicorn.Server):
+    """uvicorn's, which asks the engine to end what still runs when its grace is over."""
+
+    def __init__(self, config: uvicorn.Config, grace: float, end_all: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.grace, self.end_all = grace, end_all
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """No new requests; running ones end by themselves, or with an error."""
+        timer = asyncio.get_running_loop().call_later(self.grace, self.end_all)
+        await super().shutdown(sockets)
+        timer.cancel()
 
 
 def listen(host: str, port: int) -> socket.socket:

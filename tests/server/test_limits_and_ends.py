@@ -25,18 +25,15 @@ def post(server, **fields):
     return httpx.post(f"{server.url}/v1/completions", json=ASK | fields, timeout=60)
 
 
-def num_live(server):
-    return len(server.engine_thread.choices)
-
-
 def test_a_full_queue_answers_503_and_says_when_to_come_again():
     model = ScriptedModel(gated=True)
     with serving(model, limited(max_waiting=1)) as server, ThreadPoolExecutor() as pool:
         first = pool.submit(post, server)
         model.stepped.acquire()  # it runs
         second = pool.submit(post, server)
-        wait_until_waiting(server, model, 2)
+        let_a_command_in(server, model)
         third = pool.submit(post, server)
+        let_a_command_in(server, model)
         model.open()
         refused = third.result()
         assert refused.status_code == 503
@@ -45,12 +42,12 @@ def test_a_full_queue_answers_503_and_says_when_to_come_again():
         assert {first.result().status_code, second.result().status_code} == {200}
 
 
-def wait_until_waiting(server, model, n):
-    """A gated engine stands in a step, so its thread cannot be asked: let steps pass until so many
-    requests are live."""
-    while num_live(server) < n:
-        model.gate.release()
-        model.stepped.acquire(timeout=0.01)
+def let_a_command_in(server, model):
+    """Wait for a command to the engine's thread, which stands in a step; then let one step pass."""
+    while server.engine_thread._commands.empty():
+        threading.Event().wait(0.001)
+    model.gate.release()
+    model.stepped.acquire()
 
 
 def test_room_for_all_choices_is_checked_before_the_first_begins():
@@ -101,10 +98,26 @@ def test_a_server_that_stops_lets_running_requests_end():
     assert engine.pool.num_free == engine.pool.num_blocks
 
 
-def test_a_server_that_stops_ends_what_takes_longer_than_its_grace():
+def test_a_server_that_stops_ends_with_an_error_what_takes_longer_than_its_grace():
     model = ScriptedModel(gated=True)
     engine = mb.Engine(model, mb.Continuous(8), num_blocks=64)
-    server = mb.Server(engine, name="scripted", grace=0.1).start()
+    server = mb.Server(engine, name="scripted", grace=0.0).start()
+    with ThreadPoolExecutor() as pool:
+        whole = pool.submit(post, server, max_tokens=500)
+        model.stepped.acquire()
+        stopping = pool.submit(server.stop)
+        let_a_command_in(server, model)
+        model.open()
+        stopping.result()
+    assert whole.result().status_code == 503
+    assert "stopping" in whole.result().json()["error"]["message"]
+    assert engine.pool.num_free == engine.pool.num_blocks
+
+
+def test_a_server_that_stops_cuts_off_what_the_engine_does_not_end():
+    model = ScriptedModel(gated=True)
+    engine = mb.Engine(model, mb.Continuous(8), num_blocks=64)
+    server = mb.Server(engine, name="scripted", grace=-1.9).start()
     connection = connect(server)
     connection.sendall(raw_request(body=ASK | {"max_tokens": 500, "stream": True}))
     model.stepped.acquire()

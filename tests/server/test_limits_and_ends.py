@@ -3,6 +3,7 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -40,6 +41,13 @@ def test_a_full_queue_answers_503_and_says_when_to_come_again():
         assert refused.headers["retry-after"] == "1"
         assert "max_waiting is 1" in refused.json()["error"]["message"]
         assert {first.result().status_code, second.result().status_code} == {200}
+
+
+def wait_until_refused(server):
+    """Until the port is closed."""
+    with suppress(httpx.HTTPError):
+        while True:
+            httpx.get(f"{server.url}/health", timeout=60)
 
 
 def let_a_command_in(server, model):
@@ -89,9 +97,7 @@ def test_a_server_that_stops_lets_running_requests_end():
         model.stepped.acquire()
         stopping = threading.Thread(target=server.stop)
         stopping.start()
-        with pytest.raises(httpx.HTTPError):
-            while True:  # until the port is closed
-                httpx.get(f"{server.url}/health", timeout=60)
+        wait_until_refused(server)
         model.open()
         assert answer.result().status_code == 200
         stopping.join()
@@ -196,8 +202,8 @@ def test_a_stream_ends_with_an_error_event_if_its_request_fails_later():
     model = ScriptedModel(gated=True)
     with serving(model) as server:
         url = f"{server.url}/v1/completions"
+        model.gate.release()
         with httpx.stream("POST", url, json=ASK | {"stream": True}, timeout=60) as answer:
-            model.gate.release()
             lines = answer.iter_lines()
             assert json.loads(next(lines).removeprefix("data: "))["choices"][0]["text"] == "D"
             model.fault = RuntimeError("the model is broken")

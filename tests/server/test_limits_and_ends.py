@@ -50,10 +50,15 @@ def wait_until_refused(server):
             httpx.get(f"{server.url}/health", timeout=60)
 
 
-def let_a_command_in(server, model):
-    """Wait for a command to the engine's thread, which stands in a step; then let one step pass."""
+def wait_for_a_command(server):
+    """Until the engine's thread, which is in a step, has one to run after it."""
     while server.engine_thread._commands.empty():
         threading.Event().wait(0.001)
+
+
+def let_a_command_in(server, model):
+    """Wait for one, and let one step pass."""
+    wait_for_a_command(server)
     model.gate.release()
     model.stepped.acquire()
 
@@ -112,7 +117,7 @@ def test_a_server_that_stops_ends_with_an_error_what_takes_longer_than_its_grace
         whole = pool.submit(post, server, max_tokens=500)
         model.stepped.acquire()
         stopping = pool.submit(server.stop)
-        let_a_command_in(server, model)
+        wait_for_a_command(server)
         model.open()
         stopping.result()
     assert whole.result().status_code == 503

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 STOPPING = "the server is stopping"
 MOST_AHEAD = 2  # steps
-MOST_FAILURES = 3  # steps in a row that fail
+MOST_FAILURES = 3  # steps in a row that serve no request
 MOST_UNSENT = 1024  # tokens of one answer that wait for its socket
 MOST_UNSENT_IN_ALL = 65_536  # tokens
 
@@ -160,7 +160,10 @@ class EngineThread:
                 if (answer := self.choices.answer_of(name)) is not None:
                     message = f"the model raised {type(error).__name__}: {error}"
                     self.choices.fail(answer, ApiError(500, message, code="model_error"))
-            self._failed(failed)
+            if failed.num_passed:
+                self._num_failures = 0  # the engine can serve the others
+            else:
+                self._failed(failed)
         except Exception as error:
             self._failed(error)
         else:

@@ -23,14 +23,15 @@ class Runner(Protocol):
 
 
 class RowsFailed(RuntimeError):
-    """errors: the exception of each request that raised one when it ran alone, by request id."""
+    """errors: the exception of each request that raised one when it ran alone, by request id.
+    num_passed: how many did not."""
 
-    def __init__(self, errors: dict[str, Exception]) -> None:
+    def __init__(self, errors: dict[str, Exception], num_passed: int) -> None:
         names = ", ".join(map(repr, errors))
         super().__init__(
             f"the model raises an exception for {names}: {next(iter(errors.values()))}"
         )
-        self.errors = errors
+        self.errors, self.num_passed = errors, num_passed
 
 
 class IsolatingRunner:
@@ -53,7 +54,7 @@ class IsolatingRunner:
             except Exception as error:
                 errors[row.sequence.request_id] = error
         if errors:
-            raise RowsFailed(errors)
+            raise RowsFailed(errors, len(plan.rows) - len(errors))
         return tokens
 
     def __getattr__(self, name: str) -> object:

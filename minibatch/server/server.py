@@ -30,6 +30,7 @@ from .metrics import Metrics
 Result = TypeVar("Result")
 
 BACKLOG = 1024  # connections that wait to be accepted
+SEND_BUFFER = 2**17  # bytes for a slow reader in the kernel, which would take megabytes
 DEAD_AFTER = 60_000  # milliseconds without an answer from a client's machine
 LATEST = 2.0  # seconds after its grace a request that has not ended is cut off
 KEEP_ALIVE_SECONDS = 5  # an idle connection is closed after these
@@ -175,8 +176,9 @@ def listen(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     if sys.platform != "win32":  # there it would share the port with another program
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # accepted sockets inherit these: a client whose machine is gone is noticed
+    # accepted sockets inherit these; a client whose machine is gone is noticed
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_AFTER)
     try:

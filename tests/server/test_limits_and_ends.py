@@ -177,7 +177,7 @@ def test_a_reader_that_is_too_slow_is_hung_up_on_and_the_others_are_not(monkeypa
     model = ScriptedModel()
     model.max_model_len = 300_000
     with serving(model, num_blocks=20_000) as server:
-        slow = connect(server)
+        slow = connect(server, receive_buffer=4096)
         slow.sendall(raw_request(body=ASK | {"max_tokens": 250_000, "stream": True}))
         slow.recv(100)  # it has begun; nobody reads on
         assert post(server, max_tokens=100).status_code == 200

@@ -122,8 +122,13 @@ def raw_request(path="/v1/completions", body=None, headers=(), method="POST", ho
     return "\r\n".join([*lines, "", ""]).encode() + (data if method == "POST" else b"")
 
 
-def connect(server):
-    return socket.create_connection(("127.0.0.1", server.port), timeout=60)
+def connect(server, receive_buffer=None):
+    connection = socket.socket()
+    if receive_buffer is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.settimeout(60)
+    connection.connect(("127.0.0.1", server.port))
+    return connection
 
 
 def read_response(connection):

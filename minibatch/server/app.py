@@ -23,11 +23,10 @@ from . import protocol
 from .engine_thread import EngineThread
 from .errors import ApiError
 from .exchange import Exchange
+from .guards import read_body
 from .parameters import read_json
 from .replies import Reply
 
-MOST_BODY = 4 * 2**20  # bytes: half a million token ids
-BODY_SECONDS = 30.0  # for a body to come
 LONG_TEXT = 4096  # bytes of a body; encoding more takes longer than other requests should wait
 
 
@@ -56,7 +55,7 @@ class Api:
             Route("/version", self.version),
         ]
         handlers = {ApiError: _api_error, HTTPException: _http_error, Exception: _fault}
-        return Starlette(routes=routes, exception_handlers=handlers, max_body_size=MOST_BODY)
+        return Starlette(routes=routes, exception_handlers=handlers)
 
     async def completions(self, request: Request) -> Response | Exchange:
         """`/v1/completions`."""
@@ -97,11 +96,7 @@ class Api:
     async def _exchange(self, request: Request, is_chat: bool) -> Response | Exchange:
         begun = perf_counter()
         try:
-            async with asyncio.timeout(BODY_SECONDS):
-                body = await request.body()
-        except TimeoutError as error:
-            message = f"the body did not come within {BODY_SECONDS:g} s"
-            raise ApiError(408, message) from error
+            body = await read_body(request)
         except ClientDisconnect:
             return Response()  # nobody reads it
         ask = protocol.read(read_json(body), is_chat, self.model, self.name)
@@ -135,14 +130,10 @@ async def _api_error(request: Request, error: ApiError) -> Response:
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    """Starlette's: no such path, another method, a body that is too large."""
+    """Starlette's: no such path, or another method."""
     message = f"{request.method} {request.url.path}: {error.detail}"
-    if error.status_code == 413:
-        message = f"the body is larger than {MOST_BODY:,} bytes"
     response = ApiError(error.status_code, message).response()
     response.headers.update(error.headers or {})
-    if error.status_code == 413:
-        response.headers["Connection"] = "close"  # the rest of the body is not read
     return response
 
 

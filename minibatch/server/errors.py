@@ -16,10 +16,12 @@ KINDS = {  # OpenAI's `type`, by HTTP status
     408: "timeout_error",
     413: "invalid_request_error",
     415: "invalid_request_error",
+    431: "invalid_request_error",
     500: "server_error",
     503: "service_unavailable_error",
     504: "timeout_error",
 }
+UNREAD = (401, 403, 408, 413, 415, 431)  # statuses that answer a request not read to its end
 RETRY_AFTER = "1"  # seconds; one answer of a small model
 
 
@@ -44,6 +46,8 @@ class ApiError(Exception):
     def response(self) -> JSONResponse:
         """The HTTP response; a 503 says when to come again."""
         headers = {"Retry-After": RETRY_AFTER} if self.status == 503 else {}
+        if self.status in UNREAD:
+            headers["Connection"] = "close"  # the rest of the request is not read
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         return JSONResponse(self.body(), self.status, headers)

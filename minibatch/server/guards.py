@@ -1,4 +1,4 @@
-"""What is refused before a body is read.
+"""What is refused before a body is read, and the reading of the body.
 
 Any web page that a user opens can send requests to a port of the user's computer. It cannot send
 `Content-Type: application/json` without asking first (CORS), and this server never answers such a
@@ -10,14 +10,19 @@ Pure ASGI: starlette's BaseHTTPMiddleware would hide from the app that a client 
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Iterable
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .errors import ApiError
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+MOST_HEADERS = 16_384  # bytes
+MOST_BODY = 4 * 2**20  # bytes: half a million token ids
+BODY_SECONDS = 30.0  # for a body to come
 OPEN = frozenset({"/health"})  # for probes that have no key
 
 
@@ -35,14 +40,14 @@ class Guard:
             if scope["type"] == "http":
                 self._check(scope)
         except ApiError as error:
-            response = error.response()
-            response.headers["Connection"] = "close"  # the body is not read
-            await response(scope, receive, send)
+            await error.response()(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
+        if sum(len(name) + len(value) for name, value in headers) > MOST_HEADERS:
+            raise ApiError(431, f"the headers are larger than {MOST_HEADERS:,} bytes")
         host = _only(headers, b"host")
         if host is None or (self.hosts is not None and _name(host) not in self.hosts):
             allowed = "" if self.hosts is None else f": {', '.join(sorted(self.hosts))}"
@@ -64,6 +69,26 @@ class Guard:
                 raise ApiError(
                     415, "a compressed body is not supported; leave out Content-Encoding"
                 )
+
+
+async def read_body(request: Request) -> bytes:
+    """The body, if it is not too large and comes in time. Raises ApiError, or ClientDisconnect.
+
+    Starlette's `max_body_size` would answer in plain text, and be called again for every token.
+    """
+    too_large = ApiError(413, f"the body is larger than {MOST_BODY:,} bytes")
+    if int(request.headers.get("content-length", 0)) > MOST_BODY:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BODY:
+                    raise too_large
+    except TimeoutError as error:
+        raise ApiError(408, f"the body did not come within {BODY_SECONDS:g} s") from error
+    return bytes(body)
 
 
 def _only(headers: list[tuple[bytes, bytes]], name: bytes) -> bytes | None:

@@ -124,12 +124,9 @@ def test_a_key_is_asked_for_everywhere_but_at_health():
             refused = httpx.get(url + path)
             assert refused.status_code == 401
             assert refused.headers["www-authenticate"] == "Bearer"
-        for key in ("s", "s3cre", "s3cret ", "S3cret", "s3crets"):
+        for key in ("s", "s3cre", "S3cret", "s3crets", "s3cret s3cret"):
             headers = {"Authorization": f"Bearer {key}"}
-            is_same = key.strip() == "s3cret"  # HTTP drops spaces around a value
-            assert httpx.get(f"{url}/version", headers=headers).status_code == (
-                200 if is_same else 401
-            )
+            assert httpx.get(f"{url}/version", headers=headers).status_code == 401
         good = [("Authorization", "Bearer s3cret")]
         assert send(server, request(*good, body=BODY))[0] == 200
         assert send(server, request(*good, *good, body=BODY))[0] == 400

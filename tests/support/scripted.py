@@ -41,7 +41,7 @@ class ScriptedModel(mb.PretendModel):
         self.num_passes = 0
 
     def encode(self, text):
-        return self.tokenizer.encode(text)
+        return self.tokenizer.encode(text, add_special_tokens=not text.startswith("<s>"))
 
     def runner(self, pool, attention):
         return ScriptedRunner(self)

@@ -74,6 +74,8 @@ class Exchange:
         while (await receive())["type"] != "http.disconnect":
             pass
         self.answer.hang_up()
+        if self.answer.num_open:  # at once: the exchange may still wait to be added
+            self.thread.cancel(self.answer)
 
     async def _submit(self) -> None:
         try:

@@ -18,7 +18,7 @@ from ..engine.trace import Trace
 from ..model.load import load_model
 from ..schedulers import QueueLimits, Scheduler
 from ..speculation import DraftModel, PromptLookup, Proposer
-from .server import Server
+from .server import Server, check_host, listen
 
 LEVELS = ("debug", "info", "warning", "error")
 KEPT = 100  # steps and completions in the trace
@@ -33,8 +33,9 @@ def main(arguments: list[str]) -> int:
         level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s"
     )
     try:
-        server = make_server(options)
-        server.start()
+        check_host(options.host, options.api_key)
+        listener = listen(options.host, options.port)  # before a model is loaded for nothing
+        server = make_server(options).start(listener)
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(error.strerror if isinstance(error, OSError) else error, file=sys.stderr)
         return 2

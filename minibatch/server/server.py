@@ -29,6 +29,7 @@ from .metrics import Metrics
 
 Result = TypeVar("Result")
 
+LOCAL = ("127.0.0.1", "localhost", "::1")  # hosts that only this computer can reach
 BACKLOG = 1024  # connections that wait to be accepted
 SEND_BUFFER = 2**17  # bytes for a slow reader in the kernel, which would take megabytes
 DEAD_AFTER = 60_000  # milliseconds without an answer from a client's machine
@@ -37,7 +38,9 @@ KEEP_ALIVE_SECONDS = 5  # an idle connection is closed after these
 
 
 class Server:
-    """engine: serves until `stop`, and is yours again then. host: another than this computer's own
+    """An OpenAI-compatible server. `port` and `url` are where it listens, once it has started.
+
+    engine: serves until `stop`, and is yours again then. host: another than this computer's own
     needs an api_key. port: 0 is any free one. name: the model's; None is its folder's.
     deadline: seconds after which a request that was not admitted ends. grace: seconds that running
     requests get to end in `stop`.
@@ -63,18 +66,13 @@ class Server:
             )
         if engine.has_work:
             raise ValueError("this engine still has requests; run them to their end, or reset it")
-        is_loopback = host in ("127.0.0.1", "localhost", "::1")
-        if not is_loopback and not api_key:
-            raise ValueError(
-                f"host is {host!r}, which other computers can reach; give an api_key, or leave "
-                "host out"
-            )
+        check_host(host, api_key)
         self.engine, self.host, self.grace = engine, host, grace
         self.name = name or model_name(engine)
         self.metrics = Metrics(engine, self.name)
         self.engine_thread = EngineThread(engine, self.metrics)
         app = Api(self.engine_thread, self.name, deadline).app()
-        guarded = Guard(app, LOOPBACK if is_loopback else None, api_key)
+        guarded = Guard(app, LOOPBACK if host in LOCAL else None, api_key)
         config = uvicorn.Config(
             guarded,
             http="h11",
@@ -90,13 +88,8 @@ class Server:
         )
         self._uvicorn = GracefulServer(config, grace, self.engine_thread.end_all)
         self._thread = threading.Thread(target=self._run, name="minibatch-server", daemon=True)
-        self._wanted_port = port
+        self.port = port  # of its socket, once it has one
         self._socket: socket.socket | None = None
-
-    @property
-    def port(self) -> int:
-        """The port it listens on."""
-        return self._wanted_port if self._socket is None else self._socket.getsockname()[1]
 
     @property
     def url(self) -> str:
@@ -104,11 +97,13 @@ class Server:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
-    def start(self) -> Server:
-        """Take requests from now on. Raises OSError if the port is taken."""
+    def start(self, listener: socket.socket | None = None) -> Server:
+        """Take requests from now on. listener: a socket of `listen`; None makes one. Raises OSError
+        if the port is taken."""
         if self._socket is not None:
             raise RuntimeError("this server was started before; make a new one")
-        self._socket = listen(self.host, self._wanted_port)
+        self._socket = listener or listen(self.host, self.port)
+        self.port = self._socket.getsockname()[1]
         self._thread.start()
         atexit.register(self.stop)
         return self
@@ -166,6 +161,14 @@ class GracefulServer(uvicorn.Server):
         timer = asyncio.get_running_loop().call_later(self.grace, self.end_all)
         await super().shutdown(sockets)
         timer.cancel()
+
+
+def check_host(host: str, api_key: str | None) -> None:
+    """Raises ValueError if other computers could use the server without a key."""
+    if host not in LOCAL and not api_key:
+        raise ValueError(
+            f"host is {host!r}, which other computers can reach; give an api_key, or leave host out"
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:

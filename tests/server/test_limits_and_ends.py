@@ -150,6 +150,7 @@ def test_an_engine_is_its_owner_s_again_after_the_server():
     with mb.Server(engine, name="scripted") as server:
         assert post(server).status_code == 200
     server.stop()  # again does nothing
+    assert "is stopped" in repr(server)
     assert engine.runner is runner
     assert len(engine.run([mb.Request([5], max_tokens=3)])) == 1
     with pytest.raises(RuntimeError, match="does not run"):

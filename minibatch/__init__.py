@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .plots.figures.room import room
     from .plots.guesses import guess
     from .schedulers import *  # noqa: F403
+    from .server.server import Server
     from .simulator import (
         claims,
         conversations,
@@ -64,6 +65,7 @@ _HOMES = {
     "Model": "model.load",
     "load_model": "model.load",
     "PretendModel": "simulator.pretend",
+    "Server": "server.server",
     "Capacity": "simulator.capacity",
     "capacity": "simulator.capacity",
     "SLO": "simulator.slo",

@@ -56,14 +56,14 @@ class Arrivals:
             try:
                 self._check_limits(scheduler, sequence, ())
             except QueueFull:
-                yield _end(sequence, "refused", now)
+                yield end_early(sequence, "refused", now)
                 continue
             if sequence.request.deadline is not None:
                 time = sequence.arrival_time + sequence.request.deadline
                 heapq.heappush(self._deadlines, (time, next(self._numbers), sequence))
             scheduler.add(sequence)
         while (time := self.next_deadline()) is not None and time <= now:
-            sequence = _end(self._deadlines[0][-1], "deadline", now)  # next_deadline drops it
+            sequence = end_early(self._deadlines[0][-1], "deadline", now)  # next_deadline drops it
             scheduler.abort(sequence)
             yield sequence
 
@@ -106,11 +106,12 @@ def soonest(*times: float | None) -> float | None:
     return min((time for time in times if time is not None), default=None)
 
 
+def end_early(sequence: Sequence, reason: FinishReason, now: float) -> Sequence:
+    """Mark it as ended at the time `now`, for this reason; returns it."""
+    sequence.abort_reason, sequence.abort_time = reason, now
+    return sequence
+
+
 def _waits(sequence: Sequence) -> bool:
     """Whether it was never admitted and has not ended."""
     return sequence.first_scheduled_time is None and not sequence.is_finished
-
-
-def _end(sequence: Sequence, reason: FinishReason, now: float) -> Sequence:
-    sequence.abort_reason, sequence.abort_time = reason, now
-    return sequence

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..core.clock import SAME_TIME, Clock, WallClock
 from ..core.other_names import ENGINE, translates
 from ..core.plan import StepPlan
 from ..core.records import StepRecord
-from ..core.request import Completion, Request, Sequence, TokenEvent
+from ..core.request import Completion, FinishReason, Request, Sequence, TokenEvent
 from ..memory.blocks import BlockPool
 from ..memory.prefix import PrefixIndex
-from ..model.text import decode
 from ..schedulers import Scheduler, reset_policy
 from ..speculation.drafting import Drafting
 from ..speculation.proposer import Guesser
 from .argument_checks import check_finished, check_parts, check_plan, no_rows
-from .arrivals import Arrivals, soonest
+from .arrivals import Arrivals, end_early, soonest
 from .guard import Guard
-from .intake import fork_requests, live_one, make_pool, make_runner, take_in
+from .intake import check_ending, fork_requests, live_one, make_pool, make_runner, take_in
 from .invariants import check_invariants
 from .recovery import forget, recover
-from .serving import step_until_finished, token_events
+from .serving import completion, step_until_finished, token_events
 from .trace import Trace
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend model needs neither
@@ -158,8 +157,6 @@ class Engine:
             self._complete(sequence)
         self.drafting.reset()
 
-    # Requests in, answers out --------------------------------------------------------------------
-
     def add(self, request: Request) -> str:
         """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never
         be served here, or if its id is in use; QueueFull if the queue is full (`QueueLimits`). A
@@ -173,22 +170,30 @@ class Engine:
         """Ask for `n` more answers to the prompt of a live request; returns their ids. Each is a
         request with its own seed. If the other still runs when a fork is admitted, the fork shares
         the full blocks of the prompt, and computes the rest. Raises what `add` raises."""
-        self._guard.recover_if_needed()
-        parent = live_one(request_id, self._live)
+        parent = self.sequence(request_id)
         requests = fork_requests(parent, n, self._live)
         return [s.request_id for s in self._enqueue(requests, parent, enforce_limits=True)]
 
+    def sequence(self, request_id: str) -> Sequence:
+        """How far a live request has come; to read. Raises ValueError if it is not live."""
+        self._guard.recover_if_needed()
+        return live_one(request_id, self._live)
+
     def abort(self, request_id: str) -> None:
         """End a request now, and release its blocks. Raises ValueError if it is not live."""
-        self._guard.recover_if_needed()
-        sequence = live_one(request_id, self._live)
+        sequence = self.sequence(request_id)
+        self._guard.run(lambda: self._end(sequence, "abort", self.clock.now()))
 
-        def end() -> None:
-            self._wake_time, sequence.abort_time = None, self.clock.now()
-            self.scheduler.abort(sequence)
-            self._complete(sequence)
+    def finish(self, request_id: str, reason: Literal["stop", "length"] = "stop") -> None:
+        """End an answer after its newest token, as one that was served: latencies count it. Raises
+        ValueError if the request is not live, or has no token yet."""
+        sequence = check_ending(self.sequence(request_id), reason)
+        self._guard.run(lambda: self._end(sequence, reason, sequence.token_times[-1]))
 
-        self._guard.run(end)
+    def _end(self, sequence: Sequence, reason: FinishReason, time: float) -> None:
+        self._wake_time = None
+        self.scheduler.abort(end_early(sequence, reason, time))
+        self._complete(sequence)
 
     def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
         """Serve these; returns their completions in the order given. After an interruption or an
@@ -196,7 +201,7 @@ class Engine:
         self._start = self.clock.now()
         sequences = self._enqueue(requests, enforce_limits=False)
         step_until_finished(self, sequences, progress)
-        return [self._completion(sequence) for sequence in sequences]
+        return [completion(sequence, self.model) for sequence in sequences]
 
     def stream(self, requests: Iterable[Request]) -> Iterator[TokenEvent]:
         """Serve these, yielding each token as it comes. Closing the iterator aborts the rest."""
@@ -235,8 +240,7 @@ class Engine:
     def _enqueue(
         self, requests: Iterable[Request], parent: Sequence | None = None, *, enforce_limits: bool
     ) -> list[Sequence]:
-        """Add all requests or none. parent: the sequence that they fork. enforce_limits: raise
-        QueueFull when the queue is full."""
+        """Add all or none. parent: what they fork. enforce_limits: refuse at a full queue."""
         times = self.clock.now(), self._start
         new = take_in(requests, self._live, times, self._names, self.model, self.pool)
         if enforce_limits:
@@ -251,10 +255,6 @@ class Engine:
         return new
 
     def _complete(self, sequence: Sequence) -> None:
-        self.trace.complete(self._completion(sequence))
+        self.trace.complete(completion(sequence, self.model))
         self._live.pop(sequence.request_id, None)
         self.drafting.leave(sequence)
-
-    def _completion(self, sequence: Sequence) -> Completion:
-        output = sequence.token_ids[sequence.num_prompt_tokens :]
-        return sequence.completion(decode(self.model.tokenizer, output, sequence.stop_token_ids))

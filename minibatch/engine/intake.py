@@ -139,6 +139,16 @@ def live_one(request_id: str, live: Mapping[str, Sequence]) -> Sequence:
     return live[request_id]
 
 
+def check_ending(sequence: Sequence, reason: str) -> Sequence:
+    """The sequence, whose answer ends here as served. Raises ValueError if it has no token yet, or
+    for another reason than "stop" or "length"."""
+    if reason not in ("stop", "length"):
+        raise ValueError(f'reason is {reason!r}; give "stop" or "length", or call abort')
+    if not sequence.num_output_tokens:
+        raise ValueError(f"request {sequence.request_id!r} has no token yet; call abort instead")
+    return sequence
+
+
 def make_pool(
     model: Model,
     max_batch_size: int,

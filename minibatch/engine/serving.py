@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
 
+from ..core.completion import Completion
 from ..core.request import Sequence, TokenEvent
-from ..model.text import Listener
+from ..model.text import Listener, decode
 
 if TYPE_CHECKING:
+    from ..model.load import Model
     from .engine import Engine
 
 
@@ -31,6 +33,12 @@ def token_events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEve
     events = _events(engine, sequences)
     next(events)  # into its `try`: it may be closed before the first token is asked for
     return events
+
+
+def completion(sequence: Sequence, model: Model) -> Completion:
+    """What the user gets for a sequence that has ended, with its answer as text."""
+    output = sequence.token_ids[sequence.num_prompt_tokens :]
+    return sequence.completion(decode(model.tokenizer, output, sequence.stop_token_ids))
 
 
 def _events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEvent]:

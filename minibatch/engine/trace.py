@@ -29,14 +29,18 @@ class Trace:
 
     keep: how many of the newest steps and completions are kept; None is all. The summary covers the
     whole run either way. names: whether records name the waiting requests (`StepRecord.waiting`).
+    latencies: whether those of all requests are stored, 8 bytes a token; a server that runs for
+    months sets False, and the summary then counts no request.
     policy, max_batch_size, num_blocks: the engine's: its scheduler's class name, most rows of a
     step, and KV blocks.
     """
 
-    def __init__(self, keep: int | None = None, names: bool = False) -> None:
+    def __init__(
+        self, keep: int | None = None, names: bool = False, latencies: bool = True
+    ) -> None:
         if keep is not None and keep < 0:
             raise ValueError(f"keep is {keep}; give 0 or more, or None for all")
-        self.keep, self.names = keep, names
+        self.keep, self.names, self.latencies = keep, names, latencies
         self.policy, self.max_batch_size, self.num_blocks = "", 0, 0  # until an engine has it
         self._steps: deque[StepRecord] | list[StepRecord] = self._shelf()
         self._completions: deque[Completion] | list[Completion] = self._shelf()
@@ -49,7 +53,7 @@ class Trace:
 
     def fresh(self, scheduler: Scheduler, num_blocks: int) -> Trace:
         """An empty trace with the same options, for an engine of this policy and size."""
-        trace = Trace(self.keep, self.names)
+        trace = Trace(self.keep, self.names, self.latencies)
         trace.policy, trace.num_blocks = type(scheduler).__name__, num_blocks
         trace.max_batch_size = scheduler.max_batch_size
         return trace
@@ -144,7 +148,8 @@ class Trace:
         if self.is_newest(completion):
             self._completions.pop()
         self._completions.append(completion)
-        self._latencies.put(number, completion)
+        if self.latencies:
+            self._latencies.put(number, completion)
         self._ended = number + 1, completion.token_times
 
     def is_newest(self, ended: Completion | Sequence) -> bool:

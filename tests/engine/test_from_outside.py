@@ -115,6 +115,16 @@ def test_a_bounded_trace_keeps_the_newest_and_its_figures_are_those_of_the_whole
     assert bounded.trace.summary() == whole.trace.summary()
 
 
+def test_a_trace_without_latencies_stores_nothing_of_the_requests_that_have_ended():
+    engine = engine_of(trace=mb.Trace(keep=2, latencies=False))
+    engine.run([request(name) for name in "ABCDE"])
+    assert len(engine.trace.completions) == 2
+    summary = engine.trace.summary()
+    assert summary["num_requests"] == 0
+    assert summary["ttft_mean_s"] is None
+    assert summary["output_tokens"] == 10
+
+
 def test_a_bound_survives_a_reset():
     engine = engine_of(trace=mb.Trace(keep=2, names=True))
     engine.run([request("A", max_tokens=5)])

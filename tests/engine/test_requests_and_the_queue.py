@@ -172,3 +172,54 @@ def test_a_policy_s_own_reset_is_called_after_the_queues_are_empty():
     engine.step()
     engine.reset()
     assert engine.scheduler.seen == (0, 0, 64)
+
+
+# A request ended from outside -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [mb.Static, mb.Continuous, mb.Budget])
+def test_a_finished_request_counts_as_served_and_gives_its_blocks_back(policy):
+    engine = engine_of(policy(2))
+    engine.add(asked(20, 50, request_id="A"))
+    while engine.sequence("A").num_output_tokens < 3:
+        engine.step()
+    engine.finish("A")
+    engine.check_invariants()
+    assert engine.pool.num_free == engine.pool.num_blocks
+    (completion,) = engine.trace.completions
+    assert completion.was_served
+    assert completion.finish_reason == "stop"
+    assert len(completion.token_ids) == len(completion.token_times) == 3
+    assert completion.finish_time == completion.token_times[-1]
+    assert engine.trace.summary()["tpot_mean_s"] == pytest.approx(STEP)
+
+
+def test_a_preempted_request_can_be_finished():
+    engine = engine_of(mb.Continuous(2), num_blocks=4)
+    for name in "AB":
+        engine.add(asked(20, 40, request_id=name))
+    while not engine.sequence("B").num_preemptions:
+        engine.step()
+    engine.finish("B", "length")
+    engine.check_invariants()
+    assert finish(engine)["B"].finish_reason == "length"
+
+
+def test_a_request_without_a_token_cannot_be_finished():
+    engine = engine_of(mb.Continuous(2))
+    engine.add(asked(4, 4, request_id="A"))
+    with pytest.raises(ValueError, match="'A' has no token yet; call abort"):
+        engine.finish("A")
+    engine.step()
+    with pytest.raises(ValueError, match='give "stop" or "length"'):
+        engine.finish("A", "abort")
+    assert finish(engine)["A"].finish_reason == "length"
+
+
+def test_a_sequence_is_found_while_it_is_live():
+    engine = engine_of(mb.Continuous(2))
+    engine.add(asked(4, 2, request_id="A"))
+    assert engine.sequence("A").num_tokens == 4
+    finish(engine)
+    with pytest.raises(ValueError, match="no live request 'A'"):
+        engine.sequence("A")

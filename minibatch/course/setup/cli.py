@@ -67,6 +67,9 @@ COMMANDS = {
     "handin": Command(
         "pack your exercises into a zip to hand in", "minibatch.course.commands:hand_in"
     ),
+    "serve": Command(
+        "serve a model by OpenAI's HTTP API, on this computer", "minibatch.server.command:main"
+    ),
     "bench": Command(
         "measure the four policies and transformers on this machine", "minibatch.bench.command:main"
     ),

@@ -1,0 +1,155 @@
+"""`python -m minibatch serve`: flags to an engine, and the engine behind HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from .. import schedulers
+from ..core.request import Request
+from ..engine.engine import Engine
+from ..engine.trace import Trace
+from ..model.load import load_model
+from ..schedulers import QueueLimits, Scheduler
+from ..speculation import DraftModel, PromptLookup, Proposer
+from .server import Server, check_host, listen
+
+LEVELS = ("debug", "info", "warning", "error")
+KEPT = 100  # steps and completions in the trace
+GRACE = 30.0  # seconds for running requests after SIGTERM
+
+
+def main(arguments: list[str]) -> int:
+    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option."""
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    logging.basicConfig(
+        level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s"
+    )
+    try:
+        check_host(options.host, options.api_key)
+        listener = listen(options.host, options.port)  # before a model is loaded for nothing
+        server = make_server(options).start(listener)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        print(error.strerror if isinstance(error, OSError) else error, file=sys.stderr)
+        return 2
+    stop = threading.Event()
+    for name in ("SIGTERM", "SIGINT"):
+        signal.signal(getattr(signal, name), lambda *_: stop.set())
+    print(f"{server.name} is served at {server.url}/v1 (Ctrl-C ends it)", flush=True)
+    while not stop.wait(0.5):  # without a time, Windows would not see Ctrl-C
+        if not server.is_running:
+            print("the server has ended by a fault; its log says more", file=sys.stderr)
+            return 1
+    print(f"Stopping: running requests get up to {GRACE:g} s to end.", flush=True)
+    server.stop()
+    return 0
+
+
+def make_server(options: argparse.Namespace) -> Server:
+    """The engine and the server that the flags describe; not started."""
+    policy = make_policy(options)
+    model = load_model(options.model)
+    engine = Engine(
+        model,
+        policy,
+        num_blocks=options.num_blocks,
+        prefix_caching=options.prefix_caching,
+        speculation=make_proposer(options.speculation),
+        trace=Trace(keep=KEPT, latencies=False),
+    )
+    warm_up(engine)
+    return Server(
+        engine,
+        host=options.host,
+        port=options.port,
+        api_key=options.api_key,
+        name=options.model or "wayfarer",
+        deadline=options.deadline,
+        grace=GRACE,
+        log_level=options.log_level,
+    )
+
+
+def warm_up(engine: Engine) -> None:
+    """Compile what compiles at its first use, before a client waits for it."""
+    engine.run([Request([0, 0], max_tokens=2, ignore_eos=True)])
+    engine.reset()
+
+
+def make_policy(options: argparse.Namespace) -> Scheduler:
+    """The policy of this name, or the one in a learner's file, with the sizes that were given."""
+    name = options.policy
+    shipped = {each.lower(): getattr(schedulers, each) for each in schedulers.POLICIES}
+    kind = from_file(Path(name)) if name.endswith(".py") else shipped.get(name.lower())
+    if kind is None:
+        names = ", ".join(shipped)
+        raise ValueError(f"--policy {name}: there are {names}, or give a file that ends in .py")
+    sizes = {
+        "max_batch_size": options.max_batch_size,
+        "max_batch_tokens": options.max_batch_tokens,
+    }
+    given = {key: value for key, value in sizes.items() if value is not None}
+    taken = inspect.signature(kind).parameters
+    for key in given.keys() - taken.keys():
+        raise ValueError(f"--{key.replace('_', '-')}: the policy {kind.__name__} has none")
+    policy = kind(**given)
+    policy.limits = QueueLimits(options.max_queued, options.max_queued_tokens)
+    return policy
+
+
+def from_file(path: Path) -> type[Scheduler]:
+    """The one policy that a file defines. Raises ValueError if there are none or several."""
+    if not path.is_file():
+        raise ValueError(f"--policy {path}: there is no such file")
+    spec = importlib.util.spec_from_file_location("policy_of_yours", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Scheduler)
+        and value.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        names = ", ".join(kind.__name__ for kind in found) or "none"
+        raise ValueError(f"--policy {path}: it must define one Scheduler, and has {names}")
+    return found[0]
+
+
+def make_proposer(name: str | None) -> Proposer | None:
+    """What proposes draft tokens: "prompt-lookup", or a smaller model by its name."""
+    if name is None:
+        return None
+    return PromptLookup() if name == "prompt-lookup" else DraftModel(load_model(name))
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """All flags."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minibatch serve",
+        description="Serve a model by OpenAI's HTTP API.",
+    )
+    add = parser.add_argument
+    add("--model", metavar="NAME", help="hub id or folder; default: Wayfarer")
+    add("--policy", default="continuous", help="a name, or your file; default: continuous")
+    add("--max-batch-size", type=int, metavar="N", help="most requests in a step; default: 8")
+    add("--max-batch-tokens", type=int, metavar="N", help="most tokens in a step")
+    add("--num-blocks", type=int, metavar="N", help="KV blocks of 16 tokens")
+    add("--prefix-caching", action="store_true", help="requests that begin alike share K and V")
+    add("--speculation", metavar="NAME", help="prompt-lookup, or a smaller model's name")
+    add("--max-queued", type=int, default=256, metavar="N", help="requests; default: 256")
+    add("--max-queued-tokens", type=int, metavar="N", help="prompt tokens in the queue")
+    add("--deadline", type=float, metavar="S", help="seconds a request may wait; default: no end")
+    add("--host", default="127.0.0.1", help="another than 127.0.0.1 needs --api-key")
+    add("--port", type=int, default=8000, help="default: 8000; 0: any free one")
+    add("--api-key", metavar="KEY", help="what clients must send as their key")
+    add("--log-level", choices=LEVELS, default="info", help="default: info")
+    return parser

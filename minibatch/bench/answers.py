@@ -24,8 +24,9 @@ class Piece:
 
     text: the new text. token_ids: the new token ids; None: not given. num_tokens: tokens of the
     answer up to here, by the server's usage report; None: not given. num_prompt_tokens: the same
-    for the prompt. finish_reason: the server's word, in the piece that ends the answer. is_opening:
-    it only announces the answer, as the first chunk of a chat does, and holds no token.
+    for the prompt. finish_reason: the server's word, in the piece that ends the answer.
+    may_hold_token: False for one that only announces the answer, as the first chunk of a chat does,
+    and for a report.
     """
 
     text: str = ""
@@ -33,7 +34,7 @@ class Piece:
     num_tokens: int | None = None
     num_prompt_tokens: int | None = None
     finish_reason: str | None = None
-    is_opening: bool = False
+    may_hold_token: bool = True
 
 
 @dataclass
@@ -106,11 +107,9 @@ class Answer:
         counts = [int(bool(piece.text)) for piece in self.pieces]
         if total < sum(counts):
             return _shares(total, [len(piece.text) for piece in self.pieces])
-        silent = [i for i, p in enumerate(self.pieces) if not (p.text or p.is_opening)]
+        silent = [i for i, p in enumerate(self.pieces) if p.may_hold_token and not p.text]
         ends = [i for i in silent if (self.pieces[i].finish_reason or "length") != "length"]
-        # A piece with a usage report and nothing else comes after the last token.
         others = [i for i in silent if not self.pieces[i].finish_reason]
-        others = [i for i in others if self.pieces[i].num_tokens is None]
         for i in (ends + others)[: total - sum(counts)]:
             counts[i] = 1
         lengths = [len(piece.text) for piece in self.pieces]
@@ -131,11 +130,11 @@ def _increments(running: Sequence[int | None]) -> list[int]:
 
 def _shares(total: int, weights: Sequence[int]) -> list[int]:
     """Whole numbers that add up to `total`, in proportion to the weights: what is due up to each
-    piece, rounded down, less what came before. Without weights there is nothing to give."""
+    piece, rounded, less what came before. Without weights there is nothing to give."""
     all_weights, seen, given, shares = sum(weights), 0, 0, []
     for weight in weights:
         seen += weight
-        due = total * seen // all_weights if all_weights else 0
+        due = (2 * total * seen + all_weights) // (2 * all_weights) if all_weights else 0
         shares.append(due - given)
         given = due
     return shares

@@ -29,7 +29,7 @@ def piece_of(data: str) -> Piece | None:
         raise RequestFailed(f"the stream has an event that is not JSON: {data[:200]}") from None
     if not isinstance(chunk, Mapping):
         raise RequestFailed(f"the stream has an event that is no JSON object: {data[:200]}")
-    if chunk.get("error"):
+    if chunk.get("error") or chunk.get("object") == "error":
         raise RequestFailed(error_text(chunk))
     usage = chunk.get("usage") or {}
     # With n = 1 there is one choice; a chunk without any carries the usage report.
@@ -44,7 +44,7 @@ def piece_of(data: str) -> Piece | None:
         num_tokens=usage.get("completion_tokens"),
         num_prompt_tokens=usage.get("prompt_tokens"),
         finish_reason=str(finish_reason) if finish_reason else None,
-        is_opening=not text and not finish_reason and bool(delta.get("role")),
+        may_hold_token=bool(text or finish_reason or (choice and not delta.get("role"))),
     )
 
 

@@ -133,7 +133,8 @@ class Replay(LoadReport):
             lines.append(f"{sum(w > 0.01 for w in waited):,} requests waited for a free connection,"
                          f" up to {max(waited):.2f} s; their TTFT includes this.")  # fmt: skip
         if self.slo is not None:
-            lines.append(f"goodput: {self.attainment()}")
+            none = f"0 requests/s: none of {len(self.rows):,} was served"
+            lines.append(f"goodput: {self.attainment() if self.count('served') else none}")
         counted = Counter(row.answer.counted for row in self.rows if row.answer and row.num_tokens)
         lines.append("tokens counted by " + ", ".join(f"{k} ({n:,})" for k, n in counted.items()))
         lines.append(f"client: {self.client.cpu_share:.0%} of one core, event loop at most "

@@ -28,12 +28,13 @@ class ReplayTrace(Trace):
     def summary(self) -> Summary:
         """As `Trace.summary`, from the first due time to the last token."""
         done = self.completions
-        totals = Totals(
-            output_tokens=sum(len(c.token_ids) for c in done),
-            begin=min(c.arrival_time for c in done),
-            end=max(c.finish_time for c in done),
-        )
-        return summary_of(totals, self._latencies, self.max_batch_size, self.num_blocks)
+        totals = Totals(output_tokens=sum(len(c.token_ids) for c in done))
+        summary = summary_of(totals, self._latencies, self.max_batch_size, self.num_blocks)
+        duration = max(c.finish_time for c in done) - min(c.arrival_time for c in done)
+        if duration > 0:  # a run without steps has none by itself
+            summary["duration_s"] = duration
+            summary["output_tokens_per_s"] = totals.output_tokens / duration
+        return summary
 
 
 def completion_of(row: Row, request: Request) -> Completion:

@@ -28,12 +28,13 @@ LOOK_S = 0.25
 @dataclass(frozen=True)
 class Peer:
     """A server to measure. command: starts it, given a model's folder, a port, and the most
-    requests at a time. model: the name to ask for, given the folder. lacking: packages it needs
+    requests at a time. model: the name to ask for, given the folder; None: the first that the
+    server names. lacking: packages it needs
     that are not installed, or ""."""
 
     name: str
     command: Callable[[Path, int, int], list[str]]
-    model: Callable[[Path], str]
+    model: Callable[[Path], str | None]
     lacking: Callable[[], str]
 
 
@@ -43,7 +44,7 @@ class Running:
 
     peer: Peer
     url: str
-    model: str
+    model: str | None
     process: psutil.Process
 
     def cpu_s(self) -> float:
@@ -78,7 +79,7 @@ def _lacking_transformers() -> str:
 PEERS = {
     peer.name: peer
     for peer in (
-        Peer("minibatch serve", _ours, lambda folder: folder.name, lambda: ""),
+        Peer("minibatch serve", _ours, lambda folder: None, lambda: ""),
         Peer("transformers serve", _transformers, str, _lacking_transformers),
     )
 }

@@ -1,9 +1,9 @@
 """`python -m minibatch bench peers`: this course's server beside another, the same requests each.
 
-Both serve Wayfarer's weights in float32 with the same number of PyTorch threads, and get the agents'
-prompts as text, all at once, greedy; the answers end by themselves. First the answers are compared.
-Then the servers take turns, with the other one idle, and each column is a median over rounds. CPU
-time is of the server's processes. It is the better number where other programs run.
+Both serve Wayfarer's weights in float32 with the same number of PyTorch threads. They get the
+agents' prompts as text, all at once, greedy; the answers end by themselves. The servers take turns,
+while the other one is idle, and each column is a median over rounds. CPU time is of the server's
+processes; it is the better number where other programs run.
 """
 
 from __future__ import annotations

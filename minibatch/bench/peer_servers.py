@@ -73,7 +73,7 @@ def _transformers(folder: Path, port: int, most: int) -> list[str]:
 def _lacking_transformers() -> str:
     from transformers.utils.import_utils import is_serve_available
 
-    return "" if is_serve_available() else "its packages: pip install 'transformers[serving]'"
+    return "" if is_serve_available() else "fastapi and others: pip install -e '.[peers]'"
 
 
 PEERS = {

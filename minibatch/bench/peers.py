@@ -9,10 +9,13 @@ processes; it is the better number where other programs run.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from statistics import median
+
+from tqdm import tqdm
 
 from ..model.load import load_model
 from ..simulator.workload import agents
@@ -85,7 +88,7 @@ def compare(peers: list[Peer], num_requests: int, rounds: int, threads: int) -> 
         servers: list[Running] = [
             stack.enter_context(running(peer, WEIGHTS, num_requests, threads)) for peer in peers
         ]
-        for i in range(rounds + 1):
+        for i in tqdm(range(rounds + 1), file=sys.stderr, unit="round", leave=False):
             for server, rows in zip(servers, measured, strict=True):
                 result, cpu_s = server.replay(requests)
                 if i:

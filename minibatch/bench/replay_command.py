@@ -38,6 +38,11 @@ def main(argv: Sequence[str]) -> int:
             raise ValueError(f"--save: there is no folder {options.save.parent}")
         if options.max_concurrency < 1:
             raise ValueError(f"--max-concurrency is {options.max_concurrency}; give 1 or more")
+        if options.chat and options.workload == "agents":
+            raise ValueError(
+                "the agents' prompts are in Wayfarer's chat format already, and --chat would put "
+                "them into another; leave --chat out"
+            )
         requests = workload(
             options.workload,
             num_requests=options.num_requests,

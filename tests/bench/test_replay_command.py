@@ -162,7 +162,12 @@ def test_no_server_is_a_sentence(trace, capsys):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--save", "no/such/folder/x"], ["--max-concurrency", "0"], ["--slo-ttft", "0"]],
+    [
+        ["--save", "no/such/folder/x"],
+        ["--max-concurrency", "0"],
+        ["--slo-ttft", "0"],
+        ["--workload", "agents", "--chat"],
+    ],
 )
 def test_wrong_options_are_told_before_anything_is_sent(arguments, capsys):
     assert main(["http://127.0.0.1:9", *arguments]) == 2

@@ -92,7 +92,7 @@ class Engine(Callbacks):
     def step(self, wait: bool = True) -> StepRecord | None:
         """One forward pass. If all requests are still to arrive or the policy waits, it sleeps
         first; with `wait=False` it returns None (see `next_event_time`). None, too, if the last
-        requests ended without a pass. Raises RuntimeError without work, or without rows in sight."""
+        requests ended without a pass. Raises RuntimeError without work, or if no row is planned."""
         if not self.has_work:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
         return self._report(self._guard.run(lambda: self._loop.step(wait)))

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from ..core.plan import StepPlan
+from ..core.plan import Row, StepPlan
+from ..core.request import Sequence
 
 
 @dataclass
@@ -59,7 +60,8 @@ def slot_mapping(block_table: np.ndarray, positions: np.ndarray, block_size: int
 def build_metadata(
     plan: StepPlan, block_size: int, scratch_slot: int, device: torch.device
 ) -> tuple[torch.Tensor, AttentionMetadata]:
-    """Flatten a plan: (input_ids int64 [T], metadata). Padding tokens go to `scratch_slot`."""
+    """Flatten a plan: (input_ids int64 [T], metadata). Padding tokens go to `scratch_slot`. The
+    id of a token in flight is 0 here (`places_in_flight`)."""
     num_rows = len(plan.rows)
     lengths = [row.num_written + row.num_padding_tokens for row in plan.rows]
     seq_lens = [row.start + row.num_written for row in plan.rows]
@@ -67,7 +69,7 @@ def build_metadata(
     np.cumsum(lengths, out=starts[1:])
     num_tokens = int(starts[-1])
 
-    input_ids = np.empty(num_tokens, dtype=np.int64)
+    input_ids = np.zeros(num_tokens, dtype=np.int64)
     positions = np.empty(num_tokens, dtype=np.int64)
     slots = np.full(num_tokens, scratch_slot, dtype=np.int64)
     width = max(len(row.sequence.block_table) for row in plan.rows)
@@ -75,15 +77,16 @@ def build_metadata(
 
     for i, row in enumerate(plan.rows):
         sequence, begin = row.sequence, starts[i]
-        computed, seq_len = sequence.num_computed_tokens, seq_lens[i]
+        computed, seq_len = row.start, seq_lens[i]
+        known_ids = sequence.token_ids[computed : row.seq_len]  # without one that is in flight
         known, end = begin + row.num_tokens, begin + row.num_written
         table = block_tables[i, : len(sequence.block_table)]
         table[:] = sequence.block_table
-        input_ids[begin:known] = sequence.token_ids[computed : row.seq_len]
+        input_ids[begin : begin + len(known_ids)] = known_ids
         input_ids[known:end] = row.draft
         positions[begin:end] = np.arange(computed, seq_len)
         slots[begin:end] = slot_mapping(table, positions[begin:end], block_size)
-        if row.num_padding_tokens:  # padding repeats the last token
+        if row.num_padding_tokens and not has_token_in_flight(row):  # it repeats the last token
             input_ids[end : starts[i + 1]] = sequence.token_ids[row.seq_len - 1]
         positions[end : starts[i + 1]] = seq_len - 1
 
@@ -101,7 +104,25 @@ def build_metadata(
     metadata = AttentionMetadata(
         **{name: to_device(array) for name, array in arrays.items()},
         rows=list(zip(starts[:-1].tolist(), starts[1:].tolist(), seq_lens, strict=True)),
-        num_computed_tokens=[row.sequence.num_computed_tokens for row in plan.rows],
+        num_computed_tokens=[row.start for row in plan.rows],
         uploaded=arrays,
     )
     return to_device(input_ids), metadata
+
+
+def has_token_in_flight(row: Row) -> bool:
+    """Whether the row's last token is still in flight (engine/overlap.py): the step before samples
+    it."""
+    return row.seq_len > row.sequence.num_tokens
+
+
+def places_in_flight(plan: StepPlan) -> list[tuple[int, Sequence]]:
+    """Which input ids of a plan the step before samples: (index in input_ids, whose token) of each
+    token in flight, and of the padding that repeats it."""
+    places, start = [], 0
+    for row in plan.rows:
+        end = start + row.num_written + row.num_padding_tokens
+        if has_token_in_flight(row):
+            places += [(i, row.sequence) for i in range(start + row.num_tokens - 1, end)]
+        start = end
+    return places

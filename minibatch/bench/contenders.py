@@ -141,13 +141,14 @@ def minibatch(
     requests: list[Request],
     make_scheduler: Callable[[], Scheduler],
     cuda_graphs: bool = False,
+    overlap: bool = False,
 ) -> Iterator[Serve]:
     """This package, with blocks for a full batch of the longest request."""
     longest = max(len(request.prompt) + request.max_tokens for request in requests)
     scheduler = make_scheduler()
     num_blocks = max(BATCH_SIZE, scheduler.max_batch_size) * math.ceil(longest / BLOCK_SIZE)
-    options = {"num_blocks": num_blocks, "block_size": BLOCK_SIZE, "cuda_graphs": cuda_graphs}
-    engine = Engine(model, scheduler, **options)
+    sizes = {"num_blocks": num_blocks, "block_size": BLOCK_SIZE}
+    engine = Engine(model, scheduler, **sizes, cuda_graphs=cuda_graphs, overlap=overlap)
     yield lambda: [completion.token_ids for completion in engine.run(requests)]
 
 

@@ -197,6 +197,8 @@ def served(
         "generate, padded": partial(generate, batch_size=batch_size),
         "continuous": continuous,
         "continuous, CUDA graphs": partial(continuous, cuda_graphs=True),
+        "continuous, overlap": partial(continuous, overlap=True),
+        "continuous, both": partial(continuous, cuda_graphs=True, overlap=True),
     }
     expected: list[list[int]] = []
     for way, prepare in ways.items():

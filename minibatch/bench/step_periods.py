@@ -47,6 +47,10 @@ class PlanRecorder:
         """Seconds since it was made, whatever was reset."""
         return self._before + self._clock.now()
 
+    def planned(self) -> float:
+        """A plan has been made; returns the time."""
+        return self._clock.planned()
+
     def tick(self, plan: StepPlan) -> None:
         """A step has ended: keep its plan."""
         self.plans.append(plan)

@@ -27,6 +27,10 @@ class WallClock:
         """Let so many seconds pass."""
         time.sleep(max(0.0, seconds))
 
+    def planned(self) -> float:
+        """The engine has made a plan; returns the time. Real time has passed by itself."""
+        return self.now()
+
     def tick(self, plan: StepPlan) -> None:
         """The engine has computed a plan. Real time has passed by itself."""
 
@@ -57,12 +61,20 @@ class VirtualClock:
     step_time: seconds, the same for every step; or a function that is given the step's plan and
     answers with its seconds, such as a `minibatch.simulator.cost.CostModel`. Equal steps are
     counted and multiplied, not added up, so that 200 steps of 0.025 s are exactly 5 s.
+    scheduling_time: seconds, 0 or more, that the engine itself takes for each plan, before the step
+    begins; `Engine(overlap=True)` makes the next plan while the step runs.
     """
 
-    def __init__(self, step_time: float | Callable[[StepPlan], float] = 0.025) -> None:
+    def __init__(
+        self,
+        step_time: float | Callable[[StepPlan], float] = 0.025,
+        scheduling_time: float = 0.0,
+    ) -> None:
         if not callable(step_time):
             _check_seconds("step_time", step_time)
-        self.step_time = step_time
+        if not (math.isfinite(scheduling_time) and scheduling_time >= 0):
+            raise ValueError(f"scheduling_time is {scheduling_time}; give seconds, 0 or more")
+        self.step_time, self.scheduling_time = step_time, scheduling_time
         self.reset()
 
     def reset(self) -> None:
@@ -79,12 +91,23 @@ class VirtualClock:
         if seconds > 0:
             self._base, self._steps = self.now() + seconds, 0
 
+    def planned(self) -> float:
+        """The engine has made a plan: it took `scheduling_time`. Returns the time."""
+        self.sleep(self.scheduling_time)
+        return self.now()
+
     def tick(self, plan: StepPlan) -> None:
         """The engine has computed a plan: it took `step_time`."""
         if callable(self.step_time):
-            self._base += _check_seconds("step_time(plan)", self.step_time(plan))
+            self._base += self.step_seconds(plan)
         else:
             self._steps += 1
+
+    def step_seconds(self, plan: StepPlan) -> float:
+        """Seconds that a step of this plan takes, `scheduling_time` not included."""
+        if callable(self.step_time):
+            return _check_seconds("step_time(plan)", self.step_time(plan))
+        return self.step_time
 
 
 def _check_seconds(name: str, seconds: float) -> float:

@@ -44,6 +44,7 @@ ENGINE = {
     **dict.fromkeys(("gpu_memory_utilization", "num_gpu_blocks_override"), _BLOCKS),
     **dict.fromkeys(("max_model_len", "dtype", "device", "tokenizer"), _LOAD),
     **dict.fromkeys(("attention_backend", "attn_implementation"), "give attention"),
+    **dict.fromkeys(("async_scheduling", "disable_overlap_schedule"), "give overlap"),
     "policy": "give scheduler, the second argument",
 }
 LOADING = {

@@ -6,15 +6,16 @@ from typing import Literal
 
 from .request import Sequence
 
-Kind = Literal["prefill", "decode", "padding"]
+Kind = Literal["prefill", "decode", "padding", "wasted"]  # wasted: only in records
 
 
 @dataclass
 class Row:
     """One sequence's share of one forward pass.
 
-    num_tokens: tokens to compute, from `sequence.num_computed_tokens` on. start: that counter when
-        the row was made; the counter itself moves on in `update`.
+    num_tokens: tokens to compute, from `sequence.num_launched_tokens` on: from the counter of
+        computed tokens, unless a step is in flight. start: that number when the row was made; the
+        counter itself moves on in `update`.
     num_padding_tokens: tokens computed only to make rows equal. Each repeats the row's last token
         over the row's own context; its K and V go to a scratch block.
     draft: draft tokens after the sequence's end, verified in the same pass. Only a row that reaches
@@ -33,7 +34,7 @@ class Row:
     start: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.start = self.sequence.num_computed_tokens
+        self.start = self.sequence.num_launched_tokens
 
     @property
     def seq_len(self) -> int:
@@ -56,8 +57,9 @@ class Row:
 
     @property
     def reaches_end(self) -> bool:
-        """Whether this row computes the newest token, so that the model generates the next one."""
-        return self.num_tokens > 0 and self.seq_len == self.sequence.num_tokens
+        """Whether this row computes the newest token, so that the model generates the next one. The
+        newest token may still be in flight; the row is then longer than what is known."""
+        return self.num_tokens > 0 and self.seq_len >= self.sequence.num_tokens
 
     def verified(self, own: list[int]) -> list[int]:
         """The new tokens of a row that reaches the end: the accepted draft tokens, and one more.
@@ -118,7 +120,7 @@ class StepPlan:
                 )
             if row.num_tokens + row.num_padding_tokens == 0:
                 raise ValueError(f"request {name!r} has an empty row; leave it out of the plan")
-            if row.start != sequence.num_computed_tokens:
+            if row.start != sequence.num_launched_tokens:
                 raise ValueError(f"request {name!r}: this row is from an earlier step; make it new")
             if row.num_tokens and sequence.is_finished:
                 raise ValueError(f"request {name!r} has finished; plan no more tokens for it")

@@ -9,8 +9,9 @@ from .plan import Kind
 class RowRecord(NamedTuple):
     """One row of one step, of the request `request_id`.
 
-    slot: its place in the batch, from 0. kind: "prefill", "decode", or "padding" for a row without
-    a token of its request. num_tokens, num_padding_tokens: computed for the request, and as
+    slot: its place in the batch, from 0. kind: "prefill", "decode", "padding" for a row without a
+    token of its request, or "wasted" for one whose request had ended before the step was collected
+    (engine/overlap.py). num_tokens, num_padding_tokens: computed for the request, and as
     padding. token_ids: the new tokens; none unless the row reached its sequence's end. draft: the
     draft tokens that it verified.
     """
@@ -88,6 +89,21 @@ class SharingRecord:
     num_cached: int
 
 
+Lane = tuple[float, float]  # begin and end, in seconds on the engine's clock
+
+
+class StepTimes(NamedTuple):
+    """When each part of a step ran. plan: making the plan, arrivals and checks included. launch:
+    building the inputs and handing them over; without overlap it takes no time, and `forward`
+    includes it. forward: the forward pass with sampling. collect: taking the tokens in, and this
+    record."""
+
+    plan: Lane
+    launch: Lane
+    forward: Lane
+    collect: Lane
+
+
 @dataclass(frozen=True)
 class StepRecord:
     """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
@@ -99,6 +115,7 @@ class StepRecord:
     waiting_names: the waiting requests, where the trace keeps names. sharing: None without shared
     blocks and prefix caching. recomputed: requests that computed tokens again which they had lost,
     and how many. requeued: requests that an exception had put back into the queue before this step.
+    times: when its parts ran.
     """
 
     index: int
@@ -114,6 +131,7 @@ class StepRecord:
     preempted: tuple[str, ...]
     requeued: tuple[str, ...]
     num_free_blocks: int
+    times: StepTimes | None = None
 
     @property
     def rows(self) -> tuple[RowRecord, ...]:

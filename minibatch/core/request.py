@@ -90,7 +90,9 @@ class Sequence:
 
     request: what the user asked, under the name request_id. token_ids: prompt (num_prompt_tokens),
     then output. stop_token_ids: any of them ends it. seed: of its sampling. num_computed_tokens:
-    tokens whose K and V are stored. block_table: ids of the KV blocks that hold them, in order.
+    tokens whose K and V are stored. num_in_flight: tokens after these, which a step computes that
+    has not been collected (engine/overlap.py). block_table: ids of the KV blocks that hold them, in
+    order.
     parent: the sequence that it was forked from, whose prompt it shares.
     num_preemptions: how often it was preempted. num_once_computed: the most computed tokens that it
     has lost at once. num_tokens_admitted: how many tokens it had when it was last admitted.
@@ -107,6 +109,7 @@ class Sequence:
     seed: int = 0
     arrival_time: float = 0.0
     num_computed_tokens: int = 0
+    num_in_flight: int = 0
     block_table: list[int] = field(default_factory=list)
     first_scheduled_time: float | None = None
     token_times: list[float] = field(default_factory=list)
@@ -129,8 +132,17 @@ class Sequence:
 
     @property
     def num_uncomputed_tokens(self) -> int:
-        """Tokens still to compute: a whole prompt at first, 1 while decoding."""
-        return len(self.token_ids) - self.num_computed_tokens
+        """Tokens still to compute: a whole prompt at first, 1 while decoding. Tokens in flight do
+        not count. The token that they yield counts, unless it is the last of the longest answer."""
+        left = len(self.token_ids) - self.num_launched_tokens
+        if left or not self.num_in_flight:
+            return left
+        return int(self.num_output_tokens + 1 < self.request.max_tokens)
+
+    @property
+    def num_launched_tokens(self) -> int:
+        """Tokens whose K and V are stored or in flight: where its next row begins."""
+        return self.num_computed_tokens + self.num_in_flight
 
     @property
     def max_num_tokens(self) -> int:
@@ -162,7 +174,7 @@ class Sequence:
 
     def num_new_blocks(self, num_tokens: int, block_size: int) -> int:
         """Blocks that its table lacks to compute `num_tokens` more tokens."""
-        tokens = self.num_computed_tokens + num_tokens
+        tokens = self.num_launched_tokens + num_tokens
         return max(0, -(-tokens // block_size) - len(self.block_table))  # rounded up
 
     def advance(self, num_tokens: int, tokens: list[int], now: float) -> None:

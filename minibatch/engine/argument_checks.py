@@ -24,8 +24,13 @@ FORGOTTEN = "; is a `return` missing?"
 LONGEST_SHOWN = 60  # characters of what was given
 
 
-def check_parts(model: Model, scheduler: Scheduler) -> None:
-    """Refuse what is not a model or not a policy."""
+def check_parts(model: Model, scheduler: Scheduler, speculation: object = None) -> None:
+    """Refuse what is not a model or not a policy. speculation: what was given beside overlap."""
+    if speculation is not None:
+        raise ValueError(
+            f"overlap=True plans a step before the newest tokens are known, and speculation "
+            f"({_name(speculation)}) proposes drafts that follow them; leave one of the two out"
+        )
     _check_no_class(model, "model")
     _check_no_class(scheduler, "policy")
     if hasattr(model, "plan") and hasattr(scheduler, "runner"):

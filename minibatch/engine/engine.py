@@ -6,7 +6,7 @@ advance only in `update`; recovery.py puts all that ran back into the queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
@@ -22,9 +22,11 @@ from ..speculation.drafting import Drafting
 from ..speculation.proposer import Guesser
 from .argument_checks import check_finished, check_parts, check_plan, no_rows
 from .arrivals import Arrivals, end_early, soonest
+from .callbacks import Callbacks
 from .guard import Guard
 from .intake import check_ending, fork_requests, live_one, make_pool, make_runner, take_in
 from .invariants import check_invariants
+from .overlap import InOrder, Overlap
 from .recovery import forget, recover
 from .serving import completion, step_until_finished, token_events
 from .trace import Trace
@@ -34,7 +36,7 @@ if TYPE_CHECKING:  # importing torch and transformers takes seconds; a pretend m
     from ..model.load import Model
 
 
-class Engine:
+class Engine(Callbacks):
     """Serves requests on one model under one policy.
 
     num_blocks: KV blocks in the pool; None is enough for a full batch of longest sequences, but at
@@ -45,6 +47,7 @@ class Engine:
     speculation: what proposes draft tokens, such as `mb.PromptLookup()`; None is no speculation.
     trace: what is kept of the steps; None keeps all but the names of waiting requests.
     cuda_graphs: whether decode steps on a GPU are recorded once and replayed (model/graphs.py).
+    overlap: whether a step is planned and launched while the one before runs (overlap.py).
     Its parts are its attributes: model, scheduler, pool, drafting, clock, trace, and runner:
     `runner.run(plan)` gives a list of token ids for each row. Times are seconds on its clock.
     """
@@ -64,8 +67,10 @@ class Engine:
         clock: Clock | None = None,
         trace: Trace | None = None,
         cuda_graphs: bool = False,
+        overlap: bool = False,
     ) -> None:
-        check_parts(model, scheduler)
+        check_parts(model, scheduler, speculation if overlap else None)
+        super().__init__()
         self.model, self.scheduler, self.clock = model, scheduler, clock or WallClock()
         self.pool = pool = make_pool(model, scheduler.max_batch_size, num_blocks, block_size, pool)
         self.runner = make_runner(model, pool, attention, scheduler.max_batch_size * cuda_graphs)
@@ -73,7 +78,7 @@ class Engine:
         self.drafting = Drafting(speculation, scheduler, model.vocab_size, model.max_model_len)
         scheduler.bind(self.pool, self.clock)  # last: what fails above must not use it up
         pool.prefixes = PrefixIndex(pool.num_blocks, pool.block_size) if prefix_caching else None
-        self._callbacks: list[Callable[[StepRecord], object]] = []
+        self._loop = Overlap(self) if overlap else InOrder(self)
         self._live: dict[str, Sequence] = {}  # everything not yet finished, by id
         self._arrivals, self._names, self._guard = Arrivals(), count(), Guard(self._recover)
         self._start = self.clock.now()  # arrival times count from here
@@ -85,26 +90,21 @@ class Engine:
         return bool(self._live)
 
     def step(self, wait: bool = True) -> StepRecord | None:
-        """One forward pass. Sleeps first if all requests are still to arrive or the policy waits;
-        with `wait=False` it returns None instead (see `next_event_time`). None, too, if the last
-        requests ended without a pass. Raises RuntimeError without work, or if the policy plans no
-        rows and no time to ask again."""
+        """One forward pass. If all requests are still to arrive or the policy waits, it sleeps
+        first; with `wait=False` it returns None (see `next_event_time`). None, too, if the last
+        requests ended without a pass. Raises RuntimeError without work, or if no row is planned."""
         if not self.has_work:
             raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
-        if record := self._guard.run(lambda: self._step(wait)):
-            for callback in list(self._callbacks):
-                callback(record)
-        return record
+        return self._report(self._guard.run(lambda: self._loop.step(wait)))
 
-    def _step(self, wait: bool) -> StepRecord | None:
-        plan = self._next_plan(wait)
-        if plan is None:
-            return None
+    def _step(self, wait: bool) -> list[StepRecord]:
+        if (plan := self._next_plan(wait)) is None:
+            return []
         tokens = self.runner.run(plan)
         self.clock.tick(plan)
         now = self.clock.now()
         finished = self.scheduler.update(plan, tokens, now)
-        return self._record(plan, tokens, finished, now)
+        return [self._record(plan, tokens, finished, now)]
 
     @property
     def next_event_time(self) -> float | None:
@@ -119,17 +119,13 @@ class Engine:
     def _next_plan(self, wait: bool) -> StepPlan | None:
         """A plan with rows; None if there is none yet, or no request is left."""
         while self.has_work:
-            now, self._wake_time = self.clock.now(), None
-            for sequence in self._arrivals.let_in(self.scheduler, now):
-                self._complete(sequence)
-            if not self.has_work:
+            now = self.clock.now()
+            if (plan := self._ask_policy(now)) is None:
                 break
-            plan = self.scheduler.plan(now)
-            check_plan(self.scheduler, plan)
             if plan.rows:
                 self.drafting.add_to(plan)
                 self.scheduler.check(plan)
-                self.trace.begin(now, self.pool.num_free)
+                self.trace.begin(now, self.pool.num_free, self.clock.planned())
                 return plan
             self._wake_time = soonest(plan.wake_at, self._arrivals.next_time(now))
             if self._wake_time is None or self._wake_time <= now:
@@ -139,6 +135,17 @@ class Engine:
             until = soonest(self._wake_time, self._arrivals.next_deadline())
             self.clock.sleep(max(until - now, SAME_TIME))
         return None
+
+    def _ask_policy(self, now: float) -> StepPlan | None:
+        """Its plan; None if no request is left after arrivals and deadlines."""
+        self._wake_time = None
+        for sequence in self._arrivals.let_in(self.scheduler, now):
+            self._complete(sequence)
+        if not self.has_work:
+            return None
+        plan = self.scheduler.plan(now)
+        check_plan(self.scheduler, plan)
+        return plan
 
     def _record(
         self, plan: StepPlan, tokens: list[list[int]], finished: list[Sequence], now: float
@@ -152,6 +159,7 @@ class Engine:
         return record
 
     def _recover(self) -> None:
+        self._loop.discard()
         parts = self.scheduler, self.pool, self._live, self._arrivals, self.trace
         for sequence in recover(*parts):
             self._complete(sequence)
@@ -182,18 +190,20 @@ class Engine:
     def abort(self, request_id: str) -> None:
         """End a request now, and release its blocks. Raises ValueError if it is not live."""
         sequence = self.sequence(request_id)
-        self._guard.run(lambda: self._end(sequence, "abort", self.clock.now()))
+        self._report(self._guard.run(lambda: self._end(sequence, "abort")))
 
     def finish(self, request_id: str, reason: Literal["stop", "length"] = "stop") -> None:
         """End an answer after its newest token, as one that was served: latencies count it. Raises
         ValueError if the request is not live, or has no token yet."""
         sequence = check_ending(self.sequence(request_id), reason)
-        self._guard.run(lambda: self._end(sequence, reason, sequence.token_times[-1]))
+        self._report(self._guard.run(lambda: self._end(sequence, reason)))
 
-    def _end(self, sequence: Sequence, reason: FinishReason, time: float) -> None:
+    def _end(self, sequence: Sequence, reason: FinishReason) -> list[StepRecord]:
+        time = self.clock.now() if reason == "abort" else sequence.token_times[-1]
         self._wake_time = None
         self.scheduler.abort(end_early(sequence, reason, time))
         self._complete(sequence)
+        return self._loop.collect_dead()
 
     def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
         """Serve these; returns their completions in the order given. After an interruption or an
@@ -208,17 +218,6 @@ class Engine:
         self._start = self.clock.now()
         return token_events(self, self._enqueue(requests, enforce_limits=False))
 
-    def on_step(self, callback: Callable[[StepRecord], object]) -> Callable[[StepRecord], object]:
-        """Call this with the record of every later step. Also works as a decorator."""
-        self._callbacks.append(callback)
-        return callback
-
-    def off_step(self, callback: Callable[[StepRecord], object]) -> None:
-        """Do not call this any more. Raises ValueError if it was not given to `on_step`."""
-        if callback not in self._callbacks:
-            raise ValueError(f"{callback!r} was never given to on_step, or is off already")
-        self._callbacks.remove(callback)
-
     def reset(self) -> None:
         """Abort every request, empty trace, queue, pool and prefix cache, set the clock back, and
         call `reset` of the policy and its parts, if they have one. Callbacks stay."""
@@ -226,6 +225,7 @@ class Engine:
         self._guard.run(self._reset)
 
     def _reset(self) -> None:
+        self._loop.discard()
         forget(self.scheduler, self.pool, self._live, self._arrivals, self.clock.now())
         self.drafting.reset()
         self.clock.reset()
@@ -235,16 +235,16 @@ class Engine:
 
     def check_invariants(self) -> None:
         """Raise InvariantError, naming what is wrong, if blocks or counters do not add up."""
-        check_invariants(self.pool, self.scheduler, self._live.values())
+        check_invariants(self.pool, self.scheduler, self._live.values(), self._loop.flights)
 
     def _enqueue(
         self, requests: Iterable[Request], parent: Sequence | None = None, *, enforce_limits: bool
     ) -> list[Sequence]:
         """Add all or none. parent: what they fork. enforce_limits: refuse at a full queue."""
-        times = self.clock.now(), self._start
-        new = take_in(requests, self._live, times, self._names, self.model, self.pool)
+        now = self.clock.now()
+        new = take_in(requests, self._live, (now, self._start), self._names, self.model, self.pool)
         if enforce_limits:
-            self._arrivals.check_limits(self.scheduler, new, times[0])
+            self._arrivals.check_limits(self.scheduler, new, now)
 
         def take() -> None:
             for sequence in new:

@@ -51,10 +51,11 @@ def _stored(steps: list[StepRecord]) -> list[dict[tuple[str, int], int]]:
         for name in step.preempted:
             here.pop((name, ended.get(name, 0)), None)
         for row in step.rows:
-            key = row.request_id, ended.get(row.request_id, 0) - (row.kind == "padding")
-            if row.kind == "padding" and key not in here:  # finished, and still holds its blocks
-                here[key] = moments[-1][key]
-            elif row.kind != "padding":
+            is_over = row.kind in ("padding", "wasted")
+            key = row.request_id, ended.get(row.request_id, 0) - is_over
+            if is_over and key not in here:  # finished, and still holds its blocks
+                here[key] = moments[-1].get(key, 0)
+            elif not is_over:
                 here[key] = here.get(key, 0) + row.num_tokens
         moments.append(dict(here))
         for name in step.finished:

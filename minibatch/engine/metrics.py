@@ -40,6 +40,7 @@ class Totals(NamedTuple):
     num_drafted: int = 0  # draft tokens
     num_accepted: int = 0
     num_rejected: int = 0  # without those after the first wrong one, which were never verified
+    num_wasted_rows: int = 0
     begin: float = math.inf  # seconds, of the first step
     end: float = 0.0  # of the last
 
@@ -65,6 +66,8 @@ class Totals(NamedTuple):
             num_drafted=self.num_drafted + sum([len(draft) for draft, _ in drafts]),
             num_accepted=self.num_accepted + sum([num_accepted(*pair) for pair in drafts]),
             num_rejected=self.num_rejected + sum([num_rejected(*pair) for pair in drafts]),
+            num_wasted_rows=self.num_wasted_rows
+            + sum([row[2] == "wasted" for row in step.row_values]),
             begin=min(self.begin, step.start_time),
             end=step.end_time,
         )
@@ -123,7 +126,7 @@ def summary_of(
     prefix_hit_rate: tokens found in the prefix cache per token looked up, those of preempted
     requests again. num_drafted, num_accepted: draft tokens. acceptance_rate: accepted per verified
     draft token; those after a rejected one are not verified. tokens_per_draft: new tokens of a row
-    with a draft.
+    with a draft. num_wasted_rows: computed for a request that had ended (engine/overlap.py).
     """
     seconds = latencies.columns()
     begin = min(totals.begin, seconds["arrival"].min(initial=math.inf))
@@ -156,6 +159,7 @@ def summary_of(
     summary["num_drafted"], summary["num_accepted"] = totals.num_drafted, totals.num_accepted
     summary["acceptance_rate"] = totals.num_accepted / verified if verified else None
     summary["tokens_per_draft"] = totals.draft_tokens / drafts if drafts else None
+    summary["num_wasted_rows"] = totals.num_wasted_rows
     return summary
 
 

@@ -40,7 +40,7 @@ def recover(
     for sequence in (*scheduler.running, *live.values()):
         computed = sequence.num_computed_tokens
         sequence.num_once_computed = max(sequence.num_once_computed, computed)
-        sequence.block_table, sequence.num_computed_tokens = [], 0
+        sequence.block_table, sequence.num_computed_tokens, sequence.num_in_flight = [], 0, 0
     scheduler.running.clear()
     scheduler.waiting.clear()
     scheduler.waiting.extend(sequence for sequence in queue if not sequence.is_finished)

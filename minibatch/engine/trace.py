@@ -10,18 +10,40 @@ import heapq
 import json
 import os
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..core.completion import Completion
-from ..core.plan import StepPlan
-from ..core.records import SharingRecord, StepRecord
+from ..core.plan import Kind, Row, StepPlan
+from ..core.records import Lane, Lookup, SharingRecord, StepRecord, StepTimes
 from ..core.request import Sequence
 from ..memory.blocks import BlockPool
 from ..schedulers import Scheduler
 from .chrome_trace import chrome_events
 from .metrics import Latencies, Summary, Totals, summary_of
+
+
+@dataclass
+class Begun:
+    """A step that was planned and is not recorded yet.
+
+    start_time, planned, launched: when its plan was begun, made, and handed over. num_free_blocks:
+    while it runs. forward: begin and end of the forward pass, None if it ended as the step did.
+    With overlap, two steps are begun at a time, and this tells them apart: news: what the prefix
+    cache reported while this plan was made. in_flight: sequences that keep their slots after this
+    step, since the next one was launched with them. gone: sequences whose rows of this step came
+    to nothing.
+    """
+
+    start_time: float = 0.0
+    num_free_blocks: int = 0
+    planned: float = 0.0
+    launched: float = 0.0
+    forward: Lane | None = None
+    news: tuple[tuple[Lookup, ...], int] | None = None
+    in_flight: Collection[Sequence] = ()
+    gone: Collection[Sequence] = ()
 
 
 class Trace:
@@ -46,7 +68,7 @@ class Trace:
         self._completions: deque[Completion] | list[Completion] = self._shelf()
         self._slots: dict[Sequence, int] = {}  # of running sequences; an id may be used again
         self._free_slots: list[int] = []  # a heap, of slots that were in use before
-        self._begun = 0.0, 0  # the start of the step that runs, and free blocks while it runs
+        self.begun = Begun()  # the step that is recorded next
         self._requeued: tuple[str, ...] = ()
         self._totals, self._latencies = Totals(), Latencies()
         self._ended: tuple[int, object] = 0, None  # how many requests, and the newest one's times
@@ -76,9 +98,10 @@ class Trace:
         """How many steps there were, kept or not."""
         return self._totals.num_steps
 
-    def begin(self, start_time: float, num_free_blocks: int) -> None:
-        """A step begins. num_free_blocks: while it runs. If it fails, another begins."""
-        self._begun = start_time, num_free_blocks
+    def begin(self, start_time: float, num_free_blocks: int, planned: float) -> None:
+        """A step begins. num_free_blocks: while it runs. planned: when its plan was made. If it
+        fails, another begins."""
+        self.begun = Begun(start_time, num_free_blocks, planned, planned)
 
     def requeue(self, sequences: Iterable[Sequence]) -> None:
         """An exception put these back into the queue: nothing runs, and every slot is free."""
@@ -95,8 +118,8 @@ class Trace:
         end_time: float,
     ) -> StepRecord:
         """Record the step that began last. end_time: seconds on the engine's clock."""
-        start_time, num_free_blocks = self._begun
-        running = set(scheduler.running)
+        begun = self.begun
+        running = {*scheduler.running, *begun.in_flight}
         here = running.union([row.sequence for row in plan.rows])
         preempted = [s for s in self._slots if s not in here and not s.is_finished]
         self._free_slots_except(here)
@@ -107,14 +130,14 @@ class Trace:
             )
         step = StepRecord(
             index=self.num_steps,
-            start_time=start_time,
+            start_time=begun.start_time,
             end_time=end_time,
             row_values=tuple(
                 [
                     (
                         row.sequence.request_id,
                         self._slots[row.sequence],
-                        row.kind,
+                        _kind(row, begun),
                         row.num_tokens,
                         row.num_padding_tokens,
                         tuple(row.sequence.token_ids[row.seq_len :]) if new else (),
@@ -125,13 +148,14 @@ class Trace:
             ),
             num_waiting=len(scheduler.waiting),
             waiting_names=_names(scheduler.waiting) if self.names else None,
-            sharing=_sharing(scheduler.pool),
+            sharing=_sharing(scheduler.pool, begun.news),
             recomputed=_recomputed(plan),
             admitted=_names(admitted),
             finished=_names(finished),
             preempted=_names(preempted),
             requeued=self._requeued,
-            num_free_blocks=num_free_blocks,
+            num_free_blocks=begun.num_free_blocks,
+            times=_times(begun, end_time, scheduler.clock.now()),
         )
         while self._steps and self._steps[-1].index >= step.index:
             self._steps.pop()  # an interrupted call has left it
@@ -184,11 +208,21 @@ class Trace:
         Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
 
 
-def _sharing(pool: BlockPool) -> SharingRecord | None:
-    """What this step shared; None without a prefix cache and shared blocks."""
+def _kind(row: Row, begun: Begun) -> Kind:
+    return "wasted" if row.num_tokens and row.sequence in begun.gone else row.kind
+
+
+def _times(begun: Begun, end_time: float, now: float) -> StepTimes:
+    plan, launch = (begun.start_time, begun.planned), (begun.planned, begun.launched)
+    return StepTimes(plan, launch, begun.forward or (begun.launched, end_time), (end_time, now))
+
+
+def _sharing(pool: BlockPool, news: tuple[tuple[Lookup, ...], int] | None) -> SharingRecord | None:
+    """What this step shared; None without a prefix cache and shared blocks. news: of the prefix
+    cache; None asks it."""
     if pool.prefixes is None and not pool.num_shared:
         return None
-    lookups, num_evicted = pool.prefixes.take_news() if pool.prefixes is not None else ((), 0)
+    lookups, num_evicted = news or (((), 0) if pool.prefixes is None else pool.prefixes.take_news())
     return SharingRecord(lookups, num_evicted, pool.num_shared, pool.num_cached)
 
 

@@ -7,6 +7,7 @@
     runner.py          one forward pass for all rows, laid end to end
     llama.py           a faster forward pass for a small Llama on a CPU
     graphs.py          decode steps recorded once and replayed, on a GPU
+    launched.py        a step that was begun, and whose tokens are taken later
     sampling.py        from logits to tokens
     text.py            from tokens to text, never half a character
     rectangle.py       a padded batch, as transformers takes it: for lesson 02

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -100,13 +100,23 @@ class DecodeGraphs:
             for row in plan.rows
         )
 
-    def forward(self, plan: StepPlan) -> torch.Tensor:
-        """Logits [rows, vocabulary] of a step for which `take` is true; the next step overwrites
-        them."""
+    def prepare(
+        self, plan: StepPlan, newest: Callable[[torch.Tensor], object] | None = None
+    ) -> Callable[[], torch.Tensor]:
+        """Build the inputs of a step for which `take` is true. What it returns replays the graph:
+        logits [rows, vocabulary]; the next step overwrites them. newest: as in
+        `ModelRunner.prepare`."""
         size = next(size for size in self.sizes if size >= len(plan.rows))
-        self._fill(*self._built(plan.rows, size))
-        self._graphs[size].replay()
-        return self._logits[: len(plan.rows)]
+        built = self._built(plan.rows, size)
+
+        def logits() -> torch.Tensor:
+            self._fill(*built)
+            if newest is not None:
+                newest(self._token_ids)
+            self._graphs[size].replay()
+            return self._logits[: len(plan.rows)]
+
+        return logits
 
     def _built(self, rows: list[Row], size: int) -> tuple[torch.Tensor, AttentionMetadata]:
         """Token ids and metadata of these rows and the dummy rows after them, on the host."""

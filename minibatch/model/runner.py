@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
+from time import monotonic
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from ..attention.cpu_threads import num_threads, torch_threads
 from ..attention.metadata import build_metadata
 from ..core.plan import StepPlan
 from ..memory.kv_cache import KVCache
+from .launched import Launched, new_worker
 from .registration import ForwardContext
 from .sampling import sample
 
@@ -46,6 +49,7 @@ class ModelRunner:
         self.num_parameters = hf.num_parameters()
         self.graphs: DecodeGraphs | None = None
         self.cores = Cores()
+        self.worker = new_worker()  # executes launched steps on a CPU; starts no thread yet
         # transformers passes on a 4-D mask unchanged, so it does not build a T x T mask.
         self._no_mask = torch.zeros(1, 1, 1, 1, device=hf.device, dtype=hf.dtype)
 
@@ -76,8 +80,30 @@ class ModelRunner:
         where each row begins. Logits are computed only at the last token of a row, and at each of
         its draft tokens, which follow that token.
         """
+        return self.prepare(plan)()
+
+    def launch(
+        self, plan: StepPlan, before: Launched | None = None, now: Callable[[], float] = monotonic
+    ) -> Launched:
+        """Begin a step, and do not wait for its end. before: the step in flight, which samples what
+        this one reads. now: the clock of its times."""
+        return Launched(self, plan, before, now)
+
+    def settle(self) -> None:
+        """Return when every step that was launched has been executed, or has failed."""
+        if self.hf.device.type == "cuda":
+            torch.cuda.synchronize(self.hf.device)
+        else:
+            self.worker.submit(int).result()  # it comes after all of them
+
+    @torch.inference_mode()
+    def prepare(
+        self, plan: StepPlan, newest: Callable[[torch.Tensor], object] | None = None
+    ) -> Callable[[], torch.Tensor]:
+        """Build the inputs of a step now; what it returns computes the logits. newest: writes into
+        the input ids, int64 [T], those that the step before has sampled."""
         if self.graphs is not None and self.graphs.take(plan):
-            return self.graphs.forward(plan)
+            return self.graphs.prepare(plan, newest)
         input_ids, metadata = build_metadata(
             plan, self.block_size, self.kv_cache.scratch_slot, self.hf.device
         )
@@ -88,9 +114,14 @@ class ModelRunner:
             for i in range(row.num_tokens - 1, row.num_written)
         ]
         keep = torch.tensor(last_tokens, dtype=torch.int64).to(self.hf.device, non_blocking=True)
-        return self.compute(
-            input_ids, keep, ForwardContext(self.kv_cache, metadata, self.attention)
-        )
+        context = ForwardContext(self.kv_cache, metadata, self.attention)
+
+        def logits() -> torch.Tensor:
+            if newest is not None:
+                newest(input_ids)
+            return self.compute(input_ids, keep, context)
+
+        return logits
 
     def compute(
         self, input_ids: torch.Tensor, keep: torch.Tensor, context: ForwardContext

@@ -4,10 +4,20 @@ The random number of an output position is a pure function of the request's seed
 So other requests in the batch, preemption and retries cannot change it.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
-from ..core.request import Sequence
+from ..core.request import Request, Sequence
+
+
+class Draw(NamedTuple):
+    """A row that samples. row: its index in the logits. number: its random number, in [0, 1)."""
+
+    row: int
+    number: float
+    request: Request
 
 
 def sample(
@@ -19,8 +29,34 @@ def sample(
     Raises FloatingPointError, naming the request, if the highest logit is not a finite number.
     (A single logit of minus infinity is allowed: the model rules out that token.)
     """
+    places = [s.num_output_tokens + (ahead[i] if ahead else 0) for i, s in enumerate(sequences)]
+    tokens, highest = choose(logits, draws(sequences, places))
+    return checked(tokens.tolist(), highest, sequences)  # the one copy from a GPU
+
+
+def draws(sequences: list[Sequence], places: list[int]) -> list[Draw]:
+    """The rows that sample, each with its random number. places: for each row, how many output
+    tokens come before the one that it yields."""
+    return [
+        Draw(i, uniform(sequence.seed, place), sequence.request)
+        for i, (sequence, place) in enumerate(zip(sequences, places, strict=True))
+        if sequence.request.temperature > 0
+    ]
+
+
+def choose(logits: torch.Tensor, draws: list[Draw]) -> tuple[torch.Tensor, torch.Tensor]:
+    """One token for each row of logits [rows, vocabulary]: int64 [rows], -1 where the highest logit
+    is not a finite number; and the highest logits, [rows]. It does not wait for the device."""
     highest, likeliest = logits.max(dim=-1)
-    tokens = torch.where(highest.isfinite(), likeliest, -1).tolist()  # the one copy from a GPU
+    tokens = likeliest.clone() if draws else likeliest
+    for row, number, request in draws:
+        setting = request.temperature, request.top_k, request.top_p
+        tokens[row] = _picked(logits[row], number, *setting)
+    return torch.where(highest.isfinite(), tokens, -1), highest
+
+
+def checked(tokens: list[int], highest: torch.Tensor, sequences: list[Sequence]) -> list[int]:
+    """The tokens of `choose`. Raises FloatingPointError, naming the request, if one is -1."""
     for i, token in enumerate(tokens):
         if token < 0:
             name, n = sequences[i].request_id, sequences[i].num_tokens
@@ -30,11 +66,6 @@ def sample(
                 "its weights, or a number that overflows in this dtype, are at fault. Try float32, "
                 f"or give it up with abort({name!r})."
             )
-    for i, sequence in enumerate(sequences):
-        request = sequence.request
-        if request.temperature > 0:
-            draw = uniform(sequence.seed, sequence.num_output_tokens + (ahead[i] if ahead else 0))
-            tokens[i] = pick(logits[i], draw, request.temperature, request.top_k, request.top_p)
     return tokens
 
 
@@ -53,15 +84,25 @@ def pick(
     order is by id, not by likelihood, so that rounding cannot swap two tokens that are about
     equally likely.
     """
+    return int(_picked(logits, draw, temperature, top_k, top_p))
+
+
+def _picked(
+    logits: torch.Tensor, draw: float, temperature: float, top_k: int, top_p: float
+) -> torch.Tensor:
+    """What `pick` returns, on the device: no operation here waits for it."""
     highest = logits.max().double()  # subtracted first: a tiny temperature must not overflow
     probabilities = ((logits.double() - highest) / temperature).softmax(dim=-1)
     if top_k or top_p < 1:
         likeliest = probabilities.argsort(descending=True, stable=True)[: top_k or None]
         reached = probabilities[likeliest].cumsum(dim=-1)
-        num_kept = int((reached < top_p * reached[-1]).sum()) + 1 if top_p < 1 else len(likeliest)
-        dropped = torch.ones_like(probabilities, dtype=torch.bool)
-        dropped[likeliest[:num_kept]] = False
+        kept = torch.ones_like(likeliest, dtype=torch.bool)
+        if top_p < 1:
+            num_below = (reached < top_p * reached[-1]).sum()
+            kept = torch.arange(len(likeliest), device=logits.device) <= num_below
+        dropped = torch.ones_like(probabilities, dtype=torch.bool).scatter(0, likeliest, ~kept)
         probabilities = probabilities.masked_fill(dropped, 0.0)
     cumulative = probabilities.cumsum(dim=-1)
-    last = int(probabilities.nonzero()[-1])
-    return min(int((cumulative <= draw * cumulative[-1]).sum()), last)
+    ids = torch.arange(len(probabilities), device=logits.device)
+    last = torch.where(probabilities != 0, ids, 0).max()
+    return torch.minimum((cumulative <= draw * cumulative[-1]).sum(), last)

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .figures.tradeoff import tradeoff
     from .figures.two_by_two import two_by_two
     from .figures.two_clocks import two_clocks
+    from .figures.two_lanes import two_lanes
     from .figures.waits import waits
     from .figures.waits_by_arrival import waits_by_arrival
     from .figures.warp_access import warp_access
@@ -143,6 +144,7 @@ __all__ = [
     "tradeoff",
     "two_by_two",
     "two_clocks",
+    "two_lanes",
     "waits",
     "waits_by_arrival",
     "warp_access",

@@ -21,6 +21,7 @@ from .spans import Span, pauses, spans
 PREFILL, DECODE, PADDING, WAITING, AWAY = "P", "d", "·", "w", " "
 MEANINGS = {PREFILL: "prompt", DECODE: "decode", PADDING: "padding", WAITING: "waiting"}
 LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING, "waiting": WAITING}
+LETTERS["wasted"] = PADDING  # a row after a stop token: computed, and never used
 FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: WAITS, AWAY: EMPTY}
 
 WIDTH = 1000  # of a strip's panel, in pixels, to decide which letters fit; the page may be narrower
@@ -126,14 +127,14 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
     num_rows, room = span.end - span.start, (right - left) / 100 * WIDTH / LETTER_WIDTH
     texts = [span.request_id]
     colour = own.get(span.request_id, WORK)
-    if span.kind == "padding":
-        colour, texts = WASTE, [f"{num_rows:,} padding", f"{num_rows:,}"]
+    if span.kind in ("padding", "wasted"):
+        colour, texts = WASTE, [f"{num_rows:,} {span.kind}", f"{num_rows:,}"]
     elif span.kind == "waiting":
         colour, texts = WAITS, ["waits"]
     elif span.kind == "prefill":
         texts = []
     text = next((text for text in texts if len(text) + 1 <= room), "")
-    hatch = "" if span.kind == "decode" else span.kind
+    hatch = {"decode": "", "wasted": "padding"}.get(span.kind, span.kind)
     return Bar(span.slot, left, round(right - left, 3), colour, text, ink_on(colour), hatch)
 
 

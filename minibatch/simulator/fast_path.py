@@ -26,17 +26,17 @@ from .pretend import PretendModel, PretendRunner
 
 PACKAGE = Path(__file__).parents[1]
 FINGERPRINTS = {
-    "core/clock.py": "692676db826e",
-    "core/plan.py": "8d38dbd88089",
-    "core/request.py": "3b39d9d80636",
+    "core/clock.py": "261b8ba7fc1b",
+    "core/plan.py": "f1e0153200e3",
+    "core/request.py": "e94b565822ea",
     "memory/blocks.py": "07849905c274",
     "memory/block_manager.py": "edfc48a27fe8",
     "schedulers/base.py": "e76291270ac3",
     "schedulers/continuous.py": "8add3c730686",
     "schedulers/static.py": "017707fd691b",
     "schedulers/sequential.py": "323f22757492",
-    "engine/arrivals.py": "75b9a196f85e",
-    "engine/engine.py": "4bf32caee6e3",
+    "engine/arrivals.py": "5dbebeb3e5f7",
+    "engine/engine.py": "e47ba869adec",
     "simulator/pretend.py": "7b2ac1d52e1a",
     "simulator/cost.py": "85a7f2f68c73",
 }

@@ -27,10 +27,11 @@ SEEDS = range(300)
 AT_ONCE = 30
 
 
+@pytest.mark.parametrize("overlap", [False, True], ids=["in order", "overlap"])
 @pytest.mark.parametrize("first", SEEDS[::AT_ONCE])
-def test_whatever_comes_nothing_is_lost_and_every_token_is_right(first):
+def test_whatever_comes_nothing_is_lost_and_every_token_is_right(first, overlap):
     for seed in range(first, first + AT_ONCE):
-        run_one(seed)
+        run_one(seed, overlap=overlap)
 
 
 def new_seeds(seed_of_run, number):
@@ -42,14 +43,14 @@ def new_seeds(seed_of_run, number):
 @pytest.mark.timeout(1200)
 def test_seeds_not_tried_before(seed_of_run):
     for seed in new_seeds(seed_of_run, 3_000):
-        run_one(seed)
+        run_one(seed, overlap=bool(seed % 2))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_many_seeds_not_tried_before(seed_of_run):
     for seed in new_seeds(f"release {seed_of_run}", 30_000):
-        run_one(seed)
+        run_one(seed, overlap=bool(seed % 2))
 
 
 # That nothing is left out ---------------------------------------------------------------------
@@ -90,6 +91,17 @@ def test_what_is_drawn_comes_about():
     rest = ["preemption", "accepted guess", "rejected draft", "cached tokens", "padding"]
     rare = {what: seen[what] for what in (*parts, "before line", *acts, *ends, *rest)}
     assert {what: times for what, times in rare.items() if times < 8} == {}
+
+
+def test_what_is_drawn_comes_about_with_overlap():
+    seen = Counter()
+    for seed in SEEDS[:100]:
+        seen += run_one(seed, overlap=True)
+    parts = [
+        f"{when} {where}" for when in ("before", "after") for where in ("plan", "run", "update")
+    ]
+    rest = ["abort", "fork", "preemption", "cached tokens", "padding", "wasted row", "before line"]
+    assert {what: seen[what] for what in (*parts, *rest) if seen[what] < 8} == {}
 
 
 # The engine, broken on purpose ----------------------------------------------------------------

@@ -79,6 +79,32 @@ def test_graphs_change_no_token(attention):
         compare(model, request, got, expected)
 
 
+@pytest.mark.parametrize("cuda_graphs", [False, True])
+def test_overlapped_steps_change_no_token(cuda_graphs):
+    """In a pool that makes the engine preempt, with draws, and with answers that stop."""
+    model = mb.Model(make_tiny_llama(hidden_size=64).to(CUDA))
+    asked = [
+        mb.Request(
+            [i + 2, 7, 9] * (i + 1),
+            max_tokens=20 + i,
+            seed=i,
+            temperature=i % 2,
+            stop_token_ids=range(2, 128, 9) if i % 3 else (),
+        )
+        for i in range(9)
+    ]
+    answers = []
+    for overlap in (False, True):
+        options = {"block_size": 4, "num_blocks": 30, "cuda_graphs": cuda_graphs}
+        engine = mb.Engine(model, mb.Continuous(5), overlap=overlap, **options)
+        engine.on_step(lambda record, engine=engine: engine.check_invariants())
+        answers.append([completion.token_ids for completion in engine.run(asked)])
+    assert engine.trace.summary()["num_wasted_rows"] > 0
+    for request, expected, got in zip(asked, *answers, strict=True):
+        compare = assert_same_sample if request.temperature else assert_same_tokens
+        compare(model, request, got, expected)
+
+
 def test_a_step_that_cannot_be_recorded_leaves_the_gpu_as_it_was():
     """It waits for the GPU in the middle: refused, and an engine without graphs serves on."""
     model = mb.Model(make_tiny_llama(hidden_size=64).to(CUDA))

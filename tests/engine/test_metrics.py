@@ -33,6 +33,7 @@ KEYS = [
     "num_accepted",
     "acceptance_rate",
     "tokens_per_draft",
+    "num_wasted_rows",
 ]
 
 

@@ -105,12 +105,14 @@ def traffic(draw):
     chunks=st.sampled_from([None, 7]),
     spare=st.sampled_from([0, 2, 100]),
     prefix_caching=st.booleans(),
+    overlap=st.booleans(),
 )
 @settings(max_examples=12)
 def test_tokens_are_those_without_graphs(
-    model, asked, kernel, block_size, most_rows, chunks, spare, prefix_caching
+    model, asked, kernel, block_size, most_rows, chunks, spare, prefix_caching, overlap
 ):
-    """With arrivals and ends, shared and preempted blocks, chunks of prompts, and draws."""
+    """With arrivals and ends, shared and preempted blocks, chunks of prompts, draws, and steps that
+    overlap."""
     largest = max(-(-(len(one.prompt) + one.max_tokens) // block_size) for one in asked)
     options = {
         "kernel": kernel,
@@ -123,6 +125,7 @@ def test_tokens_are_those_without_graphs(
         cuda = StandInCUDA(patch)
         for graphs in (False, True):
             policy = mb.Continuous(most_rows, max_batch_tokens=chunks)
+            options["overlap"] = overlap and graphs
             engine, tokens = serve(model, cuda, policy, asked, graphs=graphs, **options)
             answers.append(tokens)
             assert engine.pool.num_free == engine.pool.num_blocks

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+from late_rows import LateRowsModel
 from token_store import MAX_MODEL_LEN, VOCAB_SIZE, TokenStoreModel, expected, mostly_right
 
 import minibatch as mb
@@ -259,7 +260,7 @@ def check_completion(completion: Completion, request: mb.Request, limited: bool)
 class Run:
     """One drawn run. drawn: a line for each choice; actions: what was done, in order."""
 
-    def __init__(self, seed: int, forks: bool, faults: bool) -> None:
+    def __init__(self, seed: int, forks: bool, faults: bool, overlap: bool) -> None:
         self.rng = rng = random.Random(seed)
         self.drawn: dict[str, object] = {}
         self.actions: list[str] = []
@@ -269,13 +270,15 @@ class Run:
         scheduler = self.draw_policy()
         block_size, num_blocks = self.draw_pool()
         speculation = self.draw("speculation", SPECULATION)
+        late = random.Random(seed).choice((0.0, 0.5, 1.0))
         self.engine = mb.Engine(
-            TokenStoreModel(),
+            LateRowsModel(seed, late) if overlap else TokenStoreModel(),
             scheduler,
             num_blocks=num_blocks,
             block_size=block_size,
             prefix_caching=self.draw("prefix caching", (False, True)),
-            speculation=speculation(),
+            speculation=None if overlap else speculation(),
+            overlap=overlap,
             clock=mb.VirtualClock(0.025),
             trace=mb.Trace(keep=self.draw("trace keeps", (None, 10**6))),  # two kinds of shelf
         )
@@ -405,6 +408,7 @@ class Run:
         seen.update(completion.finish_reason for completion in trace.completions)
         seen["preemption"] += trace.summary()["num_preemptions"]
         for step in trace.steps:
+            seen["wasted row"] += sum(row.kind == "wasted" for row in step.rows)
             seen["accepted guess"] += sum(row.num_accepted for row in step.rows)
             seen["rejected draft"] += sum(row.num_rejected for row in step.rows)
             seen["padding"] += sum(row.num_padding_tokens for row in step.rows)
@@ -581,14 +585,18 @@ def shown(result: object) -> object:
     return result if rows is None else " ".join(f"{r.request_id}:{r.num_tokens}" for r in rows)
 
 
-def run_one(seed: int, forks: bool = True, faults: bool = True) -> Counter[str]:
+def run_one(
+    seed: int, forks: bool = True, faults: bool = True, overlap: bool = False
+) -> Counter[str]:
     """Draw a run and play it; returns how often each thing has come about in it. Raises
-    AssertionError, with the seed and all that was drawn, if something is wrong."""
-    run = Run(seed, forks, faults)
+    AssertionError, with the seed and all that was drawn, if something is wrong. overlap: the same
+    run with overlapped steps, whose rows are executed as late as it may be (late_rows.py)."""
+    run = Run(seed, forks, faults, overlap)
     try:
         run.play()
     except Exception as error:
         command = f"python tests/support/engine_fuzz.py {seed}" + " --no-forks" * (not forks)
+        command += " --overlap" * overlap
         raise AssertionError(
             f"{command}{' --no-faults' * (not faults)}\n  {type(error).__name__}: {error}\n{run}"
         ) from error
@@ -601,11 +609,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--number", type=int, metavar="N", default=1, help="runs, from SEED on")
     parser.add_argument("--no-forks", action="store_true")
     parser.add_argument("--no-faults", action="store_true", help="nothing is interrupted")
+    parser.add_argument("--overlap", action="store_true", help="steps overlap")
     options = parser.parse_args(arguments)
     begin, seen, num_failed = time.process_time(), Counter(), 0
     for seed in range(options.seed, options.seed + options.number):
         try:
-            seen += run_one(seed, not options.no_forks, not options.no_faults)
+            seen += run_one(seed, not options.no_forks, not options.no_faults, options.overlap)
         except AssertionError as error:
             num_failed += 1
             whole = options.number == 1

@@ -58,6 +58,7 @@ real_and_simulated.py    a workload for real, simulated, and for real again, wit
 speculation.py       the gain of speculation by batch size, and where it becomes a loss
 request_times.py     one request: which stretch TTFT, ITL and e2e measure
 two_clocks.py        the same requests timed from when they were due, and from when they were sent
+two_lanes.py         what the CPU and the model do during a few steps, with and without overlap
 percentile_spread.py the same percentile from runs of different sizes, over many seeds
 knee.py              throughput and TTFT over the load, for several policies and seeds
 ratio_by_target.py   a speed-up over the latency target at which it is read

@@ -59,9 +59,12 @@ def _kinds(traces: Collection[Trace]) -> list[Patch]:
         Patch(facecolor=WORK, edgecolor=INK, label="decode"),
         Patch(facecolor=WORK, edgecolor=INK, hatch="////", label="prefill"),
     ]
-    rows = (row for trace in traces for step in trace.steps for row in step.rows)
-    if any(row.kind == "padding" for row in rows):
+    found = {row.kind for trace in traces for step in trace.steps for row in step.rows}
+    if "padding" in found:
         kinds.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
+    if "wasted" in found:
+        label = "after a stop token: waste"
+        kinds.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="..", label=label))
     if any(len(step.rows) < trace.max_batch_size for trace in traces for step in trace.steps):
         kinds.append(Patch(facecolor=EMPTY, edgecolor="#888888", label="empty slot"))
     return kinds
@@ -81,6 +84,9 @@ def _finding(name: str, trace: Trace, speak_of_padding: bool) -> str:
     if speak_of_padding:
         share = f"{padding / num_rows:.0%} of rows are padding"
         parts.append(share if padding else "no padding rows")
+    if summary["num_wasted_rows"]:
+        rows = f"{summary['num_wasted_rows']:,} row{'s' * (summary['num_wasted_rows'] > 1)}"
+        parts.append(f"{rows} after a stop token")
     if empty > 0.005:
         parts.append(f"{empty:.0%} of slots empty")
     return f"{name}: " * bool(name) + ", ".join(parts)
@@ -91,15 +97,15 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
     num_steps = max(len(trace.steps), 1)
     for span in spans(trace.steps):
         width = span.end - span.start
-        wasted = span.kind == "padding"
+        wasted = span.kind in ("padding", "wasted")
         colour = WASTE if wasted else own.get(span.request_id, WORK)
         style = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.2}
-        if span.kind in ("prefill", "padding"):
+        if span.kind != "decode":
             edge = FADED if wasted else ink_on(colour)
             frame = 0.8 if width >= num_steps / 100 else 0  # a thinner bar would be only frame
             style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": frame}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
-        text = f"{width} padding" if wasted and width >= num_steps / 9 else ""
+        text = f"{width} {span.kind}" if wasted and width >= num_steps / 9 else ""
         text = text or (str(width) if wasted else span.request_id)
         if span.kind != "prefill" and width >= num_steps / 40:
             box = {"facecolor": EMPTY, "edgecolor": "none", "pad": 1} if wasted else None

@@ -41,5 +41,5 @@ class Admission:
 
     def num_owed(self, scheduler: Scheduler, sequence: Sequence) -> int:
         """Promised blocks that it has not taken yet."""
-        missing = self.num_tokens(sequence) - sequence.num_computed_tokens
+        missing = self.num_tokens(sequence) - sequence.num_launched_tokens
         return scheduler.num_missing(sequence, max(0, missing))

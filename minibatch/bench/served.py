@@ -94,15 +94,17 @@ async def stream_all(port: int, bodies: list[dict]) -> list[Streamed]:
     return await asyncio.gather(*[stream(port, body) for body in bodies])
 
 
-def report(answers: list[Streamed], cpu: float, wall: float) -> dict[str, float]:
-    """The figures: CPU µs of the server a token, and latencies in milliseconds."""
-    num_tokens = sum(len(answer.times) for answer in answers)
+def report(answers: list[Streamed], num_tokens: int, cpu: float, wall: float) -> dict[str, float]:
+    """The figures: CPU µs of the server a token, and latencies in milliseconds. A chunk has one
+    token, as a rule: half a character waits for the next."""
+    num_chunks = sum(len(answer.times) for answer in answers)
     ttft = np.array([answer.times[0] for answer in answers if answer.times]) * 1000
     itl = np.concatenate([np.diff(answer.times) for answer in answers]) * 1000
     return {
         "streams": len(answers),
         "lost": sum(not answer.ended for answer in answers),
         "tokens": num_tokens,
+        "chunks": num_chunks,
         "cpu_us_per_token": cpu / num_tokens * 1e6,
         "tokens_per_s": num_tokens / wall,
         "ttft_p50_ms": float(np.percentile(ttft, 50)),
@@ -130,7 +132,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
         answers = asyncio.run(stream_all(port, bodies))
         wall, after = time.perf_counter() - begun, process.cpu_times()
         cpu = after.user + after.system - before.user - before.system
-        return report(answers, cpu, wall)
+        return report(answers, options.streams * options.tokens, cpu, wall)
     finally:
         child.stdin.close()  # ends it
         child.wait()

@@ -66,16 +66,17 @@ class EngineThread:
         self._runner, self.engine.runner = self.engine.runner, IsolatingRunner(self.engine.runner)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Abort what is left, and end the thread. Waits for the step that runs."""
+    async def stop(self) -> None:
+        """Abort what is left, and end the thread. Waits for the step that runs. At the exit of a
+        program there are no more pools of threads, so this asks again and again."""
 
         def end() -> None:
             self._stopping = True
             self._fail_all(overloaded(STOPPING))
 
         self._commands.put(end)
-        self._ahead.release()  # it may be waiting for an event loop that has ended
-        self._thread.join()
+        while self._thread.is_alive():
+            await asyncio.sleep(0.01)
         self.engine.runner = self._runner
 
     def end_all(self) -> None:

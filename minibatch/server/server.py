@@ -146,7 +146,7 @@ class Server:
         try:
             await self._uvicorn.serve(sockets=[self._socket])
         finally:
-            await asyncio.to_thread(self.engine_thread.stop)
+            await self.engine_thread.stop()
 
 
 class GracefulServer(uvicorn.Server):

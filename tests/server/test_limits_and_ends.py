@@ -1,9 +1,13 @@
 """What a server refuses for lack of room or time, and how requests end that are not served."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -217,3 +221,27 @@ def test_a_stream_ends_with_an_error_event_if_its_request_fails_later():
             last = [line for line in lines if line][-1]
         assert json.loads(last.removeprefix("data: "))["error"]["type"] == "server_error"
         wait_until(server, lambda: not server.engine.has_work)
+
+
+FORGOTTEN = """
+import sys
+import httpx
+import minibatch as mb
+from scripted import ScriptedModel, make_engine
+
+model = ScriptedModel()
+server = mb.Server(make_engine(model), name="scripted").start()
+body = {"model": "scripted", "prompt": [5], "max_tokens": 3}
+print(httpx.post(server.url + "/v1/completions", json=body).status_code)
+"""
+
+
+def test_a_program_that_forgets_to_stop_its_server_ends_all_the_same():
+    command = [sys.executable, "-c", FORGOTTEN]
+    path = os.pathsep.join(["tests/support", "."])
+    environment = os.environ | {"PYTHONPATH": path}
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout.strip(), done.stderr, done.returncode) == ("200", "", 0)

@@ -160,14 +160,15 @@ def about_the_joined(name, result):
 
 
 def runs_of_chunks(number, own):
-    """Chunks, one after another in the list: all runs of a short list, the first of a row's own."""
+    """Chunks, one after another in the list: all runs of a short list, those of a row's own chunks
+    first; of a long list, the first 4, 8, 16 … of the row's own."""
     if number > 50:
-        yield from (own[: 2**n] for n in range(2, 10) if 2**n < len(own))
-        return
-    for begin in range(number):
-        for end in range(begin + 1, number + 1):
-            if own.tolist() != list(range(begin, end)):
-                yield np.arange(begin, end)
+        return [own[: 2**n] for n in range(2, 10) if 2**n < len(own)]
+    runs = [
+        np.arange(begin, end) for begin in range(number) for end in range(begin + 1, number + 1)
+    ]
+    others = [run for run in runs if run.tolist() != own.tolist()]
+    return sorted(others, key=lambda run: not np.isin(run, own).all())
 
 
 def named(numbers):

@@ -15,7 +15,7 @@ def about_the_output(name, result):
     one = case(name)
     got = np.array(result["outputs"]["output"], float).reshape(one.query.shape)
     if not np.isfinite(got).all():
-        return about_no_numbers(name, one, got)
+        return ANOTHER_SIZE if name == TWELVE else about_no_numbers(name, one, got)
     for said, output in believed(one):
         if is_like(got, output, one.exact):
             if said.startswith("[tokens_weigh_the_same]") and name not in CASES:

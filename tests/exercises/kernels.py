@@ -179,8 +179,8 @@ def about_the_fault(name, kind, said):
             heads = len(case(name).query[0])
             return (
                 "[another_number_of_heads] "
-                f"This case has {heads} query heads and {last + 1} KV heads, {array}.shape[2]: "
-                "query head h belongs to KV head h // (heads // kv_heads)."
+                f"Query heads here: {heads}. KV heads, {array}.shape[2]: {last + 1}. Query head h "
+                "belongs to KV head h // (heads // kv_heads)."
             )
         if array == "block_tables" and axis == 1:
             return f"[another_width_of_the_table] The block table of a row has {last + 1} entries."

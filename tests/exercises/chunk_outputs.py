@@ -145,18 +145,22 @@ def about_the_joined(name, result):
         with np.errstate(invalid="ignore"):
             joined = shares @ output[seen, head] / (shares @ total[seen, head])
         if np.allclose(joined, got[wrong_row, head], 1e-4, 1e-4, equal_nan=True):
+            if name == CHUNKS:
+                return not_all(f" Only the first {len(seen)} chunks of row {wrong_row} are joined.")
             return (
                 f"[other_chunks_are_joined] Row {wrong_row} comes out as if {named(seen)} of the "
                 f"work list had been joined, and it has {named(own)}."
             )
     if weighs_the_same(output, total, highest, cut, got):
         return "[chunks_weigh_the_same] Chunks with a smaller maximum weigh less, by exp."
-    if name == CHUNKS:
-        return (
-            "[not_all_chunks_are_seen] "
-            "Shorter work lists are right. Not all chunks are seen: there are chunks.shape[0]."
-        )
-    return ""
+    return not_all("") if name == CHUNKS else ""
+
+
+def not_all(how_many):
+    return (
+        "[not_all_chunks_are_seen] Shorter work lists are right. Not all chunks are seen: there "
+        f"are chunks.shape[0].{how_many}"
+    )
 
 
 def runs_of_chunks(number, own):

@@ -39,9 +39,10 @@ LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
 # their order. A thread block works for one row, `cuda.blockIdx.x`; it has 64 threads.
 #
 # Token `t` of row `r` lies in KV block `block_tables[r, t // block_size]`, there at
-# `t % block_size`. Read and write nothing beyond `seq_lens[r]`. Ask for each sector of 32 bytes
-# once, when you read and when you write: the 32 lanes of a warp should use neighbouring numbers in
-# the same instruction.
+# `t % block_size`. Read nothing beyond `seq_lens[r]`, and leave the copy unwritten there. Block
+# size, KV heads and head_dim are what the shape of `key_cache` says: head_dim may be 48, or more
+# than 64. Read each sector of 32 bytes once, and write each once: the 32 lanes of a warp should
+# use neighbouring numbers in the same instruction.
 #
 # HINT A row has seq_lens[row] * kv_heads * head_dim numbers. Deal them out to the threads like
 #      cards, one after the other, not in piles: number i to thread i % 64.
@@ -56,7 +57,7 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
     """Launched with a grid of [rows] and 64 threads.
 
     key_cache: [KV blocks, block_size, kv_heads, head_dim]; block_tables: int32 [rows, width];
-    seq_lens: int32 [rows]; keys: the copy, [rows, longest, kv_heads, head_dim].
+    seq_lens: int32 [rows], 1 or more; keys: the copy, [rows, longest, kv_heads, head_dim].
     """
     # BEGIN SOLUTION
     row, thread = cuda.blockIdx.x, cuda.threadIdx.x
@@ -183,17 +184,21 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into as few chunks as possible,
-# so that no thread block reads more than `most` tokens: `plan_chunks([5, 2], 3)` is
-# `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`, row, begin and end of each.
+# of at most `most` tokens each: `plan_chunks([5, 2], 3)` is `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
+# row, begin and end of each.
 #
 # `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
 # `merge_chunks` joins the chunks of a row, with a grid of [rows, heads]. Both have 32 threads, a
-# lane to an element. They get the work list as an array, `chunks`, int32 [chunks, 3].
+# lane to an element. They get the work list as an array, `chunks`, int32 [chunks, 3], in the order
+# of the rows. A caller may have added empty chunks, begin == end, to a list of `plan_chunks`, which
+# makes none: a CUDA graph needs a grid of one size. They stand before, between or after the other
+# chunks of their row.
 #
 # What `decode_chunk` writes is not divided yet: `part_output`, [chunks, heads, 32], is the sum of
 # weight * v; `part_highest` and `part_total`, [chunks, heads], are the maximum and the sum of the
-# weights, which it takes to join a chunk to others. A chunk may be empty, begin == end: then it
-# writes a maximum below every score, and zeros. The rest is as in exercise 6.2.
+# weights, which it takes to join a chunk to others. One lane writes these two: 32 lanes that write
+# one number are a race. For an empty chunk write a maximum below every score, and zeros. The rest
+# is as in exercise 6.2.
 #
 # HINT for row, length in enumerate(seq_lens): for begin in range(0, length, most): the end is
 #      begin + most or the row's, whichever is less.
@@ -206,7 +211,7 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
     """The work list: (row, begin, end) of every chunk, in the order of the rows and tokens.
 
-    seq_lens: tokens of each row, 1 or more; most: tokens of a chunk at most.
+    seq_lens: tokens of each row, 1 or more, which stays as it is; most: tokens of a chunk at most.
     plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)].
     """
     # BEGIN SOLUTION

@@ -4,6 +4,7 @@ The bench is a worker that reads nothing of the submission but the source of the
 text; see minibatch/course/judging/kernel_bench.py.
 """
 
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -28,32 +29,42 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
     "more tokens than threads": {"lengths": [34]},
     "scores 500 times as large": {"lengths": [1, 5, 7], "sharpness": 500.0},
 }
-FOUR, POOL = "four KV heads", "heads of 16 elements in a pool of 83 KV blocks"
+FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 83 KV blocks"
+WIDE = "a head of 96 elements in KV blocks of 12 tokens"
 LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
-SIXTEEN = "nine rows in KV blocks of 16 tokens"
-LOW = "all scores near -100,000"
+TWELVE = "nine rows in KV blocks of 12 tokens"
+LOW = "all scores near -4,000,000"
+STEPS = "scores that fall to -12 in head 0, and rise by 89 at each token in head 1"
 EMPTY_FIRST = "an empty chunk first in each row"
 TILES = "scores 500 times as large in three tiles of tokens"
 QUARTET = "four query heads to a KV head"
 FAULTS = {  # of the kernel lab
-    "race": "[threads_race] race",
-    "out of bounds": "[access_out_of_bounds] out of bounds",
-    "unwritten": "[reads_what_nobody_wrote] unwritten",
-    "foreign": "[reads_another_rows_block] foreign",
-    "divergence": "[threads_diverge] divergence",
-    "shuffle": "[shuffles_with_who_is_gone] shuffle",
-    "deadlock": "[threads_wait_for_ever] deadlock",
-    "no end": "[kernel_has_no_end] no end",
+    "race": "[threads_race] A race",
+    "out of bounds": "[access_out_of_bounds] Out of bounds",
+    "unwritten": "[reads_what_nobody_wrote] Unwritten memory",
+    "foreign": "[reads_another_rows_block] A slot of another row",
+    "divergence": "[threads_diverge] Divergence",
+    "shuffle": "[shuffles_with_who_is_gone] A shuffle",
+    "deadlock": "[threads_wait_for_ever] A deadlock",
+    "no end": "[kernel_has_no_end] No end",
 }
+ANOTHER_SIZE = (
+    "[kv_blocks_of_another_size] "
+    "KV blocks of 4 tokens are read right, and KV blocks of 12 are not. Token t is at place "
+    "t % block_size of KV block block_tables[row, t // block_size]; t & (block_size - 1) is the "
+    "same only if block_size is a power of two."
+)
 EVEN = "a KV head to each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
-    FOUR: {"lengths": [5, 9], "heads": 4, "kv_heads": 4},
+    FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
+    WIDE: {"lengths": [13], "heads": 1, "block_size": 12, "head_dim": 96},
     POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
     LONG: {"lengths": [2100], "heads": 1},
     LONG_FOR_TWO: {"lengths": [2100]},
-    SIXTEEN: {"lengths": [17, 1, 33, 16, 2, 5, 18, 3, 31], "block_size": 16},
-    LOW: {"lengths": [1, 5, 7], "sharpness": 500.0, "scores_near": -100_000.0},
+    TWELVE: {"lengths": [13, 1, 25, 12, 2, 5, 14, 3, 23], "block_size": 12},
+    LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
+    STEPS: {"lengths": [24]},
     TILES: {"lengths": [70], "sharpness": 500.0},
     QUARTET: {"lengths": [6, 3], "heads": 4},
     EMPTY_FIRST: {"lengths": [5, 4]},
@@ -71,7 +82,16 @@ def options(name):
 
 
 def case(name):
-    return lab.paged_case(**options(name))
+    """A case's arrays; of STEPS, a query that gives each token the score the case is for."""
+    one = lab.paged_case(**options(name))
+    if name == STEPS:
+        (length,) = one.seq_lens
+        keys = np.concatenate(one.key_cache[one.block_tables[0]])[:length, 0].astype(float)
+        falling = np.append(0.0, -5.0 - 0.3 * (np.arange(1, length) * 7 % length))
+        rising = 89.0 * np.arange(length)
+        for head, scores in enumerate((falling, rising)):
+            one.query[0, head] = np.linalg.lstsq(keys, scores / one.scale, rcond=None)[0]
+    return one
 
 
 def output_of(shape, dtype="float32"):
@@ -128,24 +148,82 @@ def run_on_cases(student, function, launch, once=()):
         launch(name) | {"case": options(name), "schedule": s, "costly": name in COSTLY}
         for name, s in plan
     ]
+    for (name, _), each in zip(plan, launches, strict=True):
+        if name == STEPS:
+            each["arrays"] |= {"query": array_of(case(name).query)}
     found = results(student, function, launches)  # fewer, if one did not end
     return [(*each, one) for each, one in zip(plan, found, strict=False) if one is not None]
 
 
-def check_faults(found):
-    """No fault, on no schedule: the first is told."""
+def check_faults(found, more=lambda name, kind, said: ""):
+    """No fault, on no schedule. The first is told: why, where, and in which case. more: what else
+    may be said of one, before the rest."""
     for name, _, result in found:
         for kind, line, said in sorted(result["faults"], key=lambda fault: fault[0] != "foreign"):
-            raise Wrong(f"With {name}, line {line}, {FAULTS[kind]}: {said}.")
+            why = more(name, kind, said) or about_the_fault(name, kind, said)
+            where = f" in line {line}" if line else ""
+            raise Wrong(f"{why}{' ' * bool(why)}{FAULTS[kind]}{where}: {said}. The case: {name}.")
+
+
+BEYOND = re.compile(r"asks for (\w+)\[.*\], and axis (\d) ends at (-?\d+)")
+GIVEN = {"query", "output", "seq_lens", "chunks", "keys"}
+
+
+def about_the_fault(name, kind, said):
+    """The size that an index does not respect, if it is one of the case's."""
+    if kind == "out of bounds" and (beyond := BEYOND.search(said)):
+        array, axis, last = beyond[1], int(beyond[2]), int(beyond[3])
+        if array in ("key_cache", "value_cache") and axis == 1:
+            return f"[another_block_size] In this case block_size, {array}.shape[1], is {last + 1}."
+        if array in ("key_cache", "value_cache") and axis == 2:
+            heads = len(case(name).query[0])
+            return (
+                "[another_number_of_heads] "
+                f"Query heads here: {heads}. KV heads, {array}.shape[2]: {last + 1}. Query head h "
+                "belongs to KV head h // (heads // kv_heads)."
+            )
+        if array == "block_tables" and axis == 1:
+            return f"[another_width_of_the_table] The block table of a row has {last + 1} entries."
+        if is_own_array(array) and name in COSTLY:
+            return (
+                "[array_as_long_as_the_context] "
+                f"{array} has {last + 1:,} elements, and the case is {name}: no array may grow "
+                "with the context."
+            )
+    if name in (TWELVE, WIDE):
+        return ANOTHER_SIZE
+    if name == FOUR and kind == "race":
+        return (
+            "[heads_do_not_fill_the_threads] "
+            "Heads of 16 and 32 elements are copied without a race. Heads of 48 are not: 64 "
+            "threads are more than one head of them and less than two."
+        )
+    return ""
+
+
+def is_own_array(name):
+    """Whether it is no argument of a kernel of lesson 06."""
+    return name not in GIVEN and not name.startswith(("part_", "key_", "value_", "block_"))
+
+
+def check_own_arrays(found):
+    """No array of the kernel's own is too short for a long row."""
+    for name, _, result in found:
+        for kind, line, said in result["faults"]:
+            beyond = BEYOND.search(said)
+            if kind == "out of bounds" and beyond and is_own_array(beyond[1]):
+                check_faults([(name, None, result | {"faults": [(kind, line, said)]})])
 
 
 def check_outputs(found, why=lambda name, result: ""):
+    """No wrong output. The first is told: why, where, and in which case."""
     for name, schedule, result in found:
         if result["wrong"]:
-            under = "" if schedule is None else f" under schedule {schedule}"
+            under = "" if schedule is None else f", under schedule {schedule}"
             more = why(name, result)
             raise Wrong(
-                f"[wrong_output] With {name}{under}: {result['wrong']}.{' ' + more if more else ''}"
+                f"{more}{' ' * bool(more)}[wrong_output] "
+                f"The array {result['wrong']}. The case: {name}{under}."
             )
 
 

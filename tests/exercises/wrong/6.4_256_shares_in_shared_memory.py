@@ -1,6 +1,6 @@
 """Joins chunks by their shares, of which 256 have room in shared memory.
 
-caught by: test_the_chunks_join_to_what_the_definition_gives
+caught by: test_merge_chunks_runs_without_a_fault_and_gives_what_the_definition_gives
 code: access_out_of_bounds
 """
 

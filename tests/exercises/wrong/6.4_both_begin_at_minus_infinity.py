@@ -1,6 +1,6 @@
 """A chunk and a merge whose first maximum is minus infinity.
 
-caught by: test_the_chunks_join_to_what_the_definition_gives
+caught by: test_merge_chunks_runs_without_a_fault_and_gives_what_the_definition_gives
 code: infinity_minus_infinity
 """
 

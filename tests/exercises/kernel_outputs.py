@@ -1,0 +1,193 @@
+"""What a wrong output of exercises 6.2 and 6.3 comes from: a misconception is named only if it
+gives the very numbers that the kernel gave, and otherwise what was seen."""
+
+import numpy as np
+from kernel_maxima import SHARP, about_no_numbers, scores_of
+from kernels import ANOTHER_SIZE, CASES, LONG, LONG_FOR_TWO, TILES, TWELVE, case
+
+MANY = "more tokens than threads"
+LANES = np.arange(32)
+STEPS_OF_A_SUM = (16, 8, 4, 2, 1)
+
+
+def about_the_output(name, result):
+    """What a wrong output most likely comes from."""
+    one = case(name)
+    got = np.array(result["outputs"]["output"], float).reshape(one.query.shape)
+    if not np.isfinite(got).all():
+        return ANOTHER_SIZE if name == TWELVE else about_no_numbers(name, one, got)
+    for said, output in believed(one):
+        if is_like(got, output, one.exact):
+            if said.startswith("[tokens_weigh_the_same]") and name not in CASES:
+                return (
+                    "[differences_are_lost] All tokens of this case weigh the same, and in "
+                    "the cases before it they did not: is a score limited before exp?"
+                )
+            return said
+    if name in (LONG, LONG_FOR_TWO) and (seen := tokens_seen(one, got)):
+        return f"[first_tokens_only] Only the first {seen} tokens are seen."
+    if name == TWELVE:
+        return ANOTHER_SIZE
+    if seen := about_the_tokens(one, got):
+        return seen
+    if name == MANY:
+        return (
+            "[long_rows_are_wrong] Shorter rows are right: what becomes of tokens beyond the 32nd?"
+        )
+    if name in (SHARP, TILES):
+        return (
+            "[large_scores_are_wrong] "
+            "Small scores are right: what was summed up under an older maximum has to shrink."
+        )
+    return ""
+
+
+def is_like(got, output, exact):
+    """Whether a belief's output is what came out, and not just near the right one."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.abs(got - output).max()
+        return np.allclose(got, output, 1e-4, 1e-4) and off < np.abs(got - exact).max() / 4
+
+
+def believed(one):
+    """What comes out under each of some beliefs, by the sentence that corrects it."""
+    heads, kv_heads = one.query.shape[1], one.key_cache.shape[2]
+    group = heads // kv_heads
+    names = {
+        "[scores_not_scaled] The scores are not scaled: q k times `scale`.": {"scale": 1.0},
+        "[not_divided_by_the_sum] It is not divided by the sum of the weights.": {
+            "total": lambda w, w_run: 1.0
+        },
+        "[sum_does_not_shrink] When a higher maximum comes, the sum of weights shrinks, too.": {
+            "total": lambda w, w_run: w_run.sum(0)
+        },
+        "[weighted_sum_does_not_shrink] "
+        "When a higher maximum comes, the weighted sum of V shrinks, too.": {"run": True},
+        "[no_sum_shrinks] When a higher maximum comes, both sums shrink by exp(old maximum - new "
+        "maximum), and yours stay: calculate it before the new maximum takes the old one's "
+        "place.": {"run": True, "total": lambda w, w_run: w_run.sum(0)},
+        "[last_token_is_missing] The last token is missing: a row has seq_lens[row] of them.": {
+            "tokens": slice(0, -1)
+        },
+        "[first_token_is_missing] The first token is missing.": {"tokens": slice(1, None)},
+        "[first_tile_only] Only the first 32 tokens are seen.": {"tokens": slice(0, 32)},
+        "[kv_head_by_remainder] "
+        "Query head h reads KV head h // (heads // kv_heads), and yours h % kv_heads.": {
+            "kv_head": lambda h: h % kv_heads
+        },
+        "[kv_head_always_zero] "
+        "Query head h reads KV head h // (heads // kv_heads), and yours always 0.": {
+            "kv_head": lambda h: 0
+        },
+        "[kv_head_always_by_two] "
+        "Query head h reads KV head h // (heads // kv_heads), and yours h // 2.": {
+            "kv_head": lambda h: h // 2 % kv_heads
+        },
+        "[scale_of_its_own] "
+        "Scores are multiplied by the argument `scale`, and yours always by 1 / sqrt(32).": {
+            "scale": 32**-0.5
+        },
+        "[tokens_weigh_the_same] "
+        "All tokens weigh the same: the weight of a token is exp(score - maximum).": {"flat": True},
+        "[sum_of_another_head] "
+        "Each query head is divided by its own sum of weights, and yours by that of the first "
+        "query head of its group.": {"total_of": lambda h: h // group * group},
+        "[no_sum_over_the_lanes] "
+        "A score is a sum over all 32 lanes, and each of your lanes has only its own product.": {
+            "steps": ()
+        },
+    }
+    for said, change in names.items():
+        yield said, output_of(one, group, **change)
+    for step in STEPS_OF_A_SUM:
+        left = tuple(other for other in STEPS_OF_A_SUM if other != step)
+        said = (
+            f"[shuffle_is_missing] Lane 0 and lane {step} of a warp have different scores for the "
+            f"same token: the shuffle with {step} is missing from the sum over the lanes."
+        )
+        yield said, output_of(one, group, steps=left)
+    block_size, width = one.key_cache.shape[1], one.block_tables.shape[1]
+    for entries in (16, 32, 64, 128, 256):
+        if entries < width:
+            said = (
+                f"[table_is_longer] The block table of this row has {width} entries, and only the "
+                f"first {entries} are used, again and again."
+            )
+            slots = np.arange(max(one.seq_lens))
+            again = slots // block_size % entries * block_size + slots % block_size
+            yield said, output_of(one, group, tokens=again)
+
+
+def output_of(
+    one,
+    group,
+    scale=None,
+    total=lambda w, w_run: w.sum(0),
+    run=False,
+    tokens=slice(None),
+    kv_head=None,
+    flat=False,
+    total_of=None,
+    steps=STEPS_OF_A_SUM,
+):
+    """[rows, heads, 32], with what is given done otherwise than it should be."""
+    found = np.zeros(one.query.shape)
+    for row, length in enumerate(one.seq_lens):
+        key, value = (
+            np.concatenate(cache[one.block_tables[row]])[:length][tokens].astype(float)
+            for cache in (one.key_cache, one.value_cache)
+        )
+        if not len(key):
+            continue
+        weights, so_far = {}, {}  # [tokens, 32], of each head: a lane has a score of its own
+        for head in range(one.query.shape[1]):
+            kv = kv_head(head) if kv_head else head // group
+            scores = key[:, kv] * one.query[row, head].astype(float)
+            for step in steps:
+                scores = scores + scores[:, LANES ^ step]
+            scores *= one.scale if scale is None else scale
+            weights[head] = np.ones(scores.shape) if flat else np.exp(scores - scores.max(0))
+            so_far[head] = np.exp(scores - np.maximum.accumulate(scores))
+        for head, used in (so_far if run else weights).items():
+            kv, other = kv_head(head) if kv_head else head // group, head
+            other = total_of(head) if total_of else head
+            divisor = total(weights[other], so_far[other])
+            found[row, head] = (used * value[:, kv]).sum(0) / divisor
+    return found
+
+
+def tokens_seen(one, got):
+    """How many of a single row's first tokens come to this output; 0 if no number does."""
+    weights, values = one.parts(0)
+    sums = np.cumsum(weights[:, :, None] * values.transpose(1, 0, 2), axis=1)
+    output = sums / np.cumsum(weights, axis=1)[:, :, None]
+    close = np.isclose(output, got.reshape(-1, 1, 32), 1e-4, 1e-4).all((0, 2))
+    close[-1] = False
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+def about_the_tokens(one, got):
+    """A sentence about the tokens that come to the first wrong row and head; "" if none do."""
+    is_wrong = ~np.isclose(got, one.exact, 2e-5, 2e-5).all(2)
+    row, head = np.argwhere(is_wrong)[0].tolist()
+    weights, values = one.parts(row)
+    scores = scores_of(one, row)[head]
+    at_the_time = np.exp(scores - np.maximum.accumulate(scores))
+    order = np.argsort(-at_the_time, kind="stable")
+    sums = np.cumsum((weights[head][:, None] * values[:, head])[order], 0)
+    off = np.abs(sums / np.cumsum(weights[head][order])[:, None] - got[row, head]).max(1)
+    kept, length = int(np.argmin(off[:-1])) + 1 if len(off) > 1 else 0, len(order)
+    seen = one.why(got)
+    if not seen and kept and off[kept - 1] < 2e-5:
+        return (
+            "[small_weights_are_left_out] "
+            f"Row {row}, head {head} comes out as if {length - kept} tokens with a weight of "
+            f"{at_the_time[order[kept]]:.2g} or less had been left out. Many small weights are "
+            "not small together: every token belongs in both sums."
+        )
+    if seen:
+        return (
+            f"[other_tokens_counted] {seen[0].upper()}{seen[1:]}; the row has {length} tokens, and "
+            "all of them count."
+        )
+    return ""

@@ -9,7 +9,7 @@ import asyncio
 
 async def answer(tokens, send, hung_up, abort, stream):
     gone = asyncio.ensure_future(hung_up())
-    texts, ended = [], True
+    texts = []
     try:
         async for text in tokens:
             if gone.done():

@@ -5,6 +5,7 @@ code: swallows_the_cancellation
 """
 
 import asyncio
+import contextlib
 
 
 async def answer(tokens, send, hung_up, abort, stream):
@@ -33,10 +34,8 @@ async def answer(tokens, send, hung_up, abort, stream):
             await sent("".join(texts))
 
     work, gone = asyncio.ensure_future(deliver()), asyncio.ensure_future(hung_up())
-    try:
+    with contextlib.suppress(asyncio.CancelledError):
         await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
-    except asyncio.CancelledError:
-        pass
     work.cancel()
     gone.cancel()
     await asyncio.wait([work, gone])

@@ -5,6 +5,7 @@ code: failed_send_without_abort
 """
 
 import asyncio
+import contextlib
 
 
 async def answer(tokens, send, hung_up, abort, stream):
@@ -17,19 +18,15 @@ async def answer(tokens, send, hung_up, abort, stream):
             async for text in tokens:
                 texts.append(text)
                 if stream:
-                    try:
+                    with contextlib.suppress(ConnectionError):
                         await send(text)
-                    except ConnectionError:
-                        pass
         except Exception:
             ended = True
             raise
         ended = True
         if not stream:
-            try:
+            with contextlib.suppress(ConnectionError):
                 await send("".join(texts))
-            except ConnectionError:
-                pass
 
     work, gone = asyncio.ensure_future(deliver()), asyncio.ensure_future(hung_up())
     try:

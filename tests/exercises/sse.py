@@ -33,7 +33,7 @@ BELIEFS = {
     "last": "[keeps_the_last_line_only] an event may have several lines of data: join their values "
     "by \\n.",
     "joined": "[joins_without_line_feed] the values of several lines of data are joined by \\n.",
-    "each": "[an_event_for_each_line] an event ends with an empty line, not with each line of data.",
+    "each": "[an_event_for_each_line] an empty line ends an event; a line of data does not.",
     "empty": "[gives_events_without_data] an event without a line of data gives nothing.",
     "no empty": "[leaves_out_empty_data] an event whose line of data has an empty value gives ''.",
     "bom": "[keeps_the_byte_order_mark] a byte order mark at the beginning of the stream is left "

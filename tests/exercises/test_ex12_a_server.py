@@ -3,6 +3,7 @@ blocks of rows in flight, and the parts of a latency."""
 
 import itertools
 
+import now_yours
 import pytest
 from beliefs import a_kind, why
 from sse import BELIEFS, by_bytes, cut, read
@@ -360,6 +361,15 @@ def streamed(student, streams):
                 raise Wrong(f"With {told}: after {before}: {said}", expected=due, got=gave)
 
 
+TWO = [(0, b"data: a"), (1, b"data: b\n"), (0, b"1\n\n"), (1, b"\n")]
+TWO_TOLD = ", ".join(f"{'xy'[number]}.feed({chunk})" for number, chunk in TWO)
+
+
+def two_at_once(student):
+    packed = student.objects("Events", [(number, "feed", [chunk]) for number, chunk in TWO])
+    return texts_of(student, packed)
+
+
 def shown_chunks(chunks):
     several = ", ".join(f"feed({chunk})" for chunk in chunks[-4:])
     return f"{'… ' * (len(chunks) > 4)}{several}"
@@ -375,6 +385,9 @@ def believed(streams, seen):
 
 @pytest.mark.task("12.2", points=1.5)
 def test_an_event_is_its_lines_of_data(student):
+    if (got := two_at_once(student)) == read([chunk for _, chunk in TWO]):  # as one stream
+        said = f"{BELIEFS['shared']} ({TWO_TOLD})"
+        raise Wrong(said, expected=[[], [], ["a1"], ["b"]], got=got)
     streamed(student, LINES)
 
 
@@ -395,12 +408,10 @@ def test_a_byte_order_mark_is_left_out_once(student):
 
 @pytest.mark.task("12.2", points=0.5)
 def test_any_stream_and_two_at_once(student, rng):
-    calls = [(0, "feed", [b"data: a"]), (1, "feed", [b"data: b\n"]), (0, "feed", [b"1\n\n"])]
-    got = texts_of(student, student.objects("Events", [*calls, (1, "feed", [b"\n"])]))
+    got = two_at_once(student)
     if got != [[], [], ["a1"], ["b"]]:
         raise Wrong(
-            f"{BELIEFS['shared']} (x.feed(b'data: a'), y.feed(b'data: b\\n'), x.feed(b'1\\n\\n'), "
-            "y.feed(b'\\n'))",
+            f"[other_events_of_two] Two objects: {TWO_TOLD}.",
             expected=[[], [], ["a1"], ["b"]],
             got=got,
         )
@@ -434,8 +445,8 @@ WALKS = {  # what happens: calls. L: launched, E: ended, C: collected
         *(("E", "B", [2, 3]), ("C", 2), ("C", 3)),
     ],
     "three steps are in flight": [
-        *(("L", 4, "ABC"), ("L", 5, "AB"), ("L", 6, "A"), ("E", "C", [1]), ("E", "A", [2])),
-        *(("E", "B", [3]), ("C", 4), ("C", 5), ("C", 6)),
+        *(("L", 4, "ABC"), ("L", 6, "AB"), ("L", 9, "A"), ("E", "C", [1]), ("E", "A", [2])),
+        *(("E", "B", [3]), ("C", 4), ("C", 6), ("C", 9)),
     ],
     "several end in one step": [
         *(("L", 1, "ABC"), ("E", "A", [1, 2]), ("E", "B", [3]), ("E", "C", []), ("C", 1)),
@@ -649,7 +660,7 @@ def some_time_rows(chance, num_rows, offset):
 def tail_rows():
     """Queue has the largest sum of all, event loop that of the slowest; decode the p99 alone."""
     rows = [row(i, (1, 4, 300, 20, 2, 100 + i % 7)) for i in range(198)]
-    slow = [row(500, (0, 4, 10, 20, 900, 30)), row(510, (0, 4, 450, 20, 700, 30))]
+    slow = [row(500, (0, 4, 10, 20, 900, 30)), row(510, (0, 4, 650, 20, 500, 30))]
     return rows + slow
 
 
@@ -669,7 +680,9 @@ TIMES = {
     "one percent is one request": [row(i, (0, 2, 30 + i, 9, 0, 10)) for i in range(99)]
     + [row(7, (0, 2, 0, 0, 400, 0))],
     "one percent is rounded up": [row(i, (0, 2, 30, 9, 0, 10)) for i in range(99)]
-    + [row(7, (0, 2, 0, 0, 400, 0)), row(8, (0, 2, 395, 0, 0, 0))],
+    + [row(7, (0, 2, 190, 0, 210, 0)), row(8, (0, 2, 395, 0, 0, 0))],
+    "two slow requests have different lengths": [row(i, (0, 2, 9, 9, 9, 9)) for i in range(150)]
+    + [row(7, (0, 0, 620, 0, 380, 0)), row(8, (0, 0, 120, 0, 280, 0))],
     "several are as slow as the slowest": [
         *(row(0, (0, 0, 50, 0, 0, 0)), row(9, (0, 0, 0, 26, 0, 24)), row(5, (0, 0, 0, 26, 0, 24))),
         row(7, (0, 0, 0, 30, 0, 20)),
@@ -686,7 +699,7 @@ PART = {
     "client": {"": lambda c, s: span(c, "due", "sent")},
     "network": {
         "": lambda c, s: span(c, "sent", "first_token") - span(s, "received", "first_written"),
-        "[compares_two_clocks] yours takes a time of one clock from a time of the other, and nobody "
+        "[compares_two_clocks] yours takes a time of one clock from one of the other, and nobody "
         "knows how far they are apart. Take differences of one clock alone.": (
             lambda c, s: s["received"] - c["sent"],
             lambda c, s: c["first_token"] - s["first_written"],
@@ -704,8 +717,8 @@ PART = {
         "[network_from_due] the wait before sending is not in the network: count from sent.": (
             lambda c, s: span(c, "due", "first_token") - span(s, "received", "first_written")
         ),
-        "[network_with_the_event_loop] the time until the token is written is the event loop's, not "
-        "the network's.": lambda c, s: (
+        "[network_with_the_event_loop] the time until the token is written is the event loop's, "
+        "not the network's.": lambda c, s: (
             span(c, "sent", "first_token") - span(s, "received", "first_computed")
         ),
     },
@@ -796,8 +809,8 @@ def mean_share(parts):
 
 SLOWEST = {
     "": slow_by(lambda n: -(-n // 100)),
-    "[slowest_of_all_rows] yours adds up the parts of all requests. The slowest 1 % may be slow for "
-    "another reason than most.": of_complete(summed),
+    "[slowest_of_all_rows] yours adds up the parts of all requests. The slowest 1 % may be slow "
+    "for another reason than most.": of_complete(summed),
     "[percentile_of_each_part] yours takes the p99 of each part; these are those of different "
     "requests. Find the slowest requests first.": of_complete(highest_percentile),
     "[maximum_of_each_part] yours takes the largest value of each part. Find the slowest requests "
@@ -910,7 +923,7 @@ def test_the_slowest_have_a_reason_of_their_own(student):
         due = SLOWEST[""](rows)
         if got != due:
             said = why(seen, lambda values: values[0], SLOWEST) or (
-                "[other_slowest] add up each part over the slowest 1 %; the name of the largest sum."
+                "[other_slowest] add up each part over the slowest 1 %, and name the largest sum."
             )
             if due is None:
                 said = "[slowest_of_nothing] every row is left out: None."
@@ -935,3 +948,11 @@ def test_any_two_clocks(student, rng):
                     expected=due[name],
                     got=got[name],
                 )
+
+
+NOW_YOURS = {
+    "12.1": now_yours.hang_up,
+    "12.2": now_yours.stream_reader,
+    "12.3": now_yours.releases,
+    "12.4": now_yours.time_parts,
+}

@@ -707,18 +707,18 @@ PART = {
                 abs(s["received"] - c["sent"]) + abs(c["first_token"] - s["first_written"])
             ),
         ),
-        "[half_of_the_way] the network is there and back; yours is half of it. (Nobody can say that "
-        "both halves are equal.)": lambda c, s: (
+        "[half_of_the_way] the network is there and back; yours is half of it. (Nobody can say "
+        "that both halves are equal.)": lambda c, s: (
             (span(c, "sent", "first_token") - span(s, "received", "first_written")) // 2
         ),
-        "[network_of_the_last_token] the network is measured with the first token.": lambda c, s: (
+        "[network_of_the_last_token] the network is measured by the first token.": lambda c, s: (
             span(c, "sent", "last_token") - span(s, "received", "last_written")
         ),
         "[network_from_due] the wait before sending is not in the network: count from sent.": (
             lambda c, s: span(c, "due", "first_token") - span(s, "received", "first_written")
         ),
-        "[network_with_the_event_loop] the time until the token is written is the event loop's, "
-        "not the network's.": lambda c, s: (
+        "[network_with_the_event_loop] the wait for the writing is the event loop's, not the "
+        "network's.": lambda c, s: (
             span(c, "sent", "first_token") - span(s, "received", "first_computed")
         ),
     },

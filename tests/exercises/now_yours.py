@@ -468,3 +468,51 @@ def apart(student):
         f"Of a speed-up of {CLAIM[max(CLAIM, key=len)] / CLAIM[()]:.1f} times, memory is "
         f"{first:.1f} times when it is switched on first, and {last:.1f} times when it is last."
     )
+
+
+def hang_up(student):
+    from streaming import Line, Scene
+
+    pieces = [(30 * (i + 1), f"piece {i + 1} ") for i in range(20)]
+    line = Line(pieces, 630, hangs_up_ms=100)
+    Scene([line]).run(student)
+    return (
+        f"A client hangs up after 100 ms of an answer that takes 630 ms: yours has sent "
+        f"{len(line.sent)} of {len(pieces)} pieces, and aborts at {line.aborts[0][0]} ms."
+    )
+
+
+def stream_reader(student):
+    data = "".join(f'data: {{"text": "東京 {i}"}}\r\n\r\n' for i in range(40)).encode()
+    calls = [(0, "feed", [data[i : i + 1]]) for i in range(len(data))]
+    num = sum(len(student.unpacked(one["gave"])) for one in student.objects("Events", calls))
+    return f"A stream of {len(data):,} bytes in chunks of one byte: your reader finds {num} events."
+
+
+def releases(student):
+    calls = []
+    for step in range(1, 41):
+        calls.append((0, "launched", [step, ["A" if step < 20 else "B", "C"]]))
+        if step > 1:
+            calls.append((0, "collected", [step - 1]))
+        if step in (19, 20):
+            calls.append((0, "ended", ["A" if step == 19 else "C", [step, step + 50]]))
+    gave = [student.unpacked(one["gave"]) for one in student.objects("Releases", calls)]
+    num = sum(len(blocks) for blocks in gave if blocks)
+    return f"In 40 overlapped steps your object gives back {num} blocks of two requests that ended."
+
+
+def time_parts(student):
+    row = (
+        {"due": 0, "sent": 4, "first_token": 364, "last_token": 1264},
+        {
+            "received": 9004,
+            "scheduled": 9204,
+            "first_computed": 9264,
+            "first_written": 9348,
+            "last_written": 10_248,
+        },
+    )
+    parts = student.call("where_the_time_went", [row])["parts"][0]
+    told = ", ".join(f"{name} {ms}" for name, ms in parts.items())
+    return f"By your parts, 1,264 ms of one request went into (ms): {told}."

@@ -28,6 +28,8 @@ one task.
     worker.py           the worker's program
     worker_policy.py    a policy in the worker, run step by step
     worker_block_pool.py  a block pool in the worker: called method by method, used in an engine
+    worker_object.py    an object of a learner's class in the worker, called method by method
+    worker_async.py     a coroutine function in the worker, on an event loop without a clock
     kernel_source.py    checks a submitted kernel's source, and compiles its function
     kernel_bench.py     the judge's kernel lab, in a worker that reads no file of the learner
     submitted_edits.py  a submission's edits in minibatch, put into a copy of it

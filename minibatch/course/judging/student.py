@@ -101,6 +101,19 @@ class Student:
             raise Died("[answered_too_seldom] it did not answer as often as it was asked")
         return found
 
+    def run_async(self, name: str, scene: Callable[[dict], object], calls: list[list]) -> object:
+        """Run the learner's coroutine function, once for each list of arguments, all at once.
+
+        scene answers what its event loop asks, see worker_async.py. An argument {"given": {"name":
+        …, "kind": …}} stands for a function of the scene: "coroutine", "iterator" or "function".
+        """
+        return self.ask("run_async", name=name, calls=calls, scene=self._pack(scene))
+
+    def objects(self, name: str, calls: list[tuple[int, str, list]]) -> object:
+        """Call methods of objects of the learner's class, see worker_object.py."""
+        packed = [[number, method, pack(arguments)] for number, method, arguments in calls]
+        return self.ask("objects", name=name, calls=packed)
+
     def ask(self, what: str, **details: object) -> object:
         """One request to the worker, and its answer, unchecked. Starts the worker if necessary."""
         if self._connection is None:

@@ -1,8 +1,8 @@
 """The plain data between judge and worker: JSON, never pickles, which can contain programs.
 
-Lists, numbers, strings, None and booleans are sent as they are; tuples, dicts and tensors are
-marked. Any other value arrives as a `Strange`, which equals nothing and has only the start of its
-repr. Numpy's numbers become Python's; its arrays are not tensors, and their dtype says "numpy".
+Lists, numbers, strings, None and booleans are sent as they are; tuples, dicts, bytes and tensors
+are marked. Any other value arrives as a `Strange`, which equals nothing and has only the start of
+its repr. Numpy's numbers become Python's; its arrays are not tensors, and their dtype says "numpy".
 """
 
 from __future__ import annotations
@@ -99,6 +99,8 @@ def pack(value: object, depth: int = 0) -> object:
         return value if math.isfinite(value) else {"float": repr(value)}
     if type(value) is list:
         return [pack(item, depth + 1) for item in value]
+    if type(value) is bytes:
+        return {"bytes": value.hex()}
     if isinstance(value, tuple):  # a named one, too
         return {"tuple": [pack(item, depth + 1) for item in value]}
     if isinstance(value, Lent):
@@ -128,6 +130,8 @@ def unpack(packed: object) -> object:
     match kind, content:
         case "float", str():
             return float(content)
+        case "bytes", str():
+            return bytes.fromhex(content)
         case "tuple", list():
             return tuple(unpack(item) for item in content)
         case "lent", list():

@@ -32,7 +32,9 @@ from minibatch.course.judging.given_function import FunctionProxy
 from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
+from minibatch.course.judging.worker_async import AsyncWorker
 from minibatch.course.judging.worker_block_pool import PoolWorker
+from minibatch.course.judging.worker_object import call_object
 from minibatch.course.judging.worker_policy import PolicyWorker
 
 MODULE = "exercise"
@@ -126,6 +128,18 @@ class Worker:
         """Call a function of the file several times, with other arguments each time."""
         function = self._find(name)
         return [pack(function(*unpack(arguments))) for arguments in calls]
+
+    def do_objects(self, name: str, calls: list) -> list[dict]:
+        """Call methods of objects of a class of the file, as `worker_object.call_object`."""
+        return call_object(lambda: self._find(name)(), calls, self._describe)
+
+    def do_run_async(self, name: str, calls: list, scene: dict) -> list[dict]:
+        """Run a coroutine function of the file, as `worker_async.AsyncWorker`."""
+        number = scene["model"]
+        worker = AsyncWorker(
+            lambda asked: self.ask_judge(asked | {"model": number}), self._describe
+        )
+        return worker.run(self._find(name), calls)
 
     def do_kernel(self, **asked: Any) -> list[dict]:
         """Run a kernel of another file in the kernel lab, as `kernel_bench.run_kernel`."""

@@ -1,0 +1,158 @@
+"""A reader of server-sent events that can be made to believe something wrong, and streams for it.
+
+The right rules: HTML Standard, sections 9.2.5 and 9.2.6.
+"""
+
+import codecs
+import re
+
+BELIEFS = {
+    "chunk": "[a_chunk_is_whole] a chunk may end anywhere, also within a line. Keep what is left "
+    "of it for the next call of feed.",
+    "letter": "[decodes_each_chunk] the bytes of one letter may come in two chunks. Keep half a "
+    "letter until the rest has come: an incremental decoder does.",
+    "lf": "[only_line_feeds_end_lines] a line ends with \\n, \\r\\n or \\r; yours knows \\n alone.",
+    "no cr": "[no_lone_cr] a line ends with \\r, too, without a \\n after it.",
+    "two": "[crlf_is_two_ends] a \\n just after a \\r belongs to it, also in the next chunk; yours "
+    "takes it for the end of an empty line, which ends the event too soon.",
+    "late": "[waits_after_cr] a line has ended as soon as its \\r has come; yours waits for the "
+    "next byte, which may take long.",
+    "splitlines": "[splits_at_other_characters] only \\n, \\r\\n and \\r end a line; "
+    "str.splitlines ends it at \\x0b, \\x0c, \\x1c, \\x85 and \\u2028 as well.",
+    "strip": "[strips_all_spaces] one space after the colon is left out, and no more: pieces of "
+    "text begin with spaces.",
+    "keep": "[keeps_the_space] one space after the colon does not belong to the value.",
+    "need": "[needs_the_space] the space after the colon may be missing.",
+    "last colon": "[splits_at_every_colon] the value is all after the first colon; it may have "
+    "colons of its own.",
+    "prefix": "[takes_longer_names] a line belongs to the data if its name is 'data'; yours takes "
+    "every line that begins with these letters.",
+    "case": "[ignores_case] names are taken as they are: 'Data' is another field.",
+    "no colon": "[needs_a_colon] a line without a colon is a field with an empty value: 'data' "
+    "alone is a line of data.",
+    "last": "[keeps_the_last_line_only] an event may have several lines of data: join their values "
+    "by \\n.",
+    "joined": "[joins_without_line_feed] the values of several lines of data are joined by \\n.",
+    "each": "[an_event_for_each_line] an empty line ends an event; a line of data does not.",
+    "empty": "[gives_events_without_data] an event without a line of data gives nothing.",
+    "no empty": "[leaves_out_empty_data] an event whose line of data has an empty value gives ''.",
+    "bom": "[keeps_the_byte_order_mark] a byte order mark at the beginning of the stream is left "
+    "out; with it, the name of the first field is another one.",
+    "all boms": "[drops_every_mark] one byte order mark is left out, at the beginning of the "
+    "stream; elsewhere it is a letter as any other.",
+    "crlf": "[joins_with_crlf] the values of several lines of data are joined by \\n alone.",
+    "comment": "[comments_are_data] a line that begins with a colon is a comment: leave it out.",
+    "again": "[gives_events_again] each event is given once; yours gives old ones again.",
+    "kept": "[keeps_data_of_the_last_event] the next event begins without data; yours still has "
+    "that of the one before.",
+    "shared": "[streams_share_their_state] two objects read two streams; yours keep what is left "
+    "of a chunk together, in the class or the module.",
+    "order": "[needs_another_field_first] an event may consist of data alone, and its fields come "
+    "in any order.",
+    "open": "[gives_unfinished_events] an event that no empty line has ended yet is not complete.",
+}
+
+
+class Reader:
+    """The right reader, or one with some of the beliefs above."""
+
+    def __init__(self, beliefs=()):
+        self.beliefs = frozenset(beliefs)
+        mark = "utf-8" if self.believes("bom") else "utf-8-sig"
+        self.decoder = codecs.getincrementaldecoder(mark)("replace")
+        self.text, self.data, self.given = "", [], []
+        self.after_cr = False
+
+    def believes(self, belief):
+        return belief in self.beliefs
+
+    def feed(self, data):
+        if self.believes("letter"):
+            self.text += data.decode("utf-8", "replace").removeprefix("\ufeff")
+        else:
+            self.text += self.decoder.decode(data)
+        if self.believes("all boms"):
+            self.text = self.text.replace("\ufeff", "")
+        found = []
+        while (line := self.next_line()) is not None:
+            found += self.take(line)
+        if self.believes("chunk") and self.text:
+            found += self.take(self.text)
+            self.text = ""
+        if self.believes("open") and self.data:
+            found.append("\n".join(self.data))
+            self.data = []
+        self.given += found
+        return list(self.given) if self.believes("again") else found
+
+    def next_line(self):
+        """The next line of the text; None if it has not ended yet."""
+        if self.after_cr and self.text and not self.believes("two"):
+            self.text, self.after_cr = self.text.removeprefix("\n"), False
+        ends = "\r\n|\r|\n"
+        if self.believes("two"):
+            ends = "\r|\n"
+        if self.believes("lf"):
+            ends = "\n"
+        if self.believes("no cr"):
+            ends = "\r\n|\n"
+        if self.believes("splitlines"):
+            ends = "\r\n|[\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]"
+        found = re.search(ends, self.text)
+        if found is None or (self.believes("late") and found[0] == "\r" and not self.rest(found)):
+            return None
+        line, self.text = self.text[: found.start()], self.rest(found)
+        self.after_cr = found[0] == "\r"
+        return line
+
+    def rest(self, found):
+        return self.text[found.end() :]
+
+    def take(self, line):
+        """The events that this line ends: one or none."""
+        if not line:
+            data, self.data = self.data, self.data if self.believes("kept") else []
+            kept = data or self.believes("empty")
+            if self.believes("no empty"):
+                kept = any(data)
+            joint = "" if self.believes("joined") else "\r\n" if self.believes("crlf") else "\n"
+            return [joint.join(data)] if kept else []
+        name, colon, value = line.partition(":")
+        if self.believes("last colon"):
+            value = line.split(":")[1] if colon else ""
+        if self.believes("case"):
+            name = name.lower()
+        if self.believes("prefix") and name.startswith("data"):
+            name = "data"
+        if self.believes("need") and not value.startswith(" "):
+            name = ""
+        if self.believes("no colon") and not colon:
+            name = ""
+        if self.believes("comment") and not name:
+            name = "data"
+        if name != "data":
+            return []
+        if self.believes("strip"):
+            value = value.lstrip()
+        elif not self.believes("keep"):
+            value = value.removeprefix(" ")
+        if self.believes("each"):
+            return [value]
+        self.data = [value] if self.believes("last") else [*self.data, value]
+        return []
+
+
+def read(chunks, beliefs=()):
+    """What feed returns for each chunk."""
+    reader = Reader(beliefs)
+    return [reader.feed(chunk) for chunk in chunks]
+
+
+def cut(data, *places):
+    """The bytes in chunks that end at these places."""
+    ends = [0, *places, len(data)]
+    return [data[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+
+
+def by_bytes(data):
+    return [data[i : i + 1] for i in range(len(data))]

@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from ..engine.engine import Engine
-from .answers import Answer, News, overloaded
+from .answers import Answer, News, Written, overloaded
 from .choices import Choices
 from .errors import ApiError
 from .isolation import IsolatingRunner, RowsFailed
@@ -34,12 +35,14 @@ MOST_AHEAD = 2  # steps
 MOST_FAILURES = 3  # steps in a row that fail
 MOST_UNSENT = 1024  # tokens of one answer that wait for its socket
 MOST_UNSENT_IN_ALL = 65_536  # tokens
+KEPT = 1024  # newest answers whose times are kept
 
 
 class EngineThread:
     """Steps an engine, and gives the news to an event loop.
 
     circuit_error: why no more requests are taken, after three failing steps in a row; else None.
+    written: when the newest answers were written to their sockets; the event loop appends.
     """
 
     def __init__(self, engine: Engine, metrics: Metrics) -> None:
@@ -47,6 +50,7 @@ class EngineThread:
         self.choices = Choices(engine, metrics, self._collect)
         self.metrics = metrics
         self.circuit_error: str | None = None
+        self.written: deque[Written] = deque(maxlen=KEPT)
         self._commands: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._collected: list[tuple[Answer, News | Exception]] = []
         self._ahead = threading.Semaphore(MOST_AHEAD)

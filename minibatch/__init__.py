@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .bench import load_client, measure
     from .bench.calibrate import calibrate
     from .bench.calibration import Calibration
+    from .bench.replay_url import replay
     from .core.clock import ProcessClock, VirtualClock, WallClock
     from .core.completion import Completion
     from .core.plan import Row, StepPlan
@@ -56,6 +57,7 @@ _HOMES = {
     "BlockPool": "memory.blocks",
     "Calibration": "bench.calibration",
     "calibrate": "bench.calibrate",
+    "replay": "bench.replay_url",
     "ProcessClock": "core.clock",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",

@@ -10,6 +10,17 @@ held_out.py          a real run, its simulation, and the real run again: their d
 step_periods.py      the time of every step of a run, until the next one starts
 load_client.py       sends requests when they are due, and counts latency from then
 load_report.py       the rows of such a run, and its latencies from "sent" and from "due"
+answers.py           an answer as a client sees it: pieces, and the tokens they hold
+replay_url.py        `mb.replay`: requests against any OpenAI-compatible server
+replay_command.py    `python -m minibatch replay`
+replay_workloads.py  the requests of a replay: by name, or from a trace
+replay_report.py     its table, its warnings, and its file of rows
+replay_trace.py      the same as a trace, for the pictures
+openai_client.py     one server: connections, requests, failures
+openai_pieces.py     a chunk of its stream, as each server writes it
+event_stream.py      server-sent events out of bytes
+client_load.py       whether the client itself kept up
+null_server.py       a server without a model: the most that a client reads
 command.py           `python -m minibatch bench`: our policies beside transformers
 contenders.py        the systems that are compared, and how each is called
 rounds.py            rounds and times

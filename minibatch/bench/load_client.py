@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TypeVar
 
@@ -18,10 +19,12 @@ from ..core.checks import integer
 from ..core.completion import Completion
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..schedulers import QueueFull
+from .answers import Answer, Piece, RequestFailed
 from .load_report import LoadReport, Row
 
 R = TypeVar("R")
-Send = Callable[[R], AsyncIterable[object] | Awaitable[AsyncIterable[object]]]
+Send = Callable[[R], AsyncIterator[Piece] | Awaitable[AsyncIterator[Piece]]]
 
 
 async def offered(
@@ -35,43 +38,52 @@ async def offered(
     """Send each request when it is due, whatever has become of those before it.
 
     due_times: seconds from now, one for each request. send: called with a request; an async
-    iterator over its tokens, or a coroutine that returns one. max_concurrency: most requests at a
-    time; a request above it is sent late, and its latency still counts from when it was due.
-    timeout_s: seconds after it was due at which a request is cancelled. If this coroutine is
-    cancelled, so is every request.
+    iterator over the pieces of its answer, or a coroutine that returns one. It raises RequestFailed
+    or an OSError (connections, time-outs) for a request that failed. Any other exception is an
+    error in `send`: it ends the run, and is raised. max_concurrency: most requests at a time; a
+    request above it is sent late, and its latency still counts from when it was due. timeout_s:
+    seconds after it was due at which a request is cancelled. If this coroutine is cancelled, so is
+    every request.
     """
     slots = asyncio.Semaphore(_most(max_concurrency, len(requests)))
     loop = asyncio.get_running_loop()
     begin, rows = loop.time(), [Row(i, due) for i, due in enumerate(due_times)]
+    jobs = sorted(zip(rows, requests, strict=True), key=lambda job: job[0].due)
 
     async def exchange(row: Row, request: R) -> None:
-        await asyncio.sleep(begin + row.due - loop.time())
-        async with slots:
+        async with slots, AsyncExitStack() as stack:
             row.sent = loop.time() - begin
-            answer = send(request)
-            async for _ in answer if isinstance(answer, AsyncIterable) else await answer:
-                row.finish = loop.time() - begin
-                row.first_token = row.finish if row.first_token is None else row.first_token
-                row.num_tokens += 1
+            pieces = send(request)
+            pieces = pieces if isinstance(pieces, AsyncIterator) else await pieces
+            if hasattr(pieces, "aclose"):  # a time-out closes its connection at once
+                stack.push_async_callback(pieces.aclose)
+            async for piece in pieces:
+                row.answer.add(loop.time() - begin, piece)
 
     async def one(row: Row, request: R) -> None:
+        row.answer, row.ready = Answer(), loop.time() - begin
         until = None if timeout_s is None else begin + row.due + timeout_s
         try:
             async with asyncio.timeout_at(until) as limit:
                 await exchange(row, request)
-            row.outcome = "served" if row.num_tokens else "failed"
-            row.error = "" if row.num_tokens else "an answer without a token"
+            row.end()
         except asyncio.CancelledError:
-            row.outcome, row.error = "cancelled", "cancelled while it was sent or answered"
+            row.end("cancelled", "cancelled while it was sent or answered")
             raise
-        except Exception as error:
-            timed_out = isinstance(error, TimeoutError) and limit.expired()
-            row.outcome = "cancelled" if timed_out else "failed"
-            row.error = f"no whole answer within {timeout_s:g} s" if timed_out else repr(error)
+        except (RequestFailed, OSError) as error:  # TimeoutError is an OSError
+            if isinstance(error, TimeoutError) and limit.expired():
+                row.end("cancelled", f"no whole answer within {timeout_s:g} s")
+            else:
+                row.end("failed", str(error) or repr(error))
 
-    async with asyncio.TaskGroup() as group:
-        for row, request in zip(rows, requests, strict=True):
-            group.create_task(one(row, request))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for row, request in jobs:
+                if (wait := begin + row.due - loop.time()) > 0:
+                    await asyncio.sleep(wait)
+                group.create_task(one(row, request))
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # the others were cancelled because of it
     return LoadReport(rows)
 
 
@@ -98,7 +110,7 @@ def drive(
             try:
                 live[engine.add(request)] = row
                 num_free -= 1
-            except Exception as error:
+            except (ValueError, QueueFull) as error:
                 row.error = repr(error)
         if live:
             engine.step()

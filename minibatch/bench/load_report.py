@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+
+from .answers import Answer
 
 Outcome = Literal["served", "failed", "cancelled"]
 PERCENTILES = (50, 99, 100)
@@ -16,8 +18,11 @@ PERCENTILES = (50, 99, 100)
 class Row:
     """One request; times in seconds from the beginning of the run. None: it never happened.
 
-    index: its place in the list given. outcome: "cancelled" if it had no answer within `timeout_s`,
-    or was aborted; "failed" for every other end without a whole answer; error: why.
+    index: its place in the list given. ready: when the client came to it; later than `due` by the
+    client's own delay. sent: later than `ready` by the wait for a free connection. outcome:
+    "cancelled" if it had no answer within `timeout_s`, or was aborted; "failed" for every other end
+    without a whole answer; error: why. token_times: when each token came, as far as known. answer:
+    the pieces as they came; None for an engine in this process.
     """
 
     index: int
@@ -28,6 +33,19 @@ class Row:
     num_tokens: int = 0
     outcome: Outcome = "failed"
     error: str = ""
+    ready: float | None = None
+    token_times: list[float] = field(default_factory=list)
+    answer: Answer | None = field(default=None, repr=False)
+
+    def end(self, outcome: Outcome = "served", error: str = "") -> None:
+        """The answer has ended: count its tokens. One without a token has failed."""
+        self.token_times = self.answer.token_times()
+        self.num_tokens = len(self.token_times)
+        if self.token_times:
+            self.first_token, self.finish = self.token_times[0], self.token_times[-1]
+        elif outcome == "served":
+            outcome, error = "failed", "an answer without a token"
+        self.outcome, self.error = outcome, error
 
     def latency(self, end: float | None, begin: float | None) -> float:
         """Seconds from one to the other; infinite if the request was not served."""

@@ -8,6 +8,7 @@ import pytest
 from virtual_loop import run
 
 import minibatch as mb
+from minibatch.bench.answers import Piece, RequestFailed
 from minibatch.bench.load_client import drive, offered
 from minibatch.bench.load_report import LoadReport, Row
 
@@ -15,7 +16,7 @@ from minibatch.bench.load_report import LoadReport, Row
 async def answer(seconds, num_tokens=2):
     for _ in range(num_tokens):
         await asyncio.sleep(seconds / num_tokens)
-        yield 0
+        yield Piece("a")
 
 
 class OneAtATime:
@@ -68,7 +69,7 @@ def test_send_may_be_a_coroutine_that_returns_the_iterator():
 
 def test_failed_and_cancelled_requests_are_rows_and_infinitely_late():
     async def send(request):
-        yield 0
+        yield Piece("a")
         if request == 1:
             raise ConnectionError("reset by peer")
         if request == 2:
@@ -90,6 +91,82 @@ def test_failed_and_cancelled_requests_are_rows_and_infinitely_late():
     assert load(nothing, [0.0]).rows[0].outcome == "failed"
 
 
+def test_tokens_are_counted_not_pieces():
+    async def send(request):
+        await asyncio.sleep(1)
+        yield Piece("three words here", num_tokens=3)
+        await asyncio.sleep(1)
+        yield Piece("", num_tokens=4)  # a token without text
+
+    (row,) = load(send, [0.0]).rows
+    assert row.token_times == [1, 1, 1, 2]
+    assert (row.num_tokens, row.first_token, row.finish) == (4, 1, 2)
+
+
+def test_an_error_in_send_ends_the_run():
+    async def send(request):
+        yield Piece("a")
+        raise AttributeError("no attribute 'txet'")
+
+    with pytest.raises(AttributeError, match="txet"):
+        load(send, [0.0, 50.0])
+
+
+def test_a_request_that_the_server_fails_keeps_its_tokens():
+    async def send(request):
+        yield Piece("a")
+        raise RequestFailed("HTTP 500: no memory")
+
+    (row,) = load(send, [0.0]).rows
+    assert (row.outcome, row.error, row.num_tokens) == ("failed", "HTTP 500: no memory", 1)
+
+
+def test_a_request_that_is_cut_off_is_closed_before_the_next_is_sent():
+    seen = []
+
+    async def send(request):
+        seen.append(f"sent {request}")
+        try:
+            while True:
+                await asyncio.sleep(1)
+                yield Piece("a")
+        finally:
+            seen.append(f"closed {request}")
+
+    load(send, [0.0, 0.0], max_concurrency=1, timeout_s=2.5)
+    assert seen[:2] == ["sent 0", "closed 0"]
+
+
+def test_requests_of_one_time_are_sent_in_the_order_given():
+    seen = []
+
+    async def send(request):
+        seen.append(request)
+        yield Piece("a")
+
+    load(send, [1.0] * 20, max_concurrency=1)
+    assert seen == list(range(20))
+
+
+def test_a_client_that_comes_late_to_a_request_says_so():
+    async def send(request):
+        if request == 0:
+            asyncio.get_running_loop().now += (
+                0.5  # half a second of computing, in which nothing runs
+            )
+        yield Piece("a")
+
+    rows = load(send, [0.0, 0.1]).rows
+    assert [row.ready for row in rows] == pytest.approx([0, 0.5])
+
+
+def test_an_error_in_the_engine_is_no_failed_request():
+    served = engine()
+    served.add = lambda request: request.no_such_thing
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        drive(served, requests([0.0]))
+
+
 def test_the_time_limit_counts_from_due_and_also_while_a_request_waits_to_be_sent():
     report = load(OneAtATime(10.0).send, [0.0, 1.0], max_concurrency=1, timeout_s=4.0)
     assert [row.outcome for row in report.rows] == ["cancelled", "served"]
@@ -104,7 +181,7 @@ def test_cancelling_the_client_cancels_its_requests():
     async def send(request):
         try:
             await asyncio.sleep(60)
-            yield 0
+            yield Piece("a")
         finally:
             seen.append(request)
 

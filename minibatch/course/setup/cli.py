@@ -73,6 +73,10 @@ COMMANDS = {
     "bench": Command(
         "measure the four policies and transformers on this machine", "minibatch.bench.command:main"
     ),
+    "replay": Command(
+        "send a workload to any OpenAI-compatible server, and measure at the client",
+        "minibatch.bench.replay_command:main",
+    ),
     "gpu": Command(
         "check and measure an NVIDIA GPU: kernels, graphs, tokens, speed; about 15 minutes",
         "minibatch.course.setup.gpu_run:main",

@@ -21,7 +21,7 @@ LOUD = 0.1  # seconds: a reader notices a longer pause
 
 def seismograph(
     traces: Trace | Mapping[str, Trace],
-    joining: str | Collection[str],
+    joining: str | Collection[str] = (),
     *,
     full_s: float | None = None,
     guess: str | None = None,
@@ -30,7 +30,8 @@ def seismograph(
     """A line for each answer: the longer the wait for its next token, the thicker the line.
 
     traces: a trace, or several by name, on a clock of seconds. joining: ids of the requests whose
-    prompts delay the others; the steps that compute these prompts are marked. full_s: the wait that
+    prompts delay the others; the steps that compute these prompts are marked. A replay's trace has
+    no steps; leave it out there. full_s: the wait that
     is drawn with full thickness, to compare several figures; None: the longest wait here. guess:
     the name of a prediction of the longest wait in the first trace, in ms. ax: where to draw, one
     Axes a trace. Raises ValueError if no other request has finished.
@@ -60,7 +61,9 @@ def seismograph(
         axis.set_ylim(len(times[name]) - 0.4, -1.4)
         axis.margins(x=0.01)
     what = "A line for each answer, as thick as each wait for its next token is long"
-    describe(figure, f"{what}; {', '.join(joining)} join{'s' * (len(joining) == 1)}.", findings)
+    if joining:
+        what += f"; {', '.join(joining)} join{'s' * (len(joining) == 1)}"
+    describe(figure, f"{what}.", findings)
     return figure
 
 

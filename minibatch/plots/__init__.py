@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .figures.budget_curve import budget_curve
     from .figures.claims import claims
     from .figures.cost_stack import cost_stack
+    from .figures.cumulative import cumulative
     from .figures.dataflow import dataflow
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
@@ -93,6 +94,7 @@ __all__ = [
     "budget_curve",
     "claims",
     "cost_stack",
+    "cumulative",
     "dataflow",
     "departure_difference",
     "departures",

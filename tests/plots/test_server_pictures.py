@@ -41,3 +41,15 @@ def test_a_hang_up_is_timed_until_the_request_has_ended():
     runs = {"whole prompts": (engine.trace.steps, 2.5, engine.trace.completions[0])}
     figure = mb.plots.hang_up(runs)
     assert title(figure) == "From the hang-up to free blocks: 1,500 ms with whole prompts"
+
+
+def test_a_request_that_was_not_served_counts_in_every_share():
+    figure = mb.plots.cumulative(
+        {"no limit": [1.0, 2.0, 3.0, 4.0], "limit": [0.1, None, 0.3, None]}
+    )
+    assert title(figure) == "Median TTFT: no limit 2.5 s, limit 200 ms"
+    ends = [line.get_ydata()[-1] for line in figure.axes[0].lines if len(line.get_ydata()) > 1]
+    assert ends == [100.0, 50.0]
+    assert "limit: median 200 ms, 2 not served" in [
+        text.get_text() for text in figure.legends[0].get_texts()
+    ]

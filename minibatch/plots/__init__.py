@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .figures.departures import departures
     from .figures.drafts import drafts
     from .figures.dumbbells import dumbbells
+    from .figures.factors import factors
     from .figures.finish import finish
     from .figures.first_tokens import first_tokens
     from .figures.fragmentation import fragmentation
@@ -100,6 +101,7 @@ __all__ = [
     "departures",
     "drafts",
     "dumbbells",
+    "factors",
     "finish",
     "first_tokens",
     "fragmentation",

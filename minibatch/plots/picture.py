@@ -73,7 +73,7 @@ class Thousands(ScalarFormatter):
 
 def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
     """Apply the common look. x, y: the labels of the axes, with units."""
-    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK)
+    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, wrap=True)
     axis.set_xlabel(x, fontsize=LABEL, color=INK)
     axis.set_ylabel(y, fontsize=LABEL, color=INK)
     axis.tick_params(labelsize=TICK, colors=INK)

@@ -13,6 +13,7 @@ from budgets import (
     stalls_nobody,
     wastes_nothing,
 )
+from hash_model import HashModel, alone
 from serving import (
     asks,
     asks_the_pool,
@@ -148,8 +149,6 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
 @pytest.mark.task("8.1", points=0.25)
 def test_the_tokens_are_those_of_each_request_alone(student):
     """In a pool of 12 blocks of 2, 4 tokens a step."""
-    from tiny_model import alone, tiny_model  # here, since importing torch takes seconds
-
     requests = asks(
         ("A", [3, 9, 27], 6),
         ("B", [40], 3),
@@ -157,10 +156,9 @@ def test_the_tokens_are_those_of_each_request_alone(student):
         ("D", [9, 9], 5),
         ("E", [60] * 5, 7),
     )
-    model = tiny_model()
-    engine = served(student, 3, 4, requests, num_blocks=12, model=model, block_size=2)
+    engine = served(student, 3, 4, requests, num_blocks=12, model=HashModel(), block_size=2)
     for completion in engine.trace.completions:
-        expected = alone(model, completion.prompt_token_ids, len(completion.token_ids))
+        expected = alone(completion.prompt_token_ids, len(completion.token_ids))
         if completion.token_ids != expected:
             raise Wrong(
                 "[other_answer_than_alone] "

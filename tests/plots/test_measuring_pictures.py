@@ -43,9 +43,7 @@ def test_two_clocks_sort_by_due_time_and_say_both_medians():
 
 def test_a_percentile_spreads_less_the_more_requests_a_run_has():
     figure = mb.plots.percentile_spread({1000: [2.0, 2.2], 100: [1.0, 4.0]})
-    assert title(figure) == (
-        "p99 TTFT, 2 seeds: largest is 4 times the smallest with 100 requests, 1.1 times with 1,000"
-    )
+    assert title(figure) == ("Largest p99 TTFT of 2 runs: 4 times the smallest with 100 requests")
 
 
 def test_the_knee_names_the_highest_load_within_the_limit():
@@ -58,8 +56,8 @@ def test_the_knee_names_the_highest_load_within_the_limit():
     }
     figure = mb.plots.knee(runs, limit_s=1.0, error="TTFT ±9 %")
     assert "Sequential: at most 110 tokens/s" in figure.alt
-    assert title(figure) == "Throughput rises up to a load of: Sequential 2, Continuous 2"
-    assert title(figure, 1) == "p99 TTFT is within 1 s up to: Sequential never, Continuous 2"
+    assert title(figure) == "The knees: Sequential at 2, Continuous at 2"
+    assert title(figure, 1) == "Within 1 s up to: Sequential never, Continuous 2"
     assert figure.alt.endswith("TTFT ±9 %.")
 
 
@@ -74,3 +72,22 @@ def test_a_claim_has_its_published_and_its_simulated_ratio():
     row = SimpleNamespace(low=21.4, value=22.3, high=22.5)
     figure = mb.plots.claims({"vLLM / naive": (23, row)})
     assert "vLLM / naive: published 23 ×, simulated 22.3 × (21.4 to 22.5)" in figure.alt
+
+
+def test_factors_of_one_product_are_drawn_in_every_order():
+    orders = {1: {"own": 4.0, "paged": 3.0}, 2: {"paged": 2.0, "own": 6.0}}
+    figure = mb.plots.factors(orders)
+    assert title(figure) == (
+        "One product; each factor depends on the order: own 4.0 to 6.0, paged 2.0 to 3.0"
+    )
+    ends = [bar.get_x() + bar.get_width() for bar in figure.axes[0].patches]
+    assert ends == pytest.approx([4.0, 12.0, 2.0, 12.0])
+    assert "paged 2.00 × own 6.00" in figure.alt
+
+
+def test_a_long_title_is_wrapped_inside_its_picture():
+    figure = mb.plots.claims({"a claim": (2, SimpleNamespace(low=1.5, value=2, high=3))})
+    figure.axes[0].set_title(figure.axes[0].get_title(loc="left") * 4, loc="left")
+    figure.canvas.draw()
+    edge = figure.axes[0]._left_title.get_window_extent().x1
+    assert edge <= figure.bbox.x1

@@ -20,6 +20,7 @@ savings.py           how many passes and how many seconds several runs took
 passes.py            which tokens go into every pass of one answer, word by word
 phases.py            the cost of a token read, and of a token written
 dumbbells.py         several runs' numbers as multiples of the first run's
+factors.py           one speed-up as a product of factors, in several orders
 scorecard.py         a few numbers of several runs, a panel for each number
 heartbeat.py         the time from each token of an answer to the next
 seismograph.py       a line for each answer, thick while another request's prompt delays it

@@ -45,7 +45,7 @@ def claims(
         axis.annotate(f"{published:g} → {row.value:.3g}",
                       (max(row.high, published), y), (14, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
-    dress(axis, f"Published (diamond) → simulated (dot; bar: efficiencies 0.6 to 0.9){said(guess)}",
+    dress(axis, f"Published (diamond), simulated (dot; bar: its range){said(guess)}",
           "times the baseline's throughput")  # fmt: skip
     axis.set_yticks(range(len(rows)), list(rows))
     axis.tick_params(axis="y", labelsize=LABEL)

@@ -41,9 +41,9 @@ def percentile_spread(
     ratios = [f"{max(values[n]) / min(values[n]):.2g} times" for n in sorted(values)]
     seeds = len(next(iter(values.values())))
     title = (
-        f"{what}, {seeds} seeds: largest is {ratios[0]} the smallest with {min(values):,} requests"
+        f"Largest {what} of {seeds} runs: {ratios[0]} the smallest with {min(values):,} requests"
     )
-    title += f", {ratios[-1]} with {max(values):,}" + said(guess, "{:.1f} ×")
+    title += said(guess, "{:.1f} ×")
     dress(axis, title, f"{what} of one run, seconds")
     axis.set_yticks(range(len(values)), [f"{size:,} requests" for size in sorted(values)])
     axis.tick_params(axis="y", labelsize=13)

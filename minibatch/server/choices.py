@@ -83,7 +83,6 @@ class Choices:
                 self.deliver(choice.answer, News(choice.index, row.token_ids, None))
             if choice.num_forks:
                 self._fork(choice)
-        self.end_early_ones()
 
     def end_early_ones(self) -> None:
         """Deliver the ends of requests that ended in the queue: at their deadline, or refused."""

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 from .. import schedulers
+from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.trace import Trace
 from ..model.load import load_model
@@ -62,6 +63,7 @@ def make_server(options: argparse.Namespace) -> Server:
         speculation=make_proposer(options.speculation),
         trace=Trace(keep=KEPT, latencies=False),
     )
+    warm_up(engine)
     return Server(
         engine,
         host=options.host,
@@ -72,6 +74,12 @@ def make_server(options: argparse.Namespace) -> Server:
         grace=GRACE,
         log_level=options.log_level,
     )
+
+
+def warm_up(engine: Engine) -> None:
+    """Compile what compiles at its first use, before a client waits for it."""
+    engine.run([Request([0, 0], max_tokens=2, ignore_eos=True)])
+    engine.reset()
 
 
 def make_policy(options: argparse.Namespace) -> Scheduler:

@@ -17,10 +17,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+from ..core.request import Request
 from ..engine.engine import Engine
 from .answers import Answer, News, Written, overloaded
 from .choices import Choices
@@ -31,6 +33,7 @@ from .metrics import Metrics
 Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
+STOPPING = "the server is stopping"
 MOST_AHEAD = 2  # steps
 MOST_FAILURES = 3  # steps in a row that fail
 MOST_UNSENT = 1024  # tokens of one answer that wait for its socket
@@ -71,44 +74,48 @@ class EngineThread:
         """Abort what is left, and end the thread. Waits for the step that runs."""
 
         def end() -> None:
-            for answer in self.choices.answers():
-                self.choices.fail(answer, overloaded("the server is stopping"))
             self._stopping = True
+            self._fail_all(overloaded(STOPPING))
 
         self._commands.put(end)
         self._ahead.release()  # it may be waiting for an event loop that has ended
         self._thread.join()
         self.engine.runner = self._runner
 
+    def end_all(self) -> None:
+        """End all requests with an error, after the step that runs."""
+        self._commands.put(lambda: self._fail_all(overloaded(STOPPING)))
+
     @property
     def is_alive(self) -> bool:
         """Whether the thread runs."""
         return self._thread.is_alive()
 
-    def call(self, function: Callable[[], Result]) -> asyncio.Future[Result]:
-        """Call this in the engine thread, between two steps; the future has its result."""
-        future: asyncio.Future[Result] = self.loop.create_future()
+    def submit(self, function: Callable[[], Result]) -> Future[Result]:
+        """Call this in the engine thread, between two steps. Any thread may ask for it."""
+        future: Future[Result] = Future()
 
         def run() -> None:
-            try:
-                result = function()
-            except Exception as error:
-                self._post(_settle, future, None, error)
-            else:
-                self._post(_settle, future, result, None)
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function())
+                except Exception as error:
+                    future.set_exception(error)
 
         self._commands.put(run)
         return future
 
-    async def add(self, answer: Answer, requests: list, n: int) -> None:
+    async def add(self, answer: Answer, requests: list[Request], n: int) -> None:
         """Add the n choices of each request. Raises ValueError, QueueFull, or ApiError."""
 
         def add() -> None:
+            if self._stopping:
+                raise overloaded(STOPPING)
             if self.circuit_error is not None:
                 raise overloaded(self.circuit_error)
             self.choices.add(answer, requests, n)
 
-        await self.call(add)
+        await asyncio.wrap_future(self.submit(add))
 
     def finish(self, answer: Answer, index: int) -> None:
         """End a choice as served, at a stop string."""
@@ -124,58 +131,68 @@ class EngineThread:
     def _run(self) -> None:
         while not self._stopping:
             try:
-                self._next_command(self._patience())()
-            except Empty:
-                pass
-            except Exception:
-                logger.exception("a command failed")
-            else:
-                continue  # all commands first
-            if self.engine.has_work and not self._stopping:
-                self._step()
+                self._turn()
+            except Exception as error:  # a fault in this file or in choices.py
+                self._open_circuit(error)
+        while (command := self._next_command(wait=False)) is not None:
+            command()
+
+    def _turn(self) -> None:
+        """All commands, then one step."""
+        command = self._next_command(wait=not self._collected)
+        if command is not None:
+            command()
+            return
+        self._deliver()  # the ends that commands have made
+        if self.engine.has_work:
+            self._step()
             self._deliver()
 
-    def _patience(self) -> float | None:
-        """Seconds to wait for a command before the next step; None is as long as it takes."""
-        time = self.engine.next_event_time
-        if self._collected:
-            return 0.0
-        return None if time is None else max(0.0, time - self.engine.clock.now())
-
-    def _next_command(self, seconds: float | None) -> Callable[[], object]:
-        if seconds == 0.0:
-            return self._commands.get_nowait()
-        return self._commands.get(timeout=seconds)
+    def _next_command(self, wait: bool) -> Callable[[], object] | None:
+        """The next one; None if the engine has something to do before one comes."""
+        time = self.engine.next_event_time if wait else 0.0
+        seconds = None if time is None else max(0.0, time - self.engine.clock.now())
+        with suppress(Empty):
+            return self._commands.get(seconds != 0, seconds)
+        return None
 
     def _step(self) -> None:
         try:
             record = self.engine.step(wait=False)
         except RowsFailed as failed:
-            self._failed(failed)
             for name, error in failed.errors.items():
                 if (answer := self.choices.answer_of(name)) is not None:
                     message = f"the model raised {type(error).__name__}: {error}"
                     self.choices.fail(answer, ApiError(500, message, code="model_error"))
+            self._failed(failed)
         except Exception as error:
             self._failed(error)
         else:
             self._num_failures = 0
-            if record is None:
-                self.choices.end_early_ones()
-            else:
+            self.choices.end_early_ones()
+            if record is not None:
                 self.metrics.step(record)
                 self.choices.after_step(record)
 
     def _failed(self, error: Exception) -> None:
-        logger.error("step failed: %s", error, exc_info=error)
+        logger.error("a step failed", exc_info=error)
         self._num_failures += 1
-        if self._num_failures == MOST_FAILURES:
-            self.circuit_error = (
-                f"{MOST_FAILURES} steps in a row have failed, the last with "
-                f"{type(error).__name__}: {error}; restart the server"
-            )
-            for answer in self.choices.answers():
-                self.choices.fail(answer, ApiError(500, self.circuit_error, code="model_error"))
+        if self._num_failures >= MOST_FAILURES:
+            self._open_circuit(error)
+
+    def _open_circuit(self, error: Exception) -> None:
+        """Serve no more: end all requests with an error, and refuse new ones."""
+        logger.critical("the engine cannot serve any more", exc_info=error)
+        self.circuit_error = (
+            f"the engine has failed, at last with {type(error).__name__}: {error}; restart the "
+            "server"
+        )
+        self._fail_all(ApiError(500, self.circuit_error, code="engine_failed"))
+        self.engine.reset()
+
+    def _fail_all(self, error: ApiError) -> None:
+        for answer in self.choices.answers():
+            self.choices.fail(answer, error)
 
     def _collect(self, answer: Answer, news: News | Exception) -> None:
         self._collected.append((answer, news))
@@ -186,11 +203,8 @@ class EngineThread:
             return
         self._ahead.acquire()
         news, self._collected = self._collected, []
-        self._post(self._receive, news)
-
-    def _post(self, function: Callable, *arguments: object) -> None:
         with suppress(RuntimeError):  # the event loop has ended
-            self.loop.call_soon_threadsafe(function, *arguments)
+            self.loop.call_soon_threadsafe(self._receive, news)
 
     # In the event loop ----------------------------------------------------------------------------
 
@@ -221,12 +235,3 @@ class EngineThread:
             self.cancel(answer)
             if answer.on_stuck is not None:
                 answer.on_stuck()
-
-
-def _settle(future: asyncio.Future, result: object, error: Exception | None) -> None:
-    if future.done():  # its reader has gone
-        return
-    if error is None:
-        future.set_result(result)
-    else:
-        future.set_exception(error)

@@ -14,8 +14,10 @@ import atexit
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import PurePath
 from time import perf_counter
+from typing import TypeVar
 
 import uvicorn
 
@@ -27,8 +29,11 @@ from .engine_thread import EngineThread
 from .guards import LOOPBACK, Guard
 from .metrics import Metrics
 
+Result = TypeVar("Result")
+
 BACKLOG = 1024  # connections that wait to be accepted
 DEAD_AFTER = 60_000  # milliseconds without an answer from a client's machine
+LATEST = 2.0  # seconds after its grace a request that has not ended is cut off
 KEEP_ALIVE_SECONDS = 5  # an idle connection is closed after these
 
 
@@ -57,6 +62,8 @@ class Server:
                 f"this engine has a {type(engine.clock).__name__}; clients wait in real time: make "
                 "the engine without clock="
             )
+        if engine.has_work:
+            raise ValueError("this engine still has requests; run them to their end, or reset it")
         is_loopback = host in ("127.0.0.1", "localhost", "::1")
         if not is_loopback and not api_key:
             raise ValueError(
@@ -80,9 +87,9 @@ class Server:
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=grace,
+            timeout_graceful_shutdown=grace + LATEST,
         )
-        self._uvicorn = uvicorn.Server(config)
+        self._uvicorn = GracefulServer(config, grace, self.engine_thread.end_all)
         self._thread = threading.Thread(target=self._run, name="minibatch-server", daemon=True)
         self._wanted_port = port
         self._socket: socket.socket | None = None
@@ -103,7 +110,6 @@ class Server:
         if self._socket is not None:
             raise RuntimeError("this server was started before; make a new one")
         self._socket = listen(self.host, self._wanted_port)
-        self._port = self.port
         self._thread.start()
         atexit.register(self.stop)
         return self
@@ -131,6 +137,13 @@ class Server:
         """Whether it takes requests."""
         return self._thread.is_alive()
 
+    def between_steps(self, function: Callable[[], Result]) -> Result:
+        """Call this in the engine's thread, between two steps, and return its result: to look at
+        the engine while it serves. Raises RuntimeError if the server does not run."""
+        if not self.engine_thread.is_alive:
+            raise RuntimeError("this server does not run; its engine is yours to use")
+        return self.engine_thread.submit(function).result()
+
     def __enter__(self) -> Server:
         return self.start()
 
@@ -149,7 +162,21 @@ class Server:
         try:
             await self._uvicorn.serve(sockets=[self._socket])
         finally:
-            self.engine_thread.stop()
+            await asyncio.to_thread(self.engine_thread.stop)
+
+
+class GracefulServer(uvicorn.Server):
+    """uvicorn's, which asks the engine to end what still runs when its grace is over."""
+
+    def __init__(self, config: uvicorn.Config, grace: float, end_all: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.grace, self.end_all = grace, end_all
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """No new requests; running ones end by themselves, or with an error."""
+        timer = asyncio.get_running_loop().call_later(self.grace, self.end_all)
+        await super().shutdown(sockets)
+        timer.cancel()
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -32,6 +32,8 @@ compiled_kernels.py  `bench kernels --compiled`: the compiler's output for them,
 scheduler.py         `bench scheduler`: the engine without a model, for more and more requests
 prefix_caching.py    `bench prefix`: first tokens with and without the prefix cache
 under_load.py        `bench load`: the engine alone, and beside a program on one core
+peers.py             `bench peers`: this server beside another one, in turns
+peer_servers.py      these servers: started, stopped, and their CPU time
 cuda_graphs.py       `bench graphs`: throughput with and without CUDA graphs, on a GPU
 gpu_checks.py        parts of `python -m minibatch gpu`: kernels, tokens and speed, as rows
 """

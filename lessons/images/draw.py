@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import openai
 from four_lengths import four_lengths
 from matplotlib.figure import Figure
 from start_here import start_here
@@ -68,6 +69,29 @@ def dynamic_batching() -> Figure:
     question = "When should a batch of eight leave?"
     figure.suptitle(question, x=0.01, ha="left", fontsize=17, fontweight="bold")
     return figure
+
+
+def a_server() -> Figure:
+    """Times of one request at its client, at the server's socket and in the engine. How long it
+    takes is for the lesson."""
+    engine = mb.Engine(mb.load_model("wayfarer"), mb.Continuous(8))
+    with mb.Server(engine) as server:
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none")
+        question = {"role": "user", "content": "Where should Rosa have dinner in Marrakesh?"}
+        for _ in range(3):  # the first ones import and compile
+            arrived, sent = [], engine.clock.now()
+            for chunk in client.chat.completions.create(
+                model=server.name, messages=[question], max_tokens=9, temperature=0, stream=True
+            ):
+                if chunk.choices[0].delta.content:
+                    arrived.append(engine.clock.now())
+        written = server.written[-1]
+    figure = mb.plots.token_way(
+        sent, written.received, engine.trace.completions[-1], written.times, arrived
+    )
+    (length,) = (text for text in figure.axes[0].texts if text.get_text().startswith("TTFT"))
+    length.set_text("TTFT, as the client sees it")
+    return titled(figure, "One request and its first tokens, at three places")
 
 
 def continuous_batching() -> Figure:
@@ -216,6 +240,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "09": out_of_memory,
     "10": speculative_decoding,
     "11": two_load_generators,
+    "12": a_server,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

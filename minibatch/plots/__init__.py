@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .figures.budget_curve import budget_curve
     from .figures.claims import claims
     from .figures.cost_stack import cost_stack
+    from .figures.cumulative import cumulative
     from .figures.dataflow import dataflow
     from .figures.departure_difference import departure_difference
     from .figures.departures import departures
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .figures.finish import finish
     from .figures.first_tokens import first_tokens
     from .figures.fragmentation import fragmentation
+    from .figures.hang_up import hang_up
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
     from .figures.in_flight import in_flight
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
     from .figures.token_grid import token_grid
+    from .figures.token_way import token_way
     from .figures.tradeoff import tradeoff
     from .figures.two_by_two import two_by_two
     from .figures.two_clocks import two_clocks
@@ -93,6 +96,7 @@ __all__ = [
     "budget_curve",
     "claims",
     "cost_stack",
+    "cumulative",
     "dataflow",
     "departure_difference",
     "departures",
@@ -102,6 +106,7 @@ __all__ = [
     "finish",
     "first_tokens",
     "fragmentation",
+    "hang_up",
     "heartbeat",
     "hit_curve",
     "in_flight",
@@ -141,6 +146,7 @@ __all__ = [
     "timeline",
     "token_costs",
     "token_grid",
+    "token_way",
     "tradeoff",
     "two_by_two",
     "two_clocks",

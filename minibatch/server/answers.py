@@ -22,6 +22,17 @@ class News(NamedTuple):
     finish_reason: FinishReason | None
 
 
+class Written(NamedTuple):
+    """When the tokens of one HTTP request were written to its socket, in `perf_counter` seconds.
+
+    received: when its head had come. times: one for each write that held tokens.
+    """
+
+    request_id: str
+    received: float
+    times: list[float]
+
+
 class Answer:
     """The choices of one HTTP request, as they come.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -23,7 +24,7 @@ from typing import TypeVar
 
 from ..core.request import Request
 from ..engine.engine import Engine
-from .answers import Answer, News, overloaded
+from .answers import Answer, News, Written, overloaded
 from .choices import Choices
 from .errors import ApiError
 from .isolation import IsolatingRunner, RowsFailed
@@ -37,12 +38,14 @@ MOST_AHEAD = 2  # steps
 MOST_FAILURES = 3  # steps in a row that serve no request
 MOST_UNSENT = 1024  # tokens of one answer that wait for its socket
 MOST_UNSENT_IN_ALL = 65_536  # tokens
+KEPT = 1024  # newest answers whose times are kept
 
 
 class EngineThread:
     """Steps an engine, and gives the news to an event loop.
 
     circuit_error: why no more requests are taken, after three failing steps in a row; else None.
+    written: when the newest answers were written to their sockets; the event loop appends.
     """
 
     def __init__(self, engine: Engine, metrics: Metrics) -> None:
@@ -50,6 +53,7 @@ class EngineThread:
         self.choices = Choices(engine, metrics, self._collect)
         self.metrics = metrics
         self.circuit_error: str | None = None
+        self.written: deque[Written] = deque(maxlen=KEPT)
         self._commands: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._collected: list[tuple[Answer, News | Exception]] = []
         self._ahead = threading.Semaphore(MOST_AHEAD)

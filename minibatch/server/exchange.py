@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from ..core.request import Request
 from ..engine.intake import stop_token_ids
 from ..schedulers import QueueFull
-from .answers import Answer, News, overloaded
+from .answers import Answer, News, Written, overloaded
 from .engine_thread import EngineThread
 from .errors import ApiError, Disconnected
 from .protocol import Ask
@@ -45,7 +45,7 @@ class Exchange:
         self.choices = [
             ChoiceText(model.tokenizer, hidden, ask.stops) for _ in range(ask.num_choices)
         ]
-        self._begun = begun
+        self.written = Written(requests[0].request_id, begun, [])
         self._times: list[float | None] = [None] * ask.num_choices  # of the newest tokens
         self._started = False
 
@@ -146,16 +146,18 @@ class Exchange:
 
     def _measure(self, news: list[News]) -> None:
         """These tokens have been written."""
-        now, metrics = perf_counter(), self.metrics
+        now, metrics, begun = perf_counter(), self.metrics, self.written.received
+        self.written.times.append(now)
         if self.ask.stream:
             for index in {each.index for each in news}:
                 last, self._times[index] = self._times[index], now
                 if last is None:
-                    metrics.ttft.observe(now - self._begun)
+                    metrics.ttft.observe(now - begun)
                 else:
                     metrics.itl.observe(now - last)
         if self._is_over:
-            metrics.e2e.observe(now - self._begun)
+            metrics.e2e.observe(now - begun)
+            self.thread.written.append(self.written)
 
     async def _send_error(
         self, error: ApiError, scope: Scope, receive: Receive, send: Send

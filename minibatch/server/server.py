@@ -16,12 +16,14 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import PurePath
+from time import perf_counter
 from typing import TypeVar
 
 import uvicorn
 
 from ..core.clock import WallClock
 from ..engine.engine import Engine
+from .answers import Written
 from .app import Api
 from .engine_thread import EngineThread
 from .guards import LOOPBACK, Guard
@@ -115,6 +117,16 @@ class Server:
         self._uvicorn.should_exit = True
         if self._thread.is_alive():
             self._thread.join()
+
+    @property
+    def written(self) -> list[Written]:
+        """When the newest answers were written to their sockets, oldest first, in seconds on the
+        engine's clock."""
+        shift = self.engine.clock.now() - perf_counter()
+        return [
+            Written(name, received + shift, [time + shift for time in times])
+            for name, received, times in list(self.engine_thread.written)
+        ]
 
     @property
     def is_running(self) -> bool:

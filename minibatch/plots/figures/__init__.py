@@ -63,6 +63,9 @@ percentile_spread.py the same percentile from runs of different sizes, over many
 knee.py              throughput and TTFT over the load, for several policies and seeds
 ratio_by_target.py   a speed-up over the latency target at which it is read
 claims.py            published speed-ups beside the same settings in the simulator
+token_way.py         the first tokens of a request: from client to engine, and back
+cumulative.py        the share of requests within a latency, for several measurements
+hang_up.py           a client hangs up while a step runs: when its blocks are free
 plan_difference.py   two runs of the same requests, and the first step that differs
 room.py              what a class predicted, and the true number
 """

@@ -1,0 +1,55 @@
+"""The figures of lesson 12: what their titles and alt texts say of the numbers."""
+
+import pytest
+
+import minibatch as mb
+from minibatch.core.completion import Completion
+from minibatch.plots.guesses import forget
+
+
+@pytest.fixture(autouse=True)
+def no_guesses():
+    forget()
+
+
+def title(figure):
+    return figure.axes[0].get_title(loc="left")
+
+
+def completion(token_times, finish_time, reason="length"):
+    ids = list(range(len(token_times)))
+    return Completion(
+        "r", [1], ids, "", reason, 1.0, 1.01, token_times[0], finish_time, token_times, None
+    )
+
+
+def test_a_token_s_way_counts_what_is_outside_the_engine():
+    done = completion([1.05, 1.06], 1.06)  # its first step takes 40 ms
+    figure = mb.plots.token_way(0.99, 0.995, done, [1.055, 1.065], [1.09, 1.10])
+    assert title(figure) == (
+        "TTFT at the client: 100.0 ms; 60.0 ms of it (60%) outside the engine's step"
+    )
+    assert "from the engine to the client: 40.0 to 40.0 ms" in figure.alt
+
+
+def test_a_hang_up_is_timed_until_the_request_has_ended():
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(1), clock=mb.VirtualClock(2.0))
+    name = engine.add(mb.Request([0] * 4, max_tokens=9))
+    engine.step()
+    engine.step()
+    engine.abort(name)
+    runs = {"whole prompts": (engine.trace.steps, 2.5, engine.trace.completions[0])}
+    figure = mb.plots.hang_up(runs)
+    assert title(figure) == "From the hang-up to free blocks: 1,500 ms with whole prompts"
+
+
+def test_a_request_that_was_not_served_counts_in_every_share():
+    figure = mb.plots.cumulative(
+        {"no limit": [1.0, 2.0, 3.0, 4.0], "limit": [0.1, None, 0.3, None]}
+    )
+    assert title(figure) == "Median TTFT: no limit 2.5 s, limit 200 ms"
+    ends = [line.get_ydata()[-1] for line in figure.axes[0].lines if len(line.get_ydata()) > 1]
+    assert ends == [100.0, 50.0]
+    assert "limit: median 200 ms, 2 not served" in [
+        text.get_text() for text in figure.legends[0].get_texts()
+    ]

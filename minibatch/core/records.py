@@ -109,18 +109,18 @@ class StepRecord:
     """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
     clock; admitted, finished and preempted hold request ids.
 
-    row_values: what `rows` makes its RowRecords of. They are plain tuples, since Python's garbage
+    times: when its parts ran. row_values: what `rows` makes its RowRecords of. They are plain tuples, since Python's garbage
     collector skips those; RowRecords would take half of a long run's time.
     admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting is at its end.
     waiting_names: the waiting requests, where the trace keeps names. sharing: None without shared
     blocks and prefix caching. recomputed: requests that computed tokens again which they had lost,
     and how many. requeued: requests that an exception had put back into the queue before this step.
-    times: when its parts ran.
     """
 
     index: int
     start_time: float
     end_time: float
+    times: StepTimes
     row_values: tuple[tuple[str, int, Kind, int, int, tuple[int, ...], tuple[int, ...]], ...]
     num_waiting: int
     waiting_names: tuple[str, ...] | None
@@ -131,7 +131,6 @@ class StepRecord:
     preempted: tuple[str, ...]
     requeued: tuple[str, ...]
     num_free_blocks: int
-    times: StepTimes | None = None
 
     @property
     def rows(self) -> tuple[RowRecord, ...]:

@@ -132,6 +132,7 @@ class Trace:
             index=self.num_steps,
             start_time=begun.start_time,
             end_time=end_time,
+            times=_times(begun, end_time, scheduler.clock.now()),
             row_values=tuple(
                 [
                     (
@@ -155,7 +156,6 @@ class Trace:
             preempted=_names(preempted),
             requeued=self._requeued,
             num_free_blocks=begun.num_free_blocks,
-            times=_times(begun, end_time, scheduler.clock.now()),
         )
         while self._steps and self._steps[-1].index >= step.index:
             self._steps.pop()  # an interrupted call has left it

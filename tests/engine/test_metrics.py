@@ -43,6 +43,7 @@ def step(index, rows, free=10, preempted=(), step_time=1.0):
         index=index,
         start_time=index * step_time,
         end_time=(index + 1) * step_time,
+        times=None,
         row_values=tuple(
             mb.RowRecord(str(i), i, "decode", 1, 0, (7,) * out) for i, out in enumerate(rows)
         ),

@@ -128,6 +128,13 @@ ANSWERS = {
         "alone": r"\b1\.0\b|worth nothing",
         "million": MINE,
     },
+    "12": {
+        "way": MINE,
+        "cancel": MINE,
+        "whose": MINE,
+        "full": MINE,
+        "lanes": r"\b20 ?%",
+    },
 }
 
 

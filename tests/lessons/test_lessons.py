@@ -321,6 +321,17 @@ FINDINGS = {
         "The engine ran: the fast simulator knows Continuous, Static, Sequential, and this is",
         "One engine: 27.4 (27.1–27.7, 96% confidence, 20 seeds) requests/s",
     ],
+    "12_a_server": [
+        "data: [DONE]",
+        "steps for 138 tokens",
+        "outside the engine's step",
+        "From the hang-up to free blocks:",
+        "200 requests in",
+        "40 requests in",
+        "overlapped: 5 steps in 40 ms; the model waits 0% of the time.",
+        "one after another: 4 steps in 40 ms; the model waits 20% of the time.",
+        "block 2 is free, and a step in flight still writes into it for 'A'",
+    ],
 }
 
 

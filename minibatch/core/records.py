@@ -109,7 +109,7 @@ class StepRecord:
     """One step of the engine, the `index`-th from 0. start_time and end_time are seconds on its
     clock; admitted, finished and preempted hold request ids.
 
-    times: when its parts ran. row_values: what `rows` makes its RowRecords of, as plain tuples, since
+    times: when its parts ran. row_values: what `rows` makes its RowRecords of, as plain tuples:
     Python's garbage collector skips those; RowRecords would take half of a long run's time.
     admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting is at its end.
     waiting_names: the waiting requests, where the trace keeps names. sharing: None without shared

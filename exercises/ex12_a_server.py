@@ -18,17 +18,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 # Write the coroutine that answers one request of a server. Without care, the engine goes on
 # computing for a client that is gone, and keeps its KV blocks. You get:
 #
-#     tokens             an async iterator of the pieces of text that the engine computes. It ends
-#                        when the answer is complete. It may raise any exception: then the engine
-#                        has ended the request itself
-#     await send(text)   sends text to the client. With a client that reads slowly it takes long. It
-#                        raises ConnectionError, or a subclass, if the client is gone
-#     await hung_up()    returns when the client hangs up. If it does not, this waits for ever
-#     abort()            ends the request in the engine and gives its KV blocks back; a plain
-#                        function. After it, tokens gives nothing more, not even its end
-#     stream             True: send each piece when it comes, in order. False: send one text when
-#                        tokens has ended, even if it is empty; only hung_up then tells of a client
-#                        that hangs up before
+#     tokens       an async iterator of the pieces of text that the engine computes.
+#                  It ends when the answer is complete. It may raise any exception:
+#                  then the engine has ended the request itself
+#     send(text)   await it: it sends text to the client. With a client that reads
+#                  slowly it takes long. It raises ConnectionError, or a subclass,
+#                  if the client is gone
+#     hung_up()    await it: it returns when the client hangs up. If the client
+#                  does not, it waits for ever
+#     abort()      a plain function: it ends the request in the engine and frees
+#                  its KV blocks. After it, tokens gives nothing more, not even
+#                  its end
+#     stream       True: send each piece when it comes, in order. False: send one
+#                  text when tokens has ended, even if it is empty; only hung_up
+#                  then tells of a client that hangs up before
 #
 # When the client is gone before tokens has ended: abort, exactly once, at once, and return. At once
 # means also: while no piece comes for a long time, and while a send waits. Sometimes a send fails
@@ -74,8 +77,9 @@ async def answer(
 #     : keep-alive            begins with a colon: a comment
 #     event: token            field "event"
 #     data: {"text":          field "data"
-#     data:  "Rome: "}        another one of the same event; its value begins with one space
-#                             an empty line: the data of this event is '{"text":\n "Rome: "}'
+#     data:  "Rome: "}        another one; its value begins with one space
+#                             an empty line: the data of this event is
+#                             '{"text":\n "Rome: "}'
 #
 # A line ends with \n, \r\n or \r. It has ended as soon as its \r has come; a \n that follows
 # belongs to it, and is not an empty line. No other character ends a line.
@@ -120,10 +124,12 @@ class Events:
 # and V into the request's blocks: if another request gets one of them now, its K and V are
 # overwritten. The engine tells you of each event:
 #
-#     launched(step, requests)   a step is in flight; it has a row for each request of this list
-#     ended(request, blocks)     the request leaves: complete, aborted or preempted. It will not be
-#                                in a later step, unless it comes back with blocks of its own
-#     collected(step)            this step has been computed: it writes nothing any more
+#     launched(step, requests)  a step is in flight, with a row for each request
+#                               of this list
+#     ended(request, blocks)    the request leaves: complete, aborted or preempted.
+#                               No later step has it, unless it comes back with
+#                               blocks of its own
+#     collected(step)           this step has been computed: it writes nothing more
 #
 # ended and collected return the blocks that may be freed now. Blocks of an ended request may be
 # freed when the last step that was launched with it, up to its end, has been collected: not before,
@@ -184,13 +190,13 @@ class Releases:
 # Return a dictionary with three entries. "parts": a list, for each row a dictionary with the
 # milliseconds in
 #
-#     "client"       from due to sent: the load generator was late
-#     "network"      there and back: from sent to the first token at the client, less the time from
-#                    received to first_written at the server
-#     "queue"        from received to scheduled
-#     "prefill"      from scheduled to the first token computed
-#     "event loop"   from the first token computed to its writing
-#     "decode"       from the first to the last token, as the client sees them
+#     "client"      from due to sent: the load generator was late
+#     "network"     there and back: from sent to the first token at the client,
+#                   less the time from received to first_written at the server
+#     "queue"       from received to scheduled
+#     "prefill"     from scheduled to the first token computed
+#     "event loop"  from the first token computed to its writing
+#     "decode"      from the first to the last token, as the client sees them
 #
 # The six add up to the latency, last_token - due. A time may be None, or server may be None: the
 # request was refused, or the test ended too soon. Such a row has no latency: its entry is None. It

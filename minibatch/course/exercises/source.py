@@ -167,7 +167,8 @@ def _begin_solution(task: Task, signature: str, doc: str, part: str | None) -> N
     before = task.signature.splitlines()
     new = [line for line in signature.splitlines() if line not in before]
     task.signature = "\n".join([*before, *new])
-    task.doc = f"{task.doc}\n\n`{part}`: {doc}".strip() if part else doc
+    said = f"`{part}`: {doc}" if part and doc else doc
+    task.doc = f"{task.doc}\n\n{said}".strip() if part else doc
     if part:
         task.solution += ("\n" if before else "") + new[-1] + "\n"
 
@@ -180,7 +181,8 @@ def _function(source: str, line: int) -> tuple[str, str]:
         if is_around and node.lineno < line <= node.end_lineno:
             is_class = isinstance(node, ast.ClassDef)
             last = node.lineno if is_class else node.body[0].lineno - 1
-            signature += lines[node.lineno - 1 : last]
+            header = lines[node.lineno - 1 : last]
+            signature += [text for text in header if not _BEGIN.fullmatch(text.strip())]
             doc = ast.get_docstring(node) or ""
     return "\n".join(signature), doc
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ..colours import COLOURS, INK
 from ..guesses import mark
@@ -40,8 +40,8 @@ def cumulative(
         words = f"{name}: median {_time(middle)}" + (f", {lost:,} not served" if lost else "")
         axis.plot([], [], color=colour, linestyle=line, linewidth=2.6, label=words)
         axis.plot(
-            middle,
-            shares[np.searchsorted(served, middle)],
+            served[(len(served) - 1) // 2],
+            shares[(len(served) - 1) // 2],
             "o",
             color=colour,
             markeredgecolor=INK,
@@ -50,8 +50,9 @@ def cumulative(
     finding = f"Median {what}: {', '.join(findings)}"
     dress(axis, finding, f"{what}, seconds (logarithmic); a dot is the median", "% of requests")
     axis.set_xscale("log")
-    for which in (axis.xaxis.set_major_formatter, axis.xaxis.set_minor_formatter):
-        which(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.tick_params(axis="x", which="both", labelsize=TICK, colors=INK)
     axis.set_ylim(0, 104)
     mark(axis, guess)

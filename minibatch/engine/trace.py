@@ -54,7 +54,7 @@ class Trace:
     latencies: whether those of all requests are stored, 8 bytes a token; a server that runs for
     months sets False, and the summary then counts no request.
     policy, max_batch_size, num_blocks: the engine's: its scheduler's class name, most rows of a
-    step, and KV blocks.
+    step, and KV blocks. begun: the step that is recorded next.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Trace:
         self._completions: deque[Completion] | list[Completion] = self._shelf()
         self._slots: dict[Sequence, int] = {}  # of running sequences; an id may be used again
         self._free_slots: list[int] = []  # a heap, of slots that were in use before
-        self.begun = Begun()  # the step that is recorded next
+        self.begun = Begun()
         self._requeued: tuple[str, ...] = ()
         self._totals, self._latencies = Totals(), Latencies()
         self._ended: tuple[int, object] = 0, None  # how many requests, and the newest one's times

@@ -2,6 +2,7 @@
 graphs, a replay reads nothing but its buffers, and what is no decode step goes the ordinary way."""
 
 import gc
+from collections import deque
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -39,7 +40,7 @@ def cuda(monkeypatch):
 
 def serve(model, cuda, scheduler, asked, *, graphs=True, kernel="auto", **options):
     """An engine, and what it answers. All that a step has on the host is overwritten before its
-    graph is replayed."""
+    graph is replayed: its own inputs, since the next step's may have been built already."""
     attention = PagedAttention(kernel, Launcher(cuda))
     options = {"block_size": 4, "clock": mb.VirtualClock()} | options
     engine = mb.Engine(model, scheduler, attention=attention, **options)
@@ -52,15 +53,15 @@ def serve(model, cuda, scheduler, asked, *, graphs=True, kernel="auto", **option
 def record(engine, cuda):
     runner, most_rows = engine.runner, engine.scheduler.max_batch_size
     graphs = DecodeGraphs(runner, most_rows, engine.model.max_model_len)
-    built, last = graphs._built, []
+    built, waiting = graphs._built, deque()
 
     def remembering(*arguments):
-        last[:] = [built(*arguments)]
-        return last[0]
+        waiting.append(built(*arguments))
+        return waiting[-1]
 
     def forget():
-        for token_ids, metadata in last:
-            spoil([token_ids, *map(torch.from_numpy, metadata.uploaded.values())])
+        token_ids, metadata = waiting.popleft()
+        spoil([token_ids, *map(torch.from_numpy, metadata.uploaded.values())])
 
     runner.graphs, graphs._built, cuda.before_replay = graphs, remembering, forget
 

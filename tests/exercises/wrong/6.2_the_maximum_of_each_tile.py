@@ -1,7 +1,7 @@
 """Tiles of 32 tokens, each under its own maximum: what was summed up before grows beyond float32.
 
 caught by: test_the_output_is_what_the_definition_gives
-code: exp_overflows
+code: weights_are_no_numbers
 """
 
 

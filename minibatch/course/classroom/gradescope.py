@@ -51,7 +51,7 @@ exit 0
 
 _FILES = ("minibatch/**/*.py", "minibatch/**/*.html", "minibatch/**/*.json", "minibatch/**/*.toml")
 _FILES += ("minibatch/wayfarer/weights/*", "minibatch/course/setup/locks/*", "solutions/*")
-_FILES += ("tests/conftest.py", "tests/support/tiny.py", "tests/exercises/*.py")
+_FILES += ("tests/conftest.py", "tests/support/*.py", "tests/exercises/*.py")
 _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 
 

@@ -30,7 +30,9 @@ class Ask:
     """One HTTP request, checked but not yet encoded.
 
     prompts: texts or lists of token ids, each for n choices. max_tokens: None is as many as there
-    is room for. stops: strings that end a choice. settings: the other fields of its Requests.
+    is room for. stops: strings that end a choice. include_usage: whether a last chunk has the
+    usage; continuous_usage_stats: whether every chunk has it. settings: the other fields of its
+    Requests.
     """
 
     is_chat: bool
@@ -40,6 +42,7 @@ class Ask:
     stops: tuple[str, ...]
     stream: bool
     include_usage: bool
+    continuous_usage_stats: bool
     settings: dict[str, object] = field(repr=False)
 
     @property
@@ -75,7 +78,7 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
         max_tokens = fields.integer("max_completion_tokens", max_tokens, 1, 2**31)
     stops = fields.texts("stop", MOST_STOPS)
     stream = fields.flag("stream")
-    include_usage = _include_usage(fields, stream)
+    include_usage, continuous_usage_stats = _usage_options(fields, stream)
     settings = _settings(fields)
     fields.refuse_rest()
     return Ask(
@@ -86,6 +89,7 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
         stops=stops,
         stream=stream,
         include_usage=include_usage,
+        continuous_usage_stats=continuous_usage_stats,
         settings=settings,
     )
 
@@ -156,20 +160,21 @@ def _settings(fields: Fields) -> dict[str, object]:
     }
 
 
-def _include_usage(fields: Fields, stream: bool) -> bool:
+def _usage_options(fields: Fields, stream: bool) -> tuple[bool, bool]:
+    """include_usage, and vLLM's continuous_usage_stats, which load generators send."""
     options = fields.take("stream_options")
     if options is None:
-        return False
+        return False, False
     if not isinstance(options, dict):
         raise fields.error("stream_options", "must be an object")
     if not stream:
         raise fields.error("stream_options", "is only for stream=true; leave it out")
     inner = Fields(options, "stream_options.")
-    include_usage = inner.flag("include_usage")
+    usage = inner.flag("include_usage"), inner.flag("continuous_usage_stats")
     if inner.flag("include_obfuscation"):
         raise inner.error("include_obfuscation", "is not supported; leave it out")
     inner.refuse_rest()
-    return include_usage
+    return usage
 
 
 def _prompts(prompt: object) -> list[str | list[int]]:

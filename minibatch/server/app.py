@@ -55,7 +55,9 @@ class Api:
             Route("/version", self.version),
         ]
         handlers = {ApiError: _api_error, HTTPException: _http_error, Exception: _fault}
-        return Starlette(routes=routes, exception_handlers=handlers)
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        app.router.redirect_slashes = False  # it would send clients to what they wrote as Host
+        return app
 
     async def completions(self, request: Request) -> Response | Exchange:
         """`/v1/completions`."""

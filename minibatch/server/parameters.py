@@ -14,6 +14,7 @@ from .errors import ApiError
 MOST_DEPTH = 16  # of brackets; a request has at most 4
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[{]|[\]}]")
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")  # of a character beyond 16 bits
 
 NEUTRAL: dict[str, tuple[object, ...]] = {  # not supported, but harmless with these values
     "audio": (),
@@ -57,6 +58,8 @@ def read_json(body: bytes) -> dict[str, object]:
             raise ApiError(400, f"the JSON body is nested deeper than {MOST_DEPTH} levels")
     try:
         value = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        if _HALVES.search(body):  # one without the other could not be hashed or written
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError, too
         raise ApiError(400, f"the body is not JSON in UTF-8: {error}") from error
     if not isinstance(value, dict):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..core.request import Request
@@ -18,6 +19,8 @@ from .errors import ApiError
 from .parameters import Fields
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
     from ..model.load import Model
 
 MOST_CHOICES = 32  # of one HTTP request: its prompts times n
@@ -101,6 +104,7 @@ def requests_of(
     one of them. This may take a while for a long text, and may run in any thread."""
     requests = []
     for i, prompt in enumerate(ask.prompts):
+        _check_length(prompt, model, ask.prompt_param)
         try:
             ids = model.encode(prompt) if isinstance(prompt, str) else prompt
         except ValueError as error:  # a model without a tokenizer
@@ -119,6 +123,23 @@ def requests_of(
             raise ApiError(400, str(error)) from error
         requests.append(request)
     return requests
+
+
+def _check_length(prompt: str | list[int], model: Model, param: str) -> None:
+    """Raises ApiError for a text with more characters than the context's tokens could have: to
+    encode megabytes takes all cores seconds. (vLLM does the same)"""
+    if not isinstance(prompt, str) or model.tokenizer is None:
+        return
+    most = model.max_model_len * _longest_token(model.tokenizer)
+    if len(prompt) > most:
+        message = f"{param} has {len(prompt):,} characters; this model reads at most {most:,}"
+        raise ApiError(400, message, param=param, code="context_length_exceeded")
+
+
+@lru_cache(maxsize=8)
+def _longest_token(tokenizer: PreTrainedTokenizerBase) -> int:
+    """Characters of the longest token."""
+    return max(map(len, tokenizer.get_vocab()))
 
 
 def _max_tokens(ask: Ask, ids: list[int], model: Model, pool: BlockPool) -> int:

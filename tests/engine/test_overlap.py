@@ -421,6 +421,7 @@ def test_an_interrupt_waits_for_the_step_in_flight(tiny_model, bank, monkeypatch
         type(engine.runner).settle(engine.runner)
 
     plan = engine.scheduler.plan
+    engine._loop.wait(engine._loop.flights[0])  # it must not be the slow one
     monkeypatch.setattr(engine.runner, "compute", slow)
     engine.step()  # leaves a step in flight that cannot end yet
     monkeypatch.setattr(engine.runner, "settle", settle)

@@ -1,12 +1,14 @@
 """Bodies that are JSON and yet meant to harm: the server answers 400, shortly, and serves on."""
 
 import json
+import threading
 
 import httpx
 import pytest
 from scripted import ScriptedModel, serving, wait_until_idle
 
 import minibatch as mb
+from minibatch.server import parameters, protocol
 
 ASK = {"model": "scripted", "prompt": [5] * 40, "max_tokens": 4}
 
@@ -55,6 +57,26 @@ def test_an_error_repeats_only_the_beginning_of_what_was_wrong(server):
         assert answer.status_code in (400, 404)
         assert len(answer.content) < 1500
     assert len(httpx.get(f"{server.url}/{'x' * 60_000}").content) < 1500
+
+
+def test_a_body_of_too_many_lists_is_refused(server):
+    lists = [[5]] * parameters.MOST_BRACKETS
+    assert "lists and objects" in post(server, metadata=lists).json()["error"]["message"]
+    text = "[{" * parameters.MOST_BRACKETS
+    assert "characters" in post(server, prompt=text).json()["error"]["message"]
+
+
+def test_a_large_body_is_read_beside_the_event_loop(server, monkeypatch):
+    threads, read = [], protocol.read
+
+    def look(*arguments):
+        threads.append(threading.current_thread().name)
+        return read(*arguments)
+
+    monkeypatch.setattr(protocol, "read", look)
+    assert post(server, user="a" * 100_000).status_code == 200
+    assert post(server, user="a").status_code == 200
+    assert threads[0] != threads[1] == "minibatch-server"
 
 
 class Counting(ScriptedModel):

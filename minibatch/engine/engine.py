@@ -159,7 +159,7 @@ class Engine(Callbacks):
         return record
 
     def _recover(self) -> None:
-        self._loop.discard()
+        self._loop.discard(failed=True)
         parts = self.scheduler, self.pool, self._live, self._arrivals, self.trace
         for sequence in recover(*parts):
             self._complete(sequence)

@@ -22,6 +22,7 @@ from ..memory.blocks import BlockPool
 from .trace import Begun
 
 if TYPE_CHECKING:
+    from .engine import Engine
     from .overlap import Overlap
 
 
@@ -36,6 +37,21 @@ class Handle(Protocol):
 
     def tokens(self) -> list[list[int]]:
         """A list of tokens for each row of the plan, or the step's error."""
+
+
+class Executed:
+    """A step of a runner that cannot launch, such as a pretend model's: it is executed at once."""
+
+    def __init__(self, engine: Engine, plan: StepPlan) -> None:
+        begin = engine.clock.now()
+        self._tokens = engine.runner.run(plan)
+        self.times = begin, engine.clock.now()
+
+    def wait(self) -> None:
+        """It has been executed."""
+
+    def tokens(self) -> list[list[int]]:
+        return self._tokens
 
 
 @dataclass(eq=False)

@@ -15,7 +15,9 @@ Four rules make the tokens those of the other loop:
    dropped, and its record has the kind "wasted".
 3. The blocks of a request that ends or is preempted while a row of it is in flight become free when
    that row's step has been executed (held_blocks.py). They come back sooner only in a wrong engine.
-4. An error in step n, or an interrupt, discards step n + 1 too, once it has been executed.
+4. An error in step n, or an interrupt, discards step n + 1 too, once it has been executed. Then the
+   steps go in order, until every request that ran has a new token: so an error that comes again is
+   of the step that raises it, and a server can find its row (server/isolation.py).
 
 Speculation is refused: a draft follows the newest token, which is not known. While the pool has too
 few free blocks for all running requests, the step in flight is collected before the next plan: the
@@ -33,7 +35,7 @@ from ..core.plan import Row, StepPlan
 from ..core.records import StepRecord
 from ..core.request import Sequence
 from .argument_checks import check_finished
-from .held_blocks import Flight, HeldBlocks
+from .held_blocks import Executed, Flight, HeldBlocks
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -51,17 +53,19 @@ class InOrder:
         """Nothing is in flight."""
         return []
 
-    def discard(self) -> None:
+    def discard(self, failed: bool = False) -> None:
         """Nothing is in flight."""
 
 
 class Overlap:
     """The loop of an engine whose steps overlap. flights: the steps that were launched and not
-    collected, oldest first: one between two calls of `Engine.step`, two while it runs."""
+    collected, oldest first: one between two calls of `Engine.step`, two while it runs. suspects:
+    the requests that ran when a step failed, and how many tokens they had."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.flights: list[Flight] = []
+        self.suspects: dict[Sequence, int] = {}
         self.is_planning = self._is_stepping = False
         self._device_free = 0.0  # when a modelled device has executed what was launched
         engine.scheduler.blocks = HeldBlocks(engine.pool, self)
@@ -69,6 +73,9 @@ class Overlap:
     def step(self, wait: bool) -> list[StepRecord]:
         """What `Engine._step` does, one step ahead. Returns the record of the step collected, and
         of one that was launched for answers that have all ended; none if there is no plan yet."""
+        self.suspects = {s: n for s, n in self.suspects.items() if _has_not_moved(s, n)}
+        if self.suspects:
+            return self.engine._step(wait)
         self._is_stepping = True
         if not self.flights:
             plan = self.engine._next_plan(wait)
@@ -89,9 +96,11 @@ class Overlap:
             records.append(self._collect())
         return records
 
-    def discard(self) -> None:
+    def discard(self, failed: bool = False) -> None:
         """Wait for every step in flight, and forget them. The caller puts their requests back into
-        the queue."""
+        the queue. failed: after an error; else they are forgotten, too."""
+        self.suspects |= {s: s.num_tokens for s in self.engine.scheduler.running}
+        self.suspects = self.suspects if failed else {}
         if settle := getattr(self.engine.runner, "settle", None):
             settle()
         for flight in self.flights:
@@ -229,19 +238,8 @@ class Overlap:
         self.engine.trace.begun = begun
 
 
-class Executed:
-    """A step of a runner that cannot launch, such as a pretend model's: it is executed at once."""
-
-    def __init__(self, engine: Engine, plan: StepPlan) -> None:
-        begin = engine.clock.now()
-        self._tokens = engine.runner.run(plan)
-        self.times = begin, engine.clock.now()
-
-    def wait(self) -> None:
-        """It has been executed."""
-
-    def tokens(self) -> list[list[int]]:
-        return self._tokens
+def _has_not_moved(sequence: Sequence, num_tokens: int) -> bool:
+    return not sequence.is_finished and sequence.num_tokens == num_tokens
 
 
 def _awaits_only_its_end(row: Row) -> bool:

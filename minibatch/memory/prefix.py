@@ -49,7 +49,9 @@ class Chain:
 
 def root(salt: str | None) -> bytes:
     """The parent of first blocks. Requests with different salts share no block."""
-    return hashlib.sha256(b"" if salt is None else b"salt:" + salt.encode()).digest()
+    return hashlib.sha256(
+        b"" if salt is None else b"salt:" + salt.encode(errors="surrogatepass")
+    ).digest()
 
 
 def hash_of(parent: bytes, ids: Ids[int]) -> bytes:

@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ..core.request import Request as EngineRequest
 from . import protocol
 from .engine_thread import EngineThread
 from .errors import ApiError
@@ -27,7 +28,7 @@ from .guards import read_body
 from .parameters import read_json
 from .replies import Reply
 
-LONG_TEXT = 4096  # bytes of a body; encoding more takes longer than other requests should wait
+LONG_BODY = 4096  # bytes; reading and encoding more takes longer than other requests should wait
 
 
 class Api:
@@ -55,7 +56,9 @@ class Api:
             Route("/version", self.version),
         ]
         handlers = {ApiError: _api_error, HTTPException: _http_error, Exception: _fault}
-        return Starlette(routes=routes, exception_handlers=handlers)
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        app.router.redirect_slashes = False  # it would send clients to what they wrote as Host
+        return app
 
     async def completions(self, request: Request) -> Response | Exchange:
         """`/v1/completions`."""
@@ -99,13 +102,15 @@ class Api:
             body = await read_body(request)
         except ClientDisconnect:
             return Response()  # nobody reads it
-        ask = protocol.read(read_json(body), is_chat, self.model, self.name)
         reply = Reply(self.name, is_chat)
-        arguments = ask, self._encoder, self.pool, reply.id, self.deadline
-        if len(body) > LONG_TEXT:
-            requests = await asyncio.to_thread(protocol.requests_of, *arguments)
-        else:
-            requests = protocol.requests_of(*arguments)
+
+        def read() -> tuple[protocol.Ask, list[EngineRequest]]:
+            ask = protocol.read(read_json(body), is_chat, self.model, self.name)
+            arguments = self._encoder, self.pool, reply.id, self.deadline
+            return ask, protocol.requests_of(ask, *arguments)
+
+        is_long = len(body) > LONG_BODY
+        ask, requests = await asyncio.to_thread(read) if is_long else read()
         reply.num_prompt_tokens = sum(len(each.prompt) for each in requests)
         return Exchange(self.thread, ask, requests, reply, begun)
 

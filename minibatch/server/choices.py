@@ -15,7 +15,8 @@ from ..core.records import StepRecord
 from ..core.request import Request, Sequence
 from ..engine.engine import Engine
 from ..engine.intake import fork_requests
-from .answers import Answer, News
+from ..schedulers import QueueFull
+from .answers import Answer, News, overloaded
 from .errors import ApiError
 from .metrics import Metrics
 
@@ -140,15 +141,18 @@ class Choices:
 
     def _fork(self, choice: Choice) -> None:
         """The prompt is computed. If the first answer has ended already, there is nothing to share,
-        and the others are requests of their own."""
+        and the others are requests of their own. Room was promised, but preempted requests may
+        have taken it since: then this HTTP request is refused."""
         sequence, n, choice.num_forks = choice.sequence, choice.num_forks, 0
-        if sequence.is_finished:
-            requests = fork_requests(sequence, n, {})
-            names = [self.engine.add(request) for request in requests]
-        else:
-            names = self.engine.fork(sequence.request_id, n)
-        for k, name in enumerate(names, start=1):
-            self._enter(Choice(choice.answer, choice.index + k, self.engine.sequence(name)))
+        try:
+            if sequence.is_finished:
+                names = map(self.engine.add, fork_requests(sequence, n, {}))
+            else:
+                names = self.engine.fork(sequence.request_id, n)
+            for k, name in enumerate(names, start=1):
+                self._enter(Choice(choice.answer, choice.index + k, self.engine.sequence(name)))
+        except QueueFull as error:
+            self.fail(choice.answer, overloaded(str(error)))
 
     def _check_room(self, requests: list[Request], n: int) -> None:
         """Raises QueueFull if the queue has no room for all choices."""

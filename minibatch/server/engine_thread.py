@@ -24,6 +24,7 @@ from typing import TypeVar
 
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..engine.held_blocks import HeldBlocks
 from .answers import Answer, News, Written, overloaded
 from .choices import Choices
 from .errors import ApiError
@@ -35,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 STOPPING = "the server is stopping"
 MOST_AHEAD = 2  # steps
-MOST_FAILURES = 3  # steps in a row that serve no request
+MOST_FAILURES = 3  # steps in a row that serve no request; an overlapped one comes again in order
 MOST_UNSENT = 1024  # tokens of one answer that wait for its socket
 MOST_UNSENT_IN_ALL = 65_536  # tokens
 KEPT = 1024  # newest answers whose times are kept
@@ -57,6 +58,8 @@ class EngineThread:
         self._commands: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._collected: list[tuple[Answer, News | Exception]] = []
         self._ahead = threading.Semaphore(MOST_AHEAD)
+        overlaps = isinstance(engine.scheduler.blocks, HeldBlocks)
+        self._most_failures = MOST_FAILURES * (2 if overlaps else 1)
         self._num_failures = 0
         self._stopping = False
         self._reading: set[Answer] = set()  # answers with unsent tokens; the event loop's
@@ -181,7 +184,7 @@ class EngineThread:
     def _failed(self, error: Exception) -> None:
         logger.error("a step failed", exc_info=error)
         self._num_failures += 1
-        if self._num_failures >= MOST_FAILURES:
+        if self._num_failures >= self._most_failures:
             self._open_circuit(error)
 
     def _open_circuit(self, error: Exception) -> None:

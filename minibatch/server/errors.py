@@ -22,18 +22,21 @@ KINDS = {  # OpenAI's `type`, by HTTP status
     504: "timeout_error",
 }
 UNREAD = (401, 403, 408, 413, 415, 431)  # statuses that answer a request not read to its end
+MOST_MESSAGE, MOST_PARAM = 1000, 100  # characters
 RETRY_AFTER = "1"  # seconds; one answer of a small model
 
 
 class ApiError(Exception):
     """An error that is the client's answer.
 
-    status: of HTTP. param: the JSON parameter that is wrong. code: a word for programs.
+    status: of HTTP. param: the JSON parameter that is wrong. code: a word for programs. Of a long
+    text only the beginning is kept: what a client sent is not sent back.
     """
 
     def __init__(
         self, status: int, message: str, param: str | None = None, code: str | None = None
     ) -> None:
+        message, param = _beginning(message, MOST_MESSAGE), _beginning(param, MOST_PARAM)
         super().__init__(message)
         self.status, self.message, self.param, self.code = status, message, param, code
 
@@ -51,6 +54,10 @@ class ApiError(Exception):
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         return JSONResponse(self.body(), self.status, headers)
+
+
+def _beginning(text: str | None, most: int) -> str | None:
+    return text if text is None or len(text) <= most else f"{text[: most - 3]}..."
 
 
 class Disconnected(Exception):

@@ -87,12 +87,13 @@ class Exchange:
 
     async def _stream(self, send: Send) -> None:
         """Headers go out with the first tokens, so that what fails before has its own status."""
-        chunks = Chunks(self.reply, len(self.choices), self.ask.include_usage)
+        options = self.ask.include_usage, self.ask.continuous_usage_stats
+        chunks = Chunks(self.reply, self.choices, *options)
         while not self._is_over:
             news = await self.answer.news()
             out = [piece for each in news for piece in self._events(chunks, each)]
             if self._is_over:
-                out.append(chunks.end(self.choices))
+                out.append(chunks.end())
             if not self._started:
                 self._started = True
                 start = {"type": "http.response.start", "status": 200, "headers": EVENT_STREAM}

@@ -4,6 +4,9 @@ One forward pass serves all rows, so one request that makes the model raise woul
 Therefore each row of the failed plan runs again alone, once. A row computes the same tokens as
 before: what it stores goes to the same places. If all rows succeed, their tokens are the step's. If
 some raise, the step fails and names them; the engine recovers, and the others go on.
+
+With `Engine(overlap=True)` a step is launched, and its error comes later. Then the engine does all
+that was under way again in order, by `run` (engine/overlap.py), and so comes here.
 """
 
 from __future__ import annotations

@@ -12,8 +12,10 @@ import re
 from .errors import ApiError
 
 MOST_DEPTH = 16  # of brackets; a request has at most 4
+MOST_BRACKETS = 65_536  # that open; a message has one, and one for each of its parts
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[{]|[\]}]")
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")  # of a character beyond 16 bits
 
 NEUTRAL: dict[str, tuple[object, ...]] = {  # not supported, but harmless with these values
     "audio": (),
@@ -49,14 +51,21 @@ NEUTRAL: dict[str, tuple[object, ...]] = {  # not supported, but harmless with t
 
 
 def read_json(body: bytes) -> dict[str, object]:
-    """The JSON object of a body. Raises ApiError if it is none, or nested too deep."""
-    depth = 0
-    for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", body)):
+    """The JSON object of a body. Raises ApiError if it is none, nested too deep, or has too
+    many lists and objects."""
+    depth, bare = 0, _STRINGS.sub(b"", body)
+    if bare.count(b"[") + bare.count(b"{") > MOST_BRACKETS:
+        raise ApiError(400, f"the JSON body has more than {MOST_BRACKETS:,} lists and objects")
+    for bracket in _BRACKETS.finditer(bare):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > MOST_DEPTH:
             raise ApiError(400, f"the JSON body is nested deeper than {MOST_DEPTH} levels")
+        if depth < 0:  # no JSON, which json says better
+            break
     try:
         value = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        if _HALVES.search(body):  # one without the other could not be hashed or written
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError, too
         raise ApiError(400, f"the body is not JSON in UTF-8: {error}") from error
     if not isinstance(value, dict):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..core.request import Request
@@ -18,6 +19,8 @@ from .errors import ApiError
 from .parameters import Fields
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
     from ..model.load import Model
 
 MOST_CHOICES = 32  # of one HTTP request: its prompts times n
@@ -30,7 +33,9 @@ class Ask:
     """One HTTP request, checked but not yet encoded.
 
     prompts: texts or lists of token ids, each for n choices. max_tokens: None is as many as there
-    is room for. stops: strings that end a choice. settings: the other fields of its Requests.
+    is room for. stops: strings that end a choice. include_usage: whether a last chunk has the
+    usage; continuous_usage_stats: whether every chunk has it. settings: the other fields of its
+    Requests.
     """
 
     is_chat: bool
@@ -40,6 +45,7 @@ class Ask:
     stops: tuple[str, ...]
     stream: bool
     include_usage: bool
+    continuous_usage_stats: bool
     settings: dict[str, object] = field(repr=False)
 
     @property
@@ -75,7 +81,7 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
         max_tokens = fields.integer("max_completion_tokens", max_tokens, 1, 2**31)
     stops = fields.texts("stop", MOST_STOPS)
     stream = fields.flag("stream")
-    include_usage = _include_usage(fields, stream)
+    include_usage, continuous_usage_stats = _usage_options(fields, stream)
     settings = _settings(fields)
     fields.refuse_rest()
     return Ask(
@@ -86,6 +92,7 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
         stops=stops,
         stream=stream,
         include_usage=include_usage,
+        continuous_usage_stats=continuous_usage_stats,
         settings=settings,
     )
 
@@ -97,6 +104,7 @@ def requests_of(
     one of them. This may take a while for a long text, and may run in any thread."""
     requests = []
     for i, prompt in enumerate(ask.prompts):
+        _check_length(prompt, model, ask.prompt_param)
         try:
             ids = model.encode(prompt) if isinstance(prompt, str) else prompt
         except ValueError as error:  # a model without a tokenizer
@@ -115,6 +123,23 @@ def requests_of(
             raise ApiError(400, str(error)) from error
         requests.append(request)
     return requests
+
+
+def _check_length(prompt: str | list[int], model: Model, param: str) -> None:
+    """Raises ApiError for a text with more characters than the context's tokens could have: to
+    encode megabytes takes all cores seconds. (vLLM does the same)"""
+    if not isinstance(prompt, str) or model.tokenizer is None:
+        return
+    most = model.max_model_len * _longest_token(model.tokenizer)
+    if len(prompt) > most:
+        message = f"{param} has {len(prompt):,} characters; this model reads at most {most:,}"
+        raise ApiError(400, message, param=param, code="context_length_exceeded")
+
+
+@lru_cache(maxsize=8)
+def _longest_token(tokenizer: PreTrainedTokenizerBase) -> int:
+    """Characters of the longest token."""
+    return max(map(len, tokenizer.get_vocab()))
 
 
 def _max_tokens(ask: Ask, ids: list[int], model: Model, pool: BlockPool) -> int:
@@ -156,20 +181,21 @@ def _settings(fields: Fields) -> dict[str, object]:
     }
 
 
-def _include_usage(fields: Fields, stream: bool) -> bool:
+def _usage_options(fields: Fields, stream: bool) -> tuple[bool, bool]:
+    """include_usage, and vLLM's continuous_usage_stats, which load generators send."""
     options = fields.take("stream_options")
     if options is None:
-        return False
+        return False, False
     if not isinstance(options, dict):
         raise fields.error("stream_options", "must be an object")
     if not stream:
         raise fields.error("stream_options", "is only for stream=true; leave it out")
     inner = Fields(options, "stream_options.")
-    include_usage = inner.flag("include_usage")
+    usage = inner.flag("include_usage"), inner.flag("continuous_usage_stats")
     if inner.flag("include_obfuscation"):
         raise inner.error("include_obfuscation", "is not supported; leave it out")
     inner.refuse_rest()
-    return include_usage
+    return usage
 
 
 def _prompts(prompt: object) -> list[str | list[int]]:

@@ -97,11 +97,15 @@ class Reply:
 
 
 class Chunks:
-    """The server-sent events of a reply. include_usage: whether a last one has the usage."""
+    """The server-sent events of a reply. include_usage: whether a last one has the usage.
+    each_usage: whether every one has the usage so far, of all choices together."""
 
-    def __init__(self, reply: Reply, num_choices: int, include_usage: bool) -> None:
-        self.reply, self.include_usage = reply, include_usage
-        self._templates = [self._template(index) for index in range(num_choices)]
+    def __init__(
+        self, reply: Reply, choices: list[ChoiceText], include_usage: bool, each_usage: bool
+    ) -> None:
+        self.reply, self.choices = reply, choices
+        self.include_usage, self.each_usage = include_usage, each_usage
+        self._templates = [self._template(index) for index in range(len(choices))]
 
     def first(self, index: int) -> bytes:
         """What begins a choice: in a chat, the role."""
@@ -111,6 +115,8 @@ class Chunks:
 
     def text(self, index: int, text: str) -> bytes:
         """One piece of text."""
+        if self.each_usage:
+            return self._event(index, {"content": text}, None)
         before, after = self._templates[index]
         return before + json.dumps(text).encode() + after
 
@@ -118,11 +124,11 @@ class Chunks:
         """The end of a choice."""
         return self._event(index, {}, reason)
 
-    def end(self, choices: list[ChoiceText]) -> bytes:
+    def end(self) -> bytes:
         """The end of the stream."""
         if not self.include_usage:
             return DONE
-        body = self._frame() | {"choices": [], "usage": self.reply.usage(choices)}
+        body = self._frame() | {"choices": [], "usage": self.reply.usage(self.choices)}
         return _event(body) + DONE
 
     def _template(self, index: int) -> tuple[bytes, bytes]:
@@ -133,6 +139,8 @@ class Chunks:
         own = {"delta": delta} if self.reply.is_chat else {"text": delta.get("content", "")}
         choice = {"index": index, **own, "logprobs": None, "finish_reason": reason}
         usage = {"usage": None} if self.include_usage else {}
+        if self.each_usage:
+            usage = {"usage": self.reply.usage(self.choices)}
         return _event(self._frame() | {"choices": [choice]} | usage)
 
     def _frame(self) -> JSON:

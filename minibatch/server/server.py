@@ -25,6 +25,7 @@ from ..core.clock import WallClock
 from ..engine.engine import Engine
 from .answers import Written
 from .app import Api
+from .connection import Connection
 from .engine_thread import EngineThread
 from .guards import LOOPBACK, Guard
 from .metrics import Metrics
@@ -77,7 +78,7 @@ class Server:
         guarded = Guard(app, LOOPBACK if host in LOCAL else None, api_key)
         config = uvicorn.Config(
             guarded,
-            http="h11",
+            http=Connection,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -8,6 +8,7 @@ from scripted import POISON, ScriptedModel, make_engine, serving, wait_until_idl
 
 import minibatch as mb
 from minibatch.core.plan import StepPlan
+from minibatch.schedulers import QueueLimits
 from minibatch.server.isolation import IsolatingRunner, RowsFailed
 
 ASK = {"model": "scripted", "prompt": [5, 6], "max_tokens": 4}
@@ -121,3 +122,19 @@ def test_a_fault_of_the_server_itself_ends_all_requests(monkeypatch):
         assert post(server).status_code == 500
         assert httpx.get(f"{server.url}/health").status_code == 503
         wait_until_idle(server)
+
+
+@pytest.mark.parametrize("max_tokens", [4, 1])  # the first choice runs on, or has ended
+def test_a_queue_that_is_full_when_choices_fork_refuses_only_their_request(max_tokens):
+    model, policy = ScriptedModel(gated=True), mb.Continuous(1)
+    policy.limits = QueueLimits(max_waiting=4)
+    with serving(model, policy) as server, ThreadPoolExecutor() as pool:
+        forking = pool.submit(post, server, n=4, max_tokens=max_tokens)
+        model.stepped.acquire()
+        policy.limits = QueueLimits(max_waiting=1)  # as if others had been preempted meanwhile
+        model.open()
+        refused = forking.result()
+        assert refused.status_code == 503
+        assert "max_waiting is 1" in refused.json()["error"]["message"]
+        wait_until_idle(server)
+        assert post(server).status_code == 200

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -21,7 +20,7 @@ from scripted import (
     read_response,
     serving,
     wait_until,
-    wait_until_idle,
+    wait_until_quiet,
 )
 
 import minibatch as mb
@@ -31,22 +30,6 @@ ASK = {"model": "scripted", "prompt": [5] * 40, "max_tokens": 50}
 
 def post(server, **fields):
     return httpx.post(f"{server.url}/v1/completions", json=ASK | fields, timeout=60)
-
-
-def tasks_of(server):
-    """The tasks of the event loop, without the one that asks."""
-
-    async def count():
-        return len(asyncio.all_tasks()) - 1
-
-    return asyncio.run_coroutine_threadsafe(count(), server.engine_thread.loop).result()
-
-
-def wait_until_quiet(server):
-    """Until no request, connection or task is left."""
-    wait_until_idle(server)
-    while server._uvicorn.server_state.connections or tasks_of(server) > 1:
-        pass
 
 
 def wait_for_a_command(server):
@@ -124,41 +107,6 @@ def test_a_connection_serves_again_and_again():
         assert read_response(client)[0] == 200
         client.close()
         wait_until_quiet(server)
-
-
-def test_half_of_a_request_and_no_more():
-    whole = raw_request(body=ASK)
-    with serving() as server:
-        clients = []
-        for end in (0, 5, 40, len(whole) - 40, len(whole) - 1):
-            client = connect(server)
-            client.sendall(whole[:end])
-            client.shutdown(socket.SHUT_WR)  # half-open: it could still read
-            clients.append(client)
-        assert post(server).status_code == 200
-        for client in clients:
-            assert client.recv(65536) in (b"",) or True
-            client.close()
-        wait_until_quiet(server)
-        assert server.engine.trace.summary()["num_requests"] == 1
-
-
-def test_a_body_that_comes_byte_by_byte_is_read():
-    data = raw_request(body=ASK)
-    with serving() as server, connect(server) as client:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for i in range(len(data)):
-            client.sendall(data[i : i + 1])
-        assert read_response(client)[0] == 200
-        client.close()
-        wait_until_quiet(server)
-
-
-def test_a_body_that_does_not_come_in_time_is_answered_408(monkeypatch):
-    monkeypatch.setattr("minibatch.server.guards.BODY_SECONDS", 0.0)
-    with serving() as server, connect(server) as client:
-        client.sendall(raw_request(body=ASK)[:-1])
-        assert read_response(client)[0] == 408
 
 
 async def many_clients(port, number, seed):

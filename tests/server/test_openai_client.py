@@ -70,6 +70,29 @@ def test_a_streamed_chat_begins_with_its_role_and_ends_with_its_usage(client):
     assert all(chunk.usage is None for chunk in chunks[:-1])
 
 
+@pytest.mark.parametrize("include_usage", [False, True])
+def test_every_chunk_has_the_usage_so_far_if_it_is_asked_for(client, include_usage):
+    options = {"include_usage": include_usage, "continuous_usage_stats": True}
+    ask = CHAT | {"stream": True, "stream_options": options}
+    chunks = list(client.chat.completions.create(**ask, n=2))
+    counts = [chunk.usage.completion_tokens for chunk in chunks]
+    assert counts[0] == 0  # the role
+    assert counts == sorted(counts)
+    assert counts[-1] == 40
+    assert {c.usage.total_tokens - c.usage.completion_tokens for c in chunks} == {
+        chunks[0].usage.prompt_tokens
+    }
+    assert bool(chunks[-1].choices) != include_usage
+
+
+def test_a_chunk_of_text_counts_its_own_token(client):
+    options = {"include_usage": True, "continuous_usage_stats": True}
+    chunks = list(client.completions.create(**ASK, stream=True, stream_options=options))
+    counts = [chunk.usage.completion_tokens for chunk in chunks]
+    assert counts[:3] == [1, 2, 3]
+    assert counts[-3:] == [20, 20, 20]  # the last text, the end, the report
+
+
 def test_a_character_of_two_tokens_is_never_cut(client):
     text = (ANSWER * 2)[:80]
     ask = ASK | {"max_tokens": len(text.encode())}

@@ -136,6 +136,13 @@ def test_an_answer_may_be_sent_back_as_a_message():
     assert text == "<s><|system|>Be brief.</s><|assistant|>Yes.</s><|user|>Plan</s><|assistant|>"
 
 
+@pytest.mark.parametrize("name", ["include_usage", "continuous_usage_stats"])
+def test_an_option_of_a_stream_is_true_or_false(name):
+    assert getattr(read(stream=True, stream_options={name: True}), name)
+    assert not getattr(read(stream=True, stream_options={name: None}), name)
+    assert refused(stream=True, stream_options={name: 1}).param == f"stream_options.{name}"
+
+
 def test_best_of_n_is_n():
     assert read(n=3, best_of=3).n == 3
 

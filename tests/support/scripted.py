@@ -5,6 +5,7 @@ Nothing here sleeps: a test waits for an event, or asks the engine's thread agai
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -110,6 +111,22 @@ def wait_until_idle(server):
     assert len(server.engine_thread.choices) == 0
 
 
+def tasks_of(server):
+    """The tasks of the event loop, without the one that asks."""
+
+    async def count():
+        return len(asyncio.all_tasks()) - 1
+
+    return asyncio.run_coroutine_threadsafe(count(), server.engine_thread.loop).result()
+
+
+def wait_until_quiet(server):
+    """Until no request, connection or task is left."""
+    wait_until_idle(server)
+    while server._uvicorn.server_state.connections or tasks_of(server) > 1:
+        pass
+
+
 def raw_request(path="/v1/completions", body=None, headers=(), method="POST", host="localhost"):
     """The bytes of one HTTP request, as a program would send them by hand."""
     data = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
@@ -132,18 +149,16 @@ def connect(server, receive_buffer=None):
 
 
 def read_response(connection):
-    """Status, headers and body of one response with a Content-Length, or until the end."""
-    received = b""
-    while b"\r\n\r\n" not in received:
-        if not (data := connection.recv(65536)):
-            return None if not received else (int(received.split()[1]), {}, b"")
-        received += data
-    head, _, body = received.partition(b"\r\n\r\n")
+    """Status, headers and body of one response with a Content-Length, or until the end. What comes
+    after it is left for the next call."""
+    head, body = b"", b""
+    while not head.endswith(b"\r\n\r\n"):
+        if not (data := connection.recv(1)):
+            return None if not head else (int(head.split()[1]), {}, b"")
+        head += data
     lines = head.decode("latin-1").split("\r\n")
     headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:])}
-    length = int(headers.get("content-length", -1))
-    while length < 0 or len(body) < length:
-        if not (data := connection.recv(65536)):
-            break
+    length = float(headers.get("content-length", "inf"))
+    while len(body) < length and (data := connection.recv(int(min(65536, length - len(body))))):
         body += data
     return int(lines[0].split()[1]), headers, body

@@ -90,3 +90,37 @@ def test_a_head_that_came_in_time_may_be_followed_by_a_long_answer(monkeypatch):
         passed.wait()
         model.open()
         assert read_response(client)[0] == 200
+
+
+def test_more_connections_than_there_is_room_for_are_closed_at_once(monkeypatch):
+    monkeypatch.setattr("minibatch.server.connection.MOST_CONNECTIONS", 3)
+    with serving() as server:
+        clients = [connect(server) for _ in range(3)]
+        while len(server._uvicorn.server_state.connections) < 3:
+            pass
+        with connect(server) as late:
+            assert late.recv(1) == b""
+        clients.pop().close()
+        while len(server._uvicorn.server_state.connections) > 2:
+            pass
+        assert post(server).status_code == 200
+        for client in clients:
+            client.close()
+        wait_until_quiet(server)
+
+
+def test_bodies_that_are_held_back_have_a_bound_in_all(monkeypatch):
+    monkeypatch.setattr("minibatch.server.guards.MOST_BODIES", 5000)
+    body = ASK | {"user": "a" * 3000}
+    with serving() as server, connect(server) as holding:
+        holding.sendall(raw_request(body=body)[:-1])
+        while server.bodies.num_bytes < 3000:
+            pass
+        refused = post(server, **body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert post(server).status_code == 200
+        holding.close()
+        wait_until_quiet(server)
+        assert server.bodies.num_bytes == 0
+        assert post(server, **body).status_code == 200
+        assert server.bodies.num_bytes == 0

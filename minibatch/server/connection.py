@@ -45,9 +45,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """A client is there."""
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
-            transport.abort()
         self._wait_for_head()
+        if len(self.connections) > most_connections():
+            self._longest_waiting().transport.abort()
 
     def handle_events(self) -> None:
         """Bytes have come, or an answer has ended."""
@@ -65,6 +65,11 @@ class Connection(H11Protocol):
         """The client is gone."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def _longest_waiting(self) -> Connection:
+        """Of all connections, the one whose head is due first: this one, if all others serve."""
+        waiting = [c for c in self.connections if c._timer and not c.transport.is_closing()]
+        return min(waiting, key=lambda c: c._timer.when(), default=self)
 
     @property
     def _is_serving(self) -> bool:

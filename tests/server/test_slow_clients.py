@@ -92,19 +92,35 @@ def test_a_head_that_came_in_time_may_be_followed_by_a_long_answer(monkeypatch):
         assert read_response(client)[0] == 200
 
 
-def test_more_connections_than_there_is_room_for_are_closed_at_once(monkeypatch):
+@pytest.fixture
+def room_for_three(monkeypatch):
     monkeypatch.setattr("minibatch.server.connection.MOST_CONNECTIONS", 3)
+
+
+def test_when_there_are_too_many_connections_the_longest_idle_one_is_closed(room_for_three):
     with serving() as server:
-        clients = [connect(server) for _ in range(3)]
-        while len(server._uvicorn.server_state.connections) < 3:
+        idle = [connect(server) for _ in range(5)]
+        assert [client.recv(1) for client in idle[:2]] == [b"", b""]
+        assert post(server).status_code == 200
+        assert idle[2].recv(1) == b""
+        for client in idle:
+            client.close()
+        wait_until_quiet(server)
+
+
+def test_a_connection_that_is_served_is_not_closed_for_another(room_for_three):
+    model = ScriptedModel(gated=True)
+    with serving(model) as server:
+        served = [connect(server) for _ in range(3)]
+        for client in served:
+            client.sendall(raw_request(body=ASK))
+        while sum(c._is_serving for c in list(server._uvicorn.server_state.connections)) < 3:
             pass
         with connect(server) as late:
             assert late.recv(1) == b""
-        clients.pop().close()
-        while len(server._uvicorn.server_state.connections) > 2:
-            pass
-        assert post(server).status_code == 200
-        for client in clients:
+        model.open()
+        for client in served:
+            assert read_response(client)[0] == 200
             client.close()
         wait_until_quiet(server)
 

@@ -24,7 +24,7 @@ from . import protocol
 from .engine_thread import EngineThread
 from .errors import ApiError
 from .exchange import Exchange
-from .guards import read_body
+from .guards import Bodies
 from .parameters import read_json
 from .replies import Reply
 
@@ -35,8 +35,11 @@ class Api:
     """The handlers. name: the model's in requests and answers. deadline: seconds until a request
     must have been admitted; None sets none."""
 
-    def __init__(self, thread: EngineThread, name: str, deadline: float | None) -> None:
-        self.thread, self.name, self.deadline = thread, name, deadline
+    def __init__(
+        self, thread: EngineThread, bodies: Bodies, name: str, deadline: float | None
+    ) -> None:
+        self.thread, self.bodies = thread, bodies
+        self.name, self.deadline = name, deadline
         self.model, self.pool = thread.engine.model, thread.engine.pool
         # encoding changes a tokenizer, and the engine thread decodes with the other
         self._encoder = copy.copy(self.model)
@@ -99,9 +102,12 @@ class Api:
     async def _exchange(self, request: Request, is_chat: bool) -> Response | Exchange:
         begun = perf_counter()
         try:
-            body = await read_body(request)
+            async with self.bodies.read(request) as body:
+                return await self._exchange_of(body, is_chat, begun)
         except ClientDisconnect:
             return Response()  # nobody reads it
+
+    async def _exchange_of(self, body: bytearray, is_chat: bool, begun: float) -> Exchange:
         reply = Reply(self.name, is_chat)
 
         def read() -> tuple[protocol.Ask, list[EngineRequest]]:

@@ -6,19 +6,35 @@ then would be open for ever, and a program can open as many as there are file de
     open ──── head ────> answer ──── rest of a body that was not read, next head ────> answer
          HEAD_SECONDS                          HEAD_SECONDS
 
-The body of a request that is being served has a limit of its own (guards.read_body).
+The body of a request that is being served has limits of its own (guards.Bodies).
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .errors import ApiError
 
+BACKLOG = 256  # connections that wait to be accepted; they are, all at once
+MOST_CONNECTIONS = 4096  # each is an open file
+FEW_FILES = 128  # open files that are no connections
 HEAD_SECONDS = 10.0  # for the head of a request to come, after the connection or the last answer
+
+
+def most_connections() -> int:
+    """At one time. Without a free file the event loop could accept none, and would write megabytes
+    of errors into the log."""
+    with suppress(ImportError):  # Windows has no such limit
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY:
+            return max(1, min(MOST_CONNECTIONS, soft - BACKLOG - FEW_FILES))
+    return MOST_CONNECTIONS
 
 
 class Connection(H11Protocol):
@@ -30,6 +46,8 @@ class Connection(H11Protocol):
         """A client is there."""
         super().connection_made(transport)
         self._wait_for_head()
+        if len(self.connections) > most_connections():
+            self._longest_waiting().transport.abort()
 
     def handle_events(self) -> None:
         """Bytes have come, or an answer has ended."""
@@ -47,6 +65,11 @@ class Connection(H11Protocol):
         """The client is gone."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def _longest_waiting(self) -> Connection:
+        """Of all connections, the one whose head is due first: this one, if all others serve."""
+        waiting = [c for c in self.connections if c._timer and not c.transport.is_closing()]
+        return min(waiting, key=lambda c: c._timer.when(), default=self)
 
     @property
     def _is_serving(self) -> bool:

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .answers import overloaded
 from .errors import ApiError
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 MOST_HEADERS = 16_384  # bytes
 MOST_BODY = 4 * 2**20  # bytes: half a million token ids
+TOO_LARGE = f"the body is larger than {MOST_BODY:,} bytes"
+MOST_BODIES = 2**28  # bytes of all requests that are being read
 BODY_SECONDS = 30.0  # for a body to come
 OPEN = frozenset({"/health"})  # for probes that have no key
 
@@ -71,24 +75,39 @@ class Guard:
                 )
 
 
-async def read_body(request: Request) -> bytes:
-    """The body, if it is not too large and comes in time. Raises ApiError, or ClientDisconnect.
+class Bodies:
+    """The bodies that are held now. num_bytes: of all of them together."""
 
-    Starlette's `max_body_size` would answer in plain text, and be called again for every token.
-    """
-    too_large = ApiError(413, f"the body is larger than {MOST_BODY:,} bytes")
-    if int(request.headers.get("content-length", 0)) > MOST_BODY:
-        raise too_large
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > MOST_BODY:
-                    raise too_large
-    except TimeoutError as error:
-        raise ApiError(408, f"the body did not come within {BODY_SECONDS:g} s") from error
-    return bytes(body)
+    def __init__(self) -> None:
+        self.num_bytes = 0
+
+    @asynccontextmanager
+    async def read(self, request: Request) -> AsyncIterator[bytearray]:
+        """The body, if it is not too large and comes in time. Raises ApiError, or ClientDisconnect.
+
+        Starlette's `max_body_size` would answer in plain text, and be called again for every token.
+        """
+        if int(request.headers.get("content-length", 0)) > MOST_BODY:
+            raise ApiError(413, TOO_LARGE)
+        body = bytearray()
+        try:
+            await self._collect(request, body)
+            yield body
+        finally:
+            self.num_bytes -= len(body)
+
+    async def _collect(self, request: Request, body: bytearray) -> None:
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    body += chunk
+                    self.num_bytes += len(chunk)
+                    if len(body) > MOST_BODY:
+                        raise ApiError(413, TOO_LARGE)
+                    if self.num_bytes > MOST_BODIES:
+                        raise overloaded("too many large requests come at once; ask again later")
+        except TimeoutError as error:
+            raise ApiError(408, f"the body did not come within {BODY_SECONDS:g} s") from error
 
 
 def _only(headers: list[tuple[bytes, bytes]], name: bytes) -> bytes | None:

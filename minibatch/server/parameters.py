@@ -50,7 +50,7 @@ NEUTRAL: dict[str, tuple[object, ...]] = {  # not supported, but harmless with t
 }
 
 
-def read_json(body: bytes) -> dict[str, object]:
+def read_json(body: bytes | bytearray) -> dict[str, object]:
     """The JSON object of a body. Raises ApiError if it is none, nested too deep, or has too
     many lists and objects."""
     depth, bare = 0, _STRINGS.sub(b"", body)

@@ -25,15 +25,14 @@ from ..core.clock import WallClock
 from ..engine.engine import Engine
 from .answers import Written
 from .app import Api
-from .connection import Connection
+from .connection import BACKLOG, Connection
 from .engine_thread import EngineThread
-from .guards import LOOPBACK, Guard
+from .guards import LOOPBACK, Bodies, Guard
 from .metrics import Metrics
 
 Result = TypeVar("Result")
 
 LOCAL = ("127.0.0.1", "localhost", "::1")  # hosts that only this computer can reach
-BACKLOG = 1024  # connections that wait to be accepted
 SEND_BUFFER = 2**17  # bytes for a slow reader in the kernel, which would take megabytes
 DEAD_AFTER = 60_000  # milliseconds without an answer from a client's machine
 LATEST = 2.0  # seconds after its grace a request that has not ended is cut off
@@ -74,11 +73,13 @@ class Server:
         self.name = name or model_name(engine)
         self.metrics = Metrics(engine, self.name)
         self.engine_thread = EngineThread(engine, self.metrics)
-        app = Api(self.engine_thread, self.name, deadline).app()
+        self.bodies = Bodies()
+        app = Api(self.engine_thread, self.bodies, self.name, deadline).app()
         guarded = Guard(app, LOOPBACK if host in LOCAL else None, api_key)
         config = uvicorn.Config(
             guarded,
             http=Connection,
+            backlog=BACKLOG,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -58,6 +58,20 @@ def test_what_cannot_be_is_refused_in_a_sentence(arguments, message):
         command.make_policy(options(*arguments))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+def test_a_server_may_have_as_many_connections_as_the_system_allows():
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 500), hard))
+        command.raise_file_limit()
+        raised = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        assert raised >= min(hard, 8192) or hard == resource.RLIM_INFINITY
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_another_host_needs_a_key(capsys):
     assert command.main(["--host", "0.0.0.0", "--port", "0"]) == 2
     assert "give an api_key" in capsys.readouterr().err

@@ -90,3 +90,53 @@ def test_a_head_that_came_in_time_may_be_followed_by_a_long_answer(monkeypatch):
         passed.wait()
         model.open()
         assert read_response(client)[0] == 200
+
+
+@pytest.fixture
+def room_for_three(monkeypatch):
+    monkeypatch.setattr("minibatch.server.connection.MOST_CONNECTIONS", 3)
+
+
+def test_when_there_are_too_many_connections_the_longest_idle_one_is_closed(room_for_three):
+    with serving() as server:
+        idle = [connect(server) for _ in range(5)]
+        assert [client.recv(1) for client in idle[:2]] == [b"", b""]
+        assert post(server).status_code == 200
+        assert idle[2].recv(1) == b""
+        for client in idle:
+            client.close()
+        wait_until_quiet(server)
+
+
+def test_a_connection_that_is_served_is_not_closed_for_another(room_for_three):
+    model = ScriptedModel(gated=True)
+    with serving(model) as server:
+        served = [connect(server) for _ in range(3)]
+        for client in served:
+            client.sendall(raw_request(body=ASK))
+        while sum(c._is_serving for c in list(server._uvicorn.server_state.connections)) < 3:
+            pass
+        with connect(server) as late:
+            assert late.recv(1) == b""
+        model.open()
+        for client in served:
+            assert read_response(client)[0] == 200
+            client.close()
+        wait_until_quiet(server)
+
+
+def test_bodies_that_are_held_back_have_a_bound_in_all(monkeypatch):
+    monkeypatch.setattr("minibatch.server.guards.MOST_BODIES", 5000)
+    body = ASK | {"user": "a" * 3000}
+    with serving() as server, connect(server) as holding:
+        holding.sendall(raw_request(body=body)[:-1])
+        while server.bodies.num_bytes < 3000:
+            pass
+        refused = post(server, **body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert post(server).status_code == 200
+        holding.close()
+        wait_until_quiet(server)
+        assert server.bodies.num_bytes == 0
+        assert post(server, **body).status_code == 200
+        assert server.bodies.num_bytes == 0

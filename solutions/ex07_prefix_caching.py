@@ -4,7 +4,8 @@ Three decisions, as plain functions: what a block is called, what is found, who 
 they do in the engine stands in `minibatch/memory/prefix.py` and `minibatch/memory/blocks.py`. The
 last task changes the engine itself.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. What you return
+belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 7.1`.
 """

@@ -11,7 +11,8 @@
     s.max_num_tokens           most tokens whose keys and values it may have to keep
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. What you return
+belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 8.1`.
 """

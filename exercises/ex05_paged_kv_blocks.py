@@ -24,8 +24,8 @@ import minibatch as mb
 # block_size - 1, block 1 the next ones. A forward pass takes the tokens of several sequences, row
 # after row, without gaps. Into which slot do each token's key and value go?
 #
-# Row i computes num_tokens[i] tokens of its sequence, 0 or more. num_computed_tokens[i] of them are
-# in the cache already, so the first of the new ones has that position: positions count from 0.
+# Row i computes num_tokens[i] tokens of its sequence, 0 or more. The num_computed_tokens[i] tokens
+# before them are in the cache, so the first new one has that position: positions count from 0.
 # ---------------------------------------------------------------------------------------------
 def slot_mapping(
     block_tables: list[list[int]],

@@ -105,7 +105,8 @@ def cached_prefix(
 #     (block_id, depth, holders, taken, released)
 #
 # depth: its place in its chain, 0 is the first block of a prompt. holders: how many tables name it.
-# taken, released: when it was last allocated, and when it was last given back; time only grows.
+# taken, released: when it was last allocated, and when it was last given back, in whole
+# nanoseconds, which only grow.
 #
 # Evict only what nobody holds; who has been given back longest ago goes first. A whole table is
 # given back at one time: among those, the tail goes before the trunk, since a chain is found from

@@ -39,7 +39,7 @@ from minibatch.course.judging.worker_object import call_object
 from minibatch.course.judging.worker_policy import PolicyWorker
 
 MODULE = "exercise"
-OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records")
+OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records", "incidents")
 OF_A_POOL = ("call_methods", "run_engine", "lookups")
 
 

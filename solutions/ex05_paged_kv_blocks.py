@@ -4,7 +4,8 @@ A KV block stores the keys and values of `block_size` tokens that follow one ano
 layer. A sequence's block table lists its blocks in the order of its tokens: [7, 2] says that the
 first block_size tokens lie in block 7, and the next ones in block 2.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. What you return
+belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 5.1`.
 """
@@ -23,8 +24,8 @@ import minibatch as mb
 # block_size - 1, block 1 the next ones. A forward pass takes the tokens of several sequences, row
 # after row, without gaps. Into which slot do each token's key and value go?
 #
-# Row i computes num_tokens[i] tokens of its sequence. num_computed_tokens[i] of them are in the
-# cache already, so the first of the new ones has that position: positions count from 0.
+# Row i computes num_tokens[i] tokens of its sequence, 0 or more. The num_computed_tokens[i] tokens
+# before them are in the cache, so the first new one has that position: positions count from 0.
 #
 # HINT One token first: at position p, how many whole blocks of its sequence come before it, and how
 #      far into its own block is it?

@@ -4,7 +4,8 @@ Three decisions, as plain functions: what a block is called, what is found, who 
 they do in the engine stands in `minibatch/memory/prefix.py` and `minibatch/memory/blocks.py`. The
 last task changes the engine itself.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. What you return
+belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 7.1`.
 """
@@ -104,7 +105,8 @@ def cached_prefix(
 #     (block_id, depth, holders, taken, released)
 #
 # depth: its place in its chain, 0 is the first block of a prompt. holders: how many tables name it.
-# taken, released: when it was last allocated, and when it was last given back; time only grows.
+# taken, released: when it was last allocated, and when it was last given back, in whole
+# nanoseconds, which only grow.
 #
 # Evict only what nobody holds; who has been given back longest ago goes first. A whole table is
 # given back at one time: among those, the tail goes before the trunk, since a chain is found from

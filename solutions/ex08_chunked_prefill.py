@@ -11,7 +11,8 @@
     s.max_num_tokens           most tokens whose keys and values it may have to keep
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: they belong to the caller, who goes on using them. What you return
+belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 8.1`.
 """
@@ -37,13 +38,17 @@ class MyBudget(mb.Scheduler):
     #
     # 2. Prompts that have begun, in the order of admission: each as much as it needs, or what is
     #    left. The rest of it waits for the next step. Begun are all in self.running, also those
-    #    whose first step has failed: then plan is called once more.
+    #    of which nothing is computed: plan may be called again before its rows are.
     #
     # 3. Newcomers, as long as a token is left, a slot is free and somebody waits: the head of the
     #    queue joins, and gets what it needs, or what is left.
     #
     # A row has a token at least. Blocks as in 4.1: for its longest possible answer when a sequence
     # joins; if the pool cannot give that many, it waits, and so do those behind it.
+    #
+    # A newcomer needs its num_uncomputed_tokens after self.admit, which may find blocks that are
+    # computed already (lesson 7). A newcomer may have part of its answer: when a forward pass
+    # fails, the engine puts all that ran back into the queue, with nothing of them computed.
     #
     # HINT Count down: begin with the whole budget, take one away for each decode, and the length of
     #      its row for each prompt. When nothing is left, the plan is ready.

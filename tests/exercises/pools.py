@@ -142,6 +142,11 @@ class Believing:
             raise MemoryError
         return [self.take() for _ in range(min(n, len(self.queue)))]
 
+    def rebuild(self, tables):
+        """Of no tables: what the engine does when it resets the pool."""
+        assert not tables
+        self.__init__(self.num_blocks, self.beliefs)
+
     def take(self):
         self.now += 1
         block = self.queue[-1 if self.believes("from the right") else 0]
@@ -286,6 +291,7 @@ def walk(student, num_blocks, calls, otherwise=""):
         said = (
             explained(num_blocks, calls, got, PASSED.get(student, ()))
             or at_once(call, due, seen)
+            or moved(calls[:number], expected[:number], due, seen, PASSED.get(student, ()))
             or otherwise
         )
         raise Wrong(
@@ -295,6 +301,54 @@ def walk(student, num_blocks, calls, otherwise=""):
             drawing=map_before(num_blocks, calls, number),
         )
     PASSED.setdefault(student, []).append((num_blocks, calls))
+
+
+def moved(calls, before, due, seen, passed):
+    """What to say of other blocks next, if it is what came before that has moved them."""
+    if due[0] == seen[0] or due[1] or seen[1]:
+        return ""
+    if ("rebuild", []) in calls:
+        return (
+            "[a_book_of_its_own] "
+            "The engine has reset the pool: rebuild([]) makes free_ids and holders anew, and block "
+            "0 comes first again. Yours goes by a book of its own, which rebuild does not know: "
+            "keep no others than those two."
+        )
+    if any(raised for _, raised, _, _ in before):
+        return (
+            "[refusal_moves_blocks] "
+            "A call that is refused changes nothing, and the order of the free blocks neither. "
+            "Yours has moved some: first look at all that is asked, and raise; then change the "
+            "books."
+        )
+    if not calls and passed:
+        return (
+            "[new_pool_is_not_new] "
+            "This is a new pool: all of its blocks are free, and 0 comes first. Yours goes on with "
+            "what an earlier pool has done: keep everything in self.free_ids and self.holders, "
+            "which each pool has for itself."
+        )
+    return ""
+
+
+def keeps_its_answers(student, num_blocks, calls):
+    """What allocate has given stays as it was, whatever comes later."""
+    packed = [[method, pack(argument)] for method, argument in calls]
+    got = student.ask(
+        "call_methods", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed
+    )
+    due = right(num_blocks, calls)
+    for number, (one, (gave, *_)) in enumerate(zip(got, due, strict=True)):
+        later = student.unpacked(one.get("later"))
+        if gave is not None and later != gave:
+            raise Wrong(
+                "[blocks_change_later] "
+                f"{shown(calls[number])} gave {gave}, and after {so_far(calls, len(calls))[6:-2]} "
+                "that very list holds other blocks: it has become a sequence's block table. Make a "
+                "new list in each call.",
+                expected=gave,
+                got=later,
+            )
 
 
 def isinstance_of_misuse(error):
@@ -394,7 +448,9 @@ def tables_after(num_blocks, calls):
         gave, raised, _, _ = outcome(pool, method, argument)
         if raised:
             continue
-        if method in ("allocate", "share"):
+        if method == "rebuild":
+            tables = {}
+        elif method in ("allocate", "share"):
             table = list(argument if gave is None else gave)
             tables |= {next(names): table} if table else {}
         elif not argument:

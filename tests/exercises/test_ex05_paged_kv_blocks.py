@@ -1,12 +1,14 @@
 """Judges exercises 5.1 to 5.4: slots and copies by what comes out, a pool by walks beside ours."""
 
 import contextlib
+import math
 from collections import Counter
 
 import now_yours
 import pytest
+from again import stays_right
 from beliefs import CALLERS_LIST, IS_WITHHELD, Counted, a_kind, why
-from pools import fixed_walk, random_walk, walk
+from pools import fixed_walk, keeps_its_answers, random_walk, walk
 
 import minibatch as mb
 from minibatch.course.judging.values import Array, Lent
@@ -206,9 +208,13 @@ SLOT_PROBES = [
 ]
 
 
+def right_slots(*case):
+    return mapped([part[""](*case) for part in SLOT_PARTS])
+
+
 def slots(student, case, otherwise):
     tables, starts, nums, size = case
-    expected = mapped([part[""](*case) for part in SLOT_PARTS])
+    expected = right_slots(*case)
     shown = f"slot_mapping({tables}, {starts}, {nums}, block_size={size})"
     try:
         got = student.call("slot_mapping", *case)
@@ -279,6 +285,12 @@ def wrong_number(got, starts, nums):
             "[slots_of_the_cached_tokens_too] "
             "only the new tokens are asked for; those in the cache have their slots already."
         )
+    if 0 in nums and len(got) == sum(nums[: nums.index(0)]):
+        return (
+            "[empty_row_ends_the_list] "
+            f"row {nums.index(0)} computes no token in this step and has no slots; the rows behind "
+            "it have theirs all the same."
+        )
     if len(got) != sum(nums):
         return (
             "[other_number_of_slots] "
@@ -339,6 +351,11 @@ def test_rows_follow_one_another_each_with_its_own_table(student):
     slots(student, ([[7, 2], [5, 9]], [3, 0], [2, 2], 4), said)
     said = "[other_slots_of_three_rows] three rows, of 1, 5 and 1 new tokens."
     slots(student, ([[7, 2, 8], [5, 0], [1, 6]], [8, 0, 7], [1, 5, 1], 4), said)
+    said = (
+        "[other_slots_beside_an_empty_row] "
+        "the second row computes no token in this step and has no slots; the third row follows."
+    )
+    slots(student, ([[7], [5], [1, 6]], [2, 3, 3], [1, 0, 2], 4), said)
 
 
 @pytest.mark.task("5.1", points=0.75)
@@ -359,6 +376,13 @@ def test_it_holds_for_any_batch(student, rng):
         "blocks of 7: twenty tokens from position 2 on fill the rest of one block, and two more."
     )
     slots(student, ([[8, 3, 6, 1]], [2], [20], 7), said)
+    said = (
+        "[slots_of_few_bits] "
+        "the slots of block 200,000,000 do not fit into 32 bits: use Python's own ints, or int64."
+    )
+    slots(student, ([[3, 200_000_000]], [16], [2], 16), said)
+    cases = [([[7, 2]], [3], [2], 4), ([[7, 9]], [3], [2], 4), ([[5, 9]], [3], [2], 4)]
+    stays_right(student, "slot_mapping", cases, right_slots)
     said = (
         "[other_slots] "
         "the slot of position p is table[p // block_size] * block_size + p % block_size, with the "
@@ -384,6 +408,7 @@ def test_it_holds_for_any_batch(student, rng):
 def test_it_hands_out_free_blocks_and_no_more(student):
     walk(student, 4, [("allocate", 2), ("allocate", 0), ("allocate", 2), ("allocate", 1)])
     walk(student, 4, [("allocate", 1), ("allocate", 4), ("allocate", 3)])
+    keeps_its_answers(student, 4, [("allocate", 2), ("allocate", 1)])
 
 
 @pytest.mark.task("5.2", points=1)
@@ -403,6 +428,8 @@ def test_the_block_that_has_been_free_for_longest_is_taken_first(student):
     walk(student, 4, [("allocate", 3), ("free", [0, 1, 2]), ("allocate", 4)])
     shared = [("allocate", 3), ("share", [1, 0]), ("free", [1, 0]), ("free", [0, 1, 2])]
     walk(student, 3, [*shared, ("allocate", 3)])
+    reset = ("rebuild", [])
+    walk(student, 4, [("allocate", 2), ("free", [0, 1]), reset, ("allocate", 3), ("allocate", 1)])
 
 
 AFTERWARDS = [("share", [0]), ("free", [0]), ("allocate", 2)]
@@ -655,9 +682,13 @@ COPY_PROBES = [
 ]
 
 
+def right_copies(*case):
+    return written([part[""](*case) for part in COPY_PARTS])
+
+
 def copies(student, case, otherwise):
     table, holders, free, computed, n, size = case
-    expected = written([part[""](*case) for part in COPY_PARTS])
+    expected = right_copies(*case)
     who = ", ".join(f"{b} is held by {holders[b]}" for b in table)
     shown = (
         f"Table {table}, where {who}; {computed} tokens computed and {n} to come, blocks of "
@@ -754,7 +785,8 @@ def test_a_sole_holder_writes_in_place(student):
 def test_only_blocks_that_are_written_are_copied(student):
     said = (
         "[other_copy_at_a_border] "
-        "Position 8 begins the third block; the two before it are only read."
+        "Position 8 begins the third block, which is shared: it is copied, though nothing in it is "
+        "computed yet. The two before it are only read."
     )
     copies(student, ([7, 2, 5], holding(b7=2, b2=2, b5=2), [9, 1], 8, 1, 4), said)
     said = (
@@ -785,14 +817,22 @@ def test_only_blocks_that_are_written_are_copied(student):
 def test_a_write_over_several_blocks_copies_each_that_is_shared(student, rng):
     said = (
         "[other_copies_in_three_blocks] "
-        "Positions 6 to 12 lie in blocks 2, 5 and 0; each that is shared is copied."
+        "Positions 6 to 12 lie in blocks 2, 5 and 0. Of these 2 and 0 are shared: each is copied "
+        "into the next free block. Block 5 is the sequence's own: it takes no free block, and the "
+        "blocks behind it are still looked at."
     )
     many = holding(b7=2, b2=2, b5=1, b0=3)
-    copies(student, ([7, 2, 5, 0], many, [9, 1], 6, 7, 4), said)
+    copies(student, ([7, 2, 5, 0], many, [9, 1, 4], 6, 7, 4), said)
     said = (
         "[other_copies_in_two_blocks] Positions 4 to 11 lie in blocks 2 and 5, and both are shared."
     )
     copies(student, ([7, 2, 5], holding(b7=2, b2=2, b5=2), [10, 1, 4], 4, 8, 4), said)
+    said = (
+        "[other_copies_in_blocks_of_five] "
+        "Blocks of 5: positions 9 and 10 lie in blocks 2 and 5. block_size need not be a power of "
+        "two: p // block_size holds for any."
+    )
+    copies(student, ([7, 2, 5], holding(b7=2, b2=2, b5=2), [10, 1, 4], 9, 2, 5), said)
     said = (
         "[other_table_than_its_own] "
         "The lists are the caller's; the table that you return is your own."
@@ -807,8 +847,10 @@ def test_a_write_over_several_blocks_copies_each_that_is_shared(student, rng):
             "Nothing has to be copied here, and the table that you return is the very list that "
             "you were given: whoever changes the one changes the other. Return list(block_table)."
         )
+    writes = [([7, 2], holding(b7=2, b2=2), [9, 1], computed, 1, 4) for computed in (6, 1)]
+    stays_right(student, "copy_on_write", writes, right_copies, as_asked)
     for _ in range(8):
-        size, length = rng.choice([1, 2, 4, 16]), rng.randint(1, 5)
+        size, length = rng.choice([1, 2, 4, 5, 16]), rng.randint(1, 5)
         blocks = rng.sample(range(12), 12)
         table, free = blocks[:length], blocks[length : 2 * length + 1]
         holders = [rng.randint(1, 3) if block in table else 0 for block in range(12)]
@@ -872,6 +914,11 @@ TAKES = {
         "an answer that is a power of two already gets just that: 32 tokens get 32.": (
             lambda p, a, most, size: p + 2 ** a.bit_length()
         ),
+        "[power_by_logarithm] "
+        "math.log(n, 2) is a quotient of two floats, and above a whole number for some powers of "
+        "two. Double 1 until it is not below the answer.": (
+            lambda p, a, most, size: p + 2 ** math.ceil(math.log(a, 2))
+        ),
         "[power_of_two_rounded_down] "
         "the next power of two is not below the answer; yours rounds down.": (
             lambda p, a, most, size: p + 2 ** (a.bit_length() - 1)
@@ -919,6 +966,12 @@ TAKES = {
         "[blocks_rounded_down] "
         "a block that is partly filled is taken whole: round up, -(-tokens // block_size); yours "
         "rounds down.": lambda p, a, most, size: (p + a) // size * size,
+        "[rounds_all_together] "
+        "“paged” takes whole blocks for each request: round up what it takes, prompt and answer. "
+        "Yours rounds nothing, or the sum of all requests.": lambda p, a, most, size: p + a,
+        "[blocks_by_bits] "
+        "block_size need not be a power of two: -(-tokens // block_size) * block_size rounds up to "
+        "any; yours uses its bits.": lambda p, a, most, size: (p + a + size - 1) & -size,
         "[always_one_block_more] "
         "what fills its blocks exactly needs no further one: yours always takes one block more.": (
             lambda p, a, most, size: ((p + a) // size + 1) * size
@@ -1036,7 +1089,9 @@ def counted(allocator):
     def answers(form):
         return [form(*example) for example in examples]
 
-    others = ANY_OTHER if allocator == "paged" else {**ALL_OF_IT, **ANY_OTHER}
+    others = {**ALL_OF_IT, **ANY_OTHER}
+    if allocator == "paged":  # it has words of its own for what “told” takes
+        others = {said: f for said, f in ANY_OTHER.items() if "“told”" not in said}
     others = {said: form for said, form in others.items() if answers(form) != answers(own[""])}
     counts = {
         said: forms
@@ -1093,6 +1148,7 @@ def test_the_next_power_of_two_is_taken_for_the_answer(student):
     fit(student, "power of two", [(10, 32), (10, 1), (10, 16)], 80)
     fit(student, "power of two", [(12, 5), (12, 9), (12, 17)], 64)
     fit(student, "power of two", [(20, 9), (20, 9)], 64, 32)
+    fit(student, "power of two", [(8, 2**29), (8, 2**29)], 2**30 + 16)
 
 
 @pytest.mark.task("5.4", points=0.75)
@@ -1103,6 +1159,7 @@ def test_blocks_are_rounded_up_once(student):
     fit(student, "paged", [(10, 6), (10, 6), (10, 6)], 48)
     fit(student, "paged", [(9, 5), (9, 5), (9, 5)], 48)
     fit(student, "paged", [(9, 5), (9, 5), (9, 5)], 96, block_size=16)
+    fit(student, "paged", [(9, 3), (9, 3), (9, 3)], 45, block_size=5)
 
 
 @pytest.mark.task("5.4", points=0.5)
@@ -1112,7 +1169,7 @@ def test_any_requests_are_counted(student, rng):
             fit(student, allocator, MIXED, capacity)
         fit(student, allocator, Lent([(10, 5), (20, 9)]), 48)
     for _ in range(6):
-        size = rng.choice([1, 4, 16])
+        size = rng.choice([1, 4, 5, 16])
         requests = [(rng.randint(1, 40), rng.randint(1, 40)) for _ in range(rng.randint(1, 8))]
         capacity = size * rng.randint(1, 400 // size)
         for allocator in TAKES:

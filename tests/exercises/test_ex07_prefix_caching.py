@@ -4,6 +4,7 @@ import itertools
 
 import now_yours
 import pytest
+from again import stays_right
 from beliefs import a_kind, input_shown
 
 from minibatch.course.judging.values import Lent, LentDict
@@ -82,6 +83,10 @@ def test_prompts_that_begin_alike_have_the_same_names_there(student):
             "[name_changes_when_asked_again] "
             "The same prompt with the same salt has other names when asked again."
         )
+    cases = [([5, 6, 7], 2), ([5, 8, 7, 9], 2), ([5, 6, 7, 8], 2)]
+    due = {str(case): names_of(student, *case) for case in cases}
+    stays_right(student, "block_hashes", cases, lambda *case: due[str(case)])
+    hers = names_of(student, [5, 6, 7, 8, 9, 1], 2, "hers")
     student.close()  # another process answers from here on
     names_of(student, [7, 7, 5, 6], 2)
     if names_of(student, [5, 6, 7, 8, 9, 1], 2) != one:
@@ -92,6 +97,15 @@ def test_prompts_that_begin_alike_have_the_same_names_there(student):
             "hash() of a text and a counter of your own are different in each process.",
             expected=one,
             got=names_of(student, [5, 6, 7, 8, 9, 1], 2),
+        )
+    if names_of(student, [5, 6, 7, 8, 9, 1], 2, "hers") != hers:
+        raise Wrong(
+            "[salted_name_of_one_process] "
+            "In another Python process the same prompt with the same salt has other names, and "
+            "without a salt it has the same ones: put the salt into the text for sha256_of as it "
+            "is. Python's hash() of a text is different in each process.",
+            expected=hers,
+            got=names_of(student, [5, 6, 7, 8, 9, 1], 2, "hers"),
         )
 
 
@@ -137,6 +151,26 @@ def test_equal_blocks_behind_another_past_have_other_names(student, rng):
     names_differ(
         a, b, "[name_adds_ids] [1, 4] and [2, 3] have one name: their sum is no name for them."
     )
+    for bits in (8, 16, 32):
+        a, b = names_of(student, [5, 6], 2)[0], names_of(student, [5 + 2**bits, 6], 2)[0]
+        names_differ(
+            a,
+            b,
+            "[ids_are_cut] "
+            f"[5, 6] and [{5 + 2**bits}, 6] have one name: ids may be large; write all of each.",
+        )
+    all_names = student.calls("block_hashes", [[[i], 1] for i in range(20_000)])
+    num_names = len(
+        {str(name) for one in all_names if isinstance(one, list | tuple) for name in one}
+    )
+    if num_names < 20_000:
+        raise Wrong(
+            "[names_are_too_short] "
+            "20,000 prompts of one token, all different, in blocks of 1: some have one name, and "
+            "would be taken for one another. Keep all of what sha256_of gives.",
+            expected="20,000 names",
+            got=f"{num_names:,} names",
+        )
     for _ in range(10):
         prompts = [[rng.randrange(4) for _ in range(9)] for _ in range(2)]
         one, other = (names_of(student, ids, 3) for ids in prompts)
@@ -153,7 +187,7 @@ def test_equal_blocks_behind_another_past_have_other_names(student, rng):
 @pytest.mark.task("7.1", points=1)
 def test_prompts_with_different_salts_share_no_name(student):
     ids = [5, 6, 7, 8]
-    salts = (None, "hers", "his", "", "None")
+    salts = (None, "hers", "his", "", "None", "Hers", "hers ", " ")
     names = {salt: names_of(student, ids, 2, salt) for salt in salts}
     for one, other in itertools.combinations(salts, 2):
         for place, (a, b) in enumerate(zip(names[one], names[other], strict=True)):
@@ -165,6 +199,8 @@ def test_prompts_with_different_salts_share_no_name(student):
                 )
             if "None" in (one, other) and None in (one, other):
                 extra = " [no_salt_is_a_text] str(None) is a text that may be somebody's salt."
+            if one and other and one.strip().lower() == other.strip().lower():
+                extra = " [salt_is_tidied] Any text is a salt as it is: capitals and blanks count."
             names_differ(
                 a,
                 b,
@@ -179,9 +215,23 @@ def test_prompts_with_different_salts_share_no_name(student):
         "[12, 3] with salt 'a' and [2, 3] with salt 'a1' have one name: nothing says where the "
         "salt ends and where the ids begin.",
     )
+    first, second = names_of(student, ids, 2)
+    names_differ(
+        second,
+        names_of(student, [7, 8], 2, str(first))[0],
+        "[salt_taken_for_a_name] "
+        "[7, 8] behind [5, 6], and [7, 8] with the name of [5, 6] as its salt, have one name: any "
+        "text is a salt, a name of another block, too. Write something before each salt that no "
+        'name begins with, "salt:" for example.',
+    )
 
 
 # 7.2 ---------------------------------------------------------------------------------------------
+
+
+def right_prefix(names, num_tokens, block_size, block_of):
+    before_last = names[: (num_tokens - 1) // block_size]
+    return [block_of[name] for name in itertools.takewhile(block_of.__contains__, before_last)]
 
 
 def finds(student, expected, said, names, num_tokens, block_size, block_of):
@@ -195,10 +245,18 @@ def finds(student, expected, said, names, num_tokens, block_size, block_of):
         got = list(got)
     if got == expected:
         return
+    values = list(block_of.values())
     if got is None:
         said = (
             "[list_is_nothing] "
             "your function returned nothing (None): end it with `return` and the list."
+        )
+    elif isinstance(got, list) and any(type(i) is int and i not in values for i in got):
+        gone = next(i for i in got if i not in values)
+        said = (
+            "[finds_what_is_gone] "
+            f"block {gone} is not in block_of: it was in an earlier call, and has been evicted "
+            "since. Look into block_of in each call, and remember nothing."
         )
     elif not isinstance(got, list):
         said = (
@@ -285,6 +343,20 @@ def test_the_last_token_is_never_found(student, rng):
         "13 tokens: the last token lies behind three full blocks, and all three are found."
     )
     finds(student, [7, 0, 2], said, ["a", "b", "c"], 13, 4, known)
+    said = (
+        "[drops_what_is_not_last] "
+        "16 tokens fill four blocks. The last token lies in the fourth, which is not found; the "
+        "second is not the last one, and stays."
+    )
+    finds(student, [7, 0], said, ["a", "b", "x", "y"], 16, 4, known)
+    said = (
+        "[takes_the_last_block_of_three] "
+        "blocks of 3: the last token of 12 lies in the fourth block, and three come before it. "
+        "block_size need not be a power of two."
+    )
+    finds(student, [7, 0, 2], said, ["a", "b", "c", "d"], 12, 3, known | {"d": 5})
+    cases = [(["a", "b"], 9, 4, table) for table in ({"a": 7, "b": 0}, {"a": 7}, {"a": 1, "b": 7})]
+    stays_right(student, "cached_prefix", cases, right_prefix)
     for _ in range(20):
         size, num_tokens = rng.randrange(1, 5), rng.randrange(1, 20)
         names = [f"n{i}" for i in range(num_tokens // size)]
@@ -358,6 +430,22 @@ def test_who_was_given_back_longest_ago_goes_first(student):
         "comes before deepest."
     )
     evicts(student, [8, 3], said, [(3, 7, 0, 1, 30), (8, 0, 0, 2, 5)], 2)
+    said = (
+        "[depth_counts_as_time] "
+        "block 8 was given back at 20, block 3 at 21, and 3 is deep in a long chain: time comes "
+        "first, however deep a block is. Compare time, depth and id one after the other; do not "
+        "make one number of them."
+    )
+    evicts(student, [8, 3], said, [(3, 2_000_000, 0, 1, 21), (8, 0, 0, 2, 20)], 2)
+    said = (
+        "[times_are_cut] "
+        "block 8 was given back before block 3, by 1: times may be large, such as nanoseconds, and "
+        "a float does not hold all of their digits."
+    )
+    now = 1_700_000_000_000_000_000
+    evicts(student, [8, 3], said, [(3, 7, 0, 1, now + 1), (8, 0, 0, 2, now)], 2)
+    cases = [([(3, 0, 0, 1, 5), (8, 0, 0, 2, late)], 1) for late in (9, 4, 2)]
+    stays_right(student, "evict", cases, lambda blocks, n: [3 if blocks[1][4] > 5 else 8])
 
 
 @pytest.mark.task("7.3", points=2)
@@ -391,6 +479,8 @@ def test_of_one_table_the_tail_goes_before_the_trunk(student, rng):
 def test_too_few_free_blocks_are_an_error(student):
     blocks = [(4, 0, 1, 1, 5), (6, 0, 0, 2, 30)]
     evicts(student, [6], "[free_one_not_evicted] one is asked for, and one is free.", blocks, 1)
+    said = "[none_needed_and_none_free] none is asked for, so it does not matter that none is free."
+    evicts(student, [], said, blocks[:1], 0)
     try:
         got = student.call("evict", Lent(blocks), 2)
     except Raised as error:

@@ -3,6 +3,7 @@ positions a step computes, into which slots."""
 
 import now_yours
 import pytest
+from again import stays_right
 from beliefs import a_kind, input_shown, why
 from budgets import (
     budgeted,
@@ -14,6 +15,7 @@ from budgets import (
     wastes_nothing,
 )
 from hash_model import HashModel, alone
+from incidents import goes_on_as_ours
 from serving import (
     asks,
     asks_the_pool,
@@ -44,6 +46,12 @@ TWO_LONG = [*WRITING[:1], *asks(("L", 20, 3, 2.0), ("M", 13, 3, 2.0), ("S", 2, 3
 
 
 # 8.1 ---------------------------------------------------------------------------------------------
+
+
+def happens(student, said, requests, **incidents):
+    """Three slots and 7 tokens a step in an engine of its own, to which this happens."""
+    arguments = {"max_batch_size": 3, "max_batch_tokens": 7}
+    goes_on_as_ours(student, "MyBudget", arguments, ours(3, 7), said, requests, **incidents)
 
 
 @pytest.mark.task("8.1", points=0.25)
@@ -135,7 +143,7 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
     said = (
         "[plans_again_in_another_order] "
-        "plan was called twice without an update in between, as after a failed forward pass. All "
+        "plan was called twice, and its rows were not computed in between. All "
         "who have rows are in self.running by then. They have begun, and their prompts get tokens "
         "in the order of admission, which is the order of self.running."
     )
@@ -144,6 +152,24 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
     for lengths in ((9, 4, 5), (4, 9, 5), (5, 5, 6)):
         requests = asks(*((name, n, 4) for name, n in zip("ABC", lengths, strict=True)))
         plans_alike_twice(budgeted(student, 3, 15), requests, said)
+    said = (
+        "[comes_back_otherwise] "
+        "After a forward pass that failed, the engine puts all who ran back into the queue. They "
+        "keep their tokens, and nothing of them is computed. So A comes back with its prompt and "
+        "part of its answer to compute: all of it is num_uncomputed_tokens, in chunks like any "
+        "prompt, and max_num_tokens is what it was."
+    )
+    requests = [("A", 12, 9, 0.0), ("B", 9, 4, 0.0), ("C", 4, 12, 1.0)]
+    happens(student, said, requests, fails=[2, 7, 8])
+    happens(student, said, [("A", 5, 12, 0.0), ("B", 5, 12, 0.0)], num_blocks=8, fails=[6])
+    said = (
+        "[aborted_one_stays] "
+        "B is aborted in the middle of its prompt, and is in self.running no longer: it gets no "
+        "row, and the tokens and its slot are for the others."
+    )
+    happens(
+        student, said, [("A", 5, 9, 0.0), ("B", 30, 4, 0.0), ("C", 9, 4, 0.0)], aborts=[(4, "B")]
+    )
 
 
 @pytest.mark.task("8.1", points=0.25)
@@ -179,6 +205,14 @@ def test_any_requests_are_served_as_the_rule_says(student, rng):
     for requests in (LONG, TWO_LONG):
         same_plan(serve(ours(4, 8), requests), serve(budgeted(student, 4, 8), requests), said)
         serves_in_an_engine(budgeted(student, 4, 8), ours(4, 8), requests)
+    said = (
+        "[need_before_it_joins] "
+        "B begins with the same 12 tokens as A, and the engine finds their blocks when B joins. So "
+        "ask for num_uncomputed_tokens after self.admit, not before it."
+    )
+    same = list(range(12))
+    both = [("A", [*same, 20, 21], 9, 0.0), ("B", [*same, 30, 31, 32], 3, 5.0)]
+    happens(student, said, [*both, ("C", 6, 3, 5.0)], prefix_caching=True)
     for _ in range(3):
         requests, budget = some_requests(rng), rng.randint(3, 12)
         engines = [serve(s, requests) for s in (ours(3, budget), budgeted(student, 3, budget))]
@@ -405,6 +439,8 @@ def test_what_is_left_goes_to_the_same_prompts_in_order(student):
 def test_shares_are_never_more_than_the_budget(student):
     check_shares(student, ([50, 50, 50], 25, 10), ([50, 50, 50], 20, 10), ([50, 50], 7, 10))
     check_shares(student, ([3, 1], 0, 2), ([], 10, 4))
+    cases = [([50, 50], 25, 10), ([9, 30], 25, 10), ([30, 9, 4], 25, 10)]
+    stays_right(student, "capped_shares", cases, SHARES[""])
 
 
 @pytest.mark.task("8.2", points=0.25)
@@ -449,6 +485,7 @@ CASES = {
         9,
         8,
     ),
+    "two prompts, in blocks of 5": ([12, 9], [3, 0], [[6, 2, 9], [4, 1, 8]], 1, 6, 5),
     "four prompts that end one after the other": (
         [7, 6, 5, 9],
         [0, 2, 0, 0],
@@ -569,6 +606,21 @@ SLOTS = {
         ),
         slot(lambda p, chunk, tables, i, size: tables[i][(p - chunk[1]) // size]),
         slot(offset=lambda p, chunk, size: (p - chunk[1]) % size),
+    ),
+    "[slots_by_bits] "
+    "block_size need not be a power of two: p // block_size and p % block_size hold for any; yours "
+    "shifts p, or masks it.": (
+        slot(lambda p, chunk, tables, i, size: tables[i][p >> (size.bit_length() - 1)]),
+        slot(
+            lambda p, chunk, tables, i, size: tables[i][p >> (size.bit_length() - 1)],
+            lambda p, chunk, size: p & (size - 1),
+        ),
+        slot(offset=lambda p, chunk, size: p & (size - 1)),
+        lambda chunk, tables, size: [
+            (tables[chunk[0]][p >> (size.bit_length() - 1)] << (size.bit_length() - 1))
+            + (p & (size - 1))
+            for p in range(chunk[1], chunk[2])
+        ],
     ),
     "[first_prompts_table] "
     "each prompt has a table of its own, block_tables[i]; yours looks into the first one's.": slot(
@@ -780,7 +832,7 @@ def test_any_prompts_are_computed_as_the_engine_would(student, rng):
     for _ in range(10):
         lengths = [rng.randint(1, 30) for _ in range(rng.randint(1, 4))]
         computed = [rng.choice([0, 0, rng.randrange(length)]) for length in lengths]
-        size, blocks = rng.choice([2, 4, 16]), list(range(100))
+        size, blocks = rng.choice([2, 4, 5, 16]), list(range(100))
         rng.shuffle(blocks)
         tables = [[blocks.pop() for _ in range(-(-length // size))] for length in lengths]
         decodes = rng.randint(0, 5)

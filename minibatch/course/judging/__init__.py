@@ -26,7 +26,9 @@ one task.
     advances.py         checks that sequences advance as they should, and finish when they should
     values.py           the plain data between judge and worker
     worker.py           the worker's program
+    worker_again.py     a function in the worker, called by a caller that keeps its lists
     worker_policy.py    a policy in the worker, run step by step
+    worker_incidents.py a policy in an engine: a pass fails, a request is aborted, a prefix is found
     worker_block_pool.py  a block pool in the worker: called method by method, used in an engine
     worker_object.py    an object of a learner's class in the worker, called method by method
     worker_async.py     a coroutine function in the worker, on an event loop without a clock

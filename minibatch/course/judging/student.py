@@ -101,6 +101,15 @@ class Student:
             raise Died("[answered_too_seldom] it did not answer as often as it was asked")
         return found
 
+    def again(self, name: str, several: list[list]) -> list:
+        """The same by a caller that keeps its lists, see worker_again.py: of each answer, as it was
+        at first, and as it is later."""
+        found = self.unpacked(self.ask("again", name=name, calls=pack(several)))
+        pairs = found if isinstance(found, list) else []
+        if [type(pair) is list and len(pair) for pair in pairs] != [2] * len(several):
+            raise Died("[answered_otherwise] it did not answer each call, at first and later")
+        return pairs
+
     def run_async(self, name: str, scene: Callable[[dict], object], calls: list[list]) -> object:
         """Run the learner's coroutine function, once for each list of arguments, all at once.
 

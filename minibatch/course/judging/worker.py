@@ -32,13 +32,14 @@ from minibatch.course.judging.given_function import FunctionProxy
 from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
+from minibatch.course.judging.worker_again import call_again
 from minibatch.course.judging.worker_async import AsyncWorker
 from minibatch.course.judging.worker_block_pool import PoolWorker
 from minibatch.course.judging.worker_object import call_object
 from minibatch.course.judging.worker_policy import PolicyWorker
 
 MODULE = "exercise"
-OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records")
+OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records", "incidents")
 OF_A_POOL = ("call_methods", "run_engine", "lookups")
 
 
@@ -128,6 +129,10 @@ class Worker:
         """Call a function of the file several times, with other arguments each time."""
         function = self._find(name)
         return [pack(function(*unpack(arguments))) for arguments in calls]
+
+    def do_again(self, name: str, calls: list) -> list:
+        """Call a function of the file by a caller that keeps its lists, as `call_again`."""
+        return call_again(self._find(name), calls)
 
     def do_objects(self, name: str, calls: list) -> list[dict]:
         """Call methods of objects of a class of the file, as `worker_object.call_object`."""

@@ -20,17 +20,22 @@ class PoolWorker:
         """Make a new pool and call its methods in order: each result or error, and the state then.
 
         calls: [method, its argument, packed] each. A call that raises does not end the sequence.
+        Each result also as it is after all calls, as "later".
         """
-        pool, seen = self.find(name)(num_blocks, block_size), []
+        pool, seen, given = self.find(name)(num_blocks, block_size), [], []
         for method, argument in calls:
             one: dict[str, object] = {}
             try:
-                one["gave"] = pack(getattr(pool, method)(unpack(argument)))
+                gave = getattr(pool, method)(unpack(argument))
+                one["gave"] = pack(gave)
+                given.append((one, gave))
             except Exception as error:
                 one["raised"] = self.describe(error)
             one["num_free"] = pack(pool.num_free)
             one["holders"] = [pack(pool.ref_count(block_id)) for block_id in range(num_blocks)]
             seen.append(one)
+        for one, gave in given:
+            one["later"] = pack(gave)
         return seen
 
     def run_engine(self, name: str, num_blocks: int, block_size: int, requests: list) -> object:

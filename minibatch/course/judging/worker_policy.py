@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minibatch.course.judging.values import Lent, pack
+from minibatch.course.judging.worker_incidents import rows_of_a_run
 
 
 class PolicyWorker:
@@ -177,6 +178,10 @@ class PolicyWorker:
         )
         engine.check_invariants()
         return pack([getattr(step, attribute) for step in engine.trace.steps])
+
+    def incidents(self, name: str, arguments: dict, requests: list, incidents: dict) -> object:
+        """Run an engine with such a policy, to which something happens: see `rows_of_a_run`."""
+        return pack(rows_of_a_run(self.find(name)(**arguments), requests, **incidents))
 
     def _state(self) -> dict:
         scheduler = self.scheduler

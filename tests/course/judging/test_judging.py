@@ -91,6 +91,15 @@ def test_a_worker_that_answers_another_number_of_calls_is_not_believed(worker, m
         student.calls("f", [[], []])
 
 
+def test_a_caller_that_keeps_its_lists_sees_what_is_remembered(worker):
+    by_list = "seen = {}\ndef f(a): return seen.setdefault(id(a), [*a])"
+    assert worker(by_list).again("f", [[[1]], [[2]]]) == [[[1], [1]], [[1], []]]
+    one_list = "seen = []\ndef f(a):\n    seen[:] = a\n    return seen"
+    assert worker(one_list).again("f", [[[1]], [[2, 3]]]) == [[[1], [2, 3]], [[2, 3], []]]
+    anew = "def f(a): return [*a], a[0] if a else 0"
+    assert worker(anew).again("f", [[[1]], [[]]]) == [[([1], 1)] * 2, [([], 0)] * 2]
+
+
 def test_an_exception_brings_its_message_and_the_learner_s_lines_only(worker):
     student = worker("def f(n):\n    return g(n)\n\ndef g(n):\n    return 1 / n\n")
     with pytest.raises(Raised, match="ZeroDivisionError: division by zero") as raised:

@@ -1,0 +1,34 @@
+"""Answers of functions that are called more than once, by a caller that keeps its lists."""
+
+from minibatch.course.judging.verdict import Wrong
+
+
+def as_list(answer):
+    return list(answer) if isinstance(answer, tuple) else answer
+
+
+def stays_right(student, name, cases, right, as_asked=as_list):
+    """Called with the same lists, filled anew each time, the answers are right, and stay so when
+    the caller changes another one. right: the answer to a case. as_asked: makes an answer alike."""
+    cases = [*cases, cases[0]]  # the first comes once more
+    answers = student.again(name, [list(case) for case in cases])
+    for number, (case, (first, later)) in enumerate(zip(cases, answers, strict=True), 1):
+        expected, shown = right(*case), f"{name}({', '.join(map(str, case))})"
+        if as_asked(first) != expected:
+            raise Wrong(
+                "[remembers_an_earlier_call] "
+                f"{shown}, as call {number} with the same lists, which the caller has filled anew: "
+                "your answer is that of an earlier call. Look at the arguments in each call, and "
+                "remember nothing.",
+                expected=expected,
+                got=first,
+            )
+        if as_asked(later) != expected:
+            raise Wrong(
+                "[answers_share_a_list] "
+                f"{shown}: your answer was right, and has changed since: another call has given "
+                "the same list to another caller, who went on to use it. Make a new list for each "
+                "answer.",
+                expected=expected,
+                got=later,
+            )

@@ -1,0 +1,12 @@
+"""Answers with one list, which the next call changes.
+
+caught by: test_it_hands_out_free_blocks_and_no_more
+code: blocks_change_later
+"""
+
+
+class MyPool(MyPool):  # noqa: F821
+    def allocate(self, num_blocks):
+        taken = self.__dict__.setdefault("taken", [])
+        taken[:] = super().allocate(num_blocks)
+        return taken

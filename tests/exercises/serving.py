@@ -35,7 +35,8 @@ def asks(*triples: tuple) -> list[Ask]:
 class SecretLengths(mb.PretendModel):
     """A pretend model whose answers end by themselves, at lengths that no policy can look up.
 
-    at_once: tokens that a row brings, as it does where guesses were verified.
+    at_once: tokens that a row brings, as it does where guesses were verified; those past the end of
+    an answer are words like any other.
     """
 
     eos_token_ids = frozenset({END})
@@ -53,7 +54,8 @@ class SecretLengths(mb.PretendModel):
 
     def new_tokens(self, sequence: mb.Sequence) -> list[int]:
         number = sequence.num_output_tokens
-        return [self.token(sequence.request_id, number + i) for i in range(self.at_once)]
+        name, numbers = sequence.request_id, range(number, number + self.at_once)
+        return [WORDS[0] if n >= self.lengths[name] else self.token(name, n) for n in numbers]
 
     def token(self, name: str, number: int) -> int:
         last = number + 1 >= self.lengths[name]

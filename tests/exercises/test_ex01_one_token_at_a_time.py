@@ -621,10 +621,10 @@ LONG_PROMPT = [2 + n * n % 121 for n in range(1100)]
 
 def random_model(rng):
     """New weights in each run, so that there is no answer to look up; its own answer to PROMPT does
-    not repeat itself much, so that a loop that goes wrong says something else; no two tokens are nearly
-    as likely, so that rounding changes nothing; it does not begin with the prompt's last token; some token of the prompt does not come in it, and
-    `first_later_one` finds one. It never says 0 or 1, which a wrong loop may take for more than
-    tokens."""
+    not repeat itself much, so that a loop that goes wrong says something else; no two tokens are
+    nearly as likely, so that rounding changes nothing; it does not begin with the prompt's last
+    token; some token of the prompt does not come in it, and `first_later_one` finds one. It never
+    says 0 or 1, which a wrong loop may take for more than tokens."""
     import torch
     from tiny import make_tiny_model  # tests/support/tiny.py
     from tiny_model import alone
@@ -636,9 +636,9 @@ def random_model(rng):
         tokens = alone(model, PROMPT, 12)
         begins_anew = tokens[0] != PROMPT[-1]
         missing, later = {*PROMPT} - {*tokens}, first_later_one(tokens)
-        if len({*tokens}) >= 8 and begins_anew and missing and later is not None:
-            if is_clear(model, PROMPT, tokens):
-                return model
+        is_usable = len({*tokens}) >= 8 and begins_anew and missing and later is not None
+        if is_usable and is_clear(model, PROMPT, tokens):
+            return model
 
 
 def is_clear(model, prompt, answer):

@@ -295,6 +295,8 @@ def test_the_oldest_has_waited_long_enough(student):
         "below max_wait: compare now with arrival + max_wait."
     )
     ready(student, True, said, [ROUNDED[0]], ROUNDED[0] + ROUNDED[1], 8, ROUNDED[1])
+    far, window = 1_700_000_004.21, 0.26  # times since 1970, where rounding errors are larger
+    ready(student, True, said, [far], far + window, 8, window)
     said = (
         "[beginning_is_rounded] "
         "the oldest's patience ends at this very moment. now - max_wait comes out a rounding error "
@@ -323,6 +325,13 @@ def test_otherwise_it_waits(student, rng):
         "the oldest has 0.5 ms left; nothing is rounded, and nothing is given away."
     )
     ready(student, False, said, [1.0], 1.4995, 8, 0.5)
+    said = (
+        "[other_a_little_before_the_end] "
+        "the oldest's patience has not ended yet. However little is left, no tolerance is added: "
+        "compare now with arrival + max_wait, as they are."
+    )
+    ready(student, False, said, [1.0], 1.04995, 8, 0.05)
+    ready(student, False, said, [1.0], 1.499999999999, 8, 0.5)
     said = (
         "[other_far_from_zero] "
         "it has waited 0.25 s of 0.5 s; times far from 0 are told apart, too (float32 cannot)."

@@ -7,8 +7,12 @@ import now_yours
 import pytest
 from beliefs import Counted, a_kind, why
 from serving import (
+    CACHED,
+    FAILED,
+    TWO_ALIKE,
     asks,
     asks_the_pool,
+    computes_what_is_left,
     drawn,
     go_on,
     plans_alike_twice,
@@ -929,7 +933,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
         )
 
 
-@pytest.mark.task("2.3", points=0.75)
+@pytest.mark.task("2.3", points=0.5)
 def test_who_has_finished_goes_on_as_padding(student):
     engine = serve(mine(student), FIVE[:3])
     expected = serve(mb.Static(3), FIVE[:3])
@@ -1038,7 +1042,7 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
 
 
 @pytest.mark.task("2.3", points=0.5)
-def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
+def test_asked_twice_it_plans_the_same_rows(student):
     plans_alike_twice(mine(student), FIVE)
 
 
@@ -1062,6 +1066,30 @@ def test_any_requests_give_the_batches_they_should(student, rng):
     serves_in_an_engine(mine(student), mb.Static(3), FIVE, num_blocks=9)
     for requests in (some_requests(rng) for _ in range(3)):
         same_plan(serve(mb.Static(3), requests), serve(mine(student), requests), said)
+
+
+@pytest.mark.task("2.3", points=0.25)
+def test_each_row_computes_what_is_not_computed_yet(student):
+    """With prefixes in the cache, and after a forward pass that failed."""
+    computes_what_is_left(
+        mine(student),
+        mb.Static(3),
+        TWO_ALIKE,
+        f"[other_need_with_a_cached_prefix] {CACHED}",
+        others="[other_batch_with_a_cached_prefix] The batches are others than without a cache.",
+        is_padded=True,
+        prefix_caching=True,
+    )
+    computes_what_is_left(
+        mine(student),
+        mb.Static(3),
+        FIVE,
+        f"[other_need_after_a_failed_pass] {FAILED}",
+        others="[other_batch_after_a_failed_pass] Pass 4 failed, and all that ran waits again, at "
+        "the head of the queue: self.running is empty, and a batch is formed as ever.",
+        is_padded=True,
+        fails=[4],
+    )
 
 
 NOW_YOURS = {"2.1": now_yours.rectangle, "2.2": now_yours.padding, "2.3": now_yours.static}

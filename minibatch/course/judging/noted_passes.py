@@ -25,7 +25,7 @@ class NotedRunner:
                     row.sequence.request_id,
                     int(row.num_tokens),
                     int(row.num_padding_tokens),
-                    0 if row.sequence.is_finished else row.sequence.num_uncomputed_tokens,
+                    0 if row.sequence.is_finished else int(row.sequence.num_uncomputed_tokens),
                 ]
                 for row in plan.rows
             ]

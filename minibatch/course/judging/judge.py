@@ -94,7 +94,7 @@ def _not_judged(
     missing = [result for result in due if (result.name, result.hidden) not in done]
     for result in missing:
         result.outcome = TIMED_OUT if is_late else ERROR
-        result.codes = ["not_judged"]
+        result.codes = ["judging_ended_early"]
         result.sentence = (
             f"“{result.statement}” was not judged: "
             + ("the time for judging was over" if is_late else "the judge was ended")

@@ -123,7 +123,7 @@ def test_a_test_that_was_not_judged_keeps_its_points_in_the_sum_and_says_why(tmp
     assert verdict.max_points == task.points
     last = verdict.results[-1]
     assert last.outcome == "error"
-    assert last.codes == ["not_judged"]
+    assert last.codes == ["judging_ended_early"]
     assert last.statement in last.sentence
     assert "was not judged" in last.sentence
 

@@ -33,7 +33,7 @@ def kv_bytes_per_token(
 # lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
 #
 # A decode step writes one token for each of `batch_size` sequences, each with `context` tokens in
-# the cache. How many bytes must it read at least?
+# the cache. How many bytes must it read at least? The answer is exact, also if it is large.
 # ---------------------------------------------------------------------------------------------
 def decode_step_bytes(
     num_weights: int, bytes_per_number: int, kv_bytes_per_token: int, batch_size: int, context: int
@@ -82,13 +82,16 @@ def decode_step_flops(
 #
 # Let the model continue a prompt, greedily: always the token with the highest logit. The prompt
 # goes through the model once; then each new token goes in alone, with the cache. Stop after the end
-# token (it belongs to the answer), or at max_tokens, which is at least 1.
+# token (it belongs to the answer), or at max_tokens, which is at least 1. A prompt may be as long
+# as the model allows, and the model may be called for many prompts: each answer begins without a
+# cache.
 #
 #     out = model(input_ids, past_key_values=cache, use_cache=True)
 #     out.logits            float [1, tokens that went in, vocabulary]
 #     out.past_key_values   the cache, for the next call; None is for the first
 #
-# input_ids is an int64 tensor of shape [1, tokens], on model.device.
+# input_ids is an int64 tensor of shape [1, tokens], on model.device, which may be any device. Two
+# logits may be nearly equal: compare them as they come.
 # ---------------------------------------------------------------------------------------------
 def greedy_decode(
     model: torch.nn.Module, prompt_token_ids: list[int], max_tokens: int, end_token_id: int

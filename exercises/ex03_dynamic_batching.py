@@ -19,7 +19,8 @@ import minibatch as mb
 # it stays.
 #
 # Seconds are floats: the difference, now - arrival, can come out a rounding error below max_wait
-# at the very moment for which an alarm was set.
+# at the very moment for which an alarm was set. Compare without a tolerance: what has waited a
+# little less than max_wait waits on.
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
     """Whether a batch of those who wait should start now.
@@ -51,7 +52,8 @@ class MyDynamic(mb.Static):
     # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
     # another request arrives, and when nobody waits at all: then Static's plan has no rows.)
     #
-    # self.waiting holds the sequences that wait, oldest first; each has an arrival_time.
+    # self.waiting holds the sequences that wait, oldest first; each has an arrival_time. A request
+    # may be given up while it waits: then it is no longer there, and the next one is the oldest.
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass, or none, and when to ask again.

@@ -33,6 +33,11 @@ class MyContinuous(mb.Scheduler):
     #
     # Blocks: when you admit a sequence, take them for its longest possible answer, so that it can
     # never run out halfway. If the pool cannot give that many, it waits, and so do those behind it.
+    #
+    # What a sequence has to compute is not always its prompt, or 1: with prefix caching the
+    # beginning of a prompt is computed when admit returns; and after a forward pass that failed,
+    # the engine puts all that ran back into the queue, each with its answer so far to compute. A
+    # request that is given up has left, and its blocks are free.
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
@@ -50,9 +55,10 @@ class MyContinuous(mb.Scheduler):
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
     # The forward pass is done. Each sequence takes in what its row has computed, its padding not
-    # counted, and the new tokens that came back for it: a list, empty if there are none. Whoever
-    # has finished leaves at once: out of self.running, its blocks back to the pool, its block table
-    # empty. Return those who finished in this step. The engine goes on using `plan` and `tokens`.
+    # counted, and the new tokens that came back for it: a list, empty if there are none; an answer
+    # may end before the last token of the list. Whoever has finished leaves at once: out of
+    # self.running, its blocks back to the pool, its block table empty. Return those who finished in
+    # this step. The engine goes on using `plan` and `tokens`.
     #
     # You may use: row.sequence.advance(num_tokens, new_tokens, now), sequence.is_finished,
     # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:

@@ -16,7 +16,8 @@ import minibatch as mb
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
 # Make one rectangle of prompts of different lengths, so that the next token of each can be read off
-# the last place of its row. Three tensors of the same shape, all int64:
+# the last place of its row. Three tensors of the same shape, all int64, for ids of any size and
+# prompts of any length:
 #
 #     input_ids        the tokens, and pad_token_id where there are none
 #     attention_mask   1 for a real token, 0 for padding
@@ -107,6 +108,10 @@ class MyStatic(mb.Scheduler):
     # first that does not fit. Then every member gets a row, and all rows are equally long: a short
     # prompt is padded up to the longest, a member that has finished computes nothing but padding.
     # (That they leave together, when all have finished, is `retire`: given.)
+    #
+    # What a member has to compute is not always its prompt, or 1: with prefix caching the beginning
+    # of a prompt is computed when admit returns; and after a forward pass that failed, the engine
+    # puts the members back into the queue, where each has its answer so far to compute as well.
     # The engine also asks when nobody runs or waits: then the plan has no rows, mb.StepPlan().
     #
     # HINT Two parts: form the batch, if self.running is empty; then a row for each member.

@@ -19,7 +19,8 @@ import minibatch as mb
 # it stays.
 #
 # Seconds are floats: the difference, now - arrival, can come out a rounding error below max_wait
-# at the very moment for which an alarm was set.
+# at the very moment for which an alarm was set. Compare without a tolerance: what has waited a
+# little less than max_wait waits on.
 #
 # HINT Three questions, in this order: is anybody there? is it full? how long has the oldest waited?
 # HINT The oldest is arrival_times[0]. Its patience ends at arrival_times[0] + max_wait, and at that
@@ -60,7 +61,8 @@ class MyDynamic(mb.Static):
     # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
     # another request arrives, and when nobody waits at all: then Static's plan has no rows.)
     #
-    # self.waiting holds the sequences that wait, oldest first; each has an arrival_time.
+    # self.waiting holds the sequences that wait, oldest first; each has an arrival_time. A request
+    # may be given up while it waits: then it is no longer there, and the next one is the oldest.
     #
     # HINT A running batch must never wait: look at self.running first. Then the question is that of
     #      exercise 3.1, about self.waiting.

@@ -212,7 +212,7 @@ def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
     """The work list: (row, begin, end) of every chunk, in the order of the rows and tokens.
 
     seq_lens: tokens of each row, 1 or more, which stays as it is; most: tokens of a chunk at most.
-    plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)].
+    plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)], a new list in each call.
     """
     # BEGIN SOLUTION
     return [

@@ -268,9 +268,10 @@ class Counted:
                 if not same(due - right, there - got) and not same(due * got, there * right):
                     found.append(
                         "[grows_otherwise] "
-                        f"in another case, with twice as much {name}, {2 * value:,}, the right "
-                        f"answer goes from {right:,} to {due:,}, and yours from {got:,} to "
-                        f"{there:,}."
+                        f"it follows {name} in another way than it should. Take another case, "
+                        f"{', '.join(map(self._shown, self.names, arguments))}, and double {name}: "
+                        f"the right answer goes from {right:,} to {due:,}, and yours goes from "
+                        f"{got:,} to {there:,}."
                     )
             if 1 <= len(found) <= 2:
                 return found[-1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import minibatch as mb
 from minibatch.course.judging.drawing import Drawing, difference
+from minibatch.course.judging.noted_passes import noted_passes
 from minibatch.course.judging.remote_scheduler import RemoteScheduler
 from minibatch.course.judging.reported_state import MirrorPool
 from minibatch.course.judging.verdict import Wrong
@@ -35,7 +36,8 @@ def asks(*triples: tuple) -> list[Ask]:
 class SecretLengths(mb.PretendModel):
     """A pretend model whose answers end by themselves, at lengths that no policy can look up.
 
-    at_once: tokens that a row brings, as it does where guesses were verified.
+    at_once: tokens that a row brings, as it does where guesses were verified; those past the end of
+    an answer are words like any other.
     """
 
     eos_token_ids = frozenset({END})
@@ -53,7 +55,8 @@ class SecretLengths(mb.PretendModel):
 
     def new_tokens(self, sequence: mb.Sequence) -> list[int]:
         number = sequence.num_output_tokens
-        return [self.token(sequence.request_id, number + i) for i in range(self.at_once)]
+        name, numbers = sequence.request_id, range(number, number + self.at_once)
+        return [WORDS[0] if n >= self.lengths[name] else self.token(name, n) for n in numbers]
 
     def token(self, name: str, number: int) -> int:
         last = number + 1 >= self.lengths[name]
@@ -127,6 +130,9 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
             raise
 
 
+WAKE_AT_IS_ROUNDED = (
+    "[wake_at_is_rounded] The alarm is rounded, and so it rings too early or too late:"
+)
 MEANS = {  # what Python says, and what that means in a policy
     "IndexError: deque index": "[asks_an_empty_queue] "
     "Nobody waits any more there: ask `self.waiting` before each "
@@ -210,6 +216,88 @@ def serves_in_an_engine(
             expected=[sorted(names) for names in ends],
             got=[sorted(names) for names in theirs] if isinstance(got, list) else got,
         )
+
+
+def computes_what_is_left(
+    remote: mb.Scheduler,
+    ours: mb.Scheduler,
+    requests: list[Ask],
+    said: str,
+    *,
+    others: str = "",
+    is_padded: bool = False,
+    num_blocks: int = 64,
+    **options: object,
+) -> None:
+    """The learner's policy in an engine of its own: each row computes what is left of its request.
+
+    said: what to say of a row with another number; others: of a pass with other requests.
+    is_padded: whether rows are to be equally long. options: prefix_caching, and which passes fail.
+    """
+    told = {
+        "policy": remote.name,
+        "borrowed": remote.borrowed,
+        "arguments": remote.options,
+        "num_blocks": num_blocks,
+        "block_size": 4,
+        **options,
+    }
+    asked = [[ask.name, ask.prompt, ask.answer, ask.arrival] for ask in requests]
+    try:
+        got = remote.student.ask("records", attribute="passes", requests=asked, options=told)
+    except Raised as error:
+        if "tokens planned, only" not in error.sentence:
+            error.sentence = f"[fails_in_that_case] {error.sentence}. {said}"
+            raise
+        raise Wrong(said, expected="what is left", got=error.sentence) from None
+    engine = mb.Engine(
+        mb.PretendModel(),
+        ours,
+        num_blocks=num_blocks,
+        block_size=4,
+        prefix_caching=options.get("prefix_caching", False),
+        clock=mb.VirtualClock(step_time=1),
+    )
+    right = [
+        mb.Request([0] * prompt, max_tokens=answer, request_id=name, arrival_time=arrival)
+        for name, prompt, answer, arrival in asked
+    ]
+    expected = noted_passes(engine, right, options.get("fails", []))
+    for number, (due, rows) in enumerate(zip(expected, got, strict=False), 1):
+        if {row[0] for row in due} != {row[0] for row in rows}:
+            raise Wrong(
+                f"In pass {number} {', '.join(sorted(row[0] for row in rows))} ran. {others}",
+                expected=", ".join(sorted(row[0] for row in due)),
+                got=", ".join(sorted(row[0] for row in rows)),
+            )
+        longest = max(row[3] for row in rows) or 1
+        for name, num_tokens, padding, left in rows:
+            if num_tokens != left:
+                raise Wrong(
+                    f"In pass {number} {name}'s row computes {num_tokens} tokens, and {left} are "
+                    f"left. {said}",
+                    expected=f"{name}: {left}",
+                    got=f"{name}: {num_tokens}",
+                )
+            if is_padded and num_tokens + padding != longest:
+                raise Wrong(
+                    f"In pass {number} {name}'s row has {num_tokens} tokens and {padding} of "
+                    f"padding, and the longest row computes {longest}. {said}",
+                    expected=f"{name}: {num_tokens} + {longest - num_tokens} padding",
+                    got=f"{name}: {num_tokens} + {padding} padding",
+                )
+
+
+CACHED = (
+    "With prefix caching (lesson 07) B and C find the beginning of their prompts computed when "
+    "self.admit takes them in. A row computes what is left then, num_uncomputed_tokens."
+)
+FAILED = (
+    "Pass 4 failed: the engine put all that ran back into the queue, without their blocks, and "
+    "with their tokens. So the prompt and the answer so far are left to compute, "
+    "num_uncomputed_tokens, and not the prompt alone."
+)
+TWO_ALIKE = asks(("A", 20, 2), ("B", 20, 3, 5.0), ("C", 7, 3, 5.0))
 
 
 def _names(sequences) -> str:
@@ -420,6 +508,11 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
             f"{told}, with wake_at={plan.wake_at:g}, which is how long there is to wait. It is a "
             f"time on the clock, as `now` is: {came}{ends:g} s."
         )
+    if plan.wake_at in (round(ends, digits) for digits in range(7)):
+        return (
+            f"{WAKE_AT_IS_ROUNDED} {told}, with wake_at={plan.wake_at:g}. {came}{ends!r} s: wake_at"
+            " is that very number."
+        )
     if plan.wake_at > now:
         return (
             "[wakes_again_and_again] "
@@ -584,8 +677,8 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask], said: str = 
     if first != second:
         raise Wrong(
             "[plans_differ_when_asked_twice] "
-            "plan was called twice without an update in between, as after a failed forward pass, "
-            "and gave other rows: ask each sequence what it still needs, remember nothing.",
+            "plan was called twice at the same time, without an update in between, and gave other "
+            "rows: ask each sequence what it still needs, remember nothing.",
             expected=first,
             got=second,
         )

@@ -61,6 +61,7 @@ class Reader:
         mark = "utf-8" if self.believes("bom") else "utf-8-sig"
         self.decoder = codecs.getincrementaldecoder(mark)("replace")
         self.text, self.data, self.given = "", [], []
+        self.has_another_field = False
         self.after_cr = False
 
     def believes(self, belief):
@@ -111,6 +112,7 @@ class Reader:
     def take(self, line):
         """The events that this line ends: one or none."""
         if not line:
+            self.has_another_field = False
             data, self.data = self.data, self.data if self.believes("kept") else []
             kept = data or self.believes("empty")
             if self.believes("no empty"):
@@ -131,6 +133,9 @@ class Reader:
         if self.believes("comment") and not name:
             name = "data"
         if name != "data":
+            self.has_another_field |= name != ""
+            return []
+        if self.believes("order") and not self.has_another_field:
             return []
         if self.believes("strip"):
             value = value.lstrip()

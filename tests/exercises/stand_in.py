@@ -23,7 +23,8 @@ class Pass:
     num_cached: tokens in the cache that went in with it; None if there was no cache. kept: whether
     there was one to hand on. positions, mask: as given, or None. first, last: the most likely token
     after the first and the last place; lowest: the least likely one after the last; highest: the
-    logit of the most likely one.
+    logit of the most likely one; second, gap: the next most likely one, and by how much its logit
+    is lower.
     """
 
     token_ids: list[int]
@@ -35,16 +36,19 @@ class Pass:
     last: int
     lowest: int
     highest: float
+    second: int
+    gap: float
 
 
 class StandIn:
     """A transformers model to hand to `student.call`, for one sequence at a time.
 
-    max_passes: then it answers no more, so that a loop without an end has one.
+    max_passes: then it answers no more, so that a loop without an end has one. device: where the
+    learner's tensors have to be.
     """
 
-    def __init__(self, hf: PreTrainedModel, max_passes: int) -> None:
-        self.hf, self.max_passes = hf, max_passes
+    def __init__(self, hf: PreTrainedModel, max_passes: int, device: str = "cpu") -> None:
+        self.hf, self.max_passes, self.device = hf, max_passes, device
         self.passes: list[Pass] = []
         self._caches: list[DynamicCache] = []
 
@@ -55,6 +59,8 @@ class StandIn:
                 "[passes_without_end] "
                 f"{NO_END} pass {len(self.passes) + 1}, more than any answer needs"
             )
+        if self.device != "cpu":
+            self._refuse_other_devices(question["devices"])
         keeps, most = question["use_cache"] is not False, self.hf.config.max_position_embeddings
         cache = self._cache(question["cache"], keeps)
         past = 0 if cache is None else cache.get_seq_length()
@@ -77,6 +83,7 @@ class StandIn:
                 logits_to_keep=logits_to_keep,
             )
         best, given = out.logits[0].argmax(-1), question["cache"] is not None
+        highest, first_two = out.logits[0, -1].topk(2)
         self.passes.append(
             Pass(
                 input_ids[0].tolist(),
@@ -87,7 +94,9 @@ class StandIn:
                 int(best[0]),
                 int(best[-1]),
                 int(out.logits[0, -1].argmin()),
-                float(out.logits[0, -1].max()),
+                float(highest[0]),
+                int(first_two[1]),
+                float(highest[0] - highest[1]),
             )
         )
         return {
@@ -95,6 +104,14 @@ class StandIn:
             "cache": self._caches.index(cache) if keeps else None,
             "length": past + num_tokens,
         }
+
+    def _refuse_other_devices(self, devices: dict) -> None:
+        for name, device in devices.items():
+            if device != self.device:
+                raise ValueError(
+                    "[input_on_another_device] Expected all tensors to be on the same device: the "
+                    f"model is on {self.device}, and {name} is on {device!s:.20}"
+                )
 
     def _cache(self, number: object, keeps: bool) -> DynamicCache | None:
         """The one an earlier pass returned, a new one, or none if there is to be none."""

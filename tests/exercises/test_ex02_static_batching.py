@@ -7,8 +7,12 @@ import now_yours
 import pytest
 from beliefs import Counted, a_kind, why
 from serving import (
+    CACHED,
+    FAILED,
+    TWO_ALIKE,
     asks,
     asks_the_pool,
+    computes_what_is_left,
     drawn,
     go_on,
     plans_alike_twice,
@@ -184,6 +188,10 @@ def places(prompt):
     return list(range(len(prompt)))
 
 
+def in_16_bits(number):
+    return (number + 2**15) % 2**16 - 2**15
+
+
 IDS = {
     "": lambda prompts, pad: left(prompts, pad, list),
     "[padded_on_the_right] "
@@ -244,6 +252,12 @@ IDS = {
         lambda prompts, pad: only_first(left(prompts, pad, list), prompts, 0)
     ),
 }
+IDS[
+    "[ids_do_not_fit] Your ids are kept in 16 bits, which hold no id above 65,535: int64 holds all."
+] = (
+    lambda prompts, pad: left(prompts, in_16_bits(pad), lambda prompt: [*map(in_16_bits, prompt)]),
+    lambda prompts, pad: left(prompts, pad % 2**16, lambda prompt: [n % 2**16 for n in prompt]),
+)
 MASKS = {
     "": lambda prompts, pad: left(prompts, 0, ones),
     "[mask_is_inverted] "
@@ -356,6 +370,14 @@ POSITIONS = {
     "Positions count up from the first token of the prompt, and yours count down.": (
         lambda prompts, pad: left(prompts, 0, lambda prompt: places(prompt)[::-1])
     ),
+    "[positions_do_not_fit] "
+    "Your positions are kept in 8 bits, and begin anew in a prompt of more tokens: int64 holds "
+    "all.": (
+        lambda prompts, pad: left(prompts, 0, lambda prompt: [n % 256 for n in places(prompt)]),
+        lambda prompts, pad: left(
+            prompts, 0, lambda prompt: [(n + 128) % 256 - 128 for n in places(prompt)]
+        ),
+    ),
     "[positions_are_all_zero] "
     "Yours are all 0: each real token has its place in its own prompt, 0, 1, 2, …": (
         lambda prompts, pad: [[0] * max(map(len, prompts)) for _ in prompts]
@@ -388,6 +410,9 @@ def rectangle(student, index, forms, cases, otherwise):
         if got != forms[""](*case):
             said = why(seen, lambda part: part[0], forms) or otherwise
             shown = f"pad_batch({case[0]}, pad_token_id={case[1]})"
+            if len(shown) > 200:
+                lengths = " and ".join(str(len(prompt)) for prompt in case[0])
+                shown = f"prompts of {lengths} tokens, pad_token_id={case[1]}"
             raise Wrong(f"{said} ({shown})", expected=forms[""](*case), got=got)
 
 
@@ -405,6 +430,7 @@ def test_the_padding_is_on_the_left(student):
         "The padding goes to the left, and is pad_token_id; then comes the prompt as it is."
     )
     cases = [(PROMPTS, 3), (TWINS, 2), ([[7], [5, 6], [4, 3, 2]], 1)]
+    cases += [([[70_001, 5], [131_071]], 100_003)]  # a large vocabulary's
     rectangle(student, 0, IDS, cases, said)
 
 
@@ -426,7 +452,7 @@ def test_positions_count_real_tokens_from_zero(student):
         "Every prompt begins at position 0, wherever its row begins: positions count real tokens "
         "only, and are 0 for padding."
     )
-    cases = [(PROMPTS, 0), ([*PROMPTS, [0, 4, 0]], 0), (TWINS, 2)]
+    cases = [(PROMPTS, 0), ([*PROMPTS, [0, 4, 0]], 0), (TWINS, 2), ([[9], [7, 8, 4] * 100], 2)]
     rectangle(student, 2, POSITIONS, cases, said)
 
 
@@ -514,6 +540,7 @@ ONE_BATCH = (
     "a batch has max_batch_size requests at most, and runs to its own longest answer; you have put "
     "all into one, which runs to the longest of all."
 )
+TWENTY = [7, 3, 9, 4, 8, 2, 6, 5, 1, 12, 11, 15, 14, 3, 13, 22, 16, 17, 40, 21]
 SHARE = Counted(
     "padding_share",
     ("output_lengths", "max_batch_size"),
@@ -523,6 +550,7 @@ SHARE = Counted(
         ([7, 3, 9, 4, 8], 3),
         ([20, 45, 80, 120, 150, 90], 4),
         ([3, 6, 6, 2, 6, 5, 1], 3),
+        (TWENTY, 18),
     ],
     lambda part: part[1](part[0]),
     {
@@ -539,6 +567,13 @@ SHARE = Counted(
         "requests are served in the order they came; yours begin with the last, so that the small "
         "batch is another one.": lambda lengths, size: LONGEST(lengths[::-1], size),
         ONE_BATCH: lambda lengths, size: LONGEST(lengths, len(lengths)),
+        "[size_of_its_own] "
+        "a batch has max_batch_size requests, however many that is; yours knows a number of its "
+        "own.": tuple(
+            lambda lengths, size, form=form, n=n: LONGEST(lengths, form(size, n))
+            for n in (4, 8, 10, 16)
+            for form in (min, lambda size, n: n)
+        ),
         "[last_batch_has_all_slots] "
         "the last batch may be smaller, and has as many slots as requests, len(batch), not "
         "max_batch_size.": lambda lengths, size: [
@@ -772,6 +807,7 @@ def test_every_slot_step_counts_the_same(student, rng):
     share(student, [10, 2, 100], 2)
     share(student, [3, 3, 5, 5, 9], 5)
     share(student, [6, 28, 16, 33, 55, 44, 19], 5)
+    share(student, TWENTY, 18)
     for _ in range(5):
         share(student, [rng.randint(1, 60) for _ in range(rng.randint(1, 12))], rng.randint(1, 5))
 
@@ -897,7 +933,7 @@ def test_short_prompts_are_padded_to_the_longest(student):
         )
 
 
-@pytest.mark.task("2.3", points=0.75)
+@pytest.mark.task("2.3", points=0.5)
 def test_who_has_finished_goes_on_as_padding(student):
     engine = serve(mine(student), FIVE[:3])
     expected = serve(mb.Static(3), FIVE[:3])
@@ -1006,7 +1042,7 @@ def test_who_does_not_fit_into_the_pool_opens_the_next_batch(student):
 
 
 @pytest.mark.task("2.3", points=0.5)
-def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
+def test_asked_twice_it_plans_the_same_rows(student):
     plans_alike_twice(mine(student), FIVE)
 
 
@@ -1030,6 +1066,30 @@ def test_any_requests_give_the_batches_they_should(student, rng):
     serves_in_an_engine(mine(student), mb.Static(3), FIVE, num_blocks=9)
     for requests in (some_requests(rng) for _ in range(3)):
         same_plan(serve(mb.Static(3), requests), serve(mine(student), requests), said)
+
+
+@pytest.mark.task("2.3", points=0.25)
+def test_each_row_computes_what_is_not_computed_yet(student):
+    """With prefixes in the cache, and after a forward pass that failed."""
+    computes_what_is_left(
+        mine(student),
+        mb.Static(3),
+        TWO_ALIKE,
+        f"[other_need_with_a_cached_prefix] {CACHED}",
+        others="[other_batch_with_a_cached_prefix] The batches are others than without a cache.",
+        is_padded=True,
+        prefix_caching=True,
+    )
+    computes_what_is_left(
+        mine(student),
+        mb.Static(3),
+        FIVE,
+        f"[other_need_after_a_failed_pass] {FAILED}",
+        others="[other_batch_after_a_failed_pass] Pass 4 failed, and all that ran waits again, at "
+        "the head of the queue: self.running is empty, and a batch is formed as ever.",
+        is_padded=True,
+        fails=[4],
+    )
 
 
 NOW_YOURS = {"2.1": now_yours.rectangle, "2.2": now_yours.padding, "2.3": now_yours.static}

@@ -7,7 +7,16 @@ import math
 import now_yours
 import pytest
 from beliefs import CALLERS_LIST, a_kind, why
-from serving import Ask, asks, drawn, same_plan, serve, serves_in_an_engine
+from serving import (
+    WAKE_AT_IS_ROUNDED,
+    Ask,
+    asks,
+    drawn,
+    go_on,
+    same_plan,
+    serve,
+    serves_in_an_engine,
+)
 
 import minibatch as mb
 from minibatch.course.judging.remote_scheduler import RemoteScheduler
@@ -295,6 +304,8 @@ def test_the_oldest_has_waited_long_enough(student):
         "below max_wait: compare now with arrival + max_wait."
     )
     ready(student, True, said, [ROUNDED[0]], ROUNDED[0] + ROUNDED[1], 8, ROUNDED[1])
+    far, window = 1_700_000_004.21, 0.26  # times since 1970, where rounding errors are larger
+    ready(student, True, said, [far], far + window, 8, window)
     said = (
         "[beginning_is_rounded] "
         "the oldest's patience ends at this very moment. now - max_wait comes out a rounding error "
@@ -323,6 +334,13 @@ def test_otherwise_it_waits(student, rng):
         "the oldest has 0.5 ms left; nothing is rounded, and nothing is given away."
     )
     ready(student, False, said, [1.0], 1.4995, 8, 0.5)
+    said = (
+        "[other_a_little_before_the_end] "
+        "the oldest's patience has not ended yet. However little is left, no tolerance is added: "
+        "compare now with arrival + max_wait, as they are."
+    )
+    ready(student, False, said, [1.0], 1.04995, 8, 0.05)
+    ready(student, False, said, [1.0], 1.499999999999, 8, 0.5)
     said = (
         "[other_far_from_zero] "
         "it has waited 0.25 s of 0.5 s; times far from 0 are told apart, too (float32 cannot)."
@@ -507,6 +525,8 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
         window=window,
     )
     sets_its_alarm(student, 0.25)
+    for came in (1.0004, 1.0006):
+        sets_its_alarm(student, 0.25, came)
     begins(
         student,
         asks(("A", 4, 3, 1.0)),
@@ -521,13 +541,21 @@ def test_a_lone_request_waits_for_its_window_and_no_longer(student):
 TOO_SOON = 0.005  # s from now on, to be asked again before anything has happened
 
 
-def sets_its_alarm(student, window):
+def sets_its_alarm(student, window, came=1.0):
     """Wrong if the alarm for A, alone, misses the end of its window, or draws near in small steps.
 
     Looking again now and then does no harm."""
-    policy, ends = windowed(student, window), 1 + window
-    serve(policy, asks(("A", 4, 3, 1.0)), steps=1)
-    others = [(now, at) for now, at in policy.alarms if now >= 1 and abs(at - ends) > 1e-6]
+    policy, ends = windowed(student, window), came + window
+    serve(policy, asks(("A", 4, 3, came)), steps=1)
+    others = [(now, at) for now, at in policy.alarms if now >= came and abs(at - ends) > 1e-6]
+    rounded = [at for _, at in others if at != ends and 0 < abs(at - ends) <= 1e-3]
+    if rounded and len(others) == 1:
+        raise Wrong(
+            f"{WAKE_AT_IS_ROUNDED} A came at {came} s, and its window of {window} s ends at "
+            f"{ends} s, which is wake_at.",
+            expected=f"wake_at={ends}",
+            got=f"wake_at={rounded[0]}",
+        )
     if any(at > ends or at - now < TOO_SOON for now, at in others):
         (now, at), gaps = others[0], {round(at - now, 6) for now, at in others}
         again = f" Yours asks again every {gaps.pop():g} s." if len(gaps) == 1 else ""
@@ -580,7 +608,7 @@ def test_the_arrival_that_fills_it_starts_it(student):
     )
 
 
-@pytest.mark.task("3.2", points=0.75)
+@pytest.mark.task("3.2", points=0.5)
 def test_a_running_batch_goes_on_and_takes_no_one_in(student):
     full = asks(("A", 4, 6), ("B", 2, 2), ("C", 3, 4), ("D", 3, 3, 2.5))
     lone = asks(("A", 4, 6), ("D", 3, 3, 4.5), ("E", 3, 3, 5.5))
@@ -641,6 +669,27 @@ def test_each_batch_has_a_window_of_its_own(student):
                 "its window ends at 42 s, though K came after it, at 40.5 s.",
             }[name]
             raise Wrong(said, expected=f"at {time:g} s", got=f"at {times[name]:g} s")
+
+
+@pytest.mark.task("3.2", points=0.25)
+def test_who_is_given_up_takes_its_deadline_along(student):
+    """A is given up before B comes, or after it: the window is B's then."""
+    for time in (1.0, 1.75):
+        engine = serve(windowed(student), asks(("A", 4, 3, 0.0), ("B", 2, 3, 1.5)), steps=0)
+        while engine.clock.now() < time:
+            engine.step(wait=False)
+            engine.clock.sleep(min(0.25, time - engine.clock.now()))
+        engine.abort("A")
+        go_on(engine, steps=1)
+        if (begin := start(engine.trace.steps[0])) != 3.5:
+            raise Wrong(
+                "[deadline_of_one_given_up] "
+                f"A came at 0 s and was given up at {time:g} s; B came at 1.5 s, and is the oldest "
+                "that waits: its window of 2 s ends at 3.5 s. Is A's deadline still in use? Ask "
+                "self.waiting[0] anew in each plan.",
+                expected="at 3.5 s",
+                got=f"at {begin:g} s",
+            )
 
 
 @pytest.mark.task("3.2", points=0.5)

@@ -5,8 +5,12 @@ import pytest
 from beliefs import rewritten, why
 from hash_model import HashModel, alone
 from serving import (
+    CACHED,
+    FAILED,
+    TWO_ALIKE,
     asks,
     asks_the_pool,
+    computes_what_is_left,
     drawn,
     go_on,
     plans_alike_twice,
@@ -327,7 +331,7 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
 
 
 @pytest.mark.task("4.1", points=0.25)
-def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
+def test_asked_twice_it_plans_the_same_rows(student):
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
     plans_alike_twice(planning(student), FIVE)
 
@@ -356,7 +360,27 @@ def test_the_tokens_are_those_of_each_request_alone(student):
             )
 
 
-@pytest.mark.task("4.1", points=1.25)
+@pytest.mark.task("4.1", points=0.25)
+def test_who_is_given_up_leaves_its_blocks(student):
+    """A and B fill both slots and the pool of 8 blocks; A is given up after step 2."""
+    requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 4, 5))
+    expected, got = (
+        serve(policy, requests, num_blocks=8, max_tokens=12, steps=2)
+        for policy in (Reserving(2), planning(student, 2))
+    )
+    for engine in (expected, got):
+        engine.abort("A")
+        go_on(engine)
+    same_plan(
+        expected,
+        got,
+        "[blocks_of_one_given_up] A was given up after step 2, and its 4 blocks are what C needs: "
+        "the pool has them again at once. Ask the pool, self.can_grow, and keep no count of your "
+        "own.",
+    )
+
+
+@pytest.mark.task("4.1", points=1)
 def test_any_requests_take_exactly_the_steps_they_need(student, rng):
     said = "[other_plan] Compare it with the rule: everyone who runs, then the queue."
     same_plan(serve(Reserving(3), FIVE), serve(planning(student), FIVE), said)
@@ -369,33 +393,28 @@ def test_any_requests_take_exactly_the_steps_they_need(student, rng):
 
 @pytest.mark.task("4.1", points=0.25)
 def test_who_joins_computes_what_is_not_computed_yet(student):
-    """B begins as A did, who has left, and with prefix caching finds 16 of its tokens computed."""
-    told = {
-        "policy": "MyContinuous",
-        "borrowed": BORROWED,
-        "arguments": {"max_batch_size": 3},
-        "num_blocks": 64,
-        "block_size": 4,
-        "prefix_caching": True,
-    }
-    two = [["A", 20, 2, 0.0], ["B", 20, 2, 5.0]]
-    try:
-        student.ask("records", attribute="finished", requests=two, options=told)
-    except Raised as error:
-        if "tokens planned, only 4 are left" not in error.sentence:
-            error.sentence = (
-                "[fails_with_prefix_caching] "
-                f"With prefix caching your policy fails: {error.sentence}"
-            )
-            raise
-        raise Wrong(
-            "[computes_what_is_cached] "
-            "B's prompt has 20 tokens, and 16 of them are computed already: with prefix caching "
-            "(lesson 07) B finds those that A's prompt began with. Its row has to compute what is "
-            "left, num_uncomputed_tokens; your row computes them again.",
-            expected="B: 4",
-            got=error.sentence,
-        ) from None
+    """With prefixes in the cache, and after a forward pass that failed; then A and B need 4 blocks
+    of 4 each, as before it."""
+    computes_what_is_left(
+        planning(student),
+        Reserving(3),
+        TWO_ALIKE,
+        f"[computes_what_is_cached] {CACHED}",
+        others="[others_run_with_a_cached_prefix] The cache changes what a row computes, and not "
+        "who runs.",
+        prefix_caching=True,
+    )
+    computes_what_is_left(
+        planning(student),
+        Reserving(3),
+        asks(("A", 4, 12), ("B", 4, 12)),
+        f"[other_need_after_a_failed_pass] {FAILED}",
+        others="[reserves_the_answer_again] Pass 4 failed, and A and B are in the queue again, with"
+        " 3 tokens of their answers. They need 4 blocks of 4 each as before, for max_num_tokens, "
+        "and 8 are free: what is uncomputed has those tokens of the answer in it already.",
+        num_blocks=8,
+        fails=[4],
+    )
 
 
 # 4.2 ---------------------------------------------------------------------------------------------

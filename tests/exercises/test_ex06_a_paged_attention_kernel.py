@@ -291,6 +291,14 @@ def test_the_work_list_covers_every_token_once(student):
                 got=got[:6],
             )
     student.call("plan_chunks", Lent([5, 2]), 3)  # which raises if it changes the list
+    several = [[list(lengths), most] for lengths, most in PLANS]
+    alone = [student.call("plan_chunks", *each) for each in several]
+    if student.calls("plan_chunks", several) != alone:
+        raise Wrong(
+            "[answers_are_one_list] "
+            "A later call changes what an earlier one has returned: make a new list in each call, "
+            "and return that one."
+        )
 
 
 def check_bounds(shown, got, lengths):

@@ -133,9 +133,10 @@ def check_returned(
     told: object,
     kind: str,
     before: set[str],
+    went_on: set[str],
 ) -> None:
     """Whether `update` returned those who finished in this step. kind: of what it returned; before:
-    who finished in earlier steps."""
+    who finished in earlier steps; went_on: whose row brought more tokens after the end."""
     names = sorted(s.request_id for s in right)
     if isinstance(told, list) and sorted(map(str, told)) == names:
         return
@@ -157,6 +158,12 @@ def check_returned(
             why += (
                 ". [first_token_is_the_last] "
                 "Its first token was its last: the row of a prompt may end an answer, too"
+            )
+        elif one.request_id in went_on:
+            why += (
+                ". [end_before_the_last_token] "
+                "Its row brought several tokens, and the end token was not the last of them: ask "
+                "sequence.is_finished after it has advanced, not what the last token is"
             )
         elif told and one.request_id in running:
             why += (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.judging.graders import Graders, ready
-from minibatch.course.judging.verdict import NO_SANDBOX, TestResult, Verdict
+from minibatch.course.judging.verdict import ERROR, NO_SANDBOX, TIMED_OUT, TestResult, Verdict
 from minibatch.course.judging.worker_files import remove
 from minibatch.course.setup import ROOT
 
@@ -52,11 +52,14 @@ def judge(
     tasks, options = list(tasks), options or Options()
     submission = (submission or exercises_folder()).resolve()
     verdicts = {task.id: Verdict(task.id, task.title, task.stem, []) for task in tasks}
+    due: dict[str, list[TestResult]] = {task.id: [] for task in tasks}
 
     def receive(message: dict) -> None:
         verdict = verdicts[message["task"]]
         verdict.printed = message.get("printed", verdict.printed)
         verdict.yours = message.get("yours", verdict.yours)
+        if "due" in message:
+            due[message["task"]].append(TestResult(**message["due"]))
         if "result" in message:
             verdict.results.append(TestResult(**message["result"]))
             tell(verdict)
@@ -78,7 +81,26 @@ def judge(
         raise JudgeError(f"judging took too long and was ended before {', '.join(missing)}")
     if missing:
         raise JudgeError(f"no grader ran for {', '.join(missing)}; its last lines:\n{output}")
+    for task_id, verdict in verdicts.items():
+        verdict.results += _not_judged(due[task_id], verdict.results, is_late)
     return list(verdicts.values())
+
+
+def _not_judged(
+    due: list[TestResult], results: list[TestResult], is_late: bool
+) -> list[TestResult]:
+    """The tests that were to come and have no result: they earn nothing, and say why."""
+    done = {(result.name, result.hidden) for result in results}
+    missing = [result for result in due if (result.name, result.hidden) not in done]
+    for result in missing:
+        result.outcome = TIMED_OUT if is_late else ERROR
+        result.codes = ["judging_ended_early"]
+        result.sentence = (
+            f"“{result.statement}” was not judged: "
+            + ("the time for judging was over" if is_late else "the judge was ended")
+            + " before its turn. Check again."
+        )
+    return missing
 
 
 def _arguments(tasks: list[Task], submission: Path, options: Options) -> list[str]:

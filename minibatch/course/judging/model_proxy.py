@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +13,27 @@ class ModelProxy:
     """Looks like a transformers model; the judge computes its forward passes and counts them.
 
     Call it as the real one: `model(input_ids, past_key_values=…, use_cache=…, …)`.
-    ask: sends the judge a question, and returns its answer. number: of the judge's model.
+    ask: sends the judge a question, and returns its answer. number: of the judge's model. device:
+    where it claims to be, "cpu" or the device of another_device.py.
     """
 
-    device = "cpu"  # so that code for a GPU, torch.tensor(…, device=model.device), works
-
-    def __init__(self, ask: Callable[[dict], dict], number: int) -> None:
-        self._ask, self._number = ask, number
+    def __init__(self, ask: Callable[[dict], dict], number: int, device: str = "cpu") -> None:
+        self._ask, self._number, self._place = ask, number, device
         self._caches: dict[int, _Cache] = {}
+
+    @property
+    def device(self) -> Any:
+        import torch
+
+        return torch.device(self._place)
+
+    def place(self) -> contextlib.AbstractContextManager:
+        """While this is entered, torch knows the model's device."""
+        if self._place == "cpu":
+            return contextlib.nullcontext()
+        from minibatch.course.judging.another_device import Moves
+
+        return Moves()
 
     def __call__(
         self,
@@ -36,12 +50,20 @@ class ModelProxy:
                 f"[model_takes_no_such_argument] this model takes no {', '.join(others)} here"
             )
         given = _Cache.of(past_key_values)
+        tensors = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "position_ids": position_ids,
+        }
         answer = self._ask(
             {
                 "model": self._number,
-                "input_ids": pack(input_ids),
-                "attention_mask": pack(attention_mask),
-                "position_ids": pack(position_ids),
+                **{name: pack(value) for name, value in tensors.items()},
+                "devices": {
+                    name: str(value.device)
+                    for name, value in tensors.items()
+                    if hasattr(value, "device")
+                },
                 "cache": given.number if given else None,
                 "use_cache": use_cache,
                 "logits_to_keep": logits_to_keep,
@@ -53,9 +75,12 @@ class ModelProxy:
             cache.length = answer["length"]
             if past_key_values is not None:
                 cache = cache.fills(past_key_values)
-        return _Output(tensor(unpack(answer["logits"])), cache)
+        return _Output(self._here(tensor(unpack(answer["logits"]))), cache)
 
     forward = __call__
+
+    def _here(self, logits: Any) -> Any:
+        return logits if self._place == "cpu" else logits.to(self._place)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(

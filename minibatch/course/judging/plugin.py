@@ -132,6 +132,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=_is_hidden)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Say which tests there will be, so that the judge knows which ones did not come."""
+    judging = session.config.stash[_KEY]
+    for item in session.items:
+        if _task_id(item) is not None:
+            judging.announce(_task_id(item), _unjudged(item))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
     """Note how the test ended, and shorten what pytest prints of it."""
@@ -158,16 +166,20 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         item.config.stash[_KEY].send_measurement(task_id, now_yours)
 
 
-def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
-    marker = item.get_closest_marker("task")
-    result = TestResult(
+def _unjudged(item: pytest.Item) -> TestResult:
+    return TestResult(
         name=item.name,
         statement=item.name.partition("[")[0].removeprefix("test_").replace("_", " "),
-        points=marker.kwargs.get("points", 1),
-        outcome=PASSED,
+        points=item.get_closest_marker("task").kwargs.get("points", 1),
+        outcome=TIMED_OUT,
         hidden=_is_hidden(item),
     )
+
+
+def _result(item: pytest.Item, call: pytest.CallInfo) -> TestResult:
+    result = _unjudged(item)
     if call.excinfo is None:
+        result.outcome = PASSED
         return result
     error = call.excinfo.value
     kinds = [kind for kind in _OUTCOMES if isinstance(error, kind)]

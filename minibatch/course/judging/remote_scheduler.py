@@ -186,7 +186,13 @@ class RemoteScheduler(mb.Scheduler):
         stay, returned = names_in(answer, "running"), answer.get("finished")
         over = {s.request_id for s in self.sequences.values() if s.is_finished}
         over -= {s.request_id for s in finished}
-        check_returned(self.num_steps, finished, stay, returned, str(answer.get("got")), over)
+        went_on = {
+            row.sequence.request_id
+            for row, new in zip(plan.rows, tokens, strict=True)
+            if before[row.sequence.request_id] + len(new) > row.sequence.num_tokens
+        }
+        got = str(answer.get("got"))
+        check_returned(self.num_steps, finished, stay, returned, got, over, went_on)
         self._follow(answer, now)
         return finished
 

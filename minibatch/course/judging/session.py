@@ -60,6 +60,10 @@ class Judging:
             worker.close()
             self._printed.setdefault(task_id, worker.printed)
 
+    def announce(self, task_id: str, unjudged: TestResult) -> None:
+        """Tell the judge of a test that will come."""
+        self._send(task=task_id, due=asdict(unjudged))
+
     def note(self, task_id: str, result: TestResult) -> None:
         """Send a result to the judge at once."""
         if result.outcome == TIMED_OUT and task_id not in self.timed_out:

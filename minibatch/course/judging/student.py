@@ -251,7 +251,11 @@ class Student:
 
     def _pack(self, value: object) -> object:
         if isinstance(value, Callable):
-            self._models.append(value)
-            kind = "function" if isinstance(value, GivenFunction) else "model"
-            return {kind: len(self._models) - 1}
+            known = [number for number, model in enumerate(self._models) if model is value]
+            if not known:
+                self._models.append(value)
+            number = known[0] if known else len(self._models) - 1
+            if isinstance(value, GivenFunction):
+                return {"function": number}
+            return {"model": number, "device": getattr(value, "device", "cpu")}
         return pack(value)

@@ -14,6 +14,7 @@ then.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes.util
 import importlib.abc
 import importlib.util
@@ -49,6 +50,7 @@ class Worker:
     def __init__(self) -> None:
         self.module: ModuleType | None = None
         self._policy: PolicyWorker | None = None
+        self._models: dict[int, ModelProxy] = {}  # the same object for the same model of the judge
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         self._requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
         os.dup2(2, 1)
@@ -123,12 +125,18 @@ class Worker:
         """Call a function of the file."""
         args = [self._argument(value) for value in args]
         kwargs = {key: self._argument(value) for key, value in kwargs.items()}
-        return pack(self._find(name)(*args, **kwargs))
+        with contextlib.ExitStack() as places:
+            for value in args:
+                if isinstance(value, ModelProxy):
+                    places.enter_context(value.place())
+            return pack(self._find(name)(*args, **kwargs))
 
     def do_calls(self, name: str, calls: list) -> list:
-        """Call a function of the file several times, with other arguments each time."""
+        """Call a function of the file several times, with other arguments each time. Answers are
+        read after the last call: a later call must not change what an earlier one returned."""
         function = self._find(name)
-        return [pack(function(*unpack(arguments))) for arguments in calls]
+        answers = [function(*unpack(arguments)) for arguments in calls]
+        return [pack(answer) for answer in answers]
 
     def do_again(self, name: str, calls: list) -> list:
         """Call a function of the file by a caller that keeps its lists, as `call_again`."""
@@ -179,8 +187,11 @@ class Worker:
             ) from None
 
     def _argument(self, packed: object) -> object:
-        if isinstance(packed, dict) and packed.keys() == {"model"}:
-            return ModelProxy(self.ask_judge, packed["model"])
+        if isinstance(packed, dict) and packed.keys() == {"model", "device"}:
+            number = packed["model"]
+            if number not in self._models:
+                self._models[number] = ModelProxy(self.ask_judge, number, packed["device"])
+            return self._models[number]
         if isinstance(packed, dict) and packed.keys() == {"function"}:
             return FunctionProxy(self.ask_judge, packed["function"])
         value = unpack(packed)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from minibatch.course.judging.noted_passes import noted_passes
 from minibatch.course.judging.values import Lent, pack
 from minibatch.course.judging.worker_incidents import rows_of_a_run
 
@@ -146,11 +147,12 @@ class PolicyWorker:
         return self._state()
 
     def records(self, attribute: str, requests: list, options: dict) -> object:
-        """Run this minibatch's engine; returns one attribute of every step's record.
+        """Run this minibatch's engine; returns one attribute of every step's record, or "passes",
+        see noted_passes.py.
 
-        options: the policy's name, its arguments, the pool's size, whether prefixes are cached;
-        also `borrowed` methods for a learner's policy, or the pretend model's shape for one of
-        minibatch.
+        options: the policy's name, its arguments, the pool's size, whether prefixes are cached,
+        which passes fail; also `borrowed` methods for a learner's policy, or the pretend model's
+        shape for one of minibatch.
         """
         import minibatch as mb
 
@@ -172,11 +174,14 @@ class PolicyWorker:
             attention="reference",  # the others store compiled code on disk
             clock=mb.VirtualClock(step_time=1),
         )
-        engine.run(
+        requests = [
             mb.Request([0] * length, max_tokens=most, request_id=name, arrival_time=arrival)
             for name, length, most, arrival in requests
-        )
+        ]
+        passes = noted_passes(engine, requests, options.get("fails", []))
         engine.check_invariants()
+        if attribute == "passes":
+            return passes
         return pack([getattr(step, attribute) for step in engine.trace.steps])
 
     def incidents(self, name: str, arguments: dict, requests: list, incidents: dict) -> object:

@@ -114,6 +114,20 @@ def test_who_waits_ends_with_whoever_could_ask():
     raise AssertionError("it goes on without anybody")
 
 
+def test_a_test_that_was_not_judged_keeps_its_points_in_the_sum_and_says_why(tmp_path):
+    (task,) = source.select("3.1")
+    slow = "import time\ndef is_ready(*case):\n    time.sleep(0.7)\n    return False\n"
+    (tmp_path / task.file_name).write_text(slow)
+    (verdict,) = judge([task], tmp_path, tell=lambda verdict: graders.close_all())
+    assert verdict.results[0].outcome == "passed"
+    assert verdict.max_points == task.points
+    last = verdict.results[-1]
+    assert last.outcome == "error"
+    assert last.codes == ["judging_ended_early"]
+    assert last.statement in last.sentence
+    assert "was not judged" in last.sentence
+
+
 def test_graders_that_are_ended_leave_nothing_on_the_disk(tmp_path, monkeypatch):
     """As Ctrl-C of a class ends them: the folder of their worker is removed for them."""
     temporary, submission = tmp_path / "temporary", tmp_path / "submission"

@@ -6,7 +6,7 @@ import torch
 def greedy_decode(model, prompt_token_ids, max_tokens, end_token_id):
     new, cache, answer = prompt_token_ids, None, []
     while len(answer) < max_tokens:
-        out = model(torch.tensor([new]), past_key_values=cache, use_cache=True)
+        out = model(torch.tensor([new], device=model.device), past_key_values=cache, use_cache=True)
         new, cache = [out.logits[0, -1].argmax().item()], out.past_key_values
         answer += new
         if new[0] == end_token_id:

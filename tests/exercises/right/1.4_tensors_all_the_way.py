@@ -9,7 +9,7 @@ def greedy_decode(model, prompt_token_ids, max_tokens, end_token_id):
     with torch.inference_mode():
         while True:
             seen = 0 if cache is None else cache.get_seq_length()
-            mask = torch.ones(1, seen + ids.shape[1], dtype=torch.bool)
+            mask = torch.ones(1, seen + ids.shape[1], dtype=torch.bool, device=ids.device)
             logits, cache = model(
                 input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True
             )[:2]

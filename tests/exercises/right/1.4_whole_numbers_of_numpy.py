@@ -6,8 +6,8 @@ import torch
 def greedy_decode(model, prompt_token_ids, max_tokens, end_token_id):
     new, cache, answer = list(prompt_token_ids), None, []
     while len(answer) < max_tokens:
-        out = model(torch.tensor([new]), past_key_values=cache, use_cache=True)
-        token = out.logits[0, -1].detach().numpy().argmax()
+        out = model(torch.tensor([new], device=model.device), past_key_values=cache, use_cache=True)
+        token = out.logits[0, -1].detach().cpu().numpy().argmax()
         answer.append(token)
         if token == end_token_id:
             break

@@ -15,10 +15,8 @@ class MyStatic(MyStatic):  # noqa: F821
                 self.admit(now, head.max_num_tokens)
             self.batch = self.running[::-1]
         self.batch = [s for s in self.batch if s in self.running]  # less who was given up
-        is_first = any(s.num_computed_tokens == 0 for s in self.batch)
-        width = max(s.num_prompt_tokens for s in self.batch) if is_first and self.batch else 1
-        rows = []
-        for s in self.batch:
-            todo = s.num_prompt_tokens if is_first else int(not s.is_finished)
-            rows.append(mb.Row(s, todo, width - todo))
-        return mb.StepPlan(rows)
+        todo = {
+            s: int(not s.is_finished) and s.num_tokens - s.num_computed_tokens for s in self.batch
+        }
+        width = max(todo.values(), default=1)
+        return mb.StepPlan([mb.Row(s, n, width - n) for s, n in todo.items()])

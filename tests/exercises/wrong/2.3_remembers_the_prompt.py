@@ -1,6 +1,6 @@
 """Takes the prompt's length at admission for what is to be computed, and one token ever after.
 
-caught by: test_after_a_failed_forward_pass_the_plan_is_the_same
+caught by: test_asked_twice_it_plans_the_same_rows
 code: plans_differ_when_asked_twice
 """
 

@@ -1,6 +1,6 @@
 """Notes at admission what to compute, and forgets it when asked again.
 
-caught by: test_after_a_failed_forward_pass_the_plan_is_the_same
+caught by: test_asked_twice_it_plans_the_same_rows
 code: plans_differ_when_asked_twice
 """
 

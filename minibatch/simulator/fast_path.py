@@ -36,7 +36,7 @@ FINGERPRINTS = {
     "schedulers/static.py": "017707fd691b",
     "schedulers/sequential.py": "323f22757492",
     "engine/arrivals.py": "5dbebeb3e5f7",
-    "engine/engine.py": "e47ba869adec",
+    "engine/engine.py": "438d93facb25",
     "simulator/pretend.py": "7b2ac1d52e1a",
     "simulator/cost.py": "85a7f2f68c73",
 }

@@ -1144,7 +1144,7 @@ def test_the_prompt_goes_in_whole(student, rng):
     fed = [token for one in passes for token in one.token_ids]
     if fed[: len(LONG_PROMPT)] != LONG_PROMPT:
         raise Wrong(
-            "[prompt_goes_in_cut] "
+            "[long_prompt_goes_in_cut] "
             f"{len(passes[0].token_ids):,} of the prompt's {len(LONG_PROMPT):,} tokens went in, and"
             " the answer came out right by luck. A prompt goes in whole, however long it is.",
             expected=f"{len(LONG_PROMPT):,} tokens",

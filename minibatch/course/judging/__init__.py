@@ -24,6 +24,7 @@ one task.
     remote_update.py    a learner's `update` alone, while the judge decides which requests run
     reported_state.py   what a worker reports of its sequences and its pool, and what is true
     advances.py         checks that sequences advance as they should, and finish when they should
+    noted_passes.py     an engine's forward passes, noted row by row; some of them fail
     values.py           the plain data between judge and worker
     worker.py           the worker's program
     worker_again.py     a function in the worker, called by a caller that keeps its lists
@@ -37,6 +38,7 @@ one task.
     submitted_edits.py  a submission's edits in minibatch, put into a copy of it
     withheld.py         replaces modules that contain the answer
     model_proxy.py      the model that a learner's code calls in the worker; the judge computes
+    another_device.py   a device that no computer has: are a learner's tensors where the model is?
     given_function.py   a plain function that it calls in the worker; the judge computes
     sandbox.py          the limits that a worker sets on itself before it reads a learner's file
     system_calls.py     the system calls among those limits

@@ -136,7 +136,7 @@ def check_returned(
     went_on: set[str],
 ) -> None:
     """Whether `update` returned those who finished in this step. kind: of what it returned; before:
-    who finished in earlier steps; went_on: whose row brought more tokens after the end."""
+    those of earlier steps; went_on: whose row brought more tokens after the end."""
     names = sorted(s.request_id for s in right)
     if isinstance(told, list) and sorted(map(str, told)) == names:
         return
@@ -148,7 +148,7 @@ def check_returned(
             f"update() returned {what}: return a list of them, empty if nobody has finished"
         )
     elif missing := sorted(
-        (s for s in right if s.request_id not in told), key=lambda s: s.request_id
+        [s for s in right if s.request_id not in told], key=lambda s: s.request_id
     ):
         one = missing[0]
         gone = ", ".join(s.request_id for s in missing)
@@ -156,14 +156,13 @@ def check_returned(
         why = f"[finished_not_returned] {gone} {is_not} among those that update() returned"
         if one.num_output_tokens == 1:
             why += (
-                ". [first_token_is_the_last] "
-                "Its first token was its last: the row of a prompt may end an answer, too"
+                ". [first_token_is_the_last] Its first token was its last: "
+                "the row of a prompt may end an answer, too"
             )
         elif one.request_id in went_on:
             why += (
-                ". [end_before_the_last_token] "
-                "Its row brought several tokens, and the end token was not the last of them: ask "
-                "sequence.is_finished after it has advanced, not what the last token is"
+                ". [end_before_the_last_token] Its row brought several tokens, and the end token "
+                "was not the last: ask sequence.is_finished, not what the last token is"
             )
         elif told and one.request_id in running:
             why += (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-MOST_PASSES = 400
+PASSES_TO_SPARE = 400  # beyond one for each token of an answer: chunks, failed passes
 
 
 class PassFailed(Exception):
@@ -14,8 +14,8 @@ class PassFailed(Exception):
 class NotedRunner:
     """An engine's runner that notes each plan's rows. fails: numbers of the passes, from 1."""
 
-    def __init__(self, runner: Any, fails: list[int]) -> None:
-        self.runner, self.fails = runner, fails
+    def __init__(self, runner: Any, fails: list[int], most_passes: int) -> None:
+        self.runner, self.fails, self.most_passes = runner, fails, most_passes
         self.passes: list[list] = []  # of each row: request, tokens, padding, tokens left then
 
     def run(self, plan: Any) -> list[list[int]]:
@@ -30,8 +30,10 @@ class NotedRunner:
                 for row in plan.rows
             ]
         )
-        if len(self.passes) > MOST_PASSES:
-            raise RuntimeError(f"[no_end] after {MOST_PASSES} forward passes there is no end yet")
+        if len(self.passes) > self.most_passes:
+            raise RuntimeError(
+                f"[no_end] after {self.most_passes} forward passes there is no end yet"
+            )
         if len(self.passes) in self.fails:
             raise PassFailed
         return self.runner.run(plan)
@@ -39,7 +41,8 @@ class NotedRunner:
 
 def noted_passes(engine: Any, requests: list, fails: list[int]) -> list[list]:
     """Serve these requests to the end, going on after a pass that fails; returns all passes."""
-    engine.runner = runner = NotedRunner(engine.runner, fails)
+    most_passes = sum(request.max_tokens for request in requests) + PASSES_TO_SPARE
+    engine.runner = runner = NotedRunner(engine.runner, fails, most_passes)
     for request in requests:
         engine.add(request)
     while engine.has_work:

@@ -251,10 +251,9 @@ class Student:
 
     def _pack(self, value: object) -> object:
         if isinstance(value, Callable):
-            known = [number for number, model in enumerate(self._models) if model is value]
-            if not known:
+            if not any(model is value for model in self._models):
                 self._models.append(value)
-            number = known[0] if known else len(self._models) - 1
+            number = next(i for i, model in enumerate(self._models) if model is value)
             if isinstance(value, GivenFunction):
                 return {"function": number}
             return {"model": number, "device": getattr(value, "device", "cpu")}

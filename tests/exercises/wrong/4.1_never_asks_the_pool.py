@@ -2,7 +2,7 @@
 
 caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
 code: pool_never_asked
-at most: 3 points
+at most: 3.25 points
 """
 
 import minibatch as mb

@@ -45,8 +45,11 @@ def claims(
         axis.annotate(f"{published:g} → {row.value:.3g}",
                       (max(row.high, published), y), (14, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
-    dress(axis, f"Published (diamond), simulated (dot; bar: its range){said(guess)}",
-          "times the baseline's throughput")  # fmt: skip
+    within = sum(row.low <= published <= row.high for published, row in rows.values())
+    title = (
+        f"{within} of {len(rows)} published ratios (diamonds) are within the simulated range (bar)"
+    )
+    dress(axis, title + said(guess), "times the baseline's throughput")
     axis.set_yticks(range(len(rows)), list(rows))
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(rows) - 0.4, -0.6)
@@ -55,5 +58,5 @@ def claims(
     axis.set_xticks((1, 2, 4, 8, 16, 32))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-    describe(figure, "A diamond and a dot for each claim.", findings)
+    describe(figure, "A diamond and a dot for each claim.", [title, *findings])
     return figure

@@ -47,7 +47,7 @@ def claims(
                       textcoords="offset points", color=INK)  # fmt: skip
     within = sum(row.low <= published <= row.high for published, row in rows.values())
     title = (
-        f"{within} of {len(rows)} published ratios (diamonds) are within the simulated range (bar)"
+        f"{within} of {len(rows)} published ratios (diamond) are within the simulated range"
     )
     dress(axis, title + said(guess), "times the baseline's throughput")
     axis.set_yticks(range(len(rows)), list(rows))

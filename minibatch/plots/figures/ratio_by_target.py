@@ -33,10 +33,10 @@ def ratio_by_target(
         limits = sorted(line)
         axis.plot(limits, [line[limit] for limit in limits], color=colour, linewidth=2.5,
                   marker=marker, markersize=6)  # fmt: skip
-        axis.annotate(f"against {name}", (limits[-1], line[limits[-1]]), (0, 9), fontsize=TICK,
-                      color=INK, ha="right", textcoords="offset points")  # fmt: skip
+        axis.annotate(f"against {name}", (limits[-1], line[limits[-1]]), (9, 0), va="center",
+                      fontsize=TICK, color=INK, textcoords="offset points")  # fmt: skip
         ratios = [line[limit] for limit in limits]
-        findings.append(f"against {name} {min(ratios):.0f} to {max(ratios):.0f} ×")
+        findings.append(f"{min(ratios):.0f} to {max(ratios):.0f} × against {name}")
     if published is not None:
         axis.plot(*published, "D", color="white", markeredgecolor=INK, markersize=12)
         axis.annotate(f"published: {published[1]:g} ×", published, (12, 0), va="center",
@@ -45,6 +45,8 @@ def ratio_by_target(
           "times the throughput")  # fmt: skip
     axis.title.set_fontsize(13)
     axis.set_ylim(0, None)
+    low, high = axis.get_xlim()
+    axis.set_xlim(low, high + 0.16 * (high - low))  # room for the names
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     mark(axis, guess, "y")
     describe(figure, "Lines of the ratio over the limit.", findings)

@@ -12,8 +12,8 @@ from ..colours import EMPTY, INK, PROTAGONISTS
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-SIMULATED = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 12}
-AGAIN = {"color": EMPTY, "markeredgecolor": INK, "markersize": 12, "markeredgewidth": 1.6}
+SIMULATED = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 10}
+AGAIN = {"color": EMPTY, "markeredgecolor": INK, "markersize": 17, "markeredgewidth": 1.6}
 
 
 def simulation_errors(
@@ -36,12 +36,12 @@ def simulation_errors(
         axis.plot(again, y, "o", **AGAIN)
         axis.plot(simulated, y, "o", **SIMULATED)
         words = f"{simulated:.0f}% ({again:.0f}%)"
-        axis.annotate(words, (max(simulated, again), y), (14, 0), va="center", fontsize=TICK,
+        axis.annotate(words, (max(simulated, again), y), (18, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
         rows.append(f"{error.load}, {error.metric}: {words}")
     y = max(range(len(errors)), key=lambda y: abs(abs(errors[y].simulated) - errors[y].real_again))
     for words, share in (("simulated", errors[y].simulated), ("real again", errors[y].real_again)):
-        axis.annotate(words, (100 * abs(share), y), (0, 9), ha="center", fontsize=TICK, color=INK,
+        axis.annotate(words, (100 * abs(share), y), (0, 10), ha="center", fontsize=TICK, color=INK,
                       textcoords="offset points")  # fmt: skip
     largest = max(abs(error.simulated) for error in errors)
     again = max(error.real_again for error in errors)

@@ -46,9 +46,7 @@ def claims(
                       (max(row.high, published), y), (14, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
     within = sum(row.low <= published <= row.high for published, row in rows.values())
-    title = (
-        f"{within} of {len(rows)} published ratios (diamond) are within the simulated range"
-    )
+    title = f"{within} of {len(rows)} published ratios (diamond) are within the simulated range"
     dress(axis, title + said(guess), "times the baseline's throughput")
     axis.set_yticks(range(len(rows)), list(rows))
     axis.tick_params(axis="y", labelsize=LABEL)

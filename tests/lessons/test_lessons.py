@@ -319,7 +319,7 @@ FINDINGS = {
         "Continuous batching alone: 1.0 times",
         "All three, median of 20 draws of the lengths: 21.4 (20.2–22.1",
         "3 of 5 published ratios (diamond) are within the simulated range",
-        "26 to 43 × against a batch of 1; 10 to 24 × against a batch of 8",
+        "26 to 43 × against a batch of 1. 10 to 24 × against a batch of 8",
         "FasterTransformer / naive batching: published 4 ×, simulated 4.01 ×",
         "for Simulated(1,000,000 requests, 8,835,082 steps, path='fast')",
         "800,000 of 800,000 met TTFT ≤ 1 s",

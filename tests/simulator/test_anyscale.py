@@ -36,10 +36,6 @@ def test_fastertransformer_runs_them_to_the_longest_of_their_batch():
     assert run.num_steps == traffic.output.reshape(-1, 4).max(axis=1).sum()
 
 
-def test_nobody_gains_from_leaving_early_if_all_answers_are_padded_to_one_length():
-    assert anyscale.speedup(System(continuous=True)) == pytest.approx(1.0, rel=0.01)
-
-
 def test_the_factors_of_every_order_have_the_same_product_and_other_sizes():
     orders = anyscale.orders()
     assert len(orders) == 6

@@ -44,23 +44,6 @@ def test_all_rows_have_the_same_efficiencies_and_no_other_preset_number():
     assert CORNERS == ((0.75, 0.75), (0.6, 0.9), (0.9, 0.6))
 
 
-def test_the_published_23_lies_in_the_range_and_the_published_8_does_not():
-    found = ROWS["vLLM / naive batching, answers up to 1,536"].simulate()
-    assert found.low < 23 < found.high
-    assert ROWS["TGI and Ray / naive batching"].simulate().low > 2 * 8
-
-
-def test_the_published_36_9_lies_between_32_slots_and_all_that_fit():
-    fewer, all_that_fit = (
-        ROWS[name].simulate().value
-        for name in (
-            "Orca with 32 slots / FasterTransformer, batch 1",
-            "Orca / FasterTransformer, batch 1",
-        )
-    )
-    assert fewer < 36.9 < all_that_fit
-
-
 def test_the_factors_in_the_text_are_those_of_the_simulation():
     row = ROWS["vLLM / naive batching, answers up to 1,536"]
     found = [anyscale.factors(seed=seed) for seed in SEEDS]

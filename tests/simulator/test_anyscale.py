@@ -8,7 +8,7 @@ import pytest
 
 import minibatch as mb
 from minibatch.simulator import anyscale
-from minibatch.simulator.anyscale import FASTER_TRANSFORMER, NAIVE, VLLM, System
+from minibatch.simulator.anyscale import FASTER_TRANSFORMER, NAIVE, VLLM
 
 
 @pytest.mark.parametrize(("cap", "mean"), [(32, 15.6), (128, 53.5), (512, 118.4), (1536, 128)])

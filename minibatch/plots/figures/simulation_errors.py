@@ -41,7 +41,7 @@ def simulation_errors(
         rows.append(f"{error.load}, {error.metric}: {words}")
     y = max(range(len(errors)), key=lambda y: abs(abs(errors[y].simulated) - errors[y].real_again))
     for words, share in (("simulated", errors[y].simulated), ("real again", errors[y].real_again)):
-        axis.annotate(words, (100 * abs(share), y), (0, 11), ha="center", fontsize=TICK, color=INK,
+        axis.annotate(words, (100 * abs(share), y), (0, 13), ha="center", fontsize=TICK, color=INK,
                       textcoords="offset points")  # fmt: skip
     largest = max(abs(error.simulated) for error in errors)
     again = max(error.real_again for error in errors)

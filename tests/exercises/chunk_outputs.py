@@ -3,9 +3,10 @@
 import re
 
 import numpy as np
+from kernel_cases import CHUNKS, LONG, LOW, ODD, case
 from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, bad_under
 from kernel_outputs import is_like
-from kernels import ANOTHER_SIZE, CHUNKS, LONG, LOW, TWELVE, case
+from kernels import about_another_size
 
 
 def chunks_of(name):
@@ -108,17 +109,22 @@ def about_a_chunk(name, result):
             "[empty_chunk_is_wrong] "
             "An empty chunk has a total and an output of 0: no token is in its sums."
         )
-    return ANOTHER_SIZE if name == TWELVE else ""
+    return about_another_size(name) if name == ODD else ""
 
 
 def about_the_slots(name, kind, said):
     """Of a fault in decode_chunk: what the thread block's chunk is."""
-    if kind not in ("foreign", "unwritten") or name == TWELVE:
-        return ""
-    if not (number := re.search(r"thread block \(?(\d+)", said)) or "_cache[" not in said:
+    if not (number := re.search(r"thread block \(?(\d+)", said)):
         return ""
     row, begin, end = chunks_of(name)[int(number[1])].tolist()
-    if begin == end:
+    if begin == end and "block_tables[" in said:
+        return (
+            f"[empty_chunk_looks_up] Chunk {number[1]} is ({row}, {begin}, {end}), which is empty: "
+            "there may be no token `begin`, and no KV block of it to look up."
+        )
+    if begin == end or kind not in ("foreign", "unwritten") or name == ODD:
+        return ""
+    if "_cache[" not in said:
         return ""
     return (
         f"[chunk_reads_a_wrong_slot] Chunk {number[1]} is ({row}, {begin}, {end}), and it reads a "

@@ -132,8 +132,8 @@ def about_the_fault(name, kind, said):
         if is_own_array(array) and name in COSTLY:
             return (
                 "[array_as_long_as_the_context] "
-                f"{array or 'An array'} has {last + 1:,} elements, and the case is {name}: no array may grow "
-                "with the context."
+                f"{array or 'An array'} has {last + 1:,} elements, and the case is {name}: no "
+                "array may grow with the context."
             )
     if name in (ODD, WIDE):
         return about_another_size(name)

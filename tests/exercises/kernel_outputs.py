@@ -17,16 +17,20 @@ def about_the_output(name, result):
     got = np.array(result["outputs"]["output"], float).reshape(one.query.shape)
     if not np.isfinite(got).all():
         return about_another_size(name) if name == ODD else about_no_numbers(name, one, got)
-    for said, output in believed(one):
-        if is_like(got, output, one.exact):
-            if said.startswith("[tokens_weigh_the_same]") and name not in CASES:
-                return (
-                    "[differences_are_lost] All tokens of this case weigh the same, and in "
-                    "the cases before it they did not: is a score limited before exp?"
-                )
-            return said
-    if name in (LONG, LONG_FOR_TWO) and (seen := tokens_seen(one, got)):
-        return f"[first_tokens_only] Only the first {seen} tokens are seen."
+    likely = [
+        (np.abs(got - output).max(), said)
+        for said, output in believed(one)
+        if is_like(got, output, one.exact)
+    ]
+    if name in (LONG, LONG_FOR_TWO):  # where beliefs are near each other: the nearest
+        likely = sorted(likely + tokens_seen(one, got))
+    for _, said in likely:
+        if said.startswith("[tokens_weigh_the_same]") and name not in CASES:
+            return (
+                "[differences_are_lost] All tokens of this case weigh the same, and in "
+                "the cases before it they did not: is a score limited before exp?"
+            )
+        return said
     if name == ODD:
         return about_another_size(name)
     if seen := about_the_tokens(one, got):
@@ -159,13 +163,15 @@ def output_of(
 
 
 def tokens_seen(one, got):
-    """How many of a single row's first tokens come to this output; 0 if no number does."""
+    """[(how far from it, a sentence)] of a single row's first tokens that come to this output."""
     weights, values = one.parts(0)
     sums = np.cumsum(weights[:, :, None] * values.transpose(1, 0, 2), axis=1)
     output = sums / np.cumsum(weights, axis=1)[:, :, None]
     off = np.abs(output - got.reshape(-1, 1, 32)).max((0, 2))
     seen = int(np.argmin(off[:-1])) + 1
-    return seen if off[seen - 1] < min(1e-4, off[-1] / 4) else 0
+    is_near = off[seen - 1] < min(1e-4, off[-1] / 4)
+    said = f"[first_tokens_only] Only the first {seen} tokens are seen."
+    return [(off[seen - 1], said)] if is_near else []
 
 
 def about_the_tokens(one, got):

@@ -126,7 +126,7 @@ def left_out(got):
     weights = np.exp(scores - scores.max())[order]
     off = np.abs(np.cumsum(weights[:, None] * values[order], 0) - got).max(1)
     kept = int(np.argmin(off)) + 1
-    return len(order) - kept if off[kept - 1] < off[-1] / 4 else 0
+    return len(order) - kept if off[kept - 1] < min(1e-5, off[-1] / 4) else 0
 
 
 def about_the_slots(name, kind, said):

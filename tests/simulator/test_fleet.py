@@ -101,6 +101,11 @@ def test_both_paths_are_the_same_fleet():
         np.testing.assert_array_equal(getattr(fast, name), getattr(slow, name), name)
 
 
+def test_the_fast_path_makes_no_engine(monkeypatch):
+    monkeypatch.delattr("minibatch.simulator.fleet.fleet.EngineBackend")
+    assert mb.Fleet(mb.Continuous(3), COST).run(drawn_traffic(1)).path == "fast"
+
+
 def test_one_queue_waits_less_than_two():
     traffic = mb.traffic.poisson(1.6, 2000, Lengths.equal(1, 10), seed=1)
     own = mb.Fleet(mb.Sequential(), 0.1, 2, mb.routers.Random()).run(traffic)

@@ -13,8 +13,9 @@ from ...core.plan import StepPlan
 from ...core.request import Request
 from ...routers import LeastRequests, Router
 from ...schedulers import Scheduler
+from ..cost import contents
 from ..fast_path import reason_for_engine
-from ..simulate import _both, _longest
+from ..simulate import FAST, columns_and_requests, longest
 from ..traffic import Traffic
 from .backends import EngineBackend, FastBackend, StepTime
 from .loop import Loop
@@ -44,7 +45,10 @@ class Slower:
         return function, tuple(self.factor * number for number in numbers)
 
     def __call__(self, plan: StepPlan) -> float:
-        return self.factor * self.step_time(plan)
+        if not hasattr(self.step_time, "formula"):
+            return self.factor * self.step_time(plan)
+        function, numbers = self.formula
+        return function(numbers, *contents(plan))
 
 
 class Fleet:
@@ -102,12 +106,12 @@ class Fleet:
     def run(self, requests: Traffic | Iterable[Request]) -> FleetRun:
         """Serve the traffic; the same fleet gives the same answer again. Raises what `mb.simulate`
         raises."""
-        traffic, requests = _both(requests)
+        traffic, requests = columns_and_requests(requests)
         why = reason_for_engine(self.policy, requests, self.step_time)
         if self.prefix_caching:
             why = "The engine ran: the fast simulator knows no prefix cache."
         vocab_size = 1 + max((max(r.prompt) for r in requests or ()), default=0)
-        limits = max(10_000, _longest(traffic)), vocab_size
+        limits = max(10_000, longest(traffic)), vocab_size
 
         def make(number: int) -> Backend:
             policy = copy.deepcopy(self.policy)
@@ -121,9 +125,9 @@ class Fleet:
             return Replica(number, lambda: make(number), size, self.pool["block_size"])
 
         loop = Loop(self, copy.deepcopy(self.router), replica, traffic, requests)
-        path, kind = ("fast", "fast simulator") if why is None else ("engine", "")
-        why = why or f"The {kind} ran: {type(self.policy).__name__} is unedited, and it knows it."
-        return loop.run(path, why)
+        if why is not None:
+            return loop.run("engine", why)
+        return loop.run("fast", FAST.format(type(self.policy).__name__))
 
     def _step_time(self, number: int) -> StepTime:
         factor = self.slowdown.get(number, 1.0)

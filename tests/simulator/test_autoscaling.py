@@ -50,13 +50,13 @@ def test_a_fleet_of_none_starts_at_once_and_its_first_request_waits_for_the_star
 def test_replicas_follow_the_load_and_no_request_is_lost(rule, target):
     scaler = rule(target, 1, 6, **QUICK)
     traffic = mb.traffic.ramp(0.5, 12.0, 400, Lengths.equal(20, 20), seed=3)
-    fleet = mb.Fleet(mb.Continuous(4), 0.05, 1, num_blocks=20, autoscaler=scaler, start_s=2.0)
+    fleet = mb.Fleet(mb.Continuous(4), 0.05, 1, num_blocks=10, autoscaler=scaler, start_s=2.0)
     run = fleet.run(traffic)
     assert (run.failure == "").all()
     assert run.num_held_blocks == 0
     most = run.num_on(np.linspace(0, run.finish.max(), 200)).max()
     assert 2 < most <= 6
-    fixed = mb.Fleet(mb.Continuous(4), 0.05, 6, num_blocks=20).run(traffic)
+    fixed = mb.Fleet(mb.Continuous(4), 0.05, 6, num_blocks=10).run(traffic)
     assert run.replica_seconds < fixed.replica_seconds
     assert run.cost(3600.0) == pytest.approx(run.replica_seconds)
     assert run.cost_per_million(3600.0) == pytest.approx(run.replica_seconds / (400 * 20) * 1e6)

@@ -11,10 +11,13 @@ outcome.py      what became of each request, and what each replica did and cost
 apart.py        prefill and decode on different replicas
 autoscaling.py  how many replicas there shall be
 sessions.py     traffic for prefix caches: sessions about a few manuals
+day.py          traffic of one day
+distserve.py    a published comparison of prefill and decode apart, run again
 """
 
 from .apart import Apart
 from .autoscaling import Autoscaler, KVUse, Load, OngoingRequests, QueueTokens
+from .day import day
 from .fleet import Failure, Fleet
 from .outcome import FleetRun, Life
 from .sessions import sessions
@@ -30,5 +33,6 @@ __all__ = [
     "Load",
     "OngoingRequests",
     "QueueTokens",
+    "day",
     "sessions",
 ]

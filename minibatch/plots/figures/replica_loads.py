@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..colours import INK, WASTE, WORK
 from ..guesses import said
-from ..picture import LABEL, TICK, Picture, describe, dress
+from ..picture import TICK, TITLE, Picture, describe, dress
 
 if TYPE_CHECKING:
     from ...simulator.fleet import FleetRun
@@ -21,7 +21,7 @@ SOME = 1.5  # a replica with so many times the mean load is hot
 def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) -> Figure:
     """A lane for each replica: its requests, waiting and running, over time; beside it a bar: the
     share of its prompt tokens that it found cached. A replica with at least 1.5 times the mean load
-    is hot: solid, with its number.
+    is hot: darker, hatched, and named so.
 
     name: of the router, for the title. guess: the name of a predicted hit rate in percent.
     """
@@ -41,29 +41,27 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
         left.fill_between(times, base - 0.85 * counts[lane] / highest, base, step="post",
                           color=WASTE if marked else WORK, linewidth=0)  # fmt: skip
         left.axhline(base, color=INK, linewidth=0.5)
-        if marked:
-            left.annotate(f"hot: {means[lane]:.1f} requests on average, {counts[lane].max()} at "
-                          "most", (0.01, base - 0.45), xycoords=left.get_yaxis_transform(),
-                          fontsize=TICK, weight="bold", color=INK, va="center",
-                          bbox={"facecolor": "white", "edgecolor": WASTE})  # fmt: skip
         share = 0.0 if np.isnan(rates[lane]) else 100 * rates[lane]
         right.barh(lane, share, height=0.7, color=WASTE if marked else WORK,
                    hatch="//" if marked else "", edgecolor=INK, linewidth=0.5)  # fmt: skip
-        right.annotate(f"{share:.0f} %", (share, lane), (4, 0), textcoords="offset points",
+        words = f"{share:.0f} %" + ", hot" * marked
+        right.annotate(words, (share, lane), (4, 0), textcoords="offset points",
                        va="center", fontsize=TICK, color=INK)  # fmt: skip
     ratio = means[hot] / max(means.mean(), 1e-9)
-    load = f"the busiest replica has {ratio:.1f} × the mean load"
-    finding = f"{name}: " * bool(name) + load
-    found = f"{100 * run.hit_rate:.0f} % of prompt tokens cached{said(guess, '{:g} %')}"
-    dress(left, finding, f"seconds; a full lane is {highest} requests", "replica")
-    dress(right, found, "% of its prompt tokens")
-    for axis in (left, right):
-        axis.title.set_fontsize(LABEL)
-    left.set_yticks(range(run.num_replicas))
+    finding = (
+        f"{name}: " * bool(name) + f"the busiest of {run.num_replicas} replicas has {ratio:.1f} × "
+        f"the mean load;\n{100 * run.hit_rate:.0f} % of prompt tokens cached{said(guess, '{:g} %')}"
+    )
+    figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
+    dress(left, "", f"seconds; a full lane is {highest} requests at once", "replica")
+    dress(right, "", "% of its prompt tokens found")
+    lanes = range(run.num_replicas)
+    left.set_yticks(lanes, [f"{i}, hot" if is_hot and i == hot else str(i) for i in lanes])
     left.set_ylim(run.num_replicas - 0.4, -0.6)
     right.tick_params(axis="y", labelleft=False)
-    right.set_xlim(0, 118)
+    right.set_xlim(0, 140)
+    right.set_xticks([0, 50, 100])
     each = ", ".join(f"replica {i}: {n:.1f} requests" for i, n in enumerate(means))
     describe(figure, "A lane of load for each replica, and a bar of what it found cached.",
-             [finding, found, f"Mean load: {each}"])  # fmt: skip
+             [finding, f"Mean load: {each}"])  # fmt: skip
     return figure

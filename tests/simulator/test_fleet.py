@@ -227,3 +227,40 @@ def test_distserve_gains_where_the_limit_on_tpot_is_tight():
     tight, loose = mb.fleet.distserve.table(pairs=mb.fleet.distserve.PAIRS[:2])
     assert tight.ratio > 1.2
     assert loose.ratio < tight.ratio
+
+
+class Spy(mb.routers.Random):
+    """Keeps what it saw."""
+
+    seen: list = []  # noqa: RUF012 (copies of a router share it)
+
+    def choose(self, request, views):
+        self.seen.append([view[:5] for view in views])
+        return super().choose(request, views)
+
+
+@pytest.mark.parametrize("policy", [mb.Continuous(3), Own(3)])
+@pytest.mark.parametrize("age", [0.0, 0.07])
+def test_a_view_shows_each_replica_as_it_was_then(policy, age):
+    traffic = drawn_traffic(5, 60)
+    Spy.seen.clear()
+    run = mb.Fleet(policy, COST, 3, Spy(), view_age_s=age, network_s=0.02).run(traffic)
+    finish, first = run.finish - 0.02, run.first_token - 0.02  # as the replica knows them
+    for views, now in zip(Spy.seen, traffic.arrival - age, strict=True):
+        for number, running, waiting, _, tokens in views:
+            here = (run.replica == number) & (run.reached <= now)
+            assert running + waiting == (here & (finish > now + 1e-9)).sum()
+            assert tokens == traffic.prompt[here & (first > now + 1e-9)].sum()
+
+
+def test_only_a_request_without_a_token_is_tried_again():
+    traffic = mb.Traffic(np.array([0.0, 0.0]), np.array([4, 4]), np.array([30, 3]))
+    failures = [mb.fleet.Failure(0, 0.95)]
+    run = mb.Fleet(mb.Sequential(), 0.1, 2, mb.routers.RoundRobin(), failures=failures).run(
+        mb.Traffic(np.zeros(3), np.full(3, 4), np.array([30, 3, 3]))
+    )
+    assert run.failure.tolist() == ["replica 0 failed", "", ""]
+    assert (run.retries.tolist(), run.replica.tolist()) == ([0, 0, 1], [0, 1, 1])
+    assert run.finish[2] == pytest.approx(0.95 + 0.3)
+    one = mb.Fleet(mb.Sequential(), 0.1, 1, failures=failures).run(traffic)
+    assert one.failure.tolist() == ["replica 0 failed", "no replica"]

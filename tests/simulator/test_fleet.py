@@ -130,10 +130,11 @@ def test_apart_every_answer_is_whole_and_every_block_comes_back(policy, seed, fr
         np.testing.assert_array_equal(getattr(one, name), getattr(run, name), name)
 
 
-def test_a_decode_replica_computes_no_prompt():
+@pytest.mark.parametrize("policy", [mb.Continuous(3), Own(3)])
+def test_a_decode_replica_computes_no_prompt(policy):
     traffic = mb.Traffic(np.zeros(1), np.array([1000]), np.array([5]))
     apart = mb.fleet.Apart(1, 1, 1e12)
-    run = mb.Fleet(mb.Continuous(3), COST, 2, apart=apart).run(traffic)
+    run = mb.Fleet(policy, COST, 2, apart=apart).run(traffic)
     assert run.first_token[0] == COST.prompt(1000)
     decodes = sum(COST.seconds(1, 0, 1001 + i, 0) for i in range(4))
     assert run.finish[0] == pytest.approx(run.first_token[0] + decodes + 1e-9)

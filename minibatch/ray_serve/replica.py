@@ -1,0 +1,100 @@
+"""One engine, in a process of its own: what Ray Serve starts N times.
+
+The engine has a thread, as in a server of one engine (server/engine_thread.py), and an answer is made
+by the same code (server/exchange.py). What an Exchange would send to a socket goes to the ingress.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from time import perf_counter
+
+from starlette.types import Message
+
+from ..server.engine_thread import EngineThread
+from ..server.exchange import Exchange
+from ..server.metrics import Metrics
+from .call import Call, EngineFacts
+from .settings import EngineSettings
+
+REPLICA_HEADER = b"x-replica"  # which one answered
+
+
+class Replica:
+    """settings: of its engine. name: by which it signs its answers."""
+
+    async def __init__(self, settings: EngineSettings) -> None:
+        from ray import serve
+
+        self.name = serve.get_replica_context().replica_id.unique_id
+        engine = await asyncio.to_thread(settings.engine)
+        self.thread = EngineThread(engine, Metrics(engine, settings.name))
+        self.thread.start(asyncio.get_running_loop())
+
+    async def answer(self, call: Call) -> AsyncIterator[Message]:
+        """The ASGI messages of its answer. The engine stops as soon as nobody reads on."""
+        messages: asyncio.Queue[Message | None] = asyncio.Queue(1)  # unsent tokens wait in Answer
+        exchange = Exchange(self.thread, call.ask, call.requests, call.reply, perf_counter())
+
+        async def run() -> None:
+            try:
+                await exchange({"type": "http"}, _wait_for_ever, messages.put)
+            finally:
+                await messages.put(None)
+
+        task = asyncio.create_task(run())
+        try:
+            while (message := await messages.get()) is not None:
+                if message["type"] == "http.response.start":
+                    signed = [*message["headers"], (REPLICA_HEADER, self.name.encode())]
+                    message = message | {"headers": signed}
+                yield message
+            await task
+        finally:
+            task.cancel()
+
+    def facts(self) -> EngineFacts:
+        """What a request is checked with."""
+        return EngineFacts.of(self.thread.engine)
+
+    def process(self) -> tuple[str, int]:
+        """Its name, and the id of its process."""
+        return self.name, os.getpid()
+
+    def metrics(self) -> tuple[str, bytes]:
+        """Its name, and its metrics in Prometheus' text format."""
+        return self.name, self.thread.metrics.text()
+
+    async def state(self) -> dict[str, int]:
+        """Its engine, between two steps."""
+        engine = self.thread.engine
+
+        def look() -> dict[str, int]:
+            engine.check_invariants()
+            pool, scheduler = engine.pool, engine.scheduler
+            return {
+                "running": len(scheduler.running),
+                "waiting": len(scheduler.waiting),
+                "free_blocks": pool.num_free,
+                "num_blocks": pool.num_blocks,
+            }
+
+        return await asyncio.wrap_future(self.thread.submit(look))
+
+    def check_health(self) -> None:
+        """Called by Ray now and then; a replica that raises is replaced."""
+        if self.thread.circuit_error is not None or not self.thread.is_alive:
+            raise RuntimeError(self.thread.circuit_error or "the engine thread has ended")
+
+    async def __del__(self) -> None:
+        """Called by Ray when no request is left, or its grace is over."""
+        if hasattr(self, "thread"):
+            await self.thread.stop()
+
+
+async def _wait_for_ever() -> Message:
+    """No client hangs up on a replica: Ray cancels `answer`."""
+    await asyncio.Event().wait()
+    return {"type": "http.disconnect"}

@@ -6,42 +6,49 @@ arguments. `python -m minibatch serve --replicas N` starts it on this computer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import importlib
+import inspect
+from dataclasses import dataclass, field, fields
 
 from ray import serve
 from ray.serve.config import RequestRouterConfig
 from ray.serve.deployment import Application
 
+from .. import routers
+from ..routers import Router
 from .ingress import Ingress
 from .replica import Replica
 from .settings import EngineSettings
 
 MOST_ONGOING = 1024  # requests of one replica; its engine refuses before (QueueLimits)
 STATS_SECONDS = 1.0  # how often a replica reports to the routers
+NOT_ROUTERS = ("Incoming", "ReplicaView", "Router")
 GRACE = 30.0  # seconds that a replica gets to end its requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """replicas: how many. most_replicas: above it, Ray adds replicas while each has more than
-    target_requests on average, and takes them away; None is `replicas`, always. router, options:
-    a class as "module:Class", and its arguments. num_cpus, num_gpus: of each replica.
+    target_requests on average, and takes them away; None is `replicas`, always. router: a name in
+    minibatch.routers, or "module:Class"; router_options: its arguments. num_cpus, num_gpus: of each replica; None is its
+    share of the GPUs that PyTorch sees here, at most one.
     local_only, api_key, deadline: as in `serve`."""
 
     engine: EngineSettings
     replicas: int = 2
     most_replicas: int | None = None
     target_requests: float = 8.0
-    router: str = "minibatch.ray_serve.views:LeastRequests"
-    router_options: dict[str, object] | None = None
+    router: str = "LeastRequests"
+    router_options: dict[str, object] = field(default_factory=dict)
     num_cpus: float = 1.0
-    num_gpus: float = 0.0
+    num_gpus: float | None = None
     local_only: bool = True
     api_key: str | None = None
     deadline: float | None = None
 
     def application(self) -> Application:
         """What `serve.run` takes."""
+        options = counting_sent(router_class(self.router)) | self.router_options
         count: dict[str, object] = {"num_replicas": self.replicas}
         if self.most_replicas is not None:
             autoscaling = {
@@ -55,10 +62,10 @@ class Deployment:
             name="engine",
             max_ongoing_requests=MOST_ONGOING,
             graceful_shutdown_timeout_s=GRACE,
-            ray_actor_options={"num_cpus": self.num_cpus, "num_gpus": self.num_gpus},
+            ray_actor_options={"num_cpus": self.num_cpus, "num_gpus": self._num_gpus()},
             request_router_config=RequestRouterConfig(
-                request_router_class="minibatch.ray_serve.routing:FleetRouter",
-                request_router_kwargs={"router": self.router, "options": self.router_options},
+                request_router_class="minibatch.ray_serve.routing:OurRouter",
+                request_router_kwargs={"router": self.router, "options": options},
                 request_routing_stats_period_s=STATS_SECONDS,
             ),
             **count,
@@ -75,6 +82,28 @@ class Deployment:
             self.api_key,
             self.deadline,
         )
+
+    def _num_gpus(self) -> float:
+        if self.num_gpus is not None:
+            return self.num_gpus
+        import torch
+
+        return min(1.0, torch.cuda.device_count() / (self.most_replicas or self.replicas))
+
+
+def router_class(name: str) -> type[Router]:
+    """A router of ours by its name, such as "LeastRequests"; or "module:Class". Raises ValueError."""
+    module, _, kind = name.rpartition(":")
+    found = getattr(importlib.import_module(module) if module else routers, kind, None)
+    if not isinstance(found, type) or not issubclass(found, Router) or found is Router:
+        names = ", ".join(each for each in routers.__all__ if each not in NOT_ROUTERS)
+        raise ValueError(f'router {name!r}: there are {names}, or give your own as "module:Class"')
+    return found
+
+
+def counting_sent(router: type[Router]) -> dict[str, object]:
+    """Reports are a second old here, so a router that can counts what it has sent since."""
+    return {"count_sent": True} if "count_sent" in inspect.signature(router).parameters else {}
 
 
 def build(arguments: dict[str, object]) -> Application:

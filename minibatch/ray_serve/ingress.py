@@ -5,7 +5,6 @@ Its routes, checks and errors are the server's own (server/app.py); only what an
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from ray import serve
@@ -14,6 +13,7 @@ from starlette.types import ASGIApp
 from ..core.request import Request
 from ..server.app import Api
 from ..server.guards import LOOPBACK, Bodies, Guard
+from ..server.metrics import merged
 from ..server.protocol import Ask
 from ..server.replies import Reply
 from .call import Call, EngineFacts
@@ -63,18 +63,3 @@ class Ingress:
 
     def __serve_build_asgi_app__(self) -> ASGIApp:
         return self._app
-
-
-def merged(texts: dict[str, bytes]) -> bytes:
-    """Prometheus' text of several replicas as one: each metric's lines together, named by replica."""
-    metrics: dict[str, list[str]] = {}
-    for name, text in texts.items():
-        lines: list[str] = []
-        for line in text.decode().splitlines():
-            if line.startswith("# HELP"):
-                lines = metrics.setdefault(line, [])
-            elif not line.startswith("#"):
-                lines.append(line.replace("{", f'{{replica="{name}",', 1))
-            elif line not in lines:
-                lines.append(line)
-    return ("\n".join(sum(([head, *lines] for head, lines in metrics.items()), [])) + "\n").encode()

@@ -12,12 +12,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ray.exceptions import RayActorError, RayTaskError, TaskCancelledError
-from ray.serve.exceptions import (
-    BackPressureError,
-    DeploymentUnavailableError,
-    RequestCancelledError,
-)
+from ray.exceptions import RayActorError, RayTaskError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from starlette.types import Message, Receive, Scope, Send
 
 from ..server.answers import overloaded
@@ -27,7 +23,6 @@ from .call import Call
 if TYPE_CHECKING:
     from ray.serve.handle import DeploymentHandle
 
-TRIES = 2
 LOST = "the replica that served this request has ended; ask again"
 
 

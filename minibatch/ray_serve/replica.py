@@ -17,13 +17,14 @@ from ..server.engine_thread import EngineThread
 from ..server.exchange import Exchange
 from ..server.metrics import Metrics
 from .call import Call, EngineFacts
+from .report import report
 from .settings import EngineSettings
 
 REPLICA_HEADER = b"x-replica"  # which one answered
 
 
 class Replica:
-    """settings: of its engine. name: by which it signs its answers."""
+    """settings: of its engine. name: Ray's, with which it signs its answers."""
 
     async def __init__(self, settings: EngineSettings) -> None:
         from ray import serve
@@ -67,8 +68,8 @@ class Replica:
         """Its name, and its metrics in Prometheus' text format."""
         return self.name, self.thread.metrics.text()
 
-    async def state(self) -> dict[str, int]:
-        """Its engine, between two steps."""
+    async def state(self) -> tuple[str, dict[str, int]]:
+        """Its name, and what its engine holds, between two steps."""
         engine = self.thread.engine
 
         def look() -> dict[str, int]:
@@ -81,7 +82,12 @@ class Replica:
                 "num_blocks": pool.num_blocks,
             }
 
-        return await asyncio.wrap_future(self.thread.submit(look))
+        return self.name, await asyncio.wrap_future(self.thread.submit(look))
+
+    async def record_routing_stats(self) -> dict[str, object]:
+        """Called by Ray every second; each router gets it."""
+        submitted = self.thread.submit(lambda: report(self.thread.engine))
+        return await asyncio.wrap_future(submitted)
 
     def check_health(self) -> None:
         """Called by Ray now and then; a replica that raises is replaced."""

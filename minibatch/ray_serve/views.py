@@ -1,46 +1,66 @@
-"""What the router knows of each replica.
+"""What our router knows of each replica: its last report, and what was sent there since.
 
-It counts what it has sent and what has come to its end; a replica's own report, which Ray brings now
-and then, is older than that.
+    sent ───── sent ── report made ── sent ──── report read, next request
+    `─ counted in the report ─´        `─ num_sent ─´
+
+So a request that has ended since the report still counts: views are as old as reports, in the
+simulated fleet as here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from .call import Call
-
-
-@dataclass
-class View:
-    num_requests: int = 0
+from ..core.request import Request
+from ..routers import Incoming, ReplicaView, Router
 
 
-class RoundRobin:
-    def __init__(self):
-        self.n = -1
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that has not ended. when: in seconds since the epoch."""
 
-    def choose(self, request, views):
-        self.n += 1
-        return self.n % len(views)
-
-
-class LeastRequests:
-    def choose(self, request, views):
-        return min(range(len(views)), key=lambda i: views[i].num_requests)
+    replica: str
+    num_tokens: int
+    when: float
 
 
-class Fleet:
-    def __init__(self, router):
-        self.router = router
-        self.sent = {}
+class Views:
+    """Numbers the replicas, and asks a router. now: the clock."""
 
-    def choose(self, name, call: Call, stats: dict) -> int:
-        names = list(stats)
-        views = [View(sum(to == n for to in self.sent.values())) for n in names]
-        index = self.router.choose(call.requests[0], views)
-        self.sent[name] = names[index]
-        return index
+    def __init__(self, router: Router, now: Callable[[], float] = time.time) -> None:
+        self.router, self.now = router, now
+        self._numbers: dict[str, int] = {}
+        self._sent: dict[str, Sent] = {}  # by Ray's name of the request
 
-    def ended(self, name):
-        self.sent.pop(name, None)
+    def choose(
+        self, name: str, request: Request, reports: Mapping[str, Mapping[str, object]]
+    ) -> str:
+        """The replica that gets the request. name: Ray's, of the request. reports: of each replica
+        that can be chosen, by its name; empty until the first one comes."""
+        views = [self.view(replica, report) for replica, report in reports.items()]
+        incoming = Incoming.of(request, views[0].block_size)
+        number = self.router.choose(incoming, views)
+        view = next(view for view in views if view.replica == number)
+        replica = next(name for name in reports if self._numbers[name] == number)
+        self._sent[name] = Sent(replica, view.uncached_tokens(incoming), self.now())
+        return replica
+
+    def view(self, replica: str, report: Mapping[str, object]) -> ReplicaView:
+        """Of one replica."""
+        number = self._numbers.setdefault(replica, len(self._numbers))
+        known = {key: value for key, value in report.items() if key != "time"}
+        if "cached" in known:
+            known["cached"] = frozenset(known["cached"])
+        made = report.get("time", float("-inf"))
+        sent = [
+            each.num_tokens
+            for each in self._sent.values()
+            if each.replica == replica and each.when > made
+        ]
+        return ReplicaView(number, **known, num_sent=len(sent), num_sent_tokens=sum(sent))
+
+    def ended(self, name: str) -> None:
+        """A request has ended, in any way."""
+        self._sent.pop(name, None)

@@ -35,9 +35,7 @@ class Api:
     """The handlers. name: the model's in requests and answers. deadline: seconds until a request
     must have been admitted; None sets none."""
 
-    def __init__(
-        self, backend: Backend, bodies: Bodies, name: str, deadline: float | None
-    ) -> None:
+    def __init__(self, backend: Backend, bodies: Bodies, name: str, deadline: float | None) -> None:
         self.backend, self.bodies = backend, bodies
         self.name, self.deadline = name, deadline
         self.model, self.pool = backend.model, backend.pool

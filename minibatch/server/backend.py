@@ -30,9 +30,7 @@ class Backend(Protocol):
     async def metrics(self) -> bytes:
         """In Prometheus' text format."""
 
-    def exchange(
-        self, ask: Ask, requests: list[Request], reply: Reply, begun: float
-    ) -> ASGIApp:
+    def exchange(self, ask: Ask, requests: list[Request], reply: Reply, begun: float) -> ASGIApp:
         """The response to a request whose head came at `begun`, in `perf_counter` seconds."""
 
 
@@ -54,8 +52,6 @@ class OneEngine:
         """Of the engine, and of its answers."""
         return self.thread.metrics.text()
 
-    def exchange(
-        self, ask: Ask, requests: list[Request], reply: Reply, begun: float
-    ) -> Exchange:
+    def exchange(self, ask: Ask, requests: list[Request], reply: Reply, begun: float) -> Exchange:
         """Its answer on its way to the socket."""
         return Exchange(self.thread, ask, requests, reply, begun)

@@ -28,10 +28,10 @@ FILES = 8192  # that may be open
 GRACE = 30.0  # seconds for running requests after SIGTERM
 
 
-def main(arguments: list[str]) -> int:
-    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option."""
-    parser = make_parser()
-    options = parser.parse_args(arguments)
+def main(arguments: list[str], parser: argparse.ArgumentParser | None = None) -> int:
+    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option. parser: of more options
+    than these, already looked at."""
+    options = (parser or make_parser()).parse_args(arguments)
     logging.basicConfig(
         level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s"
     )

@@ -1,0 +1,130 @@
+"""Ray on this computer: started and ended, or what failed, in Ray's own words.
+
+Before changing this file:
+- Every address is a loopback address. Ray replaces 127.0.0.1 by the address of a network card, since
+  other computers may join; on Linux it leaves 127.0.0.2, which is this computer too. A token keeps
+  the other users of this computer out.
+- Ray's dashboard agent starts even without a dashboard, and must write a file in time, or the node
+  ends itself. On a busy computer it needs half a minute. Ray's limits are raised to ours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import psutil
+import ray
+import ray._private.parameter
+import ray._private.services
+from ray import serve
+
+SECONDS = 90.0  # to start in
+MEMORY = 2**28  # bytes of Ray's object store; a token needs a few hundred
+ADDRESS = "127.0.0.2" if sys.platform == "linux" else "127.0.0.1"
+AGENT_PORTS = ("metrics_agent_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+MOST_WORDS = 12  # lines of a log
+
+
+class RayFailed(RuntimeError):
+    """Ray, or what runs on it, did not start; the message has Ray's words."""
+
+
+@contextmanager
+def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> Iterator[None]:
+    """Ray, and Serve's HTTP proxy at host and port, while the context lasts; all its processes end
+    with it. num_cpus: how many Ray may give to replicas, whatever this computer has. Raises
+    RayFailed if it does not start in time."""
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(16))  # else it is kept in ~/.ray
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to ray.io
+    folder = (
+        None if os.name == "nt" else Path(tempfile.mkdtemp(prefix="minibatch-ray-", dir="/tmp"))
+    )
+    before = set(psutil.Process().children())
+    try:
+        with _patience(seconds):
+            ray.init(
+                num_cpus=num_cpus,
+                include_dashboard=False,
+                object_store_memory=MEMORY,
+                log_to_driver=False,
+                logging_level="error",
+                _node_ip_address=ADDRESS,
+                _temp_dir=None if folder is None else str(folder),
+            )
+        serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
+    except Exception as error:
+        ray.shutdown()
+        _end(set(psutil.Process().children()) - before)  # which ray.shutdown does not know yet
+        raise RayFailed(_words(error, folder)) from error
+    try:
+        yield
+    finally:
+        serve.shutdown()
+        ray.shutdown()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _patience(seconds: float) -> Iterator[None]:
+    """Two of Ray's limits are constants. `ray.init` gives its node 30 s: so what asks whether the
+    node is there waits here for longer. And a node ends itself if its agents do not tell it their
+    ports within 15 s: so they are told theirs."""
+    services, parameter = ray._private.services, ray._private.parameter
+    ask, params, end = services.get_node, parameter.RayParams, time.monotonic() + seconds
+
+    def wait(*arguments: object) -> object:
+        while True:
+            try:
+                return ask(*arguments)
+            except RuntimeError:  # it is not there yet
+                if time.monotonic() > end:
+                    raise
+            time.sleep(0.2)
+
+    ports = dict(zip(AGENT_PORTS, _free_ports(len(AGENT_PORTS)), strict=True))
+    services.get_node, parameter.RayParams = wait, partial(params, **ports)
+    try:
+        yield
+    finally:
+        services.get_node, parameter.RayParams = ask, params
+
+
+def _free_ports(n: int) -> list[int]:
+    """n ports that are free now."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for probe in probes:
+            probe.bind((ADDRESS, 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def _end(started: set[psutil.Process]) -> None:
+    """End these processes and those that they have started."""
+    for process in started:
+        with suppress(psutil.NoSuchProcess):
+            for each in [*process.children(recursive=True), process]:
+                each.kill()
+    psutil.wait_procs(list(started), timeout=5)
+
+
+def _words(error: Exception, folder: Path | None) -> str:
+    """What Ray has raised, and the lines of its logs that say why."""
+    lines = [f"Ray did not start: {type(error).__name__}: {error}"]
+    for log in sorted(folder.glob("session_latest/logs/*.[oe]*")) if folder is not None else []:
+        with suppress(OSError):
+            text = log.read_text(encoding="utf-8", errors="replace")
+            found = [line for line in text.splitlines() if re.search(r"\d [CE] \d|Error:", line)]
+            lines += [f"{log.name}: {line[:400]}" for line in found[-MOST_WORDS:]]
+    return "\n".join(lines) + ("" if folder is None else f"\nAll it said is in {folder}.")

@@ -1,4 +1,4 @@
-"""Several engines behind one address, on Ray Serve: its processes, our engine, protocol and routers.
+"""Several engines behind one address, on Ray Serve: Ray's processes, our engine and routers.
 
     command.py    `python -m minibatch serve --replicas N`
     ray_server.py `RayServer`: replicas behind one address, on this computer

@@ -1,8 +1,8 @@
 """What the ingress and a replica say to each other.
 
-The ingress reads, checks and encodes a request, so that the router knows its tokens. The replica has
-the engine, and makes text and JSON of the tokens there: stop strings end a request without another
-message, and the ingress only passes bytes on.
+The ingress reads, checks and encodes a request, so that the router knows its tokens. The replica
+makes text and JSON of the answer's tokens. So a stop string ends a request without another message,
+and the ingress only passes bytes on.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Ray on this computer: started and ended, or what failed, in Ray's own words.
 
 Before changing this file:
-- Every address is a loopback address. Ray replaces 127.0.0.1 by the address of a network card, since
-  other computers may join; on Linux it leaves 127.0.0.2, which is this computer too. A token keeps
-  the other users of this computer out.
-- Ray's dashboard agent starts even without a dashboard, and must write a file in time, or the node
-  ends itself. On a busy computer it needs half a minute. Ray's limits are raised to ours.
+- Every address is a loopback address. Ray replaces 127.0.0.1 by the address of a network card, so
+  that other computers can join. On Linux it keeps 127.0.0.2, which is this computer too. A token
+  keeps the other users of this computer out.
+- Ray's dashboard agent starts even without a dashboard. On a busy computer that takes half a
+  minute, and Ray gives up earlier. So its limits are raised to ours (`_patience`).
 """
 
 from __future__ import annotations

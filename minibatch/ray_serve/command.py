@@ -1,4 +1,4 @@
-"""`python -m minibatch serve`: one engine in this process, or with --replicas several, on Ray Serve."""
+"""`python -m minibatch serve`: one engine in this process, or --replicas of it, on Ray Serve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_RAY = "--replicas needs Ray, which is not installed here: python -m minibatch
 
 
 def main(arguments: list[str]) -> int:
-    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option, 1 if Ray does not start."""
+    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option, 1 if Ray failed."""
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.replicas is None:

@@ -6,33 +6,30 @@ arguments. `python -m minibatch serve --replicas N` starts it on this computer.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 from dataclasses import dataclass, field, fields
 
 from ray import serve
 from ray.serve.config import RequestRouterConfig
 from ray.serve.deployment import Application
 
-from .. import routers
-from ..routers import Router
 from .ingress import Ingress
 from .replica import Replica
 from .settings import EngineSettings
+from .views import counting_sent, router_class
 
 MOST_ONGOING = 1024  # requests of one replica; its engine refuses before (QueueLimits)
 STATS_SECONDS = 1.0  # how often a replica reports to the routers
-NOT_ROUTERS = ("Incoming", "ReplicaView", "Router")
 GRACE = 30.0  # seconds that a replica gets to end its requests
+PAUSE = 0.5  # seconds from one look whether it has to the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """replicas: how many. most_replicas: above it, Ray adds replicas while each has more than
-    target_requests on average, and takes them away; None is `replicas`, always. router: a name in
-    minibatch.routers, or "module:Class"; router_options: its arguments. num_cpus, num_gpus: of each replica; None is its
-    share of the GPUs that PyTorch sees here, at most one.
-    local_only, api_key, deadline: as in `serve`."""
+    """replicas: how many; with most_replicas the fewest, and Ray adds some while each has more than
+    target_requests on average. router: a name in minibatch.routers, or "module:Class".
+    router_options: its arguments. num_cpus, num_gpus: of each replica; None is its share of the
+    GPUs that PyTorch sees here, at most one. local_only: whether only this computer can ask.
+    api_key, deadline: as in `serve`. Raises ValueError if others could ask without a key."""
 
     engine: EngineSettings
     replicas: int = 2
@@ -45,6 +42,10 @@ class Deployment:
     local_only: bool = True
     api_key: str | None = None
     deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.local_only and not self.api_key:
+            raise ValueError("other computers can reach these replicas; give an api_key")
 
     def application(self) -> Application:
         """What `serve.run` takes."""
@@ -62,6 +63,7 @@ class Deployment:
             name="engine",
             max_ongoing_requests=MOST_ONGOING,
             graceful_shutdown_timeout_s=GRACE,
+            graceful_shutdown_wait_loop_s=PAUSE,
             ray_actor_options={"num_cpus": self.num_cpus, "num_gpus": self._num_gpus()},
             request_router_config=RequestRouterConfig(
                 request_router_class="minibatch.ray_serve.routing:OurRouter",
@@ -73,6 +75,7 @@ class Deployment:
         ingress = Ingress.options(
             max_ongoing_requests=MOST_ONGOING * 4,
             graceful_shutdown_timeout_s=GRACE,
+            graceful_shutdown_wait_loop_s=PAUSE,
             ray_actor_options={"num_cpus": 0},
         )
         return ingress.bind(
@@ -89,21 +92,6 @@ class Deployment:
         import torch
 
         return min(1.0, torch.cuda.device_count() / (self.most_replicas or self.replicas))
-
-
-def router_class(name: str) -> type[Router]:
-    """A router of ours by its name, such as "LeastRequests"; or "module:Class". Raises ValueError."""
-    module, _, kind = name.rpartition(":")
-    found = getattr(importlib.import_module(module) if module else routers, kind, None)
-    if not isinstance(found, type) or not issubclass(found, Router) or found is Router:
-        names = ", ".join(each for each in routers.__all__ if each not in NOT_ROUTERS)
-        raise ValueError(f'router {name!r}: there are {names}, or give your own as "module:Class"')
-    return found
-
-
-def counting_sent(router: type[Router]) -> dict[str, object]:
-    """Reports are a second old here, so a router that can counts what it has sent since."""
-    return {"count_sent": True} if "count_sent" in inspect.signature(router).parameters else {}
 
 
 def build(arguments: dict[str, object]) -> Application:

@@ -34,8 +34,8 @@ class Replicas:
 
     async def metrics(self) -> bytes:
         """Of all replicas, each with its name as the label `replica`."""
-        texts = await self.handle.broadcast("metrics").results_async()
-        return merged(dict(texts))
+        texts = await self.handle.broadcast("metrics").results_async(return_exceptions=True)
+        return merged(dict(each for each in texts if not isinstance(each, Exception)))
 
     def exchange(self, ask: Ask, requests: list[Request], reply: Reply, begun: float) -> Relay:
         """The way of its answer."""

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 from ray import serve
 
@@ -26,9 +27,9 @@ PAUSE = 0.2  # seconds between two looks
 
 
 class RayServer:
-    """deployment: what is served; its `local_only` follows from host. host, port: as in `mb.Server`.
-    num_cpus: that Ray counts with; None is as many as the replicas ask for. seconds: in which Ray
-    must start, and then the replicas.
+    """deployment: what is served; its `local_only` follows from host. host, port: as in
+    `mb.Server`. num_cpus: that Ray counts with; None is as many as the replicas ask for. seconds:
+    in which Ray must start, and then the replicas.
 
     Raises ValueError for a wrong host; `start` raises RayFailed.
     """
@@ -84,11 +85,11 @@ class RayServer:
 
     def replicas(self) -> dict[str, int]:
         """The name and process id of each replica that runs."""
-        return dict(self._engines().broadcast("process").results(timeout_s=self.seconds))
+        return self._ask("process")
 
     def states(self) -> dict[str, dict[str, int]]:
         """What each replica's engine holds, by name: see `Replica.state`."""
-        return dict(self._engines().broadcast("state").results(timeout_s=self.seconds))
+        return self._ask("state")
 
     def kill(self, name: str) -> None:
         """End a replica at once, as a fault of its computer would. Ray starts another one."""
@@ -100,8 +101,11 @@ class RayServer:
     def __exit__(self, *exception: object) -> None:
         self.stop()
 
-    def _engines(self) -> serve.handle.DeploymentHandle:
-        return serve.get_deployment_handle("engine", NAME)
+    def _ask(self, method: str) -> dict[str, Any]:
+        """What this method of each replica returns, by name; without one that dies meanwhile."""
+        asked = serve.get_deployment_handle("engine", NAME).broadcast(method)
+        results = asked.results(timeout_s=self.seconds, return_exceptions=True)
+        return dict(each for each in results if not isinstance(each, Exception))
 
     def _answers(self) -> bool:
         try:

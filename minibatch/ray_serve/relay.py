@@ -1,9 +1,9 @@
 """One answer, from a replica to its client.
 
 Before changing this file: a replica may die at any moment. If nothing was sent to the client, the
-request goes to another one, once; a whole answer is sent when it is complete, so it is always safe to
-ask again. After the first tokens of a stream the client gets an error event: another replica could
-go on with other tokens, if the request samples.
+request goes to another replica, once. A whole answer is sent when it is complete, so until then it
+can be asked for again. After the first tokens of a stream the client gets an error event: another
+replica may sample other tokens.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Relay:
 
     def __init__(self, replicas: DeploymentHandle, call: Call) -> None:
         self.replicas, self.call = replicas, call
-        self._has_sent = False
+        self._has_sent, self._num_tries = False, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.create_task(self._relay(scope, receive, send))
@@ -63,13 +63,15 @@ class Relay:
             await self._fail(fault, scope, receive, send)
 
     async def _once(self, send: Send) -> None:
+        self._num_tries += 1
         stream = self.replicas.answer.remote(self.call)
         start: Message | None = None
         try:
             async for message in stream:
                 if message["type"] == "http.response.start":
-                    start = message  # not sent before there is something to read
-                    continue
+                    tries = (b"x-tries", str(self._num_tries).encode())
+                    start = message | {"headers": [*message["headers"], tries]}
+                    continue  # it is not sent before there is something to read
                 self._has_sent = True
                 if start is not None:
                     await send(start)

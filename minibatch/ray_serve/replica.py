@@ -1,7 +1,7 @@
 """One engine, in a process of its own: what Ray Serve starts N times.
 
-The engine has a thread, as in a server of one engine (server/engine_thread.py), and an answer is made
-by the same code (server/exchange.py). What an Exchange would send to a socket goes to the ingress.
+The engine has a thread, as in a server of one engine (server/engine_thread.py). The same code makes
+an answer (server/exchange.py); what it would send to a socket goes to the ingress.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a replica reports of itself, so that a router can choose.
 
-Ray fetches it now and then and brings it to each router: what a router reads is a second or two old.
+Ray fetches it and brings it to each router: what a router reads is a second or two old.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ MOST_CACHED = 4096  # hashes of cached blocks in a report, 32 bytes each
 
 
 def report(engine: Engine) -> dict[str, object]:
-    """The fields of a `ReplicaView` that a replica knows, and when it is. Call it between two steps.
-    time: seconds since the epoch; the clocks of a cluster's computers differ by milliseconds."""
+    """The fields of a `ReplicaView` that a replica knows, and the time. Call it between two steps.
+
+    time: seconds since the epoch; the clocks of a cluster's computers differ by milliseconds.
+    """
     scheduler, pool, prefixes = engine.scheduler, engine.pool, engine.pool.prefixes
     cached: list[bytes] = []
     if prefixes is not None:

@@ -19,8 +19,7 @@ class OurRouter(RequestRouter):
 
     def initialize_state(self, router: str, options: dict[str, object]) -> None:
         """router: a class as "module:Class"; options: its arguments."""
-        from minibatch.ray_serve.deploy import router_class
-        from minibatch.ray_serve.views import Views
+        from minibatch.ray_serve.views import Views, router_class
 
         self.views = Views(router_class(router)(**options))
 

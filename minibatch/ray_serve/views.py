@@ -9,12 +9,17 @@ simulated fleet as here.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from .. import routers
 from ..core.request import Request
 from ..routers import Incoming, ReplicaView, Router
+
+NOT_ROUTERS = ("Incoming", "ReplicaView", "Router")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +69,18 @@ class Views:
     def ended(self, name: str) -> None:
         """A request has ended, in any way."""
         self._sent.pop(name, None)
+
+
+def router_class(name: str) -> type[Router]:
+    """One of minibatch.routers by its name, or "module:Class". Raises ValueError."""
+    module, _, kind = name.rpartition(":")
+    found = getattr(importlib.import_module(module) if module else routers, kind, None)
+    if not isinstance(found, type) or not issubclass(found, Router) or found is Router:
+        names = ", ".join(each for each in routers.__all__ if each not in NOT_ROUTERS)
+        raise ValueError(f'router {name!r}: there are {names}, or give your own as "module:Class"')
+    return found
+
+
+def counting_sent(router: type[Router]) -> dict[str, object]:
+    """Reports are a second old here, so a router that can counts what it has sent since."""
+    return {"count_sent": True} if "count_sent" in inspect.signature(router).parameters else {}

@@ -127,7 +127,7 @@ class Metrics:
 
 
 def merged(texts: dict[str, bytes]) -> bytes:
-    """Prometheus' text of several replicas as one: each metric's lines together, named by replica."""
+    """The texts of several replicas as one: each metric's lines together, each with its replica."""
     metrics: dict[str, list[str]] = {}
     for name, text in texts.items():
         lines: list[str] = []

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -28,11 +28,17 @@ import ray
 import ray._private.parameter
 import ray._private.services
 from ray import serve
+from ray._raylet import (
+    DASHBOARD_AGENT_LISTEN_PORT_NAME,
+    METRICS_AGENT_PORT_NAME,
+    METRICS_EXPORT_PORT_NAME,
+    persist_port,
+)
 
 SECONDS = 90.0  # to start in
 MEMORY = 2**28  # bytes of Ray's object store; a token needs a few hundred
 ADDRESS = "127.0.0.2" if sys.platform == "linux" else "127.0.0.1"
-AGENT_PORTS = ("metrics_agent_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+UNUSED = METRICS_AGENT_PORT_NAME, METRICS_EXPORT_PORT_NAME, DASHBOARD_AGENT_LISTEN_PORT_NAME
 MOST_WORDS = 12  # lines of a log
 
 
@@ -52,7 +58,7 @@ def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> It
     )
     before = set(psutil.Process().children())
     try:
-        with _patience(seconds):
+        with _patience(seconds, folder):
             ray.init(
                 num_cpus=num_cpus,
                 include_dashboard=False,
@@ -77,37 +83,38 @@ def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> It
 
 
 @contextmanager
-def _patience(seconds: float) -> Iterator[None]:
+def _patience(seconds: float, folder: Path | None) -> Iterator[None]:
     """Two of Ray's limits are constants. `ray.init` gives its node 30 s: so what asks whether the
-    node is there waits here for longer. And a node ends itself if its agents do not tell it their
-    ports within 15 s: so they are told theirs."""
+    node is there waits here for longer. And the node ends itself if it does not find its agents'
+    ports within 15 s: so it is told one of them, and finds -1, not in use, for the others."""
     services, parameter = ray._private.services, ray._private.parameter
     ask, params, end = services.get_node, parameter.RayParams, time.monotonic() + seconds
 
-    def wait(*arguments: object) -> object:
+    def wait(address: str, node: str) -> object:
+        if folder is not None:
+            for name in UNUSED:
+                persist_port(str((folder / "session_latest").resolve()), node, name, -1)
         while True:
             try:
-                return ask(*arguments)
+                return ask(address, node)
             except RuntimeError:  # it is not there yet
                 if time.monotonic() > end:
                     raise
             time.sleep(0.2)
 
-    ports = dict(zip(AGENT_PORTS, _free_ports(len(AGENT_PORTS)), strict=True))
-    services.get_node, parameter.RayParams = wait, partial(params, **ports)
+    services.get_node = wait
+    parameter.RayParams = partial(params, runtime_env_agent_port=free_port(ADDRESS))
     try:
         yield
     finally:
         services.get_node, parameter.RayParams = ask, params
 
 
-def _free_ports(n: int) -> list[int]:
-    """n ports that are free now."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(n)]
-        for probe in probes:
-            probe.bind((ADDRESS, 0))
-        return [probe.getsockname()[1] for probe in probes]
+def free_port(host: str) -> int:
+    """A port that is free now."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        return probe.getsockname()[1]
 
 
 def _end(started: set[psutil.Process]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -19,17 +18,18 @@ from typing import Any
 from ray import serve
 
 from ..server.server import LOCAL, check_host
-from .cluster import SECONDS, RayFailed, cluster
+from .cluster import SECONDS, RayFailed, cluster, free_port
 from .deploy import Deployment
 
 NAME = "minibatch"  # of the application
+UPDATE_SECONDS = 300.0
 PAUSE = 0.2  # seconds between two looks
 
 
 class RayServer:
     """deployment: what is served; its `local_only` follows from host. host, port: as in
     `mb.Server`. num_cpus: that Ray counts with; None is as many as the replicas ask for. seconds:
-    in which Ray must start, and then the replicas.
+    to start in.
 
     Raises ValueError for a wrong host; `start` raises RayFailed.
     """
@@ -45,7 +45,7 @@ class RayServer:
     ) -> None:
         check_host(host, deployment.api_key)
         self.deployment = replace(deployment, local_only=host in LOCAL)
-        self.host, self.port, self.seconds = host, port or _free_port(host), seconds
+        self.host, self.port, self.seconds = host, port or free_port(host), seconds
         most = deployment.most_replicas or deployment.replicas
         self.num_cpus = num_cpus or max(2, round(most * deployment.num_cpus))
         self._stack = ExitStack()
@@ -58,9 +58,10 @@ class RayServer:
 
     def start(self) -> RayServer:
         """Start Ray and the replicas, and wait until a request is answered."""
+        end = time.monotonic() + self.seconds
         with ExitStack() as stack:
             stack.enter_context(cluster(self.num_cpus, self.host, self.port, self.seconds))
-            self.update(self.deployment)
+            self.update(self.deployment, end - time.monotonic())
             self._stack = stack.pop_all()
         return self
 
@@ -68,12 +69,12 @@ class RayServer:
         """End it all. A second call does nothing."""
         self._stack.close()
 
-    def update(self, deployment: Deployment) -> None:
+    def update(self, deployment: Deployment, seconds: float = UPDATE_SECONDS) -> None:
         """Serve this from now on. Ray ends the old replicas one after the other, each when it has
-        answered its requests; new ones take their place. Raises RayFailed."""
+        answered its requests; new ones take their place. Raises RayFailed after so many seconds."""
         target = serve.RunTarget(deployment.application(), name=NAME, route_prefix="/")
         serve.run_many([target], wait_for_applications_running=False)
-        end = time.monotonic() + self.seconds
+        end = time.monotonic() + seconds
         while (status := serve.status().applications[NAME]).status != "RUNNING":
             if status.status == "DEPLOY_FAILED" or time.monotonic() > end:
                 raise RayFailed(_words(status))
@@ -122,10 +123,3 @@ def _words(status: serve.schema.ApplicationStatusOverview) -> str:
         if deployment.message:
             lines.append(f"{name}: {deployment.status}. {deployment.message}")
     return "\n".join(lines)
-
-
-def _free_port(host: str) -> int:
-    """A port that is free now; Ray's proxy takes no 0."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.bind((host, 0))
-        return probe.getsockname()[1]

@@ -4,8 +4,8 @@ Before changing this file:
 - Every address is a loopback address. Ray replaces 127.0.0.1 by the address of a network card, so
   that other computers can join. On Linux it keeps 127.0.0.2, which is this computer too. A token
   keeps the other users of this computer out.
-- Ray's dashboard agent starts even without a dashboard. On a busy computer that takes half a
-  minute, and Ray gives up earlier. So its limits are raised to ours (`_patience`).
+- Ray has limits in seconds that a busy computer does not keep, and starts processes that are not
+  needed here: `_sparing`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> It
     )
     before = set(psutil.Process().children())
     try:
-        with _patience(seconds, folder):
+        with _sparing(seconds, folder):
             ray.init(
                 num_cpus=num_cpus,
                 include_dashboard=False,
@@ -83,12 +83,15 @@ def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> It
 
 
 @contextmanager
-def _patience(seconds: float, folder: Path | None) -> Iterator[None]:
-    """Two of Ray's limits are constants. `ray.init` gives its node 30 s: so what asks whether the
-    node is there waits here for longer. And the node ends itself if it does not find its agents'
-    ports within 15 s: so it is told one of them, and finds -1, not in use, for the others."""
+def _sparing(seconds: float, folder: Path | None) -> Iterator[None]:
+    """`ray.init` starts a dashboard server even without a dashboard, a log monitor and an
+    autoscaler's monitor: none is needed here, and each takes seconds. And two of its limits are
+    constants. It gives its node 30 s: so what asks whether the node is there waits here for longer.
+    The node ends itself if it does not find its agents' ports within 15 s: so it is told one of
+    them, and finds -1, not in use, for the others."""
     services, parameter = ray._private.services, ray._private.parameter
-    ask, params, end = services.get_node, parameter.RayParams, time.monotonic() + seconds
+    ask, params, dashboard = services.get_node, parameter.RayParams, services.start_api_server
+    end = time.monotonic() + seconds
 
     def wait(address: str, node: str) -> object:
         if folder is not None:
@@ -102,12 +105,17 @@ def _patience(seconds: float, folder: Path | None) -> Iterator[None]:
                     raise
             time.sleep(0.2)
 
+    port = free_port(ADDRESS)
     services.get_node = wait
-    parameter.RayParams = partial(params, runtime_env_agent_port=free_port(ADDRESS))
+    services.start_api_server = lambda *_, **__: ("", None)
+    parameter.RayParams = partial(
+        params, runtime_env_agent_port=port, include_log_monitor=False, no_monitor=True
+    )
     try:
         yield
     finally:
-        services.get_node, parameter.RayParams = ask, params
+        services.get_node, services.start_api_server = ask, dashboard
+        parameter.RayParams = params
 
 
 def free_port(host: str) -> int:

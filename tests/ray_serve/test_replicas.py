@@ -4,7 +4,6 @@ A start that fails twice is no verdict on what is served: these tests are then s
 words. Each wait asks again until it holds; pytest's time limit ends one that is in vain.
 """
 
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -39,7 +38,7 @@ def ask(city, days=3):
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(request):
     words = []
     for _ in range(2):
         running = RayServer(TWO)
@@ -51,7 +50,8 @@ def server():
         yield running
         running.stop()
         return
-    print(*words, sep="\n", file=sys.__stderr__)
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(*words, sep="\n")
     pytest.skip("Ray did not start, twice; its words are above")
 
 

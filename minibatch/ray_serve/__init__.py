@@ -14,6 +14,7 @@
     views.py      what our router knows of each replica: a report, and what was sent since
     report.py     what a replica reports of itself
     record.py     two replicas under traffic, one killed: makes recorded.json, for the lesson
+    compare.py    Ray's own prefix router against ours: makes compared.json
 
 A request's way: Ray's HTTP proxy, the ingress, the router there, a replica; its tokens go back the
 same way. Only files of this room import ray, and only when it is used.

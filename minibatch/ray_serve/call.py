@@ -28,6 +28,12 @@ class Call:
     requests: list[Request]
     reply: Reply
 
+    @property
+    def prompt(self) -> str:
+        """The first prompt as text: Ray's own routers look for a field of this name."""
+        prompt = self.ask.prompts[0]
+        return prompt if isinstance(prompt, str) else " ".join(map(str, prompt))
+
 
 @dataclass(slots=True)
 class EngineFacts:

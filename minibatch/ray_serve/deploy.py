@@ -15,7 +15,7 @@ from ray.serve.deployment import Application
 from .ingress import Ingress
 from .replica import Replica
 from .settings import EngineSettings
-from .views import counting_sent, router_class
+from .views import can_count_sent, router_class
 
 MOST_ONGOING = 1024  # requests of one replica; its engine refuses before (QueueLimits)
 STATS_SECONDS = 1.0  # how often a replica reports to the routers
@@ -26,7 +26,8 @@ PAUSE = 0.5  # seconds from one look whether it has to the next
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """replicas: how many; with most_replicas the fewest, and Ray adds some while each has more than
-    target_requests on average. router: a name in minibatch.routers, or "module:Class".
+    target_requests on average. router: a name in minibatch.routers, or
+    "module:Class" of yours or of Ray.
     router_options: its arguments. num_cpus, num_gpus: of each replica; None is its share of the
     GPUs that PyTorch sees here, at most one. local_only: whether only this computer can ask.
     api_key, deadline: as in `serve`. Raises ValueError if others could ask without a key."""
@@ -49,7 +50,6 @@ class Deployment:
 
     def application(self) -> Application:
         """What `serve.run` takes."""
-        options = counting_sent(router_class(self.router)) | self.router_options
         count: dict[str, object] = {"num_replicas": self.replicas}
         if self.most_replicas is not None:
             autoscaling = {
@@ -65,11 +65,7 @@ class Deployment:
             graceful_shutdown_timeout_s=GRACE,
             graceful_shutdown_wait_loop_s=PAUSE,
             ray_actor_options={"num_cpus": self.num_cpus, "num_gpus": self._num_gpus()},
-            request_router_config=RequestRouterConfig(
-                request_router_class="minibatch.ray_serve.routing:OurRouter",
-                request_router_kwargs={"router": self.router, "options": options},
-                request_routing_stats_period_s=STATS_SECONDS,
-            ),
+            request_router_config=self._router_config(),
             **count,
         )
         ingress = Ingress.options(
@@ -84,6 +80,18 @@ class Deployment:
             self.local_only,
             self.api_key,
             self.deadline,
+        )
+
+    def _router_config(self) -> RequestRouterConfig:
+        kind, options = self.router, self.router_options
+        if not kind.startswith("ray."):  # one of Ray's own is given as it is
+            ours = {"count_sent": True} if can_count_sent(router_class(kind)) else {}
+            options = {"router": kind, "options": ours | options}
+            kind = "minibatch.ray_serve.routing:OurRouter"
+        return RequestRouterConfig(
+            request_router_class=kind,
+            request_router_kwargs=options,
+            request_routing_stats_period_s=STATS_SECONDS,
         )
 
     def _num_gpus(self) -> float:

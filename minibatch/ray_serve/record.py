@@ -87,9 +87,15 @@ class Recording:
         self.kill = {"at_s": self.now(), "replica": name}
 
 
+def machine() -> str:
+    """This computer, and how busy it is."""
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return f"{platform.machine()}, {os.cpu_count()} cores, load {load}"
+
+
 def main() -> int:
     """Record, and write the file."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    busy = machine()
     begun = time.perf_counter()
     deployment = Deployment(engine=EngineSettings(num_blocks=512), replicas=2)
     with RayServer(deployment) as server:
@@ -100,7 +106,7 @@ def main() -> int:
         "what": "two replicas of Wayfarer on Ray Serve; one is killed under traffic",
         "command": "python -m minibatch.ray_serve.record",
         "date": date.today().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, load {load} before the start",
+        "machine": f"{busy} before the start",
         "ray": version("ray"),
         "router": deployment.router,
         "started_s": started_s,

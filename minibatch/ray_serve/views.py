@@ -81,6 +81,7 @@ def router_class(name: str) -> type[Router]:
     return found
 
 
-def counting_sent(router: type[Router]) -> dict[str, object]:
-    """Reports are a second old here, so a router that can counts what it has sent since."""
-    return {"count_sent": True} if "count_sent" in inspect.signature(router).parameters else {}
+def can_count_sent(router: type[Router]) -> bool:
+    """Whether it can add what it has sent since the reports. Here they are a second old: then it
+    should."""
+    return "count_sent" in inspect.signature(router).parameters

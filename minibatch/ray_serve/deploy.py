@@ -26,11 +26,13 @@ PAUSE = 0.5  # seconds from one look whether it has to the next
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """replicas: how many; with most_replicas the fewest, and Ray adds some while each has more than
-    target_requests on average. router: a name in minibatch.routers, or
-    "module:Class" of yours or of Ray.
-    router_options: its arguments. num_cpus, num_gpus: of each replica; None is its share of the
-    GPUs that PyTorch sees here, at most one. local_only: whether only this computer can ask.
-    api_key, deadline: as in `serve`. Raises ValueError if others could ask without a key."""
+    target_requests on average. router: a name in minibatch.routers, or "module:Class" of yours or
+    of Ray. router_options: its arguments. num_cpus, num_gpus: of each replica; None is its share of
+    the GPUs that PyTorch sees here, at most one. local_only: whether only this computer can ask.
+    api_key, deadline: as in `serve`.
+
+    Raises ValueError for an unknown router, or if others could ask without a key.
+    """
 
     engine: EngineSettings
     replicas: int = 2
@@ -47,6 +49,8 @@ class Deployment:
     def __post_init__(self) -> None:
         if not self.local_only and not self.api_key:
             raise ValueError("other computers can reach these replicas; give an api_key")
+        if not self._has_rays_router:
+            router_class(self.router)
 
     def application(self) -> Application:
         """What `serve.run` takes."""
@@ -82,9 +86,13 @@ class Deployment:
             self.deadline,
         )
 
+    @property
+    def _has_rays_router(self) -> bool:
+        return self.router.startswith("ray.")
+
     def _router_config(self) -> RequestRouterConfig:
         kind, options = self.router, self.router_options
-        if not kind.startswith("ray."):  # one of Ray's own is given as it is
+        if not self._has_rays_router:
             ours = {"count_sent": True} if can_count_sent(router_class(kind)) else {}
             options = {"router": kind, "options": ours | options}
             kind = "minibatch.ray_serve.routing:OurRouter"

@@ -44,6 +44,15 @@ def test_flags_make_a_deployment():
 
 
 @pytest.mark.ray
+@pytest.mark.parametrize("flags", [["--router", "Nobody"], ["--host", "0.0.0.0"]])
+def test_a_wrong_flag_ends_it_before_ray_is_started(flags, monkeypatch, capsys):
+    pytest.importorskip("ray")
+    monkeypatch.setattr("minibatch.ray_serve.ray_server.cluster", None)
+    assert command.main(["--replicas", "2", *flags]) == 2
+    assert flags[1] in capsys.readouterr().err
+
+
+@pytest.mark.ray
 def test_the_file_for_a_cluster_starts_only_with_a_key():
     pytest.importorskip("ray")
     import yaml

@@ -1,7 +1,8 @@
 """One engine, in a process of its own: what Ray Serve starts N times.
 
 The engine has a thread, as in a server of one engine (server/engine_thread.py). The same code makes
-an answer (server/exchange.py); what it would send to a socket goes to the ingress.
+an answer (server/exchange.py); what it would send to a socket goes to the ingress. So
+the metrics count a token as sent when Ray has it.
 """
 
 from __future__ import annotations
@@ -36,23 +37,28 @@ class Replica:
 
     async def answer(self, call: Call) -> AsyncIterator[Message]:
         """The ASGI messages of its answer. The engine stops as soon as nobody reads on."""
-        messages: asyncio.Queue[Message | None] = asyncio.Queue(1)  # unsent tokens wait in Answer
+        messages: asyncio.Queue[Message | Exception | None] = asyncio.Queue(
+            1
+        )  # more wait in Answer
         exchange = Exchange(self.thread, call.ask, call.requests, call.reply, perf_counter())
 
         async def run() -> None:
             try:
                 await exchange({"type": "http"}, _wait_for_ever, messages.put)
-            finally:
+            except Exception as error:
+                await messages.put(error)
+            else:
                 await messages.put(None)
 
         task = asyncio.create_task(run())
         try:
             while (message := await messages.get()) is not None:
+                if isinstance(message, Exception):
+                    raise message
                 if message["type"] == "http.response.start":
                     signed = [*message["headers"], (REPLICA_HEADER, self.name.encode())]
                     message = message | {"headers": signed}
                 yield message
-            await task
         finally:
             task.cancel()
 
@@ -93,11 +99,6 @@ class Replica:
         """Called by Ray now and then; a replica that raises is replaced."""
         if self.thread.circuit_error is not None or not self.thread.is_alive:
             raise RuntimeError(self.thread.circuit_error or "the engine thread has ended")
-
-    async def __del__(self) -> None:
-        """Called by Ray when no request is left, or its grace is over."""
-        if hasattr(self, "thread"):
-            await self.thread.stop()
 
 
 async def _wait_for_ever() -> Message:

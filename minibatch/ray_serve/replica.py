@@ -1,8 +1,8 @@
 """One engine, in a process of its own: what Ray Serve starts N times.
 
 The engine has a thread, as in a server of one engine (server/engine_thread.py). The same code makes
-an answer (server/exchange.py); what it would send to a socket goes to the ingress. So
-the metrics count a token as sent when Ray has it.
+an answer (server/exchange.py), but what it sends goes to the ingress. So the metrics count a token
+as sent when Ray has it.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ class Replica:
 
     async def answer(self, call: Call) -> AsyncIterator[Message]:
         """The ASGI messages of its answer. The engine stops as soon as nobody reads on."""
-        messages: asyncio.Queue[Message | Exception | None] = asyncio.Queue(
-            1
-        )  # more wait in Answer
+        # of size 1: further tokens wait in the exchange's Answer
+        messages: asyncio.Queue[Message | Exception | None] = asyncio.Queue(1)
         exchange = Exchange(self.thread, call.ask, call.requests, call.reply, perf_counter())
 
         async def run() -> None:

@@ -1,4 +1,4 @@
-"""A replica's answers, without Ray: the messages it gives, and what is left when nobody reads on."""
+"""A replica's answers, without Ray: its messages, and what is left when nobody reads on."""
 
 import asyncio
 import json

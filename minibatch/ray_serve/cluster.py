@@ -69,9 +69,11 @@ def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> It
                 _temp_dir=None if folder is None else str(folder),
             )
         serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
-    except Exception as error:
+    except BaseException as error:
         ray.shutdown()
         _end(set(psutil.Process().children()) - before)  # which ray.shutdown does not know yet
+        if not isinstance(error, Exception):
+            raise
         raise RayFailed(_words(error, folder)) from error
     try:
         yield

@@ -33,7 +33,7 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
     counts = run.ongoing(times)
     means, highest = counts.mean(axis=1), max(1, counts.max())
     hot = int(means.argmax())
-    is_hot = run.num_replicas > 1 and means[hot] >= SOME * means.mean()
+    is_hot = run.num_replicas > 1 and bool(means[hot] >= SOME * means.mean())
     rates = run.hit_rates(np.array([0.0, end + 1]))[:, 0]
     for lane in range(run.num_replicas):
         marked = is_hot and lane == hot
@@ -54,7 +54,7 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
     )
     figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
     dress(left, "", f"seconds; a full lane is {highest} requests at once", "replica")
-    dress(right, "", "% of its prompt tokens found")
+    dress(right, "", "% of its tokens found")
     lanes = range(run.num_replicas)
     left.set_yticks(lanes, [f"{i}, hot" if is_hot and i == hot else str(i) for i in lanes])
     left.set_ylim(run.num_replicas - 0.4, -0.6)

@@ -68,7 +68,9 @@ class Traffic:
         did += [f"{self.stores:,} stores"] * (self.stores > 0)
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
-            cost = f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {self.coalescing:.0%}"
+            cost = (
+                f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {100 * self.coalescing:.3g}%"
+            )
         where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 

@@ -83,7 +83,7 @@ class Entry:
     asked = property(lambda self: round(self.touched * self.by_others * self.within))
 
     def __str__(self) -> str:
-        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within one"
+        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within each"
         how = "broadcast, as good as free" if self.is_broadcast else factors
         return f"{self.array}: {self.used:,} bytes used of {self.touched:,} touched, {how}"
 

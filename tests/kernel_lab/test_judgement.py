@@ -136,7 +136,7 @@ def test_the_ledger_has_one_factor_for_each_reason_to_read_again(case):
     assert fast.of("seq_lens").is_broadcast
     assert not fast.of("key_cache").is_broadcast
     assert (
-        "key_cache: 19,456 bytes used of 19,456 touched, ×2.0 by thread blocks ×1.0 within one"
+        "key_cache: 19,456 bytes used of 19,456 touched, ×2.0 by thread blocks ×1.0 within each"
         in str(fast)
     )
     assert "seq_lens: 12 bytes used of 32 touched, broadcast, as good as free" in str(fast)

@@ -378,6 +378,15 @@ def test_slices_and_too_many_indices_are_refused():
             lab.run(kernel, 1, 1, lab.empty(4))
 
 
+def test_a_vector_is_not_stored_by_one_assignment():
+    def whole_vector(x, out):
+        out[0] = x[0]
+
+    said = "out takes 2 numbers, not .*a number for each axis"
+    with pytest.raises(IndexError, match=said):
+        lab.run(whole_vector, 1, 1, np.zeros((2, 4)), lab.empty((2, 4)))
+
+
 def test_the_arguments_are_counted():
     with pytest.raises(TypeError, match="takes out, and got 2 of them"):
         lab.run(endless, 1, 1, lab.empty(1), lab.empty(1))

@@ -114,8 +114,7 @@ class Watched:
             self._store(place, value)
             self._record(place, WRITES)
         elif place is not None:
-            text = f"{self.name} takes {self.ndim} numbers, not {index}"
-            raise IndexError(f"{text}: a kernel writes one element, with a number for each axis")
+            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}: one for each axis")
 
     def load(self, index: int, number: int) -> np.ndarray:
         """Read `number` elements of a one-dimensional array by one wide load."""

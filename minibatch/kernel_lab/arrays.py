@@ -114,7 +114,7 @@ class Watched:
             self._store(place, value)
             self._record(place, WRITES)
         elif place is not None:
-            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}: one for each axis")
+            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}: one per axis")
 
     def load(self, index: int, number: int) -> np.ndarray:
         """Read `number` elements of a one-dimensional array by one wide load."""

@@ -382,7 +382,7 @@ def test_a_vector_is_not_stored_by_one_assignment():
     def whole_vector(x, out):
         out[0] = x[0]
 
-    said = "out takes 2 numbers, not 0: one for each axis"
+    said = "out takes 2 numbers, not 0: one per axis"
     with pytest.raises(IndexError, match=said):
         lab.run(whole_vector, 1, 1, np.zeros((2, 4)), lab.empty((2, 4)))
 

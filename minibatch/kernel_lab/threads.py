@@ -69,12 +69,12 @@ class Thread:
         return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
     def has_passed(self, other: Thread) -> bool:
-        """Whether this thread has ended beyond the place where another waits: not by a `return` in
-        an earlier line of the kernel. GPUs from compute capability 7.0 on allow such a `return`."""
-        if not self.done or not self.home:
-            return False
+        """Whether this thread, which has ended, did so beyond the place where another waits: not by
+        a `return` in an earlier line of the kernel, and not by one in the function that it calls
+        there. GPUs from compute capability 7.0 on allow such a `return`."""
         *_, waits = call_stack(other.frame)
-        return not is_return(self.home) or site_here(self.home).line >= site_here(waits).line
+        end, place = site_here(self.home or waits), site_here(waits)
+        return end != place and not (is_return(self.home) and end.line < place.line)
 
     @property
     def name(self) -> str:

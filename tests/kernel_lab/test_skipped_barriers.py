@@ -131,7 +131,22 @@ def returns_in_a_loop(source, n, out):
         cuda.syncwarp()
 
 
-@pytest.mark.parametrize("kernel", [returns_first, returns_between, returns_in_a_loop])
+def from_a_helper(source, n, out):
+    t, tile = cuda.threadIdx.x, cuda.shared.array(64, float32)
+    all_of_it(source, t, tile, out)
+
+
+def all_of_it(source, t, tile, out):
+    if t >= 40:
+        return
+    tile[t] = source[t]
+    cuda.syncthreads()
+    out[t] = tile[39 - t]
+
+
+@pytest.mark.parametrize(
+    "kernel", [returns_first, returns_between, returns_in_a_loop, from_a_helper]
+)
 def test_a_thread_may_return_before_the_line_of_a_barrier(kernel):
     assert launch(kernel).faults == []
 

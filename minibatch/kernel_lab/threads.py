@@ -70,8 +70,7 @@ class Thread:
 
     def has_passed(self, other: Thread) -> bool:
         """Whether this thread, which has ended, did so beyond the place where another waits: not by
-        a `return` in an earlier line of the kernel, and not by one in the function that it calls
-        there. GPUs from compute capability 7.0 on allow such a `return`."""
+        a `return` in an earlier line, or in the helper that is called there. (DIFFERENCES.md)"""
         *_, waits = call_stack(other.frame)
         end, place = site_here(self.home or waits), site_here(waits)
         return end != place and not (is_return(self.home) and end.line < place.line)
@@ -89,7 +88,7 @@ def thread_of(number: int, notes: Notes) -> Thread:
 
 
 def is_return(frame: FrameType) -> bool:
-    """Whether a frame has ended by a `return`. Python gives the other ends, behind the last line,
+    """Whether a frame has ended by a `return`. At its last line Python returns without one, from
     the place of the code that was executed before."""
     code, places = frame.f_code, list(frame.f_code.co_positions())
     same = [i for i, place in enumerate(places) if place == places[frame.f_lasti // 2]]

@@ -54,6 +54,7 @@ ladder.py            kernels with equal results, and how many times they ask for
 in_flight.py         bytes that kernels have asked for and not yet received, and what a GPU needs
 waves.py             thread blocks on the multiprocessors of a model GPU
 drafts.py            draft tokens of one request: accepted, rejected, not verified
+simulation_errors.py how far a simulation is from a real run, and a second real run from it
 real_and_simulated.py    a workload for real, simulated, and for real again, with the error
 speculation.py       the gain of speculation by batch size, and where it becomes a loss
 request_times.py     one request: which stretch TTFT, ITL and e2e measure
@@ -67,5 +68,10 @@ token_way.py         the first tokens of a request: from client to engine, and b
 cumulative.py        the share of requests within a latency, for several measurements
 hang_up.py           a client hangs up while a step runs: when its blocks are free
 plan_difference.py   two runs of the same requests, and the first step that differs
+queue_tails.py       how many requests wait longer than x: one queue for all replicas, or one each
+replica_loads.py     the load of each replica over time, and what it found in its prefix cache
+stale_views.py       the p99 over the age of what a router sees
+apart_or_mixed.py    the share of requests in time over the load: prefill and decode apart, or mixed
+autoscaled_day.py    a day under several autoscalers: replicas, waits, money
 room.py              what a class predicted, and the true number
 """

@@ -238,8 +238,12 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
 #                  rounded up
 #     changes      at most 120 of the 2,880 calls change the number
 #
-# Before that, the same is judged on hours with one event each: traffic that stays the same, a crowd
-# that comes, a crowd that leaves.
+# Before that, three shorter times have one event each. For three hours the traffic stays the same
+# but for the noise: at most 15 changes, and an attainment of 98 %. A crowd comes within three
+# minutes, twice the traffic before: an attainment of 94 % over an hour and a half. Three quarters
+# leave within three minutes: over two and a half hours, at most 1.4 times the reference cost.
+# Single calls are judged, too: if all of `ongoing` is just target times ready + starting, nothing
+# has to change, and your answer may be one away from it.
 #
 # HINT Up and down are two different decisions. Too few replicas cost waiting at once, and a new one
 #      needs minutes: go up quickly. Too many cost a little money: go down when you are sure.

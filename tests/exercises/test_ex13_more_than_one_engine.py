@@ -123,6 +123,13 @@ FACTS = {  # what is told: request, views, the replicas that are right, what to 
         "[counts_blocks_without_their_beginning] one has 15 of the manual's blocks but not the "
         "first, so it can use none of them; another one has the first 6",
     ),
+    "One replica has the first two blocks of the manual, and another one has it all": (
+        ASK,
+        [view(0, cached=frozenset(CHAIN[:2])), view(1, cached=frozenset(CHAIN)), view(2)],
+        {1},
+        "[any_part_is_enough] two blocks are 512 tokens, and the manual has 4,096: count how many "
+        "tokens are cached",
+    ),
     "The replica with the manual has 120,000 tokens to compute first, and others are idle": (
         ASK,
         [
@@ -1037,27 +1044,30 @@ def test_the_bounds_hold(student):
 @pytest.mark.task("13.4", points=1)
 def test_replicas_that_start_are_counted(student):
     told = "At the target for ten minutes, with replicas that start: "
-    for ready, starting, target in ((4, 6, 8), (9, 1, 8), (2, 1, 5), (0, 4, 10)):
+    for ready, starting, target in ((4, 6, 8), (14, 3, 5), (2, 10, 16), (0, 4, 10), (9, 1, 8)):
         need = ready + starting
-        arguments = (7200, ready, starting, [need * target] * 20, 7140, 1, 40, target)
-        got = asked_for(student, arguments, told)
-        if abs(got - need) > 1:
-            said = "[other_total] the total is asked for, and these are enough"
-            if got >= need + starting - 1:
-                said = (
-                    f"[orders_again_what_starts] {starting} replicas were ordered and start. Yours "
-                    "does not count them, so it orders them again at each call until they serve"
-                )
-            elif target != TARGET:
-                said = (
-                    f"[target_of_its_own] one replica shall have {target} requests here: use the "
-                    "argument target"
-                )
-            elif got <= 1:
-                said = (
-                    "[more_for_the_total] the total is asked for; yours is how many more, or fewer"
-                )
-            raise Wrong(f"{told}{said}.", expected=need, got=got)
+        rest = [need * target] * MINUTES_10, 7140, 1, 40, target
+        got = asked_for(student, (7200, ready, starting, *rest), told)
+        if abs(got - need) <= 1:
+            continue
+        said = (
+            "[other_total] these replicas have just the target, and nothing has to change; the "
+            "total is asked for"
+        )
+        if abs(asked_for(student, (7200, need, 0, *rest)) - need) <= 1:
+            said = (
+                f"[orders_again_what_starts] {starting} replicas were ordered and start. Without "
+                "them yours would be right. It does not count them, so it orders them again at "
+                "each call until they serve"
+            )
+        elif target != TARGET:
+            said = (
+                f"[target_of_its_own] one replica shall have {target} requests here: use the "
+                "argument target"
+            )
+        elif got <= 1:
+            said = "[more_for_the_total] the total is asked for; yours is how many more, or fewer"
+        raise Wrong(f"{told}{said}.", expected=need, got=got)
 
 
 def lived(student, day):
@@ -1106,14 +1116,14 @@ def test_noise_does_not_make_it_flap(student):
 @pytest.mark.task("13.4", points=0.75)
 def test_a_crowd_is_served(student):
     served = lived(student, CROWD_COMES)
-    if served.attainment < 0.96:
+    if served.attainment < 0.94:
         first = next((c for c in served.calls if c[0] > 1800 and c[4] > 9), (5400,))
         raise Wrong(
             "Within three minutes the traffic doubles: [too_late_for_the_crowd] yours "
             f"is late: it orders the first replicas {(first[0] - 1800) / 60:.1f} minutes after the "
             "beginning, or too few at a time. Each minute is added to the two that a replica "
             f"needs to start ({in_numbers(served, CROWD_COMES)}).",
-            expected="96 % or more",
+            expected="94 % or more",
             got=f"{served.attainment:.1%}",
         )
 

@@ -41,6 +41,12 @@ WITHHELD = {
 }
 
 
+KEEPS = (
+    "[keeps_something_between_calls] yours is wrong here, and right if this is its first call. So "
+    "it keeps something from earlier calls: use the arguments alone"
+)
+
+
 # 13.1 --------------------------------------------------------------------------------------------
 
 
@@ -87,10 +93,13 @@ CHAIN = ASK.prefix_hashes
 BUSY = {"num_running": 8, "num_waiting": 4, "num_uncached_tokens": 20_000}
 
 
+FULL = {"num_running": 24, "num_sent": 30, "num_sent_tokens": 90_000, "kv_use": 1.0}
+
+
 @pytest.mark.task("13.1", points=0.5)
 def test_one_of_the_given_replicas_is_chosen(student):
     router = RemoteRouter(student)
-    alone = [view(3)], [view(8, **BUSY, num_sent=30, num_sent_tokens=90_000, kv_use=1.0)]
+    alone = [view(3)], [view(8, **BUSY | FULL)]
     for views in alone:
         chosen(router, ASK, views, f"One replica is up, number {views[0].replica}")
     several = [view(9, **BUSY), view(2, cached=frozenset(CHAIN[:4])), view(5, num_running=1)]
@@ -194,6 +203,9 @@ def judge_facts(student, facts):
         for given in (views, views[::-1]):
             got = chosen(router, request, given, told)
             if got not in right:
+                student.close()  # the next question starts a new worker
+                if chosen(RemoteRouter(student), request, given, told) in right:
+                    raise Wrong(f"{told}: {KEEPS}.", got=f"replica {got}")
                 raise Wrong(
                     f"{told}: {said}.",
                     expected=f"replica {' or '.join(map(str, sorted(right)))}",
@@ -363,6 +375,12 @@ CACHES = {  # what happens: num_tokens, chain, cached, block_size
     "the prompt is shorter than a block": (5, [], {0: [A, B], 1: []}, 16),
     "a block has one token": (4, [A, B, C, D], {0: [A, B, C, D], 1: [B, C], 2: [A, B]}, 1),
     "the prompt has one token": (1, [A], {0: [A], 8: []}, 1),
+    "two replicas have other blocks than at the first call": (
+        10,
+        [A, B],
+        {0: [X], 1: [B, A], 2: [], 5: [A]},
+        4,
+    ),
     "only one replica is up": (70, [A, B, C, D], {6: [D, A, B]}, 16),
 }
 
@@ -376,6 +394,13 @@ def leading(chain, hashes, most=10**9):
 
 def last_cached(chain, hashes):
     return max((i + 1 for i, each in enumerate(chain) if each in hashes), default=0)
+
+
+def going_on(chain, several):
+    count = 0
+    for hashes in several:
+        count += leading(chain[count:], hashes)
+    return count
 
 
 def each(form):
@@ -430,6 +455,28 @@ UNCACHED = {
     ),
     "[rounds_up_to_blocks] only the prompt's own tokens are computed; yours rounds the last block "
     "up": each(lambda n, ch, h, s: s * (-(-n // s) - leading(ch, h, usable(n, s)))),
+    "[block_size_of_its_own] yours takes 16 tokens for a block; use the argument block_size": each(
+        lambda n, ch, h, s: n - 16 * leading(ch, h, usable(n, 16))
+    ),
+    "[nothing_cached_is_zero] a replica that has nothing cached has to compute the whole prompt": (
+        each(lambda n, ch, h, s: n - s * leading(ch, h, usable(n, s)) if h else 0)
+    ),
+    "[one_token_besides] the last token is one of num_tokens; yours adds it once more": each(
+        lambda n, ch, h, s: n - s * leading(ch, h) + 1
+    ),
+    "[a_block_at_least] what is left after the last full block may be less than a block, and then "
+    "only that is computed; yours computes a block at least": each(
+        lambda n, ch, h, s: max(min(s, n), n - s * leading(ch, h))
+    ),
+    "[a_block_more_for_all] only where the last token's block is cached must it be computed all "
+    "the same; yours adds a block on every replica": each(
+        lambda n, ch, h, s: n - s * leading(ch, h) + s * (n % s == 0)
+    ),
+    "[goes_on_from_replica_to_replica] for each replica, begin at the first block again; yours "
+    "goes on where it stopped for the one before": lambda n, ch, cached, s: {
+        replica: n - s * going_on(ch[: usable(n, s)], list(cached.values())[: i + 1])
+        for i, replica in enumerate(cached)
+    },
     "[any_replica_will_do] each replica has a cache of its own; yours takes a block from any of "
     "them": lambda n, ch, cached, s: dict.fromkeys(
         cached, n - s * leading(ch, {one for h in cached.values() for one in h}, usable(n, s))
@@ -462,9 +509,9 @@ def shown_cache(arguments):
     return f"uncached_tokens({num_tokens}, [{names}], {found}, {block_size})".replace("'", "")
 
 
-def uncached(student, arguments, told):
+def uncached(student, arguments, told, start="If {}"):
     num_tokens, chain, cached, block_size = arguments
-    start = f"If {told}, {shown_cache(arguments)}"
+    start = f"{start.format(told)}, {shown_cache(arguments)}"
     try:
         got = student.call(
             "uncached_tokens", num_tokens, Lent(chain), lent_cache(cached), block_size
@@ -501,6 +548,9 @@ def judge_uncached(student, names):
     for told, (arguments, got) in zip(CACHES, seen, strict=True):
         expected = UNCACHED[""](*arguments)
         if told in names and got != expected:
+            student.close()  # the next question starts a new worker
+            if uncached(student, arguments, told) == expected:
+                raise Wrong(f"If {told}: {KEEPS}.", expected=expected, got=got)
             said = why(seen, lambda parts: parts[0], UNCACHED) or (
                 "[other_number_of_tokens] the prompt, without the longest beginning that is cached"
             )
@@ -531,7 +581,7 @@ def test_any_prompt_and_any_caches(student, rng):
             kept = [*dict.fromkeys([*kept, *(rng.randbytes(8) for _ in range(rng.randint(0, 3)))])]
             cached[replica] = rng.sample(kept, len(kept))
         case = num_tokens, chain, cached, size
-        got, expected = uncached(student, case, f"case {number + 1} is"), UNCACHED[""](*case)
+        got, expected = uncached(student, case, number + 1, "Case {}"), UNCACHED[""](*case)
         if got != expected:
             raise Wrong(
                 f"Case {number + 1}, {shown_cache(case)}: [other_in_random_caches] a number of "
@@ -560,7 +610,7 @@ EQUAL = {"itl_s": 0.25, "itl_beside_prefill_s": 0.5, "prefill_share": 0.0, "queu
 AT_ONCE = {"itl_s": 0.25, "kv_bytes_per_token": 0, "latency_s": 0, "queue": 0}
 DECISIONS = {  # what happens: case(…)
     "a prompt of 1000 tokens has an answer of 101": case(1000, 101),
-    "the network is slow": case(4000, 21, {"queue": 100}, {"gbit_per_s": 1}),
+    "the network is slow": case(4000, 21, {"queue": 100}, {"gbit_per_s": 0.5}),
     "the network is quick, and steps with a prefill are slow": case(
         2000, 60, {"itl_beside_prefill_s": 0.3, "prefill_share": 0.25}, {"gbit_per_s": 400}
     ),
@@ -646,6 +696,8 @@ TTFT_APART = {
         lambda r, t, a, s: prefill(r, a) + transfer(r, a),
         lambda r, t, a, s: prefill(r, a) + (transfer(r, a) if r["answer"] > 1 else 0),
     ),
+    "[sends_for_one_token] an answer of one token is complete after the prefill, and nothing is "
+    "transferred": lambda r, t, a, s: prefill(r, a) + (transfer(r, a) if r["answer"] == 1 else 0),
     "[latency_before_the_first_token] the first token does not wait for the network; yours adds "
     "the latency": lambda r, t, a, s: prefill(r, a) + a["latency_s"],
     "[queue_apart_left_out] the prompts that wait at the prefill replica are computed first": (
@@ -697,6 +749,11 @@ TPOT_APART = {
     "it out": with_gaps(lambda r, t, a, s: a["itl_s"]),
     "[latency_left_out] the latency belongs to the transfer; yours leaves it out": with_gaps(
         lambda r, t, a, s: a["itl_s"] + (transfer(r, a) - a["latency_s"]) / (r["answer"] - 1)
+    ),
+    "[latency_there_and_back] there is one transfer, in one direction, so the latency comes once": (
+        with_gaps(
+            lambda r, t, a, s: a["itl_s"] + (transfer(r, a) + a["latency_s"]) / (r["answer"] - 1)
+        )
     ),
     "[latency_for_each_token] there is one transfer, so the latency comes once; yours adds it to "
     "each gap, or for each token of the prompt": (
@@ -828,6 +885,16 @@ SPLIT = {
     "[decides_the_other_way] True means: split. Yours is True where together is better": by(
         lambda t, a: max(a) >= max(t)
     ),
+    "[ttft_if_both_are_alike] where both ways meet the SLO, or both miss it, yours compares TTFT "
+    "alone; the larger of the two shares decides there, too": by(
+        lambda t, a: (max(a) <= 1, -a[0]) > (max(t) <= 1, -t[0])
+    ),
+    "[no_tpot_has_a_share] without a TPOT, the share of TTFT alone decides; yours has a share for "
+    "TPOT as well": lambda *case: (
+        (case[0]["answer"] > 1 or times(case)[1][0] > case[3]["ttft_s"]) and SPLIT[""](*case)
+    ),
+    "[one_token_never_splits] an answer of one token is split like any other, if its TTFT is "
+    "better apart": lambda *case: case[0]["answer"] > 1 and SPLIT[""](*case),
     "[seconds_without_slo] yours compares seconds; each time is divided by its own limit": (
         lambda *case: max(filter(None, times(case)[1])) < max(filter(None, times(case)[0])),
         lambda *case: sum(filter(None, times(case)[1])) < sum(filter(None, times(case)[0])),
@@ -843,9 +910,9 @@ def shown_case(given):
     return "split_or_not({}, {}, {}, {})".format(*given)
 
 
-def decided(student, given, told):
+def decided(student, given, told, start="If {}"):
     """The learner's answer: {"split": …, "together": […], "apart": […]}."""
-    start = f"If {told}, {shown_case(given)}"
+    start = f"{start.format(told)}, {shown_case(given)}"
     try:
         got = student.call("split_or_not", *map(LentDict, given))
     except Raised as error:
@@ -889,7 +956,7 @@ def judge_times(student, names):
             expected = beliefs[""](*given)
             if not close(expected, got):
                 said = why(pairs, lambda parts: parts[0], beliefs) or (
-                    f"[other_time] {name} is another number"
+                    "[other_time] it is another number"
                 )
                 raise Wrong(
                     f"If {told}, {shown_case(given)}: {name}: {said}.",
@@ -977,7 +1044,7 @@ def test_any_request_and_any_two_ways(student, rng):
             },
             (rng.uniform(0.2, 5), rng.uniform(0.01, 0.2)),
         )
-        got = decided(student, given, f"case {number + 1} is")
+        got = decided(student, given, number + 1, "Case {}")
         right = times(given)
         used = [max(shares(pair, given[3])) for pair in right]
         sure = abs(used[0] - used[1]) > 1e-6 * used[0]

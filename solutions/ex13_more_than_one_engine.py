@@ -209,21 +209,22 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
 #
 # How many replicas shall there be? Every 30 seconds you are asked, and you get
 #
-#     now             seconds since midnight
+#     now             seconds since the day began
 #     ready           replicas that serve, 0 or more
 #     starting        replicas that were ordered and do not serve yet. A new replica takes a minute
 #                     or more to start, 2 minutes on the hidden days
 #     ongoing         a list: how many requests were in the system, waiting or running, at each of
 #                     the last 20 calls, the newest last. At the beginning it has fewer, at least 1
 #     last_change     the time of the last call that changed the number; None before the first
-#     least, most     the bounds of the answer, 1 <= least <= most
+#     min_replicas, max_replicas
+#                     the bounds of the answer, 1 <= min_replicas <= max_replicas
 #     target          requests that one replica shall have on average, 1 or more
 #
 # Return how many replicas you want in total, those that serve and those that start: a whole number
-# from least to most. A higher number than ready + starting orders new ones, a lower one cancels
-# those that start, and then ends some that serve; ready + starting changes nothing. Replicas
-# cost money from when they are ordered. A replica runs 12 requests at the same time, 20 seconds
-# each; more than that wait. Here target is 8: the rest is reserve.
+# from min_replicas to max_replicas. A higher number than ready + starting orders new ones; a lower
+# one cancels those that start, and then ends some that serve; ready + starting changes nothing.
+# Replicas cost money from when they are ordered. A replica runs 12 requests at the same time, 20
+# seconds each; more than that wait. Here target is 8: the rest is reserve.
 #
 # Traffic is noisy: `ongoing` goes up and down by a tenth or a fifth from one call to the next,
 # though nothing has changed. An autoscaler that follows each value flaps: it ends a replica and
@@ -261,8 +262,8 @@ def desired(
     starting: int,
     ongoing: list[int],
     last_change: int | None,
-    least: int,
-    most: int,
+    min_replicas: int,
+    max_replicas: int,
     target: int,
 ) -> int:
     """The number of replicas in total from now on.
@@ -277,5 +278,5 @@ def desired(
         wanted = up
     elif down < wanted and len(ongoing) == 20:
         wanted = down
-    return max(least, min(most, wanted))
+    return max(min_replicas, min(max_replicas, wanted))
     # END SOLUTION

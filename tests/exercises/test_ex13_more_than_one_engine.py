@@ -38,6 +38,7 @@ WITHHELD = {
     "13.2": {
         "minibatch.routers.view": ["ReplicaView.cached_tokens", "ReplicaView.uncached_tokens"]
     },
+    "13.4": {"minibatch.simulator.fleet.autoscaling": ["Autoscaler.want"]},
 }
 
 
@@ -1086,8 +1087,8 @@ def asked_for(student, arguments, told=""):
         )
     if not least <= got <= most:
         raise Wrong(
-            f"{shown}: [outside_the_bounds] the answer is from least, {least}, to most, {most}, "
-            "whatever is needed.",
+            f"{shown}: [outside_the_bounds] the answer is from min_replicas, {least}, to "
+            f"max_replicas, {most}, whatever is needed.",
             expected=f"{least} to {most}",
             got=got,
         )

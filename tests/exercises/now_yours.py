@@ -549,14 +549,14 @@ def longest_to_split(student):
 
     quick, slow = (
         student.call("split_or_not", *case(8000, 200, (), {"gbit_per_s": gbit}))
-        for gbit in (400, 2)
+        for gbit in (400, 0.5)
     )
     told = " and ".join(
         f"{one['apart'][1] * 1000:.0f} ms ({'split' if one['split'] else 'do not split'})"
         for one in (quick, slow)
     )
     return (
-        f"A prompt of 8,000 tokens over 400 Gbit/s and over 2: by your prediction TPOT is {told}."
+        f"A prompt of 8,000 tokens over 400 Gbit/s and over 0.5: by your prediction TPOT is {told}."
     )
 
 

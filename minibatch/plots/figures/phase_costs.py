@@ -38,7 +38,7 @@ def phase_costs(
 
     The padding's share of a part's tokens or rows is vermillion; that share is counted, not timed.
     traces: by name; the second is compared with the first. unit: of the engines' clocks. guess: the
-    name of a prediction of how many times as quick.
+    name of a prediction of how many times as fast.
     """
     figure, (axis,) = canvas(1, ax, height=1.1 * len(traces) + 0.4)
     parts = {name: [_part(t, True), _part(t, False)] for name, t in traces.items()}
@@ -110,4 +110,4 @@ def _words(part: Part) -> str:
 
 def _finding(slow: Trace, fast: Trace) -> str:
     steps = f"{len(fast.steps):,} steps instead of {len(slow.steps):,}"
-    return f"{steps}, {_seconds(slow.steps) / _seconds(fast.steps):.1f} times as quick"
+    return f"{steps}, {_seconds(slow.steps) / _seconds(fast.steps):.1f} times as fast"

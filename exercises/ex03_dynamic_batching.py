@@ -18,9 +18,9 @@ import minibatch as mb
 # A batch is ready when it is full, or when its oldest request has waited long enough. Without any
 # request it is not ready.
 #
-# Seconds are floats: the difference now - arrival can be a rounding error below max_wait at the very
-# moment for which an alarm was set. Compare without a tolerance: a request that has waited a little
-# less than max_wait goes on waiting.
+# Seconds are floats: the difference now - arrival can be a rounding error below max_wait at the
+# very moment for which an alarm was set. Compare without a tolerance: a request that has waited a
+# little less than max_wait goes on waiting.
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
     """Whether a batch of the waiting requests should start now.

@@ -18,9 +18,9 @@ import minibatch as mb
 # A batch is ready when it is full, or when its oldest request has waited long enough. Without any
 # request it is not ready.
 #
-# Seconds are floats: the difference now - arrival can be a rounding error below max_wait at the very
-# moment for which an alarm was set. Compare without a tolerance: a request that has waited a little
-# less than max_wait goes on waiting.
+# Seconds are floats: the difference now - arrival can be a rounding error below max_wait at the
+# very moment for which an alarm was set. Compare without a tolerance: a request that has waited a
+# little less than max_wait goes on waiting.
 #
 # HINT Three questions, in this order: does a request wait? is the batch full? how long has the
 #      oldest waited?
@@ -67,7 +67,7 @@ class MyDynamic(mb.Static):
     #
     # HINT A running batch must never wait: look at self.running first. Then the question is that of
     #      exercise 3.1, about self.waiting.
-    # HINT When does the oldest's patience end? At its arrival_time + self.max_wait, however many
+    # HINT When does the oldest's window end? At its arrival_time + self.max_wait, however many
     #      come after it. That is also the time to wake up.
     # HINT if self.waiting and not self.running:
     #          deadline = ...

@@ -77,7 +77,7 @@ def test_the_same_departures_are_told_and_later_ones_too(trace):
 
     assert compared(mb.Dynamic(8, max_wait=2.0)).startswith("The same agents leave at the same")
     assert compared(mb.Dynamic(8, max_wait=2.4)).startswith(
-        "Batch 1 leaves otherwise. Dynamic: A, B at 2.00 s; yours: A, B at 2.40 s."
+        "Batch 1 differs. Dynamic: A, B at 2.00 s; yours: A, B at 2.40 s."
     )
 
 
@@ -85,7 +85,7 @@ def test_a_policy_that_stands_in_for_itself_is_not_compared(trace):
     figure = mb.plots.departure_difference(trace, trace, names=("Dynamic", "Dynamic"))
     assert len(figure.axes) == 1
     assert "same" not in figure.alt
-    assert "Dynamic, standing in for yours" in figure.alt
+    assert "Dynamic, until yours is written" in figure.alt
 
 
 def outcomes(*seconds):

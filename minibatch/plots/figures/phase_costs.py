@@ -51,7 +51,7 @@ def phase_costs(
         axis.text(total + 0.01 * longest, line, f"{total:.1f} s", va="center", fontsize=LABEL)
         bars.append(f"{name}: prompts {_words(prompts)}; answers {_words(answers)}")
     finding = _finding(*list(traces.values())[:2]) + said(guess)
-    dress(axis, finding, f"{unit}; crossed: padding's share, with its number of tokens, or rows")
+    dress(axis, finding, f"{unit}; crossed: the share of padding, in tokens or rows")
     axis.set_yticks(range(len(traces)), list(traces), fontsize=LABEL)
     axis.set_ylim(len(traces) - 0.6, -0.85)
     axis.set_xlim(0, 1.1 * longest)

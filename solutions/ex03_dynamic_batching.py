@@ -57,13 +57,13 @@ class MyDynamic(mb.Static):
     # 4 points, 20 minutes, difficulty 3 of 5
     # lessons/03_dynamic_batching.ipynb, "Your turn"
     #
-    # While a batch runs, or once one is ready, `super().plan(now)` does the rest: it is Static's.
-    # Otherwise answer with a plan without rows that says when to ask again:
+    # While a batch runs, or as soon as one is ready, return `super().plan(now)`, the plan of
+    # Static. Otherwise return a plan without rows that says when the engine asks again:
     # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
-    # another request arrives, and when nobody waits at all: then Static's plan has no rows.)
+    # another request arrives, and when no request waits: then Static's plan has no rows.)
     #
     # self.waiting holds the sequences that wait, oldest first; each has an arrival_time. A request
-    # may be given up while it waits: then it is no longer there, and the next one is the oldest.
+    # may be aborted while it waits: then it is no longer in the queue, and the next is the oldest.
     #
     # HINT A running batch must never wait: look at self.running first. Then the question is that of
     #      exercise 3.1, about self.waiting.

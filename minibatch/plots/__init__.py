@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .figures.scoreboard import scoreboard
     from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
+    from .figures.simulation_errors import simulation_errors
     from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.stream_and_window import stream_and_window
@@ -138,6 +139,7 @@ __all__ = [
     "scoreboard",
     "scorecard",
     "seismograph",
+    "simulation_errors",
     "speculation",
     "staircase",
     "stream_and_window",

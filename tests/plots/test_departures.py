@@ -57,7 +57,7 @@ def test_departures_show_padding_queue_and_windows_in_seconds(trace):
 def test_departures_name_no_window_where_nobody_is_held_back():
     figure = mb.plots.departures(served(mb.Static(8)))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "collecting, machine busy" in labels
+    assert "open: machine busy" in labels
     assert not any("window" in label for label in labels)
 
 

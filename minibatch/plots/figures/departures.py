@@ -131,9 +131,9 @@ def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
     if any(batch.useful < 1 for batch in found):
         handles.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
     handles += [
-        Patch(facecolor="#DDDDDD", edgecolor=FAINT, hatch="...", label="waiting"),
+        Patch(facecolor="#DDDDDD", edgecolor=FAINT, hatch="...", label="waits"),
         Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", label="arrival"),
-        Line2D([], [], color=FAINT, linewidth=1.5, label="collecting, machine busy"),
+        Line2D([], [], color=FAINT, linewidth=1.5, label="open: machine busy"),
     ]
     if any(batch.departed - batch.held_from > end / 200 for batch in found):
         label = "window: machine idle"

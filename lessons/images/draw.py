@@ -97,8 +97,8 @@ def a_server() -> Figure:
 def continuous_batching() -> Figure:
     """Twelve agents begin, under two policies. How it ends is for the lesson to find."""
     titles = {
-        mb.Static(8): "Static: A has ended, and her slot is held",
-        mb.Continuous(8): "Continuous: A has ended, and A2 has her slot",
+        mb.Static(8): "Static: A has ended, and its slot is still taken",
+        mb.Continuous(8): "Continuous: A has ended, and A2 has its slot",
     }
     traces = {}
     for policy, title in titles.items():

@@ -104,7 +104,7 @@ FINDINGS = {
         "The same plan, step for step",
     ],
     "03_dynamic_batching": [
-        "s, off with H",
+        "s: a batch leaves with H",
         "The first batch holds 1 request.",
         "independent, load 0.3: from 1.5 s: later in 30 of 30 streams",
         "bursts, load 0.3: 0.5 s: sooner in 30 of 30 streams",

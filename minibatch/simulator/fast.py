@@ -41,6 +41,7 @@ COLUMNS = {
     "first_token": "d",
     "finish": "d",
     "preemptions": "q",
+    "received": "q",
 }
 
 
@@ -49,7 +50,8 @@ class Snapshot:
     """A simulator at the start of its next step, `now` seconds on its clock. num_waiting: requests
     that have arrived and do not run. num_running: with those that have finished and keep their
     place in a static batch. num_stored_tokens: of running requests, in the cache. num_free_blocks:
-    None without a limit. num_finished, num_steps: since the beginning."""
+    None without a limit. num_finished, num_steps: since the beginning. num_left_queue: requests
+    that have left the queue, without those in it again. num_started: those with a first token."""
 
     now: float
     num_waiting: int
@@ -58,6 +60,8 @@ class Snapshot:
     num_free_blocks: int | None
     num_finished: int
     num_steps: int
+    num_left_queue: int
+    num_started: int
 
 
 class FastSimulator:
@@ -101,16 +105,23 @@ class FastSimulator:
         self._slots += [array("q", range(size)), array("q", lengths), array("q", lengths)]
         self._slots += [array("q", [-1] * WHEEL), array("q", [0] * self._rules.block_size)]
 
-    def add(self, arrival: float, prompt: int, output: int) -> int:
+    def add(self, arrival: float, prompt: int, output: int, received: bool = False) -> int:
         """Take in a request that arrives last of all; returns its number, from 0 on. Raises
-        ValueError, with the engine's message, for one that it would refuse."""
+        ValueError, with the engine's message, for one that it would refuse. received: it comes
+        with the K and V of its prompt and with its first token, of at least two; only under
+        `Continuous`."""
         arrivals, rules = self._columns[0], self._rules
+        if received and (rules.padded or output < 2):
+            raise ValueError(
+                f"a request of {output} tokens came with its K and V; that needs Continuous, and "
+                "at least 2 tokens, of which the first came, too"
+            )
         prompt, output = integer("prompt", prompt), integer("output", output)
         in_order = (arrivals[-1] if arrivals else 0.0) <= arrival < math.inf
         blocks = -(-(prompt + output - 1) // rules.block_size)
         if not (in_order and prompt >= 1 <= output and blocks <= rules.num_blocks):
             self.add_all(Traffic(np.array([arrival]), np.array([prompt]), np.array([output])))
-        new = arrival, prompt, output, math.nan, math.nan, math.nan, 0
+        new = arrival, prompt, output, math.nan, math.nan, math.nan, 0, prompt * received
         for column, value in zip(self._columns, new, strict=True):
             column.append(value)
         return len(arrivals) - 1
@@ -126,7 +137,8 @@ class FastSimulator:
         self._check_fits(traffic, first, names)
         nothing = np.full(len(traffic), np.nan)
         news = traffic.arrival, traffic.prompt, traffic.output, nothing, nothing, nothing
-        for column, new in zip(self._columns, (*news, np.zeros(len(traffic), int)), strict=True):
+        zeros = np.zeros(len(traffic), np.int64)
+        for column, new in zip(self._columns, (*news, zeros, zeros), strict=True):
             column.frombytes(new.tobytes())
 
     def run_until(self, time: float = math.inf, most_steps: int | None = None) -> Snapshot:
@@ -154,13 +166,22 @@ class FastSimulator:
             num_free_blocks=None if self.num_blocks is None else state.free,
             num_finished=state.finished,
             num_steps=state.step,
+            num_left_queue=state.admitted - state.preempted,
+            num_started=state.admitted
+            - (state.partial >= 0 and self._slots[1][state.partial] == 0),
         )
 
     def columns(self) -> dict[str, np.ndarray]:
         """A copy of what is known of each request, by the names of `mb.simulate`; NaN for times
         still to come."""
         parts = zip(COLUMNS.items(), self._columns, strict=True)
-        return {name: np.array(column, dtype=kind) for (name, kind), column in parts}
+        known = {name: np.array(column, dtype=kind) for (name, kind), column in parts}
+        del known["received"]
+        return known
+
+    def row(self, number: int) -> tuple[float, float, float, int]:
+        """Of one request: first_scheduled, first_token, finish, and preemptions."""
+        return tuple(column[number] for column in self._columns[3:7])
 
     def _slice(self, until: float, most_steps: int) -> None:
         function, columns, slots = run, self._columns, self._slots

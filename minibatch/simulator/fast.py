@@ -84,7 +84,7 @@ class FastSimulator:
         compiled: bool | None = None,
     ) -> None:
         VirtualClock(step_time)  # raises for what is no time
-        self.step_time, self.compiled = step_time, compiled
+        self.step_time, self.compiled, self._formula = step_time, compiled, _formula(step_time)
         self.num_blocks, size = num_blocks, policy.max_batch_size
         if num_blocks is not None:
             self.num_blocks = integer("num_blocks", num_blocks, at_least=1)
@@ -153,6 +153,11 @@ class FastSimulator:
             self._slice(time, min(SLICE, stop - step))
         return self.snapshot()
 
+    def step(self) -> float:
+        """Take one step, after a sleep if it must; returns when it ends."""
+        self._slice(math.inf, 1)
+        return self._state.now
+
     def snapshot(self) -> Snapshot:
         """Where it stands."""
         state = self._state
@@ -185,7 +190,7 @@ class FastSimulator:
 
     def _slice(self, until: float, most_steps: int) -> None:
         function, columns, slots = run, self._columns, self._slots
-        seconds, numbers = self._formula()
+        seconds, numbers = self._formula
         if self._shall_compile():
             function, seconds = _compiled(run), _compiled(seconds)
             columns = [np.frombuffer(column, column.typecode) for column in columns]
@@ -196,15 +201,6 @@ class FastSimulator:
         if self._state.refused != 1.0:
             raise ValueError(f"step_time(plan) is {self._state.refused}; give seconds above 0")
         self._is_broken = False
-
-    def _formula(self) -> tuple[Callable[..., float], tuple[float, ...]]:
-        """A function for the seconds of a step, and its first argument."""
-        if self._rules.constant:
-            return _constant, (float(self.step_time),)
-        if hasattr(self.step_time, "formula"):
-            function, numbers = self.step_time.formula
-            return function, tuple(map(float, numbers))
-        return lambda numbers, *contents: self.step_time.seconds(*contents), ()
 
     def _shall_compile(self) -> bool:
         if self.compiled is None:
@@ -221,6 +217,16 @@ class FastSimulator:
             model.max_model_len = sys.maxsize
             pool = BlockPool(self.num_blocks, self._rules.block_size)
             check_fits(names(first + int(i)), prompt, int(traffic.output[i]), model, pool)
+
+
+def _formula(step_time: float | Callable[[StepPlan], float]) -> tuple[Callable, tuple[float, ...]]:
+    """A function for the seconds of a step, and its first argument."""
+    if not callable(step_time):
+        return _constant, (float(step_time),)
+    if hasattr(step_time, "formula"):
+        function, numbers = step_time.formula
+        return function, tuple(map(float, numbers))
+    return lambda numbers, *contents: step_time.seconds(*contents), ()
 
 
 def _constant(numbers: tuple[float], *contents: int) -> float:

@@ -101,6 +101,44 @@ def test_both_paths_are_the_same_fleet():
         np.testing.assert_array_equal(getattr(fast, name), getattr(slow, name), name)
 
 
+def test_the_fast_path_makes_no_engine(monkeypatch):
+    monkeypatch.delattr("minibatch.simulator.fleet.fleet.EngineBackend")
+    assert mb.Fleet(mb.Continuous(3), COST).run(drawn_traffic(1)).path == "fast"
+
+
+@pytest.mark.parametrize("policy", [mb.Continuous(3), mb.Continuous(3, 10), Own(3)])
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    from_tokens=st.sampled_from([0, 15]),
+    blocks=st.sampled_from([6, 30]),
+)
+def test_apart_every_answer_is_whole_and_every_block_comes_back(policy, seed, from_tokens, blocks):
+    traffic = drawn_traffic(seed)
+    apart = mb.fleet.Apart(1, 100_000, 1e9, latency_s=0.001, from_tokens=from_tokens)
+    run = mb.Fleet(policy, COST, 3, num_blocks=blocks, apart=apart).run(traffic)
+    assert (run.failure == "").all()
+    assert run.num_held_blocks == 0
+    split = (traffic.output > 1) & (traffic.prompt >= from_tokens)
+    assert ((run.prefill_replica == 0) == split).all()
+    assert (run.replica > 0).all()
+    moved = traffic.prompt[split] * 1e-4 + 0.001
+    assert (run.reached[split] >= run.first_token[split] + moved - 1e-9).all()
+    other = Own(policy.max_batch_size, policy.max_batch_tokens)
+    one = mb.Fleet(other, COST, 3, num_blocks=blocks, apart=apart).run(traffic)
+    for name in (*TIMES, "replica", "reached"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(run, name), name)
+
+
+def test_a_decode_replica_computes_no_prompt():
+    traffic = mb.Traffic(np.zeros(1), np.array([1000]), np.array([5]))
+    apart = mb.fleet.Apart(1, 1, 1e12)
+    run = mb.Fleet(mb.Continuous(3), COST, 2, apart=apart).run(traffic)
+    assert run.first_token[0] == COST.prompt(1000)
+    decodes = sum(COST.seconds(1, 0, 1001 + i, 0) for i in range(4))
+    assert run.finish[0] == pytest.approx(run.first_token[0] + decodes + 1e-9)
+
+
 def test_one_queue_waits_less_than_two():
     traffic = mb.traffic.poisson(1.6, 2000, Lengths.equal(1, 10), seed=1)
     own = mb.Fleet(mb.Sequential(), 0.1, 2, mb.routers.Random()).run(traffic)
@@ -135,6 +173,11 @@ def test_a_router_that_names_no_replica_is_refused_with_what_it_said():
         ({"slowdown": {1: 0.0}}, r"slowdown\[1\] is 0.0; it must be above 0"),
         ({"failures": [mb.fleet.Failure(2, 1.0)]}, "replica 2 is none of this fleet's"),
         ({"max_ongoing": 0}, "max_ongoing is 0"),
+        ({"start_s": -1.0}, "start_s is -1.0"),
+        (
+            {"apart": mb.fleet.Apart(2, 1, 1e9)},
+            "num_prefill is 2 of 2 replicas; leave at least one",
+        ),
     ],
 )
 def test_a_fleet_that_cannot_be_is_refused_with_the_numbers(args, message):

@@ -71,8 +71,9 @@ class FastBackend:
         """Begin a forward pass now; returns when it ends, or None if there is nothing to do."""
         if not self._live:
             return None
-        self.now = self.simulator.run_until(most_steps=1)
-        return self.now.now
+        end = self.simulator.step()
+        self.now = self.simulator.snapshot()
+        return end
 
     def next_time(self, time: float) -> float | None:
         """When to begin the next step, at `time` or later; None without work."""

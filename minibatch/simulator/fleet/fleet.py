@@ -13,9 +13,12 @@ from ...core.plan import StepPlan
 from ...core.request import Request
 from ...routers import LeastRequests, Router
 from ...schedulers import Scheduler
+from ..cost import contents
 from ..fast_path import reason_for_engine
-from ..simulate import _both, _longest
+from ..simulate import FAST, columns_and_requests, longest
 from ..traffic import Traffic
+from .apart import Apart
+from .autoscaling import Autoscaler
 from .backends import EngineBackend, FastBackend, StepTime
 from .loop import Loop
 from .outcome import FleetRun
@@ -44,7 +47,10 @@ class Slower:
         return function, tuple(self.factor * number for number in numbers)
 
     def __call__(self, plan: StepPlan) -> float:
-        return self.factor * self.step_time(plan)
+        if not hasattr(self.step_time, "formula"):
+            return self.factor * self.step_time(plan)
+        function, numbers = self.formula
+        return function(numbers, *contents(plan))
 
 
 class Fleet:
@@ -58,7 +64,9 @@ class Fleet:
     multiples of this; 0 is after every step. router_s: what a decision takes. network_s: between
     router and replica, one way. max_ongoing: most requests that the router has at one replica;
     others wait in the router's queue. slowdown: replica -> factor of its step times. failures: when
-    replicas fail. Requests without a token are sent to another replica then, once.
+    replicas fail. Requests without a token are sent to another replica then, once. apart: prefill
+    and decode on different replicas (apart.py). autoscaler: changes the number of replicas
+    (autoscaling.py); start_s: what a new one takes to start.
     """
 
     def __init__(
@@ -78,6 +86,9 @@ class Fleet:
         max_ongoing: int | None = None,
         slowdown: Mapping[int, float] | None = None,
         failures: Iterable[Failure] = (),
+        apart: Apart | None = None,
+        autoscaler: Autoscaler | None = None,
+        start_s: float = 0.0,
     ) -> None:
         VirtualClock(step_time)  # raises for what is no time
         self.policy, self.step_time = policy, step_time
@@ -90,40 +101,50 @@ class Fleet:
         self.pool = {"num_blocks": num_blocks, "block_size": block_size}
         self.prefix_caching = prefix_caching
         self.view_age_s, self.report_every_s = view_age_s, report_every_s
-        self.router_s, self.network_s = router_s, network_s
-        for name in ("view_age_s", "report_every_s", "router_s", "network_s"):
+        self.router_s, self.network_s, self.start_s = router_s, network_s, start_s
+        for name in ("view_age_s", "report_every_s", "router_s", "network_s", "start_s"):
             check_number(name, getattr(self, name), "be 0 or more seconds", lambda x: x >= 0)
         if max_ongoing is not None:
             integer("max_ongoing", max_ongoing, at_least=1)
         self.max_ongoing, self.slowdown = max_ongoing, dict(slowdown or {})
-        self.failures = tuple(failures)
+        self.failures, self.apart, self.autoscaler = tuple(failures), apart, autoscaler
         self._check_replicas()
 
     def run(self, requests: Traffic | Iterable[Request]) -> FleetRun:
         """Serve the traffic; the same fleet gives the same answer again. Raises what `mb.simulate`
         raises."""
-        traffic, requests = _both(requests)
-        why = reason_for_engine(self.policy, requests, self.step_time)
+        traffic, requests = columns_and_requests(requests)
+        policies = [self._policy(number) for number in range(self.num_replicas)]
+        reasons = [reason_for_engine(policy, requests, self.step_time) for policy in policies]
+        why = next(filter(None, reasons), None)
         if self.prefix_caching:
             why = "The engine ran: the fast simulator knows no prefix cache."
         vocab_size = 1 + max((max(r.prompt) for r in requests or ()), default=0)
-        limits = max(10_000, _longest(traffic)), vocab_size
+        limits = max(10_000, longest(traffic)), vocab_size
 
         def make(number: int) -> Backend:
-            policy = copy.deepcopy(self.policy)
+            policy, caches = copy.deepcopy(self._policy(number)), self.prefix_caching
             step_time = self._step_time(number)
             if why is None:
                 return FastBackend(policy, step_time, self.pool)
-            return EngineBackend(policy, step_time, self.pool, self.prefix_caching, limits)
+            if self.apart is not None:  # a decode replica gets K and V, and looks for none
+                caches = caches and number < self.apart.num_prefill
+            return EngineBackend(policy, step_time, self.pool, caches, limits)
 
         def replica(number: int) -> Replica:
-            size = self.policy.max_batch_size
+            size = self._policy(number).max_batch_size
             return Replica(number, lambda: make(number), size, self.pool["block_size"])
 
-        loop = Loop(self, copy.deepcopy(self.router), replica, traffic, requests)
-        path, kind = ("fast", "fast simulator") if why is None else ("engine", "")
-        why = why or f"The {kind} ran: {type(self.policy).__name__} is unedited, and it knows it."
-        return loop.run(path, why)
+        routers = self.router, self.router if self.apart is None else self.apart.decode_router()
+        loop = Loop(self, copy.deepcopy(routers), replica, traffic, requests)
+        if why is not None:
+            return loop.run("engine", why)
+        return loop.run("fast", FAST.format(type(self.policy).__name__))
+
+    def _policy(self, number: int) -> Scheduler:
+        apart = self.apart
+        special = apart is not None and apart.policy is not None and number < apart.num_prefill
+        return apart.policy if special else self.policy
 
     def _step_time(self, number: int) -> StepTime:
         factor = self.slowdown.get(number, 1.0)
@@ -134,6 +155,15 @@ class Fleet:
         )  # fmt: skip
 
     def _check_replicas(self) -> None:
+        if self.apart is not None and self.autoscaler is not None:
+            raise ValueError(
+                "an autoscaler knows one kind of replica; leave out apart or autoscaler"
+            )
+        if self.apart is not None and self.apart.num_prefill >= self.num_replicas:
+            raise ValueError(
+                f"num_prefill is {self.apart.num_prefill} of {self.num_replicas} replicas; leave "
+                "at least one to decode"
+            )
         for number, factor in self.slowdown.items():
             check_number(f"slowdown[{number}]", factor, "be above 0", lambda x: x > 0)
         for number in [*self.slowdown, *(failure.replica for failure in self.failures)]:

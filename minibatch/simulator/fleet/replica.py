@@ -125,6 +125,16 @@ class Replica:
             backend.changes.clear()
         return ended
 
+    @property
+    def num_queue_tokens(self) -> int:
+        """Uncached prompt tokens of its requests without a first token, now."""
+        return self._num_reached_tokens - self._num_done_tokens
+
+    @property
+    def kv_use(self) -> float:
+        """The share of KV blocks that requests hold, now."""
+        return self._reports[-1].kv_use
+
     def was_up(self, time: float) -> bool:
         """Whether it could take requests at this time, which is not before the last one asked."""
         ups = self._ups

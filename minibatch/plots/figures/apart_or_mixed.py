@@ -42,13 +42,16 @@ def apart_or_mixed(
             axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=13,
                       markeredgecolor=INK)  # fmt: skip
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
+        for rate in goodputs.values():
+            axis.annotate(f"{rate:.3g}", (rate, 100 * goal), (9, 7), textcoords="offset points",
+                          fontsize=TICK, weight="bold", color=INK)  # fmt: skip
         best = max(goodputs, key=goodputs.get)
         numbers = ", ".join(f"{name} {rate:.3g}" for name, rate in goodputs.items())
-        findings.append(f"{mix}: {best} carries more ({numbers} a second)")
-        dress(axis, f"{mix}:\n{numbers}", "requests a second per replica",
+        findings.append(f"{mix}: {best} carries most ({numbers} a second)")
+        dress(axis, f"{mix}:\n{best} carries most", "requests a second per replica",
               "% of requests in time" if axis is axes[0] else "")  # fmt: skip
         axis.title.set_fontsize(LABEL)
-        axis.set_ylim(0, 104)
+        axis.set_ylim(0, 108)
     mark(axes[0], guess)
     axes[0].legend(frameon=False, fontsize=TICK, loc="lower left", title=slo or None,
                    title_fontsize=TICK)  # fmt: skip

@@ -166,8 +166,7 @@ class Exchange:
         if not self._started:
             await error.response()(scope, receive, send)
         elif self.ask.stream:
-            event = b"data: " + json.dumps(error.body()).encode() + b"\n\n"
-            await send(_body(event, more=False))
+            await send(_body(error.event(), more=False))
 
 
 def _body(body: bytes, more: bool) -> dict[str, object]:

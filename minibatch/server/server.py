@@ -25,6 +25,7 @@ from ..core.clock import WallClock
 from ..engine.engine import Engine
 from .answers import Written
 from .app import Api
+from .backend import OneEngine
 from .connection import BACKLOG, Connection
 from .engine_thread import EngineThread
 from .guards import LOOPBACK, Bodies, Guard
@@ -74,7 +75,7 @@ class Server:
         self.metrics = Metrics(engine, self.name)
         self.engine_thread = EngineThread(engine, self.metrics)
         self.bodies = Bodies()
-        app = Api(self.engine_thread, self.bodies, self.name, deadline).app()
+        app = Api(OneEngine(self.engine_thread), self.bodies, self.name, deadline).app()
         guarded = Guard(app, LOOPBACK if host in LOCAL else None, api_key)
         config = uvicorn.Config(
             guarded,

@@ -23,7 +23,8 @@ def apart_or_mixed(
     guess: str | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """A panel for each mix of prompts and answers, a line for each fleet.
+    """A panel for each mix of prompts and answers, a line for each fleet; a large mark is where it
+    falls below the goal: its goodput. Titles name the two highest.
 
     shares: 0 to 1, by mix, by fleet, and by requests per second and replica. goal: the share that
     defines goodput. slo: its text, for the axis. guess: the name of a predicted rate, for the first
@@ -32,29 +33,26 @@ def apart_or_mixed(
     figure, axes = canvas(len(shares), ax, height=3.4, beside=True)
     findings = []
     for axis, (mix, fleets) in zip(axes, shares.items(), strict=True):
-        goodputs = {}
+        goodputs, ends = {}, {}
         for (name, line), (colour, style, marker) in zip(fleets.items(), LOOKS, strict=False):
             rates = sorted(line)
             values = np.array([100 * line[rate] for rate in rates])
             goodputs[name] = _last_within(rates, values, 100 * goal)
+            ends[name] = f"{'≥ ' * bool(values.min() >= 100 * goal)}{goodputs[name]:.3g}"
             axis.plot(rates, values, color=colour, linestyle=style, marker=marker, linewidth=2.4,
                       markersize=6, markeredgecolor=INK, label=name)  # fmt: skip
             axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=13,
                       markeredgecolor=INK)  # fmt: skip
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
-        for rate in goodputs.values():
-            axis.annotate(f"{rate:.3g}", (rate, 100 * goal), (9, 7), textcoords="offset points",
-                          fontsize=TICK, weight="bold", color=INK)  # fmt: skip
-        best = max(goodputs, key=goodputs.get)
-        numbers = ", ".join(f"{name} {rate:.3g}" for name, rate in goodputs.items())
-        findings.append(f"{mix}: {best} carries most ({numbers} a second)")
-        dress(axis, f"{mix}:\n{best} carries most", "requests a second per replica",
-              "% of requests in time" if axis is axes[0] else "")  # fmt: skip
+        numbers = [f"{name} {ends[name]}" for name in sorted(goodputs, key=goodputs.get)[::-1]]
+        findings.append(f"{mix}: {', '.join(numbers)} a second per replica")
+        within = f"% of requests in time{':' * bool(slo)}\n{slo}" if axis is axes[0] else ""
+        dress(axis, f"{mix}:\n{', '.join(numbers[:2])}", "requests a second per replica", within)
         axis.title.set_fontsize(LABEL)
-        axis.set_ylim(0, 108)
+        axis.set_ylim(0, 104)
     mark(axes[0], guess)
-    axes[0].legend(frameon=False, fontsize=TICK, loc="lower left", title=slo or None,
-                   title_fontsize=TICK)  # fmt: skip
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  frameon=False, fontsize=TICK)  # fmt: skip
     describe(figure, f"Lines of the share in time over the load. Goal: {goal:.0%}.", findings)
     return figure
 

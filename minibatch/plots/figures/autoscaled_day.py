@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ..colours import COLOURS, INK, WASTE, WORK
 from ..guesses import mark
@@ -46,7 +46,7 @@ def autoscaled_day(
     axes[0].fill_between(middles, rate, color=WORK, step="mid")
     costs, waits = {}, {}
     for (name, run), (colour, line) in zip(runs.items(), LOOKS, strict=False):
-        times = np.linspace(0, end, 1000)
+        times = np.linspace(0, 0.999 * end, 1000)
         costs[name] = run.cost_per_million(price_per_hour)
         ttft = np.where(np.isnan(run.ttft), np.inf, run.ttft)
         waits[name] = float(np.percentile(ttft, 99, method="inverted_cdf"))
@@ -67,6 +67,7 @@ def autoscaled_day(
         axis.title.set_fontsize(LABEL)
         axis.margins(x=0.01)
     axes[1].set_ylim(0, None)
+    axes[1].yaxis.set_major_locator(MaxNLocator(integer=True))
     axes[2].set_yscale("log")
     axes[2].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     if limit_s is not None:

@@ -34,7 +34,7 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
     counts = run.ongoing(times)
     means, highest = counts.mean(axis=1), max(1, counts.max())
     hot = int(means.argmax())
-    is_hot = run.num_replicas > 1 and means[hot] >= SOME * means.mean()
+    is_hot = run.num_replicas > 1 and bool(means[hot] >= SOME * means.mean())
     rates = run.hit_rates(np.array([0.0, end + 1]))[:, 0]
     served, caches = run.served_by(), run.hit_rate > 0
     for lane in range(run.num_replicas):

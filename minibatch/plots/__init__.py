@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from .figures.scoreboard import scoreboard
     from .figures.scorecard import scorecard
     from .figures.seismograph import seismograph
+    from .figures.simulation_errors import simulation_errors
     from .figures.speculation import speculation
     from .figures.staircase import staircase
     from .figures.stale_views import stale_views
@@ -149,6 +150,7 @@ __all__ = [
     "scoreboard",
     "scorecard",
     "seismograph",
+    "simulation_errors",
     "speculation",
     "staircase",
     "stale_views",

@@ -3,9 +3,10 @@
 import re
 
 import numpy as np
-from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, bad_under
+from kernel_cases import CHUNKS, LONG, LOW, ODD, case
+from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, bad_under, scores_of
 from kernel_outputs import is_like
-from kernels import ANOTHER_SIZE, CHUNKS, LONG, LOW, TWELVE, case
+from kernels import about_another_size
 
 
 def chunks_of(name):
@@ -99,6 +100,11 @@ def about_a_chunk(name, result):
             "[chunk_has_a_lower_maximum] The sums of a chunk are too large by one factor, since "
             "the maximum that is subtracted is not the highest score of the chunk's own tokens."
         )
+    if name == LONG and (left := left_out(output[0, 0])):
+        return (
+            f"[small_weights_are_left_out] Chunk 0 comes out as if {left:,} tokens with small "
+            "weights had been left out. Many small weights are not small together."
+        )
     if name == LONG:
         return (
             "[long_chunks_are_wrong] Shorter chunks are right: a chunk may be as long as it likes."
@@ -108,17 +114,34 @@ def about_a_chunk(name, result):
             "[empty_chunk_is_wrong] "
             "An empty chunk has a total and an output of 0: no token is in its sums."
         )
-    return ANOTHER_SIZE if name == TWELVE else ""
+    return about_another_size(name) if name == ODD else ""
+
+
+def left_out(got):
+    """The number of tokens of the first chunk of LONG, those with the smallest weights, without
+    which it comes to this output [32]; 0 if it does not."""
+    one, (row, begin, end) = case(LONG), chunks_of(LONG)[0]
+    scores, values = scores_of(one, row)[0, begin:end], one.parts(row)[1][begin:end, 0]
+    order = np.argsort(-scores)
+    weights = np.exp(scores - scores.max())[order]
+    off = np.abs(np.cumsum(weights[:, None] * values[order], 0) - got).max(1)
+    kept = int(np.argmin(off)) + 1
+    return len(order) - kept if off[kept - 1] < min(1e-5, off[-1] / 4) else 0
 
 
 def about_the_slots(name, kind, said):
     """Of a fault in decode_chunk: what the thread block's chunk is."""
-    if kind not in ("foreign", "unwritten") or name == TWELVE:
-        return ""
-    if not (number := re.search(r"thread block \(?(\d+)", said)) or "_cache[" not in said:
+    if not (number := re.search(r"thread block \(?(\d+)", said)):
         return ""
     row, begin, end = chunks_of(name)[int(number[1])].tolist()
-    if begin == end:
+    if begin == end and "block_tables[" in said:
+        return (
+            f"[empty_chunk_looks_up] Chunk {number[1]} is ({row}, {begin}, {end}), which is empty: "
+            "there may be no token `begin`, and no KV block of it to look up."
+        )
+    if begin == end or kind not in ("foreign", "unwritten") or name == ODD:
+        return ""
+    if "_cache[" not in said:
         return ""
     return (
         f"[chunk_reads_a_wrong_slot] Chunk {number[1]} is ({row}, {begin}, {end}), and it reads a "

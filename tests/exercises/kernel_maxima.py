@@ -2,14 +2,14 @@
 that begins too high, stops, waits, or is another query head's."""
 
 import numpy as np
-from kernels import LOW, STEPS, TILES
+from kernel_cases import LOW, STEPS, TILES
 
 SHARP = "scores 500 times as large"
 OVERFLOWS, VANISHES = 88.72, -103.9  # exp of more is infinite, and of less 0, in float32
 FROM_0 = (
     "[maximum_begins_at_zero] "
-    "A maximum that begins at 0 is higher than all scores of a row that are below 0, and their "
-    "weights come to nothing: begin at LOWEST."
+    "A maximum that begins at 0, or near it, is higher than all scores of a row that are far below "
+    "0, and their weights come to nothing: begin at LOWEST."
 )
 TOO_HIGH = (
     "[maximum_begins_too_high] "
@@ -18,8 +18,8 @@ TOO_HIGH = (
 )
 TOO_LATE = (
     "[maximum_follows_too_late] "
-    "The maximum waits until a score is far above it. exp of 89 is beyond float32: it has to "
-    "follow a score that is so much higher."
+    "The maximum waits until a score is far above it. exp of 89 is beyond float32, and the sum of "
+    "a dozen exp of 87 is, too: let it follow earlier."
 )
 NO_MAXIMUM = (
     "[exp_overflows] exp of 500 is beyond float32: subtract the maximum from the score first."
@@ -38,8 +38,9 @@ def about_no_numbers(name, one, got):
     is_bad = ~np.isfinite(got).all(2)
     if name == LOW:
         return TOO_HIGH if is_bad.all() else ""
-    if name == STEPS and (is_bad == bad_under(one, lambda scores: lazily(scores, 100))).all():
-        return TOO_LATE  # any other such maximum fails before, in SHARP or in TILES
+    waits = (is_bad == bad_under(one, lambda scores: lazily(scores, 100))).all()
+    if name == STEPS and waits:
+        return TOO_LATE  # most other such maxima fail before, in SHARP or in TILES
     if name not in (SHARP, TILES, STEPS):
         return (
             "[output_is_nan] "
@@ -48,6 +49,8 @@ def about_no_numbers(name, one, got):
     said = {why for why, maximum in maxima(one) if (bad_under(one, maximum) == is_bad).all()}
     if len(said) == 1:
         return said.pop()
+    if waits and not said:
+        return TOO_LATE
     where = ", ".join(f"row {row} head {head}" for row, head in np.argwhere(is_bad)[:3].tolist())
     return (
         f"[weights_are_no_numbers] There are no numbers in {where}: a weight is infinite, or all "

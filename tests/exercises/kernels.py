@@ -10,35 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from kernel_cases import CASES, COSTLY, FOUR, ODD, QUERIES, SMALL, TILES, WIDE, case, options
 
-from minibatch import kernel_lab as lab
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
 from minibatch.course.judging.worker_errors import NotAttempted, Raised, WorkerError
 
 SCHEDULES = (None, 1, 2)
-SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
-CASES = {  # what a kernel must get right, each by the sentence for its place
-    "rows of one token, of a full KV block, of one more": {"lengths": [1, 4, 5]},
-    "rows of different length that share a KV block": {
-        "lengths": [4, 9, 5],
-        "shared_blocks": 1,
-        "heads": 4,
-        "kv_heads": 2,
-    },
-    "more tokens than threads": {"lengths": [34]},
-    "scores 500 times as large": {"lengths": [1, 5, 7], "sharpness": 500.0},
-}
-FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 83 KV blocks"
-WIDE = "a head of 96 elements in KV blocks of 12 tokens"
-LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
-LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
-TWELVE = "nine rows in KV blocks of 12 tokens"
-LOW = "all scores near -4,000,000"
-STEPS = "scores that fall to -12 in head 0, and rise by 89 at each token in head 1"
-EMPTY_FIRST = "an empty chunk first in each row"
-TILES = "scores 500 times as large in three tiles of tokens"
-QUARTET = "four query heads to a KV head"
 FAULTS = {  # of the kernel lab
     "race": "[threads_race] A race",
     "out of bounds": "[access_out_of_bounds] Out of bounds",
@@ -49,49 +27,8 @@ FAULTS = {  # of the kernel lab
     "deadlock": "[threads_wait_for_ever] A deadlock",
     "no end": "[kernel_has_no_end] No end",
 }
-ANOTHER_SIZE = (
-    "[kv_blocks_of_another_size] "
-    "KV blocks of 4 tokens are read right, and KV blocks of 12 are not. Token t is at place "
-    "t % block_size of KV block block_tables[row, t // block_size]; t & (block_size - 1) is the "
-    "same only if block_size is a power of two."
-)
-EVEN = "a KV head to each query head"
-ONCE = {  # what only some kernels must get right; run under one schedule
-    FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
-    WIDE: {"lengths": [13], "heads": 1, "block_size": 12, "head_dim": 96},
-    POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
-    LONG: {"lengths": [2100], "heads": 1},
-    LONG_FOR_TWO: {"lengths": [2100]},
-    TWELVE: {"lengths": [13, 1, 25, 12, 2, 5, 14, 3, 23], "block_size": 12},
-    LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
-    STEPS: {"lengths": [24]},
-    TILES: {"lengths": [70], "sharpness": 500.0},
-    QUARTET: {"lengths": [6, 3], "heads": 4},
-    EMPTY_FIRST: {"lengths": [5, 4]},
-    SCALED: {"lengths": [6, 3], "scale": 0.3},
-    EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
-    CHUNKS: {"lengths": [1097, 3], "heads": 1},
-}
-COSTLY = {LONG, LONG_FOR_TWO, CHUNKS}  # seconds each: left out once a case has failed
 ONE = {"lengths": [1]}
 _done = {}  # what came out, by student, function and launches: each test looks at its part
-
-
-def options(name):
-    return SMALL | (CASES | ONCE)[name]
-
-
-def case(name):
-    """A case's arrays; of STEPS, a query that gives each token the score the case is for."""
-    one = lab.paged_case(**options(name))
-    if name == STEPS:
-        (length,) = one.seq_lens
-        keys = np.concatenate(one.key_cache[one.block_tables[0]])[:length, 0].astype(float)
-        falling = np.append(0.0, -5.0 - 0.3 * (np.arange(1, length) * 7 % length))
-        rising = 89.0 * np.arange(length)
-        for head, scores in enumerate((falling, rising)):
-            one.query[0, head] = np.linalg.lstsq(keys, scores / one.scale, rcond=None)[0]
-    return one
 
 
 def output_of(shape, dtype="float32"):
@@ -149,7 +86,7 @@ def run_on_cases(student, function, launch, once=()):
         for name, s in plan
     ]
     for (name, _), each in zip(plan, launches, strict=True):
-        if name == STEPS:
+        if name in QUERIES:
             each["arrays"] |= {"query": array_of(case(name).query)}
     found = results(student, function, launches)  # fewer, if one did not end
     return [(*each, one) for each, one in zip(plan, found, strict=False) if one is not None]
@@ -165,7 +102,9 @@ def check_faults(found, more=lambda name, kind, said: ""):
             raise Wrong(f"{why}{' ' * bool(why)}{FAULTS[kind]}{where}: {said}. The case: {name}.")
 
 
-BEYOND = re.compile(r"asks for (\w+)\[.*\], and axis (\d) ends at (-?\d+)")
+BEYOND = re.compile(
+    r"asks for (?:the (?:shared|local) array|(\w+))\[.*\], and axis (\d) ends at (-?\d+)"
+)
 GIVEN = {"query", "output", "seq_lens", "chunks", "keys"}
 
 
@@ -184,14 +123,20 @@ def about_the_fault(name, kind, said):
             )
         if array == "block_tables" and axis == 1:
             return f"[another_width_of_the_table] The block table of a row has {last + 1} entries."
+        if is_own_array(array) and name == TILES and last + 1 < options(name)["block_size"]:
+            return (
+                "[array_shorter_than_a_kv_block] A KV block has "
+                f"{options(name)['block_size']} tokens in this case, and an array of yours has "
+                f"{last + 1} places: keep a tile of a fixed length, whatever the block size is."
+            )
         if is_own_array(array) and name in COSTLY:
             return (
                 "[array_as_long_as_the_context] "
-                f"{array} has {last + 1:,} elements, and the case is {name}: no array may grow "
-                "with the context."
+                f"{array or 'An array'} has {last + 1:,} elements, and the case is {name}: no "
+                "array may grow with the context."
             )
-    if name in (TWELVE, WIDE):
-        return ANOTHER_SIZE
+    if name in (ODD, WIDE):
+        return about_another_size(name)
     if name == FOUR and kind == "race":
         return (
             "[heads_do_not_fill_the_threads] "
@@ -201,9 +146,20 @@ def about_the_fault(name, kind, said):
     return ""
 
 
+def about_another_size(name):
+    return (
+        "[kv_blocks_of_another_size] "
+        f"KV blocks of 4 tokens are read right, and KV blocks of {options(name)['block_size']} are "
+        "not. Token t is at place t % block_size of KV block block_tables[row, t // block_size]. "
+        "The size may be odd: then t & (block_size - 1) is another place, and two tokens that "
+        "follow each other may be in two KV blocks."
+    )
+
+
 def is_own_array(name):
-    """Whether it is no argument of a kernel of lesson 06."""
-    return name not in GIVEN and not name.startswith(("part_", "key_", "value_", "block_"))
+    """Whether it is not an argument of a kernel of lesson 06. An array without a name is None."""
+    given = ("part_", "key_", "value_", "block_")
+    return name is None or name not in GIVEN and not name.startswith(given)
 
 
 def check_own_arrays(found):

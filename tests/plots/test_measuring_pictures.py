@@ -46,31 +46,41 @@ def test_a_percentile_spreads_less_the_more_requests_a_run_has():
     assert title(figure) == ("Largest p99 TTFT of 2 runs: 4 times the smallest with 100 requests")
 
 
-def test_the_knee_names_the_highest_load_within_the_limit():
+def test_each_line_of_the_knee_says_its_knee_and_where_it_leaves_the_limit():
     def seeds(tokens, ttft):
         return {"output_tokens_per_s": [tokens] * 3, "ttft_p99_s": [ttft] * 3}
 
     runs = {
-        "Sequential": {1: seeds(100, 5.0), 2: seeds(110, 9.0)},
-        "Continuous": {1: seeds(100, 0.1), 2: seeds(200, 0.9)},
+        "Sequential": {1: seeds(100, 5.0), 2: seeds(102, 9.0)},
+        "Continuous": {1: seeds(100, 0.1), 2: seeds(200, 10.0)},
     }
     figure = mb.plots.knee(runs, limit_s=1.0, error="TTFT ±9 %")
-    assert "Sequential: at most 110 tokens/s" in figure.alt
-    assert title(figure) == "The knees: Sequential at 2, Continuous at 2"
-    assert title(figure, 1) == "Within 1 s up to: Sequential never, Continuous 2"
+    assert title(figure) == (
+        "Throughput stops rising at the knee (ring): 1 a second with Sequential, 2 with Continuous"
+    )
+    assert title(figure, 1) == (
+        "p99 TTFT is within 1 s (line) up to the dot: at no load with Sequential, 1.5 with "
+        "Continuous"
+    )
+    above, below = ([text.get_text() for text in axis.texts] for axis in figure.axes)
+    assert set(above) >= {"Sequential: 102, knee at 1", "Continuous: 200, knee at 2"}
+    assert set(below) == {"Sequential: never", "Continuous: up to 1.5"}
     assert figure.alt.endswith("TTFT ±9 %.")
+    same = mb.plots.knee({"A": runs["Sequential"], "B": runs["Sequential"]}, limit_s=20.0)
+    assert title(same, 1).endswith("up to the dot: 2 a second with all")
 
 
 def test_a_speed_up_is_drawn_over_the_limit_and_the_published_one_with_it():
     figure = mb.plots.ratio_by_target({"batch 8": {100: 40.0, 400: 9.0}}, published=(190, 36.9))
-    assert "against batch 8 9 to 40 ×" in figure.alt
-    labels = figure.axes[0].get_legend_handles_labels()[1]
-    assert labels == ["against batch 8", "published: 36.9 × at 190"]
+    assert title(figure) == "Another limit, another speed-up: 9 to 40 × against batch 8"
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert words == ["against batch 8", "published: 36.9 ×"]
 
 
 def test_a_claim_has_its_published_and_its_simulated_ratio():
     row = SimpleNamespace(low=21.4, value=22.3, high=22.5)
     figure = mb.plots.claims({"vLLM / naive": (23, row)})
+    assert title(figure) == "0 of 1 published ratios (diamond) are within the simulated range"
     assert "vLLM / naive: published 23 ×, simulated 22.3 × (21.4 to 22.5)" in figure.alt
 
 

@@ -1,10 +1,10 @@
-"""A workload for real, simulated, and for real again: the lines are the runs, the corner has the
-errors."""
+"""A workload for real, simulated, and for real again: its lines and its errors."""
 
 import pytest
 
 import minibatch as mb
 from minibatch.bench.held_out import HeldOut, RunTimes
+from minibatch.plots.guesses import forget, keep
 
 
 def run(factor, busy=0.6):
@@ -59,3 +59,19 @@ def test_everything_drawn_is_within_the_axes():
     for axis in mb.plots.real_and_simulated(HELD_OUT).axes:
         assert axis.get_xlim()[1] > 9.9
         assert axis.get_ylim()[1] > 3
+
+
+def test_each_error_has_a_dot_and_the_difference_of_two_real_runs_a_ring():
+    keep("error", 30)
+    figure = mb.plots.simulation_errors([HELD_OUT], guess="error")
+    (title,) = titles(figure)
+    assert title == "Simulated within 14% of a real run; a second real run, within 9%; you said 30%"
+    axis = figure.axes[0]
+    points = [line for line in axis.lines if line.get_marker() == "o"]
+    rings, dots = points[::2], points[1::2]
+    found = HELD_OUT.errors
+    assert [line.get_xdata()[0] for line in dots] == [100 * abs(e.simulated) for e in found]
+    assert [line.get_xdata()[0] for line in rings] == [100 * e.real_again for e in found]
+    assert axis.get_xlim()[1] > 30
+    assert "60% busy, makespan: 14% (9%)" in figure.alt
+    forget()

@@ -8,7 +8,7 @@ import pytest
 
 import minibatch as mb
 from minibatch.simulator import anyscale
-from minibatch.simulator.anyscale import FASTER_TRANSFORMER, NAIVE, VLLM, System
+from minibatch.simulator.anyscale import FASTER_TRANSFORMER, NAIVE, VLLM
 
 
 @pytest.mark.parametrize(("cap", "mean"), [(32, 15.6), (128, 53.5), (512, 118.4), (1536, 128)])
@@ -34,10 +34,6 @@ def test_fastertransformer_runs_them_to_the_longest_of_their_batch():
     run = mb.simulate(mb.Static(4), traffic, anyscale.MACHINE)
     assert anyscale.seconds(FASTER_TRANSFORMER) == run.makespan_s
     assert run.num_steps == traffic.output.reshape(-1, 4).max(axis=1).sum()
-
-
-def test_nobody_gains_from_leaving_early_if_all_answers_are_padded_to_one_length():
-    assert anyscale.speedup(System(continuous=True)) == pytest.approx(1.0, rel=0.01)
 
 
 def test_the_factors_of_every_order_have_the_same_product_and_other_sizes():

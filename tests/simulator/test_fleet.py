@@ -130,10 +130,11 @@ def test_apart_every_answer_is_whole_and_every_block_comes_back(policy, seed, fr
         np.testing.assert_array_equal(getattr(one, name), getattr(run, name), name)
 
 
-def test_a_decode_replica_computes_no_prompt():
+@pytest.mark.parametrize("policy", [mb.Continuous(3), Own(3)])
+def test_a_decode_replica_computes_no_prompt(policy):
     traffic = mb.Traffic(np.zeros(1), np.array([1000]), np.array([5]))
     apart = mb.fleet.Apart(1, 1, 1e12)
-    run = mb.Fleet(mb.Continuous(3), COST, 2, apart=apart).run(traffic)
+    run = mb.Fleet(policy, COST, 2, apart=apart).run(traffic)
     assert run.first_token[0] == COST.prompt(1000)
     decodes = sum(COST.seconds(1, 0, 1001 + i, 0) for i in range(4))
     assert run.finish[0] == pytest.approx(run.first_token[0] + decodes + 1e-9)
@@ -183,3 +184,84 @@ def test_a_router_that_names_no_replica_is_refused_with_what_it_said():
 def test_a_fleet_that_cannot_be_is_refused_with_the_numbers(args, message):
     with pytest.raises(ValueError, match=message):
         mb.Fleet(mb.Continuous(4), 0.1, **args)
+
+
+def test_a_session_finds_its_manual_and_its_own_answers():
+    requests = mb.fleet.sessions(2.0, 40, num_manuals=1, manual_tokens=64, turns=3, seed=1)
+    assert [r.arrival_time for r in requests] == sorted(r.arrival_time for r in requests)
+    assert {tuple(r.prompt[:64]) for r in requests} == {tuple(requests[0].prompt[:64])}
+    by_session = {}
+    for request in requests:
+        earlier = by_session.get(request.client, [])
+        assert request.prompt[: len(earlier)] == earlier
+        by_session[request.client] = [*request.prompt, *[0] * request.max_tokens]
+    run = mb.Fleet(mb.Continuous(8), COST, 2, mb.routers.StickyUntilSaturated(),
+                   num_blocks=400, prefix_caching=True).run(requests)  # fmt: skip
+    one = mb.Fleet(mb.Continuous(8), COST, 2, mb.routers.RoundRobin(),
+                   num_blocks=400, prefix_caching=True).run(requests)  # fmt: skip
+    assert run.hit_rate > one.hit_rate > 0.3
+    assert (run.cached <= run.prompt).all()
+    rates = run.hit_rates(np.array([0.0, 1e9]))
+    assert 0 < np.nanmin(rates) <= np.nanmax(rates) <= 1
+
+
+def test_the_router_knows_of_a_cached_prefix_as_late_as_of_anything_else():
+    """Two equal prompts, one after the other: the second finds the first's replica by its blocks,
+    unless the report of them is still on its way."""
+    prompt = list(range(1, 65))
+    pair = [mb.Request(prompt, max_tokens=1, arrival_time=t, request_id=str(t)) for t in (0.0, 9.0)]
+    for age, cached in ((0.0, 48), (8.9, 0)):
+        router = mb.routers.PrefixAffinity(seed=3)
+        run = mb.Fleet(mb.Continuous(8), 0.1, 5, router, num_blocks=40, prefix_caching=True,
+                       view_age_s=age).run(pair)  # fmt: skip
+        assert run.cached.tolist() == [0, cached]
+
+
+def test_a_day_has_its_peak_at_noon():
+    arrival = mb.fleet.day(10.0, seconds=1000, night=0.1, seed=1).arrival
+    assert 450 < np.median(arrival) < 550
+    counts, _ = np.histogram(arrival, [0, 100, 450, 550])
+    assert counts[0] / 100 < 0.3 * counts[2] / 100
+
+
+def test_distserve_gains_where_the_limit_on_tpot_is_tight():
+    tight, loose = mb.fleet.distserve.table(pairs=mb.fleet.distserve.PAIRS[:2])
+    assert tight.ratio > 1.2
+    assert loose.ratio < tight.ratio
+
+
+class Spy(mb.routers.Random):
+    """Keeps what it saw."""
+
+    seen: list = []  # noqa: RUF012 (copies of a router share it)
+
+    def choose(self, request, views):
+        self.seen.append([view[:5] for view in views])
+        return super().choose(request, views)
+
+
+@pytest.mark.parametrize("policy", [mb.Continuous(3), Own(3)])
+@pytest.mark.parametrize("age", [0.0, 0.07])
+def test_a_view_shows_each_replica_as_it_was_then(policy, age):
+    traffic = drawn_traffic(5, 60)
+    Spy.seen.clear()
+    run = mb.Fleet(policy, COST, 3, Spy(), view_age_s=age, network_s=0.02).run(traffic)
+    finish, first = run.finish - 0.02, run.first_token - 0.02  # as the replica knows them
+    for views, now in zip(Spy.seen, traffic.arrival - age, strict=True):
+        for number, running, waiting, _, tokens in views:
+            here = (run.replica == number) & (run.reached <= now)
+            assert running + waiting == (here & (finish > now + 1e-9)).sum()
+            assert tokens == traffic.prompt[here & (first > now + 1e-9)].sum()
+
+
+def test_only_a_request_without_a_token_is_tried_again():
+    traffic = mb.Traffic(np.array([0.0, 0.0]), np.array([4, 4]), np.array([30, 3]))
+    failures = [mb.fleet.Failure(0, 0.95)]
+    run = mb.Fleet(mb.Sequential(), 0.1, 2, mb.routers.RoundRobin(), failures=failures).run(
+        mb.Traffic(np.zeros(3), np.full(3, 4), np.array([30, 3, 3]))
+    )
+    assert run.failure.tolist() == ["replica 0 failed", "", ""]
+    assert (run.retries.tolist(), run.replica.tolist()) == ([0, 0, 1], [0, 1, 1])
+    assert run.finish[2] == pytest.approx(0.95 + 0.3)
+    one = mb.Fleet(mb.Sequential(), 0.1, 1, failures=failures).run(traffic)
+    assert one.failure.tolist() == ["replica 0 failed", "no replica"]

@@ -143,17 +143,3 @@ def test_requests_that_arrive_at_once_have_a_rate_only_until_the_end():
     assert attainment(run, mb.SLO(ttft=30), cut=0).duration_s > 0
     with pytest.raises(ValueError, match="no requests to count"):
         attainment([], mb.SLO(ttft=1))
-
-
-def test_attainment_counts_a_refused_request_and_every_late_one():
-    done = [
-        completion(1.0, 1.5, 2.0),  # in time
-        completion(3.0, 3.5),  # the first token late
-        completion(1.0, 2.0),  # the second late
-        completion(1.0, arrival=0.5),  # in time
-        completion(arrival=3.0, reason="refused"),  # ended at 4.0
-    ]
-    found = mb.slo.attainment(done, mb.SLO(ttft=1.0, itl=0.5), cut=0)
-    assert (found.num_met, found.num_requests, found.num_failed) == (2, 5, 1)
-    assert found.share == pytest.approx(0.4)
-    assert found.goodput == pytest.approx(2 / 3.5)  # until the last answer

@@ -54,6 +54,7 @@ ladder.py            kernels with equal results, and how many times they ask for
 in_flight.py         bytes that kernels have asked for and not yet received, and what a GPU needs
 waves.py             thread blocks on the multiprocessors of a model GPU
 drafts.py            draft tokens of one request: accepted, rejected, not verified
+simulation_errors.py how far a simulation is from a real run, and a second real run from it
 real_and_simulated.py    a workload for real, simulated, and for real again, with the error
 speculation.py       the gain of speculation by batch size, and where it becomes a loss
 request_times.py     one request: which stretch TTFT, ITL and e2e measure

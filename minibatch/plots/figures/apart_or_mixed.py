@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ..colours import COLOURS, INK
 from ..guesses import mark
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress
 
 LOOKS = ((COLOURS[4], "-", "o"), (COLOURS[5], "--", "s"), (COLOURS[2], "-.", "^"))
 
@@ -38,7 +38,7 @@ def apart_or_mixed(
             rates = sorted(line)
             values = np.array([100 * line[rate] for rate in rates])
             goodputs[name] = _last_within(rates, values, 100 * goal)
-            ends[name] = f"{'≥ ' * bool(values.min() >= 100 * goal)}{goodputs[name]:.3g}"
+            ends[name] = f"{'≥' * bool(values.min() >= 100 * goal)}{goodputs[name]:.3g}"
             axis.plot(rates, values, color=colour, linestyle=style, marker=marker, linewidth=2.4,
                       markersize=6, markeredgecolor=INK, label=name)  # fmt: skip
             axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=13,
@@ -48,7 +48,7 @@ def apart_or_mixed(
         findings.append(f"{mix}: {', '.join(numbers)} a second per replica")
         within = f"% of requests in time{':' * bool(slo)}\n{slo}" if axis is axes[0] else ""
         dress(axis, f"{mix}:\n{', '.join(numbers[:2])}", "requests a second per replica", within)
-        axis.title.set_fontsize(LABEL)
+        axis.title.set_fontsize(TICK)
         axis.set_ylim(0, 104)
     mark(axes[0], guess)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,

@@ -15,13 +15,13 @@ from ..picture import LABEL, TICK, canvas, corner, describe, dress
 
 Seeds = Mapping[str, Sequence[float]]  # "output_tokens_per_s" and "ttft_p99_s", a value a seed
 LINES = (
-    (COLOURS[7], "s"),
-    (COLOURS[5], "^"),
-    (COLOURS[4], "o"),
-    (COLOURS[2], "D"),
-    (COLOURS[6], "v"),
+    (COLOURS[7], "s", "-"),
+    (COLOURS[5], "^", "-"),
+    (COLOURS[4], "o", "-"),
+    (COLOURS[2], "D", (0, (3, 2))),
+    (COLOURS[6], "v", "-"),
 )
-APART = 0.12  # of a panel's height: two labels at the right end
+APART = 0.115  # of a panel's height: two labels at the right end
 
 
 def knee(
@@ -35,41 +35,40 @@ def knee(
 ) -> Figure:
     """Two panels, one below the other: output tokens a second, and p99 time to first token on a
     logarithmic axis. A line is the median over seeds, its band the 10th to the 90th percentile.
-    A ring marks each knee: the lowest load whose throughput is within 5 % of the highest.
+    A ring marks each knee: the lowest load whose throughput is within 5 % of the highest. A dot on
+    the limit marks the load at which a line leaves it.
 
     runs: by policy and load. limit_s: a limit on the time to first token. error: the held-out
     error of the cost model, written into the corner. guess: the name of a predicted load. ax: two
     Axes.
     """
-    figure, axes = canvas(2, ax, height=2.5)
-    panels = (("output_tokens_per_s", "output tokens/s"), ("ttft_p99_s", "p99 TTFT, s"))
-    kept, most, knees = {}, {}, {}
+    figure, axes = canvas(2, ax, height=2.8)
+    most, knees, kept = {}, {}, {}
     ends: tuple[list, list] = [], []
-    for (name, by_load), (colour, marker) in zip(runs.items(), LINES, strict=False):
+    for (name, by_load), look in zip(runs.items(), LINES, strict=False):
         loads = sorted(by_load)
-        for axis, end, (key, _) in zip(axes, ends, panels, strict=True):
-            values = np.array([by_load[load][key] for load in loads], float)
-            low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
-            axis.fill_between(loads, low, high, color=colour, alpha=0.2, linewidth=0)
-            look = {"color": colour, "marker": marker, "linewidth": 2.2, "markersize": 6}
-            axis.plot(loads, middle, **look, markeredgecolor=INK, markeredgewidth=0.6)
-            end.append((middle[-1], name, colour))
-            if axis is axes[0]:
-                most[name], knees[name] = max(middle), _end_of_rise(loads, middle)
-                at = knees[name], middle[loads.index(knees[name])]
-                axis.plot(*at, "o", markersize=15, fillstyle="none", color=INK)
-        kept[name] = "never"
-        if limit_s is not None and middle[0] <= limit_s:
-            kept[name] = f"{_crossing(loads, middle, limit_s):.3g}"
-    top = f"The knees: {', '.join(f'{name} at {load:g}' for name, load in knees.items())}"
+        tokens = _draw(axes[0], by_load, "output_tokens_per_s", look)
+        waits = _draw(axes[1], by_load, "ttft_p99_s", look)
+        most[name], knees[name] = max(tokens), _end_of_rise(loads, tokens)
+        at = knees[name], tokens[loads.index(knees[name])]
+        axes[0].plot(*at, "o", markersize=15, fillstyle="none", color=INK)
+        words = f"{name}: {most[name]:,.0f}, knee at {knees[name]:g}"
+        ends[0].append((tokens[-1], words, look[0]))
+        words = name
+        if limit_s is not None:
+            kept[name] = _crossing(loads, waits, limit_s) if waits[0] <= limit_s else 0.0
+            words = f"{name}: {f'up to {kept[name]:.2g}' if kept[name] else 'never'}"
+            if kept[name]:
+                axes[1].plot(kept[name], limit_s, "o", markersize=9, color=INK, zorder=5)
+        ends[1].append((waits[-1], words, look[0]))
+    top = f"Throughput stops rising at the knee (ring): {_extremes(knees)}"
     below = "p99 TTFT, by load"
     if limit_s is not None:
-        below = f"Within {limit_s:g} s up to: {', '.join(f'{n} {k}' for n, k in kept.items())}"
+        below = f"p99 TTFT is within {limit_s:g} s (line) up to the dot: {_extremes(kept)}"
         axes[1].axhline(limit_s, color=WASTE, linewidth=2.2)
-        axes[1].annotate(f"limit: {limit_s:g} s", (0.01, limit_s), (0, 4), fontsize=TICK, color=INK,
-                         xycoords=axes[1].get_yaxis_transform(),
-                         textcoords="offset points")  # fmt: skip
-    for axis, title, (_, unit) in zip(axes, (top, below), panels, strict=True):
+    for axis, title, unit in zip(
+        axes, (top, below), ("output tokens/s", "p99 TTFT, s"), strict=True
+    ):
         dress(axis, title, "", unit)
     axes[0].set_ylim(0, (1.6 if error else 1.1) * max(most.values()))
     axes[1].set_yscale("log")
@@ -77,18 +76,29 @@ def knee(
     axes[1].set_xlabel(f"{x}; a band is 8 of 10 seeds", fontsize=LABEL, color=INK)
     loads = sorted({load for by_load in runs.values() for load in by_load})
     axes[1].set_xticks(loads, [f"{load:g}" for load in loads])
-    axes[1].set_ylim(top=4 * axes[1].get_ylim()[1])  # room for names below the title
     if error:
         corner(axes[0], error)
     mark(axes[1], guess)
-    words = {name: f"{name}: {tokens:,.0f}" for name, tokens in most.items()}
-    _label_ends(axes[0], ends[0], words)
-    _label_ends(axes[1], ends[1], {name: name for name in runs})
-    labels = [f"{name}: at most {tokens:,.0f} tokens/s" for name, tokens in most.items()]
-    describe(
-        figure, f"Lines over {x}, a band over seeds.", [top, below, *labels, *[error] * bool(error)]
-    )
+    for axis, end in zip(axes, ends, strict=True):
+        _label_ends(axis, end)
+    words = [words for end in ends for _, words, _ in end]
+    describe(figure, f"Lines over {x}, a band over seeds.",
+             [top, below, *words, *[error] * bool(error)])  # fmt: skip
     return figure
+
+
+def _draw(
+    axis: Axes, by_load: Mapping[float, Seeds], key: str, look: tuple[str, str, object]
+) -> np.ndarray:
+    """A line and its band. Returns the medians, by load."""
+    colour, marker, dashes = look
+    loads = sorted(by_load)
+    values = np.array([by_load[load][key] for load in loads], float)
+    low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
+    axis.fill_between(loads, low, high, color=colour, alpha=0.2, linewidth=0)
+    axis.plot(loads, middle, color=colour, marker=marker, linestyle=dashes, linewidth=2.2,
+              markersize=6, markeredgecolor=INK, markeredgewidth=0.6)  # fmt: skip
+    return middle
 
 
 def _end_of_rise(loads: Sequence[float], tokens: np.ndarray) -> float:
@@ -107,16 +117,28 @@ def _crossing(loads: Sequence[float], values: np.ndarray, limit: float) -> float
     return loads[-1]
 
 
-def _label_ends(
-    axis: Axes, ends: Sequence[tuple[float, str, str]], words: Mapping[str, str]
-) -> None:
-    """Names at the right ends of the lines, moved apart where they would overlap."""
+def _extremes(loads: Mapping[str, float]) -> str:
+    """ "11 a second with Sequential, 28 with Continuous(8)"; 0 is no load."""
+    least, most = min(loads, key=loads.get), max(loads, key=loads.get)
+    if loads[least] == loads[most]:
+        return f"{loads[most]:.2g} a second with all" if loads[most] else "at no load"
+    first = f"{loads[least]:.2g} a second" if loads[least] else "at no load"
+    return f"{first} with {least}, {loads[most]:.2g} with {most}"
+
+
+def _label_ends(axis: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Names right of the lines' ends, each joined to its own; moved apart where they would
+    overlap, without leaving the panel."""
     to_axes = axis.transData + axis.transAxes.inverted()
     last = axis.lines[0].get_xdata()[-1]
-    place = -1.0
-    for value, name, colour in sorted(ends):
-        place = max(to_axes.transform((last, value))[1], place + APART)
-        axis.annotate(words[name], (1.01, place), xycoords="axes fraction", va="center",
-                      fontsize=TICK, color=INK,
-                      bbox={"facecolor": "white", "edgecolor": colour, "linewidth": 2,
-                            "boxstyle": "round,pad=0.2"})  # fmt: skip
+    ordered = sorted(ends)
+    places = [to_axes.transform((last, value))[1] for value, _, _ in ordered]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + APART)
+    for i, beyond in enumerate(reversed(range(len(places)))):
+        places[beyond] = min(places[beyond], 0.94 - i * APART)
+    for (value, words, colour), place in zip(ordered, places, strict=True):
+        axis.annotate(words, (last, value), (1.03, place), xycoords="data",
+                      textcoords="axes fraction", va="center", fontsize=TICK, color=INK,
+                      arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 2,
+                                  "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 4})  # fmt: skip

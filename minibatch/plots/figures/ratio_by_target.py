@@ -32,18 +32,22 @@ def ratio_by_target(
                                             "osv", strict=False):  # fmt: skip
         limits = sorted(line)
         axis.plot(limits, [line[limit] for limit in limits], color=colour, linewidth=2.5,
-                  marker=marker, markersize=6, label=f"against {name}")  # fmt: skip
+                  marker=marker, markersize=6)  # fmt: skip
+        axis.annotate(f"against {name}", (limits[-1], line[limits[-1]]), (9, 0), va="center",
+                      fontsize=TICK, color=INK, textcoords="offset points")  # fmt: skip
         ratios = [line[limit] for limit in limits]
-        findings.append(f"against {name} {min(ratios):.0f} to {max(ratios):.0f} ×")
+        findings.append(f"{min(ratios):.0f} to {max(ratios):.0f} × against {name}")
     if published is not None:
-        axis.plot(*published, "D", color="white", markeredgecolor=INK, markersize=12,
-                  label=f"published: {published[1]:g} × at {published[0]:g}")  # fmt: skip
+        axis.plot(*published, "D", color="white", markeredgecolor=INK, markersize=12)
+        axis.annotate(f"published: {published[1]:g} ×", published, (12, 0), va="center",
+                      fontsize=TICK, color=INK, textcoords="offset points")  # fmt: skip
     dress(axis, f"Another limit, another speed-up: {'; '.join(findings)}{said(guess)}", x,
           "times the throughput")  # fmt: skip
     axis.title.set_fontsize(13)
     axis.set_ylim(0, None)
+    low, high = axis.get_xlim()
+    axis.set_xlim(low, high + 0.16 * (high - low))  # room for the names
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     mark(axis, guess, "y")
-    axis.legend(frameon=False, fontsize=TICK)
     describe(figure, "Lines of the ratio over the limit.", findings)
     return figure

@@ -1,5 +1,4 @@
-"""What each replica had to do over time under a router, and how many requests it got, or what it
-found in its prefix cache."""
+"""What each replica had to do over time under a router, and what it found in its prefix cache."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ SOME = 1.5  # a replica with so many times the mean load is hot
 
 def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) -> Figure:
     """A lane for each replica: its requests, waiting and running, over time; beside it a bar: the
-    share of its prompt tokens that it found cached, or without a cache the number of its requests.
+    share of its prompt tokens that it found cached, or without caches the number of its requests.
     A replica with at least 1.5 times the mean load is hot: darker, hatched, and named so.
 
     name: of the router, for the title. guess: the name of a predicted hit rate in percent.
@@ -36,7 +35,7 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
     hot = int(means.argmax())
     is_hot = run.num_replicas > 1 and bool(means[hot] >= SOME * means.mean())
     rates = run.hit_rates(np.array([0.0, end + 1]))[:, 0]
-    served, caches = run.served_by(), run.hit_rate > 0
+    served, has_caches = run.served_by(), run.hit_rate > 0
     for lane in range(run.num_replicas):
         marked = is_hot and lane == hot
         base = lane + 0.4
@@ -44,16 +43,20 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
                           color=WASTE if marked else WORK, linewidth=0)  # fmt: skip
         left.axhline(base, color=INK, linewidth=0.5)
         share = 0.0 if np.isnan(rates[lane]) else 100 * rates[lane]
-        bar, words = (share, f"{share:.0f} %") if caches else (served[lane], f"{served[lane]}")
+        bar, words = served[lane], f"{served[lane]}"
+        if has_caches:
+            bar, words = share, f"{share:.0f} %"
         right.barh(lane, bar, height=0.7, color=WASTE if marked else WORK,
                    hatch="//" if marked else "", edgecolor=INK, linewidth=0.5)  # fmt: skip
         right.annotate(words + ", hot" * marked, (bar, lane), (4, 0), textcoords="offset points",
                        va="center", fontsize=TICK, color=INK)  # fmt: skip
     ratio = means[hot] / max(means.mean(), 1e-9)
-    found, unit, most = f"{sum(served):,} requests", "requests", 1.4 * max(served)
-    if caches:
+    found, unit, most = "all replicas have equal counts of requests", "requests", max(served)
+    if has_caches:
         found = f"{100 * run.hit_rate:.0f} % of prompt tokens cached"
-        unit, most = "% of its prompt tokens found", 140
+        unit, most = "% of its tokens found", 100
+    elif np.ptp(served):
+        found = f"{served.min()} to {most} requests each"
     finding = (
         f"{name}: " * bool(name) + f"the busiest of {run.num_replicas} replicas has {ratio:.1f} × "
         f"the mean load;\n{found}{said(guess, '{:g} %')}"
@@ -65,8 +68,8 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
     left.set_yticks(lanes, [f"{i}, hot" if is_hot and i == hot else str(i) for i in lanes])
     left.set_ylim(run.num_replicas - 0.4, -0.6)
     right.tick_params(axis="y", labelleft=False)
-    right.set_xlim(0, most)
-    right.set_xticks([0, 50, 100] if caches else [0, max(served)])
+    right.set_xlim(0, 1.4 * most)
+    right.set_xticks([0, 50, 100] if has_caches else [0, most])
     each = ", ".join(f"replica {i}: {n:.1f} requests" for i, n in enumerate(means))
     describe(figure, "A lane of load for each replica, and a bar of what it served or found.",
              [finding, f"Mean load: {each}"])  # fmt: skip

@@ -15,6 +15,7 @@ day.py          traffic of one day
 distserve.py    a published comparison of prefill and decode apart, run again
 """
 
+from . import distserve
 from .apart import Apart
 from .autoscaling import Autoscaler, KVUse, Load, OngoingRequests, QueueTokens
 from .day import day
@@ -34,5 +35,6 @@ __all__ = [
     "OngoingRequests",
     "QueueTokens",
     "day",
+    "distserve",
     "sessions",
 ]

@@ -1,0 +1,57 @@
+"""How far a simulation is from a real run, beside how far a second real run is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...bench.held_out import HeldOut
+from ..colours import EMPTY, INK, PROTAGONISTS
+from ..guesses import mark, said
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+SIMULATED = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 10}
+AGAIN = {"color": EMPTY, "markeredgecolor": INK, "markersize": 17, "markeredgewidth": 1.6}
+
+
+def simulation_errors(
+    held_out: Sequence[HeldOut],
+    *,
+    guess: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """A line for each load and number: a dot is the difference of the simulation from a real run, a
+    ring that of a second real run from the first.
+
+    held_out: `calibration.held_out`. guess: the name of a prediction of a difference, in per cent.
+    """
+    errors = [error for each in held_out for error in each.errors]
+    figure, (axis,) = canvas(1, ax, height=0.6 + 0.42 * len(errors))
+    rows = []
+    for y, error in enumerate(errors):
+        simulated, again = (100 * abs(share) for share in (error.simulated, error.real_again))
+        axis.plot([simulated, again], [y, y], color="#BBBBBB", linewidth=4, zorder=1)
+        axis.plot(again, y, "o", **AGAIN)
+        axis.plot(simulated, y, "o", **SIMULATED)
+        words = f"{simulated:.0f}% ({again:.0f}%)"
+        axis.annotate(words, (max(simulated, again), y), (18, 0), va="center", fontsize=TICK,
+                      textcoords="offset points", color=INK)  # fmt: skip
+        rows.append(f"{error.load}, {error.metric}: {words}")
+    y = max(range(len(errors)), key=lambda y: abs(abs(errors[y].simulated) - errors[y].real_again))
+    for words, share in (("simulated", errors[y].simulated), ("real again", errors[y].real_again)):
+        axis.annotate(words, (100 * abs(share), y), (0, 13), ha="center", fontsize=TICK, color=INK,
+                      textcoords="offset points")  # fmt: skip
+    largest = max(abs(error.simulated) for error in errors)
+    again = max(error.real_again for error in errors)
+    finding = f"Simulated within {largest:.0%} of a real run; a second real run, within {again:.0%}"
+    dress(axis, finding + said(guess, "{:g}%"), "difference from a real run, %")
+    axis.set_yticks(range(len(errors)), [f"{e.load}: {e.metric}" for e in errors])
+    axis.tick_params(axis="y", labelsize=LABEL)
+    axis.set_ylim(len(errors) - 0.5, -0.9)
+    axis.set_xlim(left=0)
+    axis.margins(x=0.12)
+    mark(axis, guess)
+    describe(figure, "A dot and a ring for each load and number.", [finding, *rows])
+    return figure

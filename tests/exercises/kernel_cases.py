@@ -1,0 +1,79 @@
+"""The cases that a kernel of lesson 06 is judged by, each by its name in what a learner reads."""
+
+import numpy as np
+
+from minibatch import kernel_lab as lab
+
+SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
+CASES = {  # what a kernel must get right, each by the sentence for its place
+    "rows of one token, of a full KV block, of one more": {"lengths": [1, 4, 5]},
+    "rows of different length that share a KV block": {
+        "lengths": [4, 9, 5],
+        "shared_blocks": 1,
+        "heads": 4,
+        "kv_heads": 2,
+    },
+    "more tokens than threads": {"lengths": [34]},
+    "scores 500 times as large": {"lengths": [1, 5, 7], "sharpness": 500.0},
+}
+FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 83 KV blocks"
+WIDE = "a head of 288 elements in KV blocks of 3 tokens"
+LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
+LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
+ODD = "nine rows in KV blocks of 13 tokens"
+LOW = "all scores near -4,000,000"
+STEPS = "scores that fall to -12 in head 0, and rise by 87 and more at a time in head 1"
+EMPTY_FIRST = "an empty chunk first in each row"
+TILES = "scores 500 times as large in three tiles of tokens"
+QUARTET = "four query heads to a KV head"
+EVEN = "a KV head to each query head"
+ONCE = {  # what only some kernels must get right; run under one schedule
+    FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
+    WIDE: {"lengths": [5], "heads": 1, "block_size": 3, "head_dim": 288},
+    POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
+    LONG: {"lengths": [2100], "heads": 1},
+    LONG_FOR_TWO: {"lengths": [2100]},
+    ODD: {"lengths": [14, 1, 27, 13, 2, 3, 15, 1, 22], "block_size": 13},
+    LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
+    STEPS: {"lengths": [24]},
+    TILES: {"lengths": [70], "sharpness": 500.0, "block_size": 64},
+    QUARTET: {"lengths": [6, 3], "heads": 4},
+    EMPTY_FIRST: {"lengths": [5, 4]},
+    SCALED: {"lengths": [6, 3], "scale": 0.3},
+    EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
+    CHUNKS: {"lengths": [1097, 3], "heads": 1},
+}
+COSTLY = {LONG, LONG_FOR_TWO, CHUNKS}  # seconds each: left out once a case has failed
+HIGH = 12.0  # of `faint`, the score of the first token; that of the others is 0 on average
+
+
+def options(name):
+    return SMALL | (CASES | ONCE)[name]
+
+
+def case(name):
+    """A case's arrays. Of those in QUERIES, a query that gives the tokens the scores it is for."""
+    one = lab.paged_case(**options(name))
+    if name in QUERIES:
+        (length, *_) = one.seq_lens
+        keys = np.concatenate(one.key_cache[one.block_tables[0]])[:length, 0].astype(float)
+        QUERIES[name](one, keys)
+    return one
+
+
+def steps(one, keys):
+    """Head 0 falls, to -12. Head 1 has a dozen tokens at 87, whose weights float32 cannot add up
+    under a maximum of 0, and then rises by 89 or more at each token."""
+    length = len(keys)
+    falling = np.append(0.0, -5.0 - 0.3 * (np.arange(1, length) * 7 % length))
+    rising = np.concatenate([[0.0], np.full(12, 87.0), 207 + 89.0 * np.arange(length - 13)])
+    for head, scores in enumerate((falling, rising)):
+        one.query[0, head] = np.linalg.lstsq(keys, scores / one.scale, rcond=None)[0]
+
+
+def faint(one, keys):
+    """In the last head the first token is far above the others, which count together only."""
+    one.query[0, -1] = keys[0] / (keys[0] @ keys[0]) * HIGH / one.scale
+
+
+QUERIES = {STEPS: steps, LONG: faint, LONG_FOR_TWO: faint, CHUNKS: faint}

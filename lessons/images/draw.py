@@ -85,7 +85,7 @@ def a_server() -> Figure:
             ):
                 if chunk.choices[0].delta.content:
                     arrived.append(engine.clock.now())
-        written = server.written[-1]
+    written = server.written[-1]  # the server has ended, so the last one is there
     figure = mb.plots.token_way(
         sent, written.received, engine.trace.completions[-1], written.times, arrived
     )

@@ -5,7 +5,7 @@ Before changing this file:
   that other computers can join. On Linux it keeps 127.0.0.2, which is this computer too. A token
   keeps the other users of this computer out.
 - Ray has limits in seconds that a busy computer does not keep, and starts processes that are not
-  needed here: `_sparing`.
+  needed here: `_sparing` changes both. It uses private names of Ray 2.60, which the lock pins.
 """
 
 from __future__ import annotations
@@ -69,9 +69,11 @@ def cluster(num_cpus: int, host: str, port: int, seconds: float = SECONDS) -> It
                 _temp_dir=None if folder is None else str(folder),
             )
         serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
-    except Exception as error:
+    except BaseException as error:
         ray.shutdown()
         _end(set(psutil.Process().children()) - before)  # which ray.shutdown does not know yet
+        if not isinstance(error, Exception):
+            raise
         raise RayFailed(_words(error, folder)) from error
     try:
         yield

@@ -26,11 +26,16 @@ def main(arguments: list[str]) -> int:
         print(f"{NO_RAY} ({error})", file=sys.stderr)
         return 2
     stop = threading.Event()
-    for name in ("SIGTERM", "SIGINT"):
-        signal.signal(getattr(signal, name), lambda *_: stop.set())
     print("Starting Ray and the replicas: about a minute on two cores.", flush=True)
     try:
-        with RayServer(deployment(options), host=options.host, port=options.port) as server:
+        with RayServer(
+            deployment(options),
+            host=options.host,
+            port=options.port,
+            seconds=options.start_seconds,
+        ) as server:
+            for name in ("SIGTERM", "SIGINT"):  # after Ray has set its own
+                signal.signal(getattr(signal, name), lambda *_: stop.set())
             for name, process in server.replicas().items():
                 print(f"replica {name}: process {process}")
             model = options.model or "wayfarer"
@@ -73,4 +78,5 @@ def make_parser() -> argparse.ArgumentParser:
         "--router", default="LeastRequests", metavar="NAME", help="of minibatch.routers, or m:Class"
     )
     add("--gpus-per-replica", type=float, metavar="N", help="default: a share of those there are")
+    add("--start-seconds", type=float, default=90, metavar="S", help="to start in; default: 90")
     return parser

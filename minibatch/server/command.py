@@ -20,7 +20,7 @@ from ..engine.trace import Trace
 from ..model.load import load_model
 from ..schedulers import QueueLimits, Scheduler
 from ..speculation import DraftModel, PromptLookup, Proposer
-from .server import Server, check_host, listen
+from .server import Server, check_arguments, listen
 
 LEVELS = ("debug", "info", "warning", "error")
 KEPT = 100  # steps and completions in the trace
@@ -37,11 +37,11 @@ def main(arguments: list[str], parser: argparse.ArgumentParser | None = None) ->
     )
     raise_file_limit()
     try:
-        check_host(options.host, options.api_key)
+        check_arguments(options.host, options.port, options.api_key, options.deadline)
         listener = listen(options.host, options.port)  # before a model is loaded for nothing
         server = make_server(options).start(listener)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        print(error.strerror if isinstance(error, OSError) else error, file=sys.stderr)
+        print(getattr(error, "strerror", None) or error, file=sys.stderr)
         return 2
     stop = threading.Event()
     for name in ("SIGTERM", "SIGINT"):

@@ -67,6 +67,13 @@ def test_latencies_are_measured_in_the_engine_and_at_the_socket(samples):
     assert values["minibatch:e2e_request_latency_seconds_sum",] >= inside
 
 
+def test_each_token_has_the_time_of_its_write():
+    with serving() as server:
+        for stream in (True, False):
+            post(server, prompt=[5], max_tokens=9, stream=stream)
+    assert [len(each.times) for each in server.written] == [9, 9]
+
+
 def test_a_preemption_and_an_abort_are_counted():
     with serving(num_blocks=8) as server:
         post(server, prompt=[[5] * 40, [6] * 40], max_tokens=80)

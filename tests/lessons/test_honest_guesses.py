@@ -141,8 +141,8 @@ ANSWERS = {
         "affinity": r"\b2 of\b|[Tt]wo of|half of the fleet",
         "manuals": r"\b(69|70) ?%",
         "stale": r"\b[24]00 ms",
-        "apart": r"\b11\.[0-9]",
-        "day": r"\b71 ?%",
+        "apart": r"\b(9|10|11)\.[0-9]",
+        "day": r"\b77 ?%",
     },
 }
 

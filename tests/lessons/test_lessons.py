@@ -337,6 +337,23 @@ FINDINGS = {
         "one after another: 4 steps in 40 ms; the model waits 20% of the time.",
         "block 2 is free, and a step in flight still writes into it for 'A'",
     ],
+    "13_more_than_one_engine": [
+        "1 in 100 waits longer than: a queue each 14 s, one queue 7.57 s",
+        "requests at each replica: [150 150 150 150]",
+        "the busiest of 4 replicas has 3.8 × the mean load",
+        "least requests 0.05 0.35 0.06 0.52",
+        "2 of 4 replicas used: [158 0 0 142] requests",
+        "round robin 95%",
+        "Worse than Random: Least requests from 400 ms; Power of two from 1600 ms",
+        "report + sent since",
+        "prompts 512, answers 64:",
+        "10 Gbit/s 335.6 ms to move;",
+        "TTFT ≤ 0.4 s, TPOT ≤ 0.04 s: mixed ",
+        "slow to stop 3.83 dollars, 77%; 5 replicas started",
+        "Ray 2.60.0",
+        "of 166 ended with an error",
+        "low 5,787 requests/s at the peak:",
+    ],
 }
 
 

@@ -122,7 +122,10 @@ def about_the_fault(name, kind, said):
                 "belongs to KV head h // (heads // kv_heads)."
             )
         if array == "block_tables" and axis == 1:
-            return f"[another_width_of_the_table] The block table of a row has {last + 1} entries."
+            return (
+                f"[another_width_of_the_table] The block table of a row has {last + 1} entries: "
+                "is a token looked up that lies beyond the row's last one?"
+            )
         if is_own_array(array) and name == TILES and last + 1 < options(name)["block_size"]:
             return (
                 "[array_shorter_than_a_kv_block] A KV block has "
@@ -196,7 +199,8 @@ def check_compiled(student, function, most_float64=0):
         raise Wrong(
             "[float64_instructions] "
             f"{function}: compiled for a GPU, it has {found['float64']} instructions on float64. A "
-            "number such as 0.0 or -1e30 is one; float32(0) is not."
+            "number such as 0.0 or -1e30 is one, and so is 1 / x, where 1 is an integer; "
+            "float32(0) and float32(1) / x are not."
         )
     if found["stack"]:
         raise Wrong(

@@ -185,9 +185,28 @@ def about_the_joined(name, result):
                 f"[other_chunks_are_joined] Row {wrong_row} comes out as if {named(seen)} of the "
                 f"work list had been joined, and it has {named(own)}."
             )
+    if name == CHUNKS and (
+        left := shares_left_out(output, total, highest, got[wrong_row], own, head)
+    ):
+        return (
+            f"[small_chunks_are_left_out] Row {wrong_row} comes out as if {left:,} chunks with "
+            "small shares had been left out. Many small shares are not small together."
+        )
     if weighs_the_same(output, total, highest, cut, got):
         return "[chunks_weigh_the_same] Chunks with a smaller maximum weigh less, by exp."
     return not_all("") if name == CHUNKS else ""
+
+
+def shares_left_out(output, total, highest, got, own, head):
+    """The number of a row's chunks, those with the lowest maxima, without which it comes to this
+    output; 0 if it does not."""
+    order = own[np.argsort(-highest[own, head], kind="stable")]
+    shares = np.exp(highest[order, head] - highest[order[0], head])
+    above = np.cumsum(shares[:, None] * output[order, head], 0)
+    below = np.cumsum(shares * total[order, head])
+    off = np.abs(above / below[:, None] - got[head]).max(1)
+    kept = int(np.argmin(off)) + 1
+    return len(order) - kept if off[kept - 1] < min(1e-5, off[-1] / 4) else 0
 
 
 def not_all(how_many):

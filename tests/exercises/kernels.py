@@ -99,7 +99,11 @@ def check_faults(found, more=lambda name, kind, said: ""):
         for kind, line, said in sorted(result["faults"], key=lambda fault: fault[0] != "foreign"):
             why = more(name, kind, said) or about_the_fault(name, kind, said)
             where = f" in line {line}" if line else ""
-            raise Wrong(f"{why}{' ' * bool(why)}{FAULTS[kind]}{where}: {said}. The case: {name}.")
+            is_slot = kind == "unwritten" and "_cache[" in said
+            no_row = "; no row has a token in this slot" if is_slot else ""
+            raise Wrong(
+                f"{why}{' ' * bool(why)}{FAULTS[kind]}{where}: {said}{no_row}. The case: {name}."
+            )
 
 
 BEYOND = re.compile(
@@ -145,6 +149,11 @@ def about_the_fault(name, kind, said):
             "[heads_do_not_fill_the_threads] "
             "Heads of 16 and 32 elements are copied without a race. Heads of 48 are not: 64 "
             "threads are more than one head of them and less than two."
+        )
+    if kind == "race" and said.startswith("keys["):
+        return (
+            "[two_threads_copy_one_number] Two threads copy the same number. There are "
+            "cuda.blockDim.x = 64 threads: thread i takes number i, i + 64, i + 128, …"
         )
     return ""
 

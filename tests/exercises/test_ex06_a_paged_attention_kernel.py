@@ -102,12 +102,14 @@ def about_the_copy(name, result):
     got = np.array(result["outputs"]["keys"], float).reshape(right.shape)
     if name in (BROAD, TALL):
         *_, block_size, kv_heads, head_dim = case(name).key_cache.shape
-        row, t, head, d = np.argwhere(~np.isclose(got, right) & ~np.isnan(right))[0].tolist()
         return (
-            f"[loops_end_too_early] A KV block has {block_size} tokens here, and a token "
-            f"{kv_heads} KV heads of {head_dim} elements: a loop may end before them. The first "
-            f"number that is wrong is that of token {t}, KV head {head}, element {d}."
+            f"[loops_end_too_early] A KV block has {block_size} tokens here, and a token has "
+            f"kv_heads * head_dim = {kv_heads * head_dim:,} numbers. Each loop must run to such a "
+            "size, and one of yours may end before it."
         )
+    is_wrong = (~np.isclose(got, right) & ~np.isnan(right)).any((2, 3))
+    if pattern := about_the_tokens_copied(case(name), is_wrong):
+        return pattern
     if name != WIDE:
         return ""
     head_dim = right.shape[3]
@@ -118,6 +120,26 @@ def about_the_copy(name, result):
                 f"head_dim is {head_dim} here, more than the 64 threads of a thread block."
             )
     return about_another_size(name)
+
+
+def about_the_tokens_copied(one, is_wrong):
+    """What the wrong tokens have in common, and no other token has. is_wrong: [rows, longest]."""
+    is_own = np.arange(is_wrong.shape[1]) < one.seq_lens[:, None]
+    block_size = one.key_cache.shape[1]
+    blocks = one.block_tables[:, np.arange(is_wrong.shape[1]) // block_size]
+    found = []
+    if is_own[~is_wrong].any() and (is_wrong == ((blocks == 0) & is_own)).all():
+        found.append(
+            "[kv_block_0_is_lost] All tokens in KV block 0 are wrong, and no others: it is a block "
+            "like others."
+        )
+    is_full = one.seq_lens % block_size == 0
+    if not is_full.all() and (is_wrong.any(1) == is_full).all():
+        found.append(
+            "[full_kv_blocks_are_lost] All rows are wrong that fill their last KV block, and no "
+            "others: seq_lens[row] % block_size is 0 there."
+        )
+    return " Or: ".join(found)
 
 
 @pytest.mark.task("6.1", points=2)

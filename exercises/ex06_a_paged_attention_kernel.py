@@ -60,7 +60,7 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
 # ---------------------------------------------------------------------------------------------
 # Exercise 6.2: A decode kernel
 # 8 points, 30 minutes, difficulty 4 of 5
-# lessons/06_a_paged_attention_kernel.ipynb, "Softmax that never sees everything"
+# lessons/06_a_paged_attention_kernel.ipynb, "Put the parts together"
 #
 # A thread block for each row and query head: `output = softmax(q k * scale) v` over the
 # `seq_lens[row]` tokens of the row. It has 32 threads, a warp, and head_dim is 32: a lane to an
@@ -72,8 +72,8 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
 # number of tokens, 1 or more, and a KV head may serve 1, 2, 4 or any other number of query heads.
 # An output is right if numpy.isclose(output, exact, 2e-5, 2e-5) says so.
 #
-# Query head `h` belongs to KV head `h // (heads // kv_heads)`. At the top of the file stand
-# `ALL_LANES`, the mask of a shuffle among all lanes, and `LOWEST`, for a maximum to begin at.
+# Query head `h` belongs to KV head `h // (heads // kv_heads)`. The file defines `ALL_LANES`, the
+# mask of a shuffle among all lanes, and `LOWEST`, for a maximum to begin at.
 # ---------------------------------------------------------------------------------------------
 def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output) -> None:
     """Launched with a grid of [rows, heads] and 32 threads.
@@ -114,18 +114,18 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # ---------------------------------------------------------------------------------------------
 # Exercise 6.4: A context in chunks
 # 7 points, 35 minutes, difficulty 4 of 5
-# lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
+# lessons/06_a_paged_attention_kernel.ipynb, "Your turn: chunks"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into as few chunks as possible,
-# of at most `most` tokens each: `plan_chunks([5, 2], 3)` is `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
+# none longer than `most` tokens: `plan_chunks([5, 2], 3)` is `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
 # row, begin and end of each.
 #
 # `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
 # `merge_chunks` joins the chunks of a row, with a grid of [rows, heads]. Both have 32 threads, a
 # lane to an element. They get the work list as an array, `chunks`, int32 [chunks, 3], in the order
-# of the rows. A caller may have added empty chunks, begin == end, to a list of `plan_chunks`, which
-# makes none: a CUDA graph needs a grid of one size. They stand before, between or after the other
-# chunks of their row, and `begin` may be any number from 0 to the length of the row.
+# of the rows. `plan_chunks` makes no empty chunks, begin == end, but a caller may add some to its
+# list: a CUDA graph needs a grid of one size. They stand before, between or after the other chunks
+# of their row, and `begin` may be any number from 0 to the length of the row.
 #
 # What `decode_chunk` writes is not divided yet: `part_output`, [chunks, heads, 32], is the sum of
 # weight * v; `part_highest` and `part_total`, [chunks, heads], are the highest score of the chunk

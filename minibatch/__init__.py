@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import attention, plots, schedulers, simulator, speculation, widgets
+    from . import attention, plots, routers, schedulers, simulator, speculation, widgets
     from .bench import load_client, measure
     from .bench.calibrate import calibrate
     from .bench.calibration import Calibration
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         claims,
         conversations,
         cost,
+        fleet,
         presets,
         slo,
         statistics,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         workload,
     )
     from .simulator.capacity import Capacity, capacity
+    from .simulator.fleet import Fleet, FleetRun
     from .simulator.pretend import PretendModel
     from .simulator.simulate import Simulated, simulate
     from .simulator.slo import SLO
@@ -70,6 +72,8 @@ _HOMES = {
     "Server": "server.server",
     "Capacity": "simulator.capacity",
     "capacity": "simulator.capacity",
+    "Fleet": "simulator.fleet",
+    "FleetRun": "simulator.fleet",
     "SLO": "simulator.slo",
     "Simulated": "simulator.simulate",
     "simulate": "simulator.simulate",
@@ -96,11 +100,13 @@ _MODULES = {
     "claims": "simulator.claims",
     "conversations": "simulator.conversations",
     "cost": "simulator.cost",
+    "fleet": "simulator.fleet",
     "load_client": "bench.load_client",
     "measure": "bench.measure",
     "metrics": "engine.metrics",
     "plots": "plots",
     "presets": "simulator.presets",
+    "routers": "routers",
     "schedulers": "schedulers",
     "simulator": "simulator",
     "slo": "simulator.slo",

@@ -85,7 +85,7 @@ def a_server() -> Figure:
             ):
                 if chunk.choices[0].delta.content:
                     arrived.append(engine.clock.now())
-        written = server.written[-1]
+    written = server.written[-1]  # the server has ended, so the last one is there
     figure = mb.plots.token_way(
         sent, written.received, engine.trace.completions[-1], written.times, arrived
     )
@@ -120,7 +120,7 @@ def paged_attention() -> Figure:
     """Three rows of a batch walk through their block tables; the first KV block is everybody's."""
     case = lab.paged_case([14, 21, 9], heads=1, kv_heads=1, block_size=8, shared_blocks=1)
     figure = mb.plots.block_table_walk(case.run(paged_attention_simple))
-    title = "One pool, three rows: who reads which slot, and in what order"
+    title = "One pool: rows A, B and C read their slots in the order of the numbers"
     figure.axes[0].set_title(title, loc="left", fontsize=17)
     return figure
 

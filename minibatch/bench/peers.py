@@ -62,7 +62,7 @@ class Measured:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure, print, and return 0; 1 if the answers differ; 2 if there is nothing to compare."""
+    """Measure, print, and return 0; 1 if the answers differ; 2 if they cannot be compared."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch bench peers",
         description="Measure this server beside `transformers serve`; some minutes.",
@@ -75,7 +75,11 @@ def main(argv: Sequence[str]) -> int:
         if lacking := peer.lacking():
             print(f"{peer.name} cannot start here: it lacks {lacking}")
             return 2
-    measured = compare(list(PEERS.values()), options.requests, options.rounds, options.threads)
+    try:
+        measured = compare(list(PEERS.values()), options.requests, options.rounds, options.threads)
+    except (ValueError, ChildProcessError) as error:  # a request failed, or a server did not start
+        print(error)
+        return 2
     print(report(look(), measured, options.requests, options.rounds, options.threads))
     return int(bool(different(measured)))
 

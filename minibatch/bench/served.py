@@ -5,8 +5,9 @@
     python -m minibatch.bench.served --wayfarer  # batch 8, with and without the server
 
 The server runs in a process of its own, and its CPU time is read from outside (psutil), so the
-client is not in it. CPU times depend little on what else the machine does; latencies depend on it
-very much.
+client is not in it. The engine alone runs in another one. Both have one thread of PyTorch: threads
+that wait for each other spin, which costs more CPU time than the server. CPU times depend little on
+what else the machine does, so take the median of several rounds; latencies depend on it very much.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -117,10 +119,7 @@ def report(answers: list[Streamed], num_tokens: int, cpu: float, wall: float) ->
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
     """Start the server in a process of its own, drive it, and read its CPU time."""
-    command = [sys.executable, "-m", "minibatch.bench.served", "--child"]
-    command += ["--step", str(options.step), "--streams", str(options.streams)]
-    command += ["--wayfarer"] if options.wayfarer else []
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = start("--child", options)
     try:
         port, name = json.loads(child.stdout.readline())
         body = {"model": name, "max_tokens": options.tokens, "ignore_eos": True, "temperature": 0}
@@ -136,6 +135,23 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     finally:
         child.stdin.close()  # ends it
         child.wait()
+
+
+def start(role: str, options: argparse.Namespace) -> subprocess.Popen:
+    """This module in a process of its own. role: "--child" serves, "--alone" has no server."""
+    command = [
+        sys.executable,
+        "-m",
+        "minibatch.bench.served",
+        role,
+        "--tokens",
+        str(options.tokens),
+    ]
+    command += ["--step", str(options.step), "--streams", str(options.streams)]
+    command += ["--wayfarer"] if options.wayfarer else []
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
 
 
 def serve_until_closed(options: argparse.Namespace) -> None:
@@ -175,15 +191,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--wayfarer", action="store_true", help="not the null engine")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.streams = options.streams or (8 if options.wayfarer else 200)
     if options.child:
         serve_until_closed(options)
         return 0
+    if options.alone:
+        print(engine_alone(options))
+        return 0
     for _ in range(options.rounds):
         figures = measure(options)
         if options.wayfarer:
-            figures["alone_cpu_us_per_token"] = alone = engine_alone(options)
+            alone = float(start("--alone", options).communicate()[0])
+            figures["alone_cpu_us_per_token"] = alone
             figures["more_than_alone"] = figures["cpu_us_per_token"] / alone - 1
         print(json.dumps({key: round(value, 3) for key, value in figures.items()}), flush=True)
     return 0

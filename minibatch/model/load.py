@@ -18,6 +18,7 @@ from .compatibility import check_agreement, check_config, context_length, probe
 from .location import find, read_tokenizer, read_weights
 from .registration import NAME
 from .runner import ModelRunner
+from .text import encode
 
 DTYPES = {name: getattr(torch, name) for name in ("float32", "bfloat16", "float16")}
 
@@ -109,10 +110,7 @@ class Model:
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a prompt; a beginning-of-text token is added unless the text has it."""
-        if self.tokenizer is None:
-            raise ValueError("this model has no tokenizer; give prompts as lists of token ids")
-        bos = self.tokenizer.bos_token
-        return self.tokenizer.encode(text, add_special_tokens=not (bos and text.startswith(bos)))
+        return encode(self.tokenizer, text)
 
     def chat(self, text: str, system: str | None = None) -> str:
         """The prompt string for one question, in the model's own chat format."""

@@ -67,6 +67,15 @@ class Listener:
             yield TokenEvent(sequence.request_id, token_id, text, reason)
 
 
+def encode(tokenizer: PreTrainedTokenizerBase | None, text: str) -> list[int]:
+    """Token ids of a prompt; a beginning-of-text token is added unless the text has it. Raises
+    ValueError without a tokenizer."""
+    if tokenizer is None:
+        raise ValueError("this model has no tokenizer; give prompts as lists of token ids")
+    bos = tokenizer.bos_token
+    return tokenizer.encode(text, add_special_tokens=not (bos and text.startswith(bos)))
+
+
 def decode(
     tokenizer: PreTrainedTokenizerBase | None, ids: list[int], hidden: Iterable[int] = ()
 ) -> str:

@@ -20,7 +20,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .figures.apart_or_mixed import apart_or_mixed
     from .figures.arrivals import arrivals
+    from .figures.autoscaled_day import autoscaled_day
     from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
     from .figures.budget_curve import budget_curve
@@ -55,9 +57,11 @@ if TYPE_CHECKING:
     from .figures.plan_difference import plan_difference
     from .figures.prefix_tree import prefix_tree
     from .figures.prompt_progress import prompt_progress
+    from .figures.queue_tails import queue_tails
     from .figures.ratio_by_target import ratio_by_target
     from .figures.real_and_simulated import real_and_simulated
     from .figures.rectangle import rectangle
+    from .figures.replica_loads import replica_loads
     from .figures.request_times import request_times
     from .figures.roofline import roofline
     from .figures.room import room
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from .figures.simulation_errors import simulation_errors
     from .figures.speculation import speculation
     from .figures.staircase import staircase
+    from .figures.stale_views import stale_views
     from .figures.stream_and_window import stream_and_window
     from .figures.table_and_pool import table_and_pool
     from .figures.thrown_away import thrown_away
@@ -91,7 +96,9 @@ if TYPE_CHECKING:
     from .figures.window_curve import window_curve
 
 __all__ = [
+    "apart_or_mixed",
     "arrivals",
+    "autoscaled_day",
     "block_size_tradeoff",
     "block_table_walk",
     "budget_curve",
@@ -126,9 +133,11 @@ __all__ = [
     "plan_difference",
     "prefix_tree",
     "prompt_progress",
+    "queue_tails",
     "ratio_by_target",
     "real_and_simulated",
     "rectangle",
+    "replica_loads",
     "request_times",
     "roofline",
     "room",
@@ -142,6 +151,7 @@ __all__ = [
     "simulation_errors",
     "speculation",
     "staircase",
+    "stale_views",
     "stream_and_window",
     "table_and_pool",
     "thrown_away",

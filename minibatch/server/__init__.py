@@ -3,6 +3,7 @@
     command.py        `python -m minibatch serve`: flags to an engine and a server
     server.py         `mb.Server`: threads and a port of its own
     app.py            the routes; a request's way from the body to the answer
+    backend.py        what answers a request: here one engine; ray_serve/ has replicas
     connection.py     a time limit for a request's head
     guards.py         what is refused before a body is read: Host, API key, content type
     parameters.py     one JSON body's fields, taken one by one; what is left over is refused

@@ -25,7 +25,7 @@ class News(NamedTuple):
 class Written(NamedTuple):
     """When the tokens of one HTTP request were written to its socket, in `perf_counter` seconds.
 
-    received: when its head had come. times: one for each write that held tokens.
+    received: when its head had come. times: one for each token; those of one write are equal.
     """
 
     request_id: str

@@ -1,7 +1,7 @@
 """The routes of the server.
 
 A request's way: guards.py, the body here, parameters.py and protocol.py make Requests of it,
-exchange.py gives them to the engine thread and writes the answer.
+and the backend gives them to an engine and writes the answer.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from ..core.request import Request as EngineRequest
 from . import protocol
-from .engine_thread import EngineThread
+from .backend import Backend
 from .errors import ApiError
-from .exchange import Exchange
 from .guards import Bodies
 from .parameters import read_json
 from .replies import Reply
@@ -35,12 +35,10 @@ class Api:
     """The handlers. name: the model's in requests and answers. deadline: seconds until a request
     must have been admitted; None sets none."""
 
-    def __init__(
-        self, thread: EngineThread, bodies: Bodies, name: str, deadline: float | None
-    ) -> None:
-        self.thread, self.bodies = thread, bodies
+    def __init__(self, backend: Backend, bodies: Bodies, name: str, deadline: float | None) -> None:
+        self.backend, self.bodies = backend, bodies
         self.name, self.deadline = name, deadline
-        self.model, self.pool = thread.engine.model, thread.engine.pool
+        self.model, self.pool = backend.model, backend.pool
         # encoding changes a tokenizer, and the engine thread decodes with the other
         self._encoder = copy.copy(self.model)
         if self.model.tokenizer is not None:
@@ -63,11 +61,11 @@ class Api:
         app.router.redirect_slashes = False  # it would send clients to what they wrote as Host
         return app
 
-    async def completions(self, request: Request) -> Response | Exchange:
+    async def completions(self, request: Request) -> Response | ASGIApp:
         """`/v1/completions`."""
         return await self._exchange(request, is_chat=False)
 
-    async def chat(self, request: Request) -> Response | Exchange:
+    async def chat(self, request: Request) -> Response | ASGIApp:
         """`/v1/chat/completions`."""
         return await self._exchange(request, is_chat=True)
 
@@ -83,23 +81,20 @@ class Api:
 
     async def health(self, request: Request) -> JSONResponse:
         """`/health`: 503 once the engine cannot serve any more."""
-        error = self.thread.circuit_error
-        if error is None and not self.thread.is_alive:
-            error = "the engine thread has ended; restart the server"
-        if error is not None:
+        if (error := self.backend.fault) is not None:
             return JSONResponse({"status": "failed", "reason": error}, 503)
         return JSONResponse({"status": "ok"})
 
     async def metrics(self, request: Request) -> Response:
         """`/metrics`, for Prometheus."""
         kind = "text/plain; version=0.0.4; charset=utf-8"
-        return Response(self.thread.metrics.text(), headers={"content-type": kind})
+        return Response(await self.backend.metrics(), headers={"content-type": kind})
 
     async def version(self, request: Request) -> JSONResponse:
         """`/version`: of minibatch."""
         return JSONResponse({"version": _version()})
 
-    async def _exchange(self, request: Request, is_chat: bool) -> Response | Exchange:
+    async def _exchange(self, request: Request, is_chat: bool) -> Response | ASGIApp:
         begun = perf_counter()
         try:
             async with self.bodies.read(request) as body:
@@ -107,7 +102,7 @@ class Api:
         except ClientDisconnect:
             return Response()  # nobody reads it
 
-    async def _exchange_of(self, body: bytearray, is_chat: bool, begun: float) -> Exchange:
+    async def _exchange_of(self, body: bytearray, is_chat: bool, begun: float) -> ASGIApp:
         reply = Reply(self.name, is_chat)
 
         def read() -> tuple[protocol.Ask, list[EngineRequest]]:
@@ -118,7 +113,7 @@ class Api:
         is_long = len(body) > LONG_BODY
         ask, requests = await asyncio.to_thread(read) if is_long else read()
         reply.num_prompt_tokens = sum(len(each.prompt) for each in requests)
-        return Exchange(self.thread, ask, requests, reply, begun)
+        return self.backend.exchange(ask, requests, reply, begun)
 
     def _model_card(self) -> dict[str, object]:
         return {

@@ -11,6 +11,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from .. import schedulers
 from ..core.request import Request
@@ -19,7 +20,7 @@ from ..engine.trace import Trace
 from ..model.load import load_model
 from ..schedulers import QueueLimits, Scheduler
 from ..speculation import DraftModel, PromptLookup, Proposer
-from .server import Server, check_host, listen
+from .server import Server, check_arguments, listen
 
 LEVELS = ("debug", "info", "warning", "error")
 KEPT = 100  # steps and completions in the trace
@@ -27,20 +28,20 @@ FILES = 8192  # that may be open
 GRACE = 30.0  # seconds for running requests after SIGTERM
 
 
-def main(arguments: list[str]) -> int:
-    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option."""
-    parser = make_parser()
-    options = parser.parse_args(arguments)
+def main(arguments: list[str], parser: argparse.ArgumentParser | None = None) -> int:
+    """`serve [options]`: 0 after Ctrl-C or SIGTERM, 2 for a wrong option. parser: of more options
+    than these, already looked at."""
+    options = (parser or make_parser()).parse_args(arguments)
     logging.basicConfig(
         level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s"
     )
     raise_file_limit()
     try:
-        check_host(options.host, options.api_key)
+        check_arguments(options.host, options.port, options.api_key, options.deadline)
         listener = listen(options.host, options.port)  # before a model is loaded for nothing
         server = make_server(options).start(listener)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        print(error.strerror if isinstance(error, OSError) else error, file=sys.stderr)
+        print(getattr(error, "strerror", None) or error, file=sys.stderr)
         return 2
     stop = threading.Event()
     for name in ("SIGTERM", "SIGINT"):
@@ -55,8 +56,22 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def make_server(options: argparse.Namespace) -> Server:
-    """The engine and the server that the flags describe; not started."""
+class EngineFlags(Protocol):
+    """What the flags say of an engine."""
+
+    model: str | None
+    policy: str
+    max_batch_size: int | None
+    max_batch_tokens: int | None
+    num_blocks: int | None
+    prefix_caching: bool
+    speculation: str | None
+    max_queued: int
+    max_queued_tokens: int | None
+
+
+def make_engine(options: EngineFlags) -> Engine:
+    """The engine that the flags describe, warmed up."""
     policy = make_policy(options)
     model = load_model(options.model)
     engine = Engine(
@@ -68,8 +83,13 @@ def make_server(options: argparse.Namespace) -> Server:
         trace=Trace(keep=KEPT, latencies=False),
     )
     warm_up(engine)
+    return engine
+
+
+def make_server(options: argparse.Namespace) -> Server:
+    """The engine and the server that the flags describe; not started."""
     return Server(
-        engine,
+        make_engine(options),
         host=options.host,
         port=options.port,
         api_key=options.api_key,
@@ -97,7 +117,7 @@ def warm_up(engine: Engine) -> None:
     engine.reset()
 
 
-def make_policy(options: argparse.Namespace) -> Scheduler:
+def make_policy(options: EngineFlags) -> Scheduler:
     """The policy of this name, or the one in a learner's file, with the sizes that were given."""
     name = options.policy
     shipped = {each.lower(): getattr(schedulers, each) for each in schedulers.POLICIES}

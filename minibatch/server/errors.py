@@ -5,6 +5,8 @@ Clients read `error.param` and `error.code`; `message` says to a person what to 
 
 from __future__ import annotations
 
+import json
+
 from starlette.responses import JSONResponse
 
 KINDS = {  # OpenAI's `type`, by HTTP status
@@ -45,6 +47,10 @@ class ApiError(Exception):
         kind = KINDS.get(self.status, "server_error")
         error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
+
+    def event(self) -> bytes:
+        """A server-sent event with it, for a stream that has begun."""
+        return b"data: " + json.dumps(self.body()).encode() + b"\n\n"
 
     def response(self) -> JSONResponse:
         """The HTTP response; a 503 says when to come again."""

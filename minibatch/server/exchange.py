@@ -148,7 +148,7 @@ class Exchange:
     def _measure(self, news: list[News]) -> None:
         """These tokens have been written."""
         now, metrics, begun = perf_counter(), self.metrics, self.written.received
-        self.written.times.append(now)
+        self.written.times.extend([now] * sum(len(each.token_ids) for each in news))
         if self.ask.stream:
             for index in {each.index for each in news}:
                 last, self._times[index] = self._times[index], now
@@ -166,8 +166,7 @@ class Exchange:
         if not self._started:
             await error.response()(scope, receive, send)
         elif self.ask.stream:
-            event = b"data: " + json.dumps(error.body()).encode() + b"\n\n"
-            await send(_body(event, more=False))
+            await send(_body(error.event(), more=False))
 
 
 def _body(body: bytes, more: bool) -> dict[str, object]:

@@ -124,3 +124,18 @@ class Metrics:
     def _histogram(self, name: str, what: str, buckets: tuple[float, ...]) -> Histogram:
         arguments = PREFIX + name, what, ["model_name"]
         return Histogram(*arguments, registry=self.registry, buckets=buckets).labels(self._model)
+
+
+def merged(texts: dict[str, bytes]) -> bytes:
+    """The texts of several replicas as one: each metric's lines together, each with its replica."""
+    metrics: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        lines: list[str] = []
+        for line in text.decode().splitlines():
+            if line.startswith("# HELP"):
+                lines = metrics.setdefault(line, [])
+            elif not line.startswith("#"):
+                lines.append(line.replace("{", f'{{replica="{name}",', 1))
+            elif line not in lines:
+                lines.append(line)
+    return ("\n".join(sum(([head, *lines] for head, lines in metrics.items()), [])) + "\n").encode()

@@ -82,7 +82,7 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
     stops = fields.texts("stop", MOST_STOPS)
     stream = fields.flag("stream")
     include_usage, continuous_usage_stats = _usage_options(fields, stream)
-    settings = _settings(fields)
+    settings = _settings(fields, model.vocab_size)
     fields.refuse_rest()
     return Ask(
         is_chat=is_chat,
@@ -144,10 +144,8 @@ def _longest_token(tokenizer: PreTrainedTokenizerBase) -> int:
 
 def _max_tokens(ask: Ask, ids: list[int], model: Model, pool: BlockPool) -> int:
     """The longest answer for this prompt. Raises ApiError if there is no room for it."""
-    outside = [i for i in ids if not 0 <= i < model.vocab_size]
-    if outside:
-        message = f"token id {outside[0]} is outside the vocabulary, 0 to {model.vocab_size - 1:,}"
-        raise ApiError(400, message, param=ask.prompt_param)
+    if outside := _outside(ids, model.vocab_size):
+        raise ApiError(400, f"{ask.prompt_param} {outside}", param=ask.prompt_param)
     # the last token's K and V are never stored, so the pool holds one token more
     most = min(model.max_model_len, pool.num_blocks * pool.block_size + 1)
     room = most - len(ids)
@@ -162,12 +160,14 @@ def _max_tokens(ask: Ask, ids: list[int], model: Model, pool: BlockPool) -> int:
     return wanted
 
 
-def _settings(fields: Fields) -> dict[str, object]:
+def _settings(fields: Fields, vocab_size: int) -> dict[str, object]:
     """The fields of a Request that have the same meaning here."""
     seed = fields.integer("seed", None, -(2**63), 2**64 - 1)
     stop_ids = fields.take("stop_token_ids") or []
     if stop_ids and not _is_ids(stop_ids):
         raise fields.error("stop_token_ids", "must be a list of token ids")
+    if outside := _outside(stop_ids, vocab_size):
+        raise fields.error("stop_token_ids", outside)
     return {
         "temperature": fields.number("temperature", 1.0, 0, 2),
         "top_p": fields.number("top_p", 1.0, math.ulp(0.0), 1),
@@ -212,3 +212,11 @@ def _prompts(prompt: object) -> list[str | list[int]]:
 
 def _is_ids(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(type(i) is int for i in value)
+
+
+def _outside(ids: list[int], vocab_size: int) -> str | None:
+    """What is wrong with the first id that no token has."""
+    wrong = next((i for i in ids if not 0 <= i < vocab_size), None)
+    if wrong is None:
+        return None
+    return f"has token id {wrong}, which is outside the vocabulary, 0 to {vocab_size - 1:,}"

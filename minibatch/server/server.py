@@ -25,6 +25,7 @@ from ..core.clock import WallClock
 from ..engine.engine import Engine
 from .answers import Written
 from .app import Api
+from .backend import OneEngine
 from .connection import BACKLOG, Connection
 from .engine_thread import EngineThread
 from .guards import LOOPBACK, Bodies, Guard
@@ -68,13 +69,13 @@ class Server:
             )
         if engine.has_work:
             raise ValueError("this engine still has requests; run them to their end, or reset it")
-        check_host(host, api_key)
+        check_arguments(host, port, api_key, deadline)
         self.engine, self.host, self.grace = engine, host, grace
         self.name = name or model_name(engine)
         self.metrics = Metrics(engine, self.name)
         self.engine_thread = EngineThread(engine, self.metrics)
         self.bodies = Bodies()
-        app = Api(self.engine_thread, self.bodies, self.name, deadline).app()
+        app = Api(OneEngine(self.engine_thread), self.bodies, self.name, deadline).app()
         guarded = Guard(app, LOOPBACK if host in LOCAL else None, api_key)
         config = uvicorn.Config(
             guarded,
@@ -177,12 +178,19 @@ class GracefulServer(uvicorn.Server):
         timer.cancel()
 
 
-def check_host(host: str, api_key: str | None) -> None:
-    """Raises ValueError if other computers could use the server without a key."""
+def check_arguments(host: str, port: int, api_key: str | None, deadline: float | None) -> None:
+    """Raises ValueError if other computers could use the server without a key, or if no client
+    could be served."""
     if host not in LOCAL and not api_key:
         raise ValueError(
             f"host is {host!r}, which other computers can reach; give an api_key, or leave host out"
         )
+    if api_key == "":
+        raise ValueError("api_key is empty; give a key, or leave it out")
+    if not 0 <= port < 2**16:
+        raise ValueError(f"port is {port}; give 0 to 65535, where 0 is any free one")
+    if deadline is not None and not deadline > 0:
+        raise ValueError(f"deadline is {deadline:g}; give more than 0 seconds, or leave it out")
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -116,13 +116,13 @@ def capacity(
     for seed in tqdm(range(seeds), unit="seed", disable=not progress):
         guess, factor = (found[-1], 1.1) if found else (start, 2.0)
         ask = partial(meets, seed)
-        found.append(_bisect(ask, guess, factor, tolerance, slo))
+        found.append(bisection(ask, guess, factor, tolerance, slo))
     return Capacity(
         slo, goal, median_interval(found), tuple(found), tuple(points), num_requests, cut
     )
 
 
-def _bisect(
+def bisection(
     meets: Callable[[float], bool], guess: float, factor: float, tolerance: float, slo: SLO
 ) -> float:
     """The highest rate found that meets the SLO; one at most `tolerance` above it does not.

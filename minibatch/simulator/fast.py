@@ -41,6 +41,7 @@ COLUMNS = {
     "first_token": "d",
     "finish": "d",
     "preemptions": "q",
+    "received": "q",
 }
 
 
@@ -49,7 +50,8 @@ class Snapshot:
     """A simulator at the start of its next step, `now` seconds on its clock. num_waiting: requests
     that have arrived and do not run. num_running: with those that have finished and keep their
     place in a static batch. num_stored_tokens: of running requests, in the cache. num_free_blocks:
-    None without a limit. num_finished, num_steps: since the beginning."""
+    None without a limit. num_finished, num_steps: since the beginning. num_left_queue: requests
+    that have left the queue, without those in it again. num_started: those with a first token."""
 
     now: float
     num_waiting: int
@@ -58,6 +60,8 @@ class Snapshot:
     num_free_blocks: int | None
     num_finished: int
     num_steps: int
+    num_left_queue: int
+    num_started: int
 
 
 class FastSimulator:
@@ -80,7 +84,7 @@ class FastSimulator:
         compiled: bool | None = None,
     ) -> None:
         VirtualClock(step_time)  # raises for what is no time
-        self.step_time, self.compiled = step_time, compiled
+        self.step_time, self.compiled, self._formula = step_time, compiled, _formula(step_time)
         self.num_blocks, size = num_blocks, policy.max_batch_size
         if num_blocks is not None:
             self.num_blocks = integer("num_blocks", num_blocks, at_least=1)
@@ -101,16 +105,23 @@ class FastSimulator:
         self._slots += [array("q", range(size)), array("q", lengths), array("q", lengths)]
         self._slots += [array("q", [-1] * WHEEL), array("q", [0] * self._rules.block_size)]
 
-    def add(self, arrival: float, prompt: int, output: int) -> int:
+    def add(self, arrival: float, prompt: int, output: int, received: bool = False) -> int:
         """Take in a request that arrives last of all; returns its number, from 0 on. Raises
-        ValueError, with the engine's message, for one that it would refuse."""
+        ValueError, with the engine's message, for one that it would refuse. received: it comes
+        with the K and V of its prompt and with its first token, of at least two; only under
+        `Continuous`."""
         arrivals, rules = self._columns[0], self._rules
+        if received and (rules.padded or output < 2):
+            raise ValueError(
+                f"a request of {output} tokens came with its K and V; that needs Continuous, and "
+                "at least 2 tokens, of which the first came, too"
+            )
         prompt, output = integer("prompt", prompt), integer("output", output)
         in_order = (arrivals[-1] if arrivals else 0.0) <= arrival < math.inf
         blocks = -(-(prompt + output - 1) // rules.block_size)
         if not (in_order and prompt >= 1 <= output and blocks <= rules.num_blocks):
             self.add_all(Traffic(np.array([arrival]), np.array([prompt]), np.array([output])))
-        new = arrival, prompt, output, math.nan, math.nan, math.nan, 0
+        new = arrival, prompt, output, math.nan, math.nan, math.nan, 0, prompt * received
         for column, value in zip(self._columns, new, strict=True):
             column.append(value)
         return len(arrivals) - 1
@@ -126,7 +137,8 @@ class FastSimulator:
         self._check_fits(traffic, first, names)
         nothing = np.full(len(traffic), np.nan)
         news = traffic.arrival, traffic.prompt, traffic.output, nothing, nothing, nothing
-        for column, new in zip(self._columns, (*news, np.zeros(len(traffic), int)), strict=True):
+        zeros = np.zeros(len(traffic), np.int64)
+        for column, new in zip(self._columns, (*news, zeros, zeros), strict=True):
             column.frombytes(new.tobytes())
 
     def run_until(self, time: float = math.inf, most_steps: int | None = None) -> Snapshot:
@@ -141,6 +153,11 @@ class FastSimulator:
             self._slice(time, min(SLICE, stop - step))
         return self.snapshot()
 
+    def step(self) -> float:
+        """Take one step, after a sleep if it must; returns when it ends."""
+        self._slice(math.inf, 1)
+        return self._state.now
+
     def snapshot(self) -> Snapshot:
         """Where it stands."""
         state = self._state
@@ -154,17 +171,26 @@ class FastSimulator:
             num_free_blocks=None if self.num_blocks is None else state.free,
             num_finished=state.finished,
             num_steps=state.step,
+            num_left_queue=state.admitted - state.preempted,
+            num_started=state.admitted
+            - (state.partial >= 0 and self._slots[1][state.partial] == 0),
         )
 
     def columns(self) -> dict[str, np.ndarray]:
         """A copy of what is known of each request, by the names of `mb.simulate`; NaN for times
         still to come."""
         parts = zip(COLUMNS.items(), self._columns, strict=True)
-        return {name: np.array(column, dtype=kind) for (name, kind), column in parts}
+        known = {name: np.array(column, dtype=kind) for (name, kind), column in parts}
+        del known["received"]
+        return known
+
+    def row(self, number: int) -> tuple[float, float, float, int]:
+        """Of one request: first_scheduled, first_token, finish, and preemptions."""
+        return tuple(column[number] for column in self._columns[3:7])
 
     def _slice(self, until: float, most_steps: int) -> None:
         function, columns, slots = run, self._columns, self._slots
-        seconds, numbers = self._formula()
+        seconds, numbers = self._formula
         if self._shall_compile():
             function, seconds = _compiled(run), _compiled(seconds)
             columns = [np.frombuffer(column, column.typecode) for column in columns]
@@ -175,15 +201,6 @@ class FastSimulator:
         if self._state.refused != 1.0:
             raise ValueError(f"step_time(plan) is {self._state.refused}; give seconds above 0")
         self._is_broken = False
-
-    def _formula(self) -> tuple[Callable[..., float], tuple[float, ...]]:
-        """A function for the seconds of a step, and its first argument."""
-        if self._rules.constant:
-            return _constant, (float(self.step_time),)
-        if hasattr(self.step_time, "formula"):
-            function, numbers = self.step_time.formula
-            return function, tuple(map(float, numbers))
-        return lambda numbers, *contents: self.step_time.seconds(*contents), ()
 
     def _shall_compile(self) -> bool:
         if self.compiled is None:
@@ -200,6 +217,16 @@ class FastSimulator:
             model.max_model_len = sys.maxsize
             pool = BlockPool(self.num_blocks, self._rules.block_size)
             check_fits(names(first + int(i)), prompt, int(traffic.output[i]), model, pool)
+
+
+def _formula(step_time: float | Callable[[StepPlan], float]) -> tuple[Callable, tuple[float, ...]]:
+    """A function for the seconds of a step, and its first argument."""
+    if not callable(step_time):
+        return _constant, (float(step_time),)
+    if hasattr(step_time, "formula"):
+        function, numbers = step_time.formula
+        return function, tuple(map(float, numbers))
+    return lambda numbers, *contents: step_time.seconds(*contents), ()
 
 
 def _constant(numbers: tuple[float], *contents: int) -> float:

@@ -81,7 +81,7 @@ def run(
     size, budget, num_blocks, block_size, padded, constant = rules
     now, base, counted, step, admitted, running, preempted = state[:7]
     partial, partial_computed, free, computed, ended, finished, refused = state[7:]
-    arrival, prompt, output, first_scheduled, first_token, finish, preemptions = columns
+    arrival, prompt, output, first_scheduled, first_token, finish, preemptions, received = columns
     request, made, last_step, linked, earlier, later, vacant, stack, fresh, wheel, border = slots
     num_requests, turn, stop = len(arrival), len(wheel), step + most_steps
     while step < stop and now < until:
@@ -129,11 +129,12 @@ def run(
                 slot = stack[preempted - 1]
             elif admitted < num_requests and arrival[admitted] <= now:
                 slot = vacant[size - running - 1]
-                request[slot], made[slot] = admitted, 0
+                request[slot], made[slot] = admitted, received[admitted] > 0
             else:
                 break
             i = request[slot]
             num_tokens = prompt[i] + made[slot]
+            known = 0 if preempted else received[i]
             blocks = -(-(num_tokens + (output[i] - 1 if padded else 0)) // block_size)
             if blocks > free:
                 break
@@ -145,11 +146,12 @@ def run(
                 admitted += 1
             newest = earlier[size]
             later[newest], earlier[slot], later[slot], earlier[size] = slot, newest, size, slot
-            chunk = min(num_tokens, left)
-            left, context, prompt_tokens = left - chunk, context + chunk, prompt_tokens + chunk
-            pairs += chunk * (chunk + 1) // 2
-            squares, longest = squares + chunk * chunk, max(longest, chunk)
-            if chunk == num_tokens:
+            chunk = min(num_tokens - known, left)
+            left, context = left - chunk, context + known + chunk
+            if known == 0:
+                prompt_tokens, pairs = prompt_tokens + chunk, pairs + chunk * (chunk + 1) // 2
+                squares, longest = squares + chunk * chunk, max(longest, chunk)
+            if known + chunk == num_tokens:
                 fresh[num_fresh] = slot
                 num_fresh += 1
             else:

@@ -28,6 +28,7 @@ from .pretend import TOKEN, PretendModel
 from .traffic import Traffic, by_arrival
 
 STEPS_BETWEEN_REPORTS = 100_000
+FAST = "The fast simulator ran: {} is unedited, and it knows its rules."
 StepTime = float | Callable[[StepPlan], float]
 Progress = Callable[[int, int], object]
 
@@ -101,7 +102,7 @@ def simulate(
     arrival time, deadline, priority and client count; its answer has max_tokens tokens. Raises what
     the engine raises.
     """
-    traffic, requests = _both(requests)
+    traffic, requests = columns_and_requests(requests)
     why = reason_for_engine(policy, requests, step_time)
     pool = {"num_blocks": num_blocks, "block_size": block_size}
     with tqdm(total=len(traffic), unit="request", disable=progress is not True) as bar:
@@ -111,7 +112,9 @@ def simulate(
         return _run_engine(policy, traffic, requests, step_time, pool, tell, why)
 
 
-def _both(requests: Traffic | Iterable[Request]) -> tuple[Traffic, list[Request] | None]:
+def columns_and_requests(
+    requests: Traffic | Iterable[Request],
+) -> tuple[Traffic, list[Request] | None]:
     """The columns, and the requests if there are any, in the same order."""
     if isinstance(requests, Traffic):
         return requests, None
@@ -147,7 +150,7 @@ def _run_fast(
     while now.num_finished < len(traffic):
         now = simulator.run_until(most_steps=STEPS_BETWEEN_REPORTS)
         tell(now.num_finished, len(traffic))
-    why = f"The fast simulator ran: {type(policy).__name__} is unedited, and it knows its rules."
+    why = FAST.format(type(policy).__name__)
     return Simulated(**simulator.columns(), num_steps=now.num_steps, path="fast", why=why)
 
 
@@ -164,7 +167,7 @@ def _run_engine(
     if isinstance(policy, Scheduler) and policy.pool is None:
         policy = copy.deepcopy(policy)
     model = PretendModel()
-    model.max_model_len = max(model.max_model_len, _longest(traffic))
+    model.max_model_len = max(model.max_model_len, longest(traffic))
     engine = Engine(model, policy, clock=VirtualClock(step_time), trace=Trace(keep=0), **pool)
     preemptions, num_ended = Counter(), 0
 
@@ -196,7 +199,8 @@ def _plain(requests: list[Request]) -> list[Request]:
     return [replace(r, prompt=[TOKEN] * len(r.prompt), stop_token_ids=()) for r in requests]
 
 
-def _longest(traffic: Traffic) -> int:
+def longest(traffic: Traffic) -> int:
+    """Tokens of the longest request, prompt and answer."""
     return int((traffic.prompt + traffic.output).max(initial=1))
 
 

@@ -1,6 +1,7 @@
 """Servers side by side: started, stopped, compared; `transformers serve` gives the same tokens."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -8,6 +9,7 @@ import pytest
 from scripted_server import json_answer, serving, words
 
 import minibatch as mb
+from minibatch.bench import peers
 from minibatch.bench.machine_facts import look
 from minibatch.bench.peer_servers import PEERS, Peer, running
 from minibatch.bench.peers import Measured, different, report
@@ -66,6 +68,17 @@ def test_the_table_has_medians_and_counts_equal_answers():
         *("100", "50", "4.00", "40.00", "2.00")
     ]
     assert lines[-1] == "the same answers: 1 of 2"
+
+
+def test_a_failed_round_ends_the_comparison_in_a_sentence(monkeypatch, capsys):
+    def fails(*arguments):
+        raise ValueError("one failed: 1 of 2 requests")
+
+    for peer in PEERS.values():
+        monkeypatch.setitem(PEERS, peer.name, replace(peer, lacking=lambda: ""))
+    monkeypatch.setattr(peers, "compare", fails)
+    assert peers.main([]) == 2
+    assert "one failed" in capsys.readouterr().out
 
 
 @pytest.mark.full

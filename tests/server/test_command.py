@@ -77,6 +77,22 @@ def test_another_host_needs_a_key(capsys):
     assert "give an api_key" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--port", "-1"], "port is -1"),
+        (["--port", "99999"], "port is 99999"),
+        (["--deadline", "0"], "deadline is 0"),
+        (["--deadline", "nan"], "deadline is nan"),
+        (["--api-key", ""], "api_key is empty"),
+        (["--model", "/nothing"], "there is no folder /nothing"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_a_model_is_loaded(arguments, message, capsys):
+    assert command.main(["--port", "0", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_port_that_is_taken_is_named(capsys):
     engine = mb.Engine(mb.PretendModel(), mb.Static(), num_blocks=8)
     with mb.Server(engine) as server:

@@ -90,6 +90,8 @@ def test_any_other_value_of_it_is_refused_by_name(name):
         ("ignore_eos", "yes"),
         ("stop_token_ids", [1.5]),
         ("stop_token_ids", "a"),
+        ("stop_token_ids", [-1]),
+        ("stop_token_ids", [300]),
         ("prompt", ""),
         ("prompt", []),
         ("prompt", [[]]),

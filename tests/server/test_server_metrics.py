@@ -7,10 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from scripted import serving, wait_until_idle
+from scripted import make_engine, serving, wait_until_idle
 
 import minibatch as mb
 from minibatch.server import server as home
+from minibatch.server.metrics import Metrics, merged
 
 
 def scrape(server):
@@ -66,6 +67,13 @@ def test_latencies_are_measured_in_the_engine_and_at_the_socket(samples):
     assert values["minibatch:e2e_request_latency_seconds_sum",] >= inside
 
 
+def test_each_token_has_the_time_of_its_write():
+    with serving() as server:
+        for stream in (True, False):
+            post(server, prompt=[5], max_tokens=9, stream=stream)
+    assert [len(each.times) for each in server.written] == [9, 9]
+
+
 def test_a_preemption_and_an_abort_are_counted():
     with serving(num_blocks=8) as server:
         post(server, prompt=[[5] * 40, [6] * 40], max_tokens=80)
@@ -79,3 +87,20 @@ def test_the_dashboard_draws_metrics_that_there_are(samples):
     drawn = {name for each in expressions for name in re.findall(r"minibatch:\w+", each)}
     assert len(drawn) > 15
     assert drawn - {name for name, *_ in samples[0]} == set()
+
+
+def test_the_metrics_of_replicas_are_one_text_with_each_metrics_lines_together():
+    texts = {}
+    for name in ("a", "b"):
+        metrics = Metrics(make_engine(), "scripted")
+        metrics.output_tokens.inc(3)
+        texts[name] = metrics.text()
+    whole = merged(texts).decode()
+    families = {each.name: each for each in text_string_to_metric_families(whole)}
+    alone = {each.name for each in text_string_to_metric_families(texts["a"].decode())}
+    assert families.keys() == alone
+    counted = [
+        each for each in families["minibatch:generation_tokens"].samples if "total" in each[0]
+    ]
+    assert {each.labels["replica"]: each.value for each in counted} == {"a": 3, "b": 3}
+    assert whole.count("# HELP minibatch:generation_tokens_total") == 1

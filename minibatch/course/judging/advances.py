@@ -137,7 +137,8 @@ def check_returned(
 ) -> None:
     """Whether `update` returned those who finished in this step. kind: of what it returned; before:
     those of earlier steps; went_on: whose row brought more tokens after the end."""
-    names = sorted(s.request_id for s in right)
+    right = sorted(right, key=lambda s: s.request_id)
+    names = [s.request_id for s in right]
     if isinstance(told, list) and sorted(map(str, told)) == names:
         return
     who = ", ".join(names) or "nobody"
@@ -147,9 +148,7 @@ def check_returned(
             "[update_returned_no_list] "
             f"update() returned {what}: return a list of them, empty if nobody has finished"
         )
-    elif missing := sorted(
-        [s for s in right if s.request_id not in told], key=lambda s: s.request_id
-    ):
+    elif missing := [s for s in right if s.request_id not in told]:
         one = missing[0]
         gone = ", ".join(s.request_id for s in missing)
         is_not = "is not" if len(missing) == 1 else "are not"
@@ -223,8 +222,8 @@ def check_left(step: int, finished: list[mb.Sequence], running: list[mb.Sequence
     if stay:
         raise Wrong(
             "[finished_does_not_leave] "
-            f"{stay[0]} finished in step {step} and is still in self.running: whoever has finished "
-            "leaves at once, not when all have."
+            f"{stay[0]} finished in step {step} and is still in self.running: a finished request "
+            "leaves at once, not when all have finished."
         )
 
 

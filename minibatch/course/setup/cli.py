@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -39,6 +39,7 @@ class Command:
     function: str  # "module:function"; takes the command's arguments, returns the exit status
     needs: Needs = Needs.ENVIRONMENT
     usage: str = ""  # what may follow the command; empty: the function prints its own help
+    ray_with: str = ""  # an option that takes Ray, and so its environment
 
 
 COMMANDS = {
@@ -68,7 +69,9 @@ COMMANDS = {
         "pack your exercises into a zip to hand in", "minibatch.course.commands:hand_in"
     ),
     "serve": Command(
-        "serve a model by OpenAI's HTTP API, on this computer", "minibatch.server.command:main"
+        "serve a model by OpenAI's HTTP API; --replicas N: N of them, on Ray Serve",
+        "minibatch.ray_serve.command:main",
+        ray_with="--replicas",
     ),
     "bench": Command(
         "measure the four policies and transformers on this machine", "minibatch.bench.command:main"
@@ -210,6 +213,9 @@ def setup_parser(name: str) -> argparse.ArgumentParser:
         action="store_true",
         help="use .venv, even if the Python you start with has everything already",
     )
+    options.add_argument(
+        "--ray", action="store_true", help="another environment, .venv-ray, which has Ray as well"
+    )
     return parser
 
 
@@ -227,6 +233,8 @@ def _dispatch(name: str, arguments: list[str]) -> int:
         parser = setup_parser(name)
         parsed, rest = parser.parse_known_args(arguments)
         options = Options(**vars(parsed))
+        if command.ray_with and any(each.split("=")[0] == command.ray_with for each in rest):
+            options = replace(options, ray=True)
         wants_help = not {"-h", "--help"}.isdisjoint(rest)
         if wants_help and command.usage:
             parser.print_help()

@@ -20,6 +20,7 @@ OLDEST_MACOS = 14  # of torch 2.13's wheels
 
 GB = 10**9
 CPU_INSTALL_BYTES = 1_700_000_000  # .venv, as set-up makes it on Linux
+RAY_INSTALL_BYTES = 300_000_000  # what .venv-ray has besides
 CUDA_INSTALL_BYTES = 6_200_000_000  # torch brings NVIDIA's libraries unless it is a CPU build
 COMFORTABLE_MEMORY_BYTES = 2 * GB
 JUPYTER_PORT = 8888

@@ -1,4 +1,4 @@
-"""Decides which Python the course runs in, and makes .venv.
+"""Decides which Python the course runs in, and makes .venv; or, with --ray, .venv-ray.
 
     this environment meets pyproject.toml's bounds -> run here; nothing is installed
     .venv is finished                              -> run there
@@ -25,6 +25,7 @@ CUDA_INDEX = "https://download.pytorch.org/whl/cu130"
 TORCH = "2.13.0"
 CPU_SIZES = "0.4 GB to download, 1.7 GB on the disk"
 CUDA_SIZES = "3 GB to download, about 6.2 GB on the disk"
+RAY_SIZES = "; for Ray 0.1 GB and 0.3 GB more"
 _WHEELHOUSE = Path(__file__).with_name("wheelhouse.py")
 
 
@@ -37,21 +38,28 @@ class Options:
     cuda: bool = False  # PyTorch's builds for CUDA, and the compiler of the kernels
     numba_cuda: bool = False  # that compiler alone
     venv: bool = False  # .venv, even if the running environment meets the bounds
+    ray: bool = False  # .venv-ray, which has Ray as well, in place of .venv
 
     def parts(self, before: Parts) -> Parts:
         """The parts to install: those before, changed by these options."""
         if self.cpu and self.cuda:
             raise SetupError("--cpu and --cuda: which of the two?")
         builds = "cuda" if self.cuda else "cpu" if self.cpu else before.builds
-        return Parts(builds, self.numba_cuda or self.cuda or before.compiler)
+        return Parts(builds, self.numba_cuda or self.cuda or before.compiler, self.ray)
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The optional dependencies in pyproject.toml that are asked for."""
+        cuda = ("cuda",) if self.numba_cuda or self.cuda else ()
+        return (*cuda, "ray") if self.ray else cuda
 
 
 def find(options: Options, root: Path = ROOT) -> Path | None:
     """The Python that can run the course now; None if there is none yet."""
-    venv = VirtualEnvironment(root)
+    venv = VirtualEnvironment(root, options.ray)
     here = Path(sys.executable)
     is_enough = options.parts(venv.parts) == venv.parts and venv.state() is State.FINISHED
-    extras = ("cuda",) if options.numba_cuda or options.cuda else ()
+    extras = options.extras
     if venv.is_running:
         made_by_hand = not venv.stamp.exists() and not unmet(root, extras)
         return here if made_by_hand or is_enough else None
@@ -63,7 +71,7 @@ def find(options: Options, root: Path = ROOT) -> Path | None:
 def finish(options: Options, root: Path = ROOT) -> Path:
     """Make or finish .venv and return its Python. Raises SetupError, if possible before an
     install."""
-    venv = VirtualEnvironment(root)
+    venv = VirtualEnvironment(root, options.ray)
     parts = options.parts(venv.parts)
     for name in parts.locks:
         if not (root / LOCKS / name).is_file():
@@ -77,7 +85,7 @@ def finish(options: Options, root: Path = ROOT) -> Path:
             "you can write, or start with the Python of an environment that has the packages."
         )
     if state is State.MOVED and parts == venv.parts and venv.works():
-        print("This folder was moved or renamed: putting its new place into .venv.")
+        print(f"This folder was moved or renamed: putting its new place into {venv.folder.name}.")
         _install_package(venv)
         venv.mark_finished(parts)
         return venv.python
@@ -96,9 +104,9 @@ def finish(options: Options, root: Path = ROOT) -> Path:
 
     if venv.is_running or venv.works():
         why = "adding what was asked for" if state is State.FINISHED else state
-        print(f"[1/4] .venv is there; {why}.", flush=True)
+        print(f"[1/4] {venv.folder.name} is there; {why}.", flush=True)
     else:
-        print("[1/4] Making .venv.", flush=True)
+        print(f"[1/4] Making {venv.folder.name}.", flush=True)
         venv.make()
     venv.mark_unfinished(parts)
     _install(options.wheels, parts, venv)
@@ -150,7 +158,7 @@ def _pip(
 
     def progress() -> str:
         last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-1].strip()
-        return f"{venv.size_bytes() / computer.GB:.2f} GB in .venv; {last[:50]}"
+        return f"{venv.size_bytes() / computer.GB:.2f} GB in {venv.folder.name}; {last[:50]}"
 
     status = watch([*pip, *arguments], venv.log, progress, cwd=venv.root)
     if status != 0:
@@ -179,9 +187,10 @@ def torch_of_its_own_index(parts: Parts, platform: str) -> tuple[str, str]:
 def _sizes(wheels: Path | None, parts: Parts) -> tuple[str, int]:
     """What the install needs, in words, and its bytes on the disk."""
     needed = computer.CUDA_INSTALL_BYTES if parts.builds == "cuda" else computer.CPU_INSTALL_BYTES
+    needed += computer.RAY_INSTALL_BYTES if parts.ray else 0
     if wheels is None:
         builds = {"cpu": f"for the CPU, {CPU_SIZES}", "cuda": f"for CUDA, {CUDA_SIZES}"}
-        return builds[parts.builds], needed
+        return builds[parts.builds] + (RAY_SIZES if parts.ray else ""), needed
     folder = wheels.resolve()
     if not any(folder.glob("*.whl")):
         raise SetupError(f"--wheels {wheels}: there is no .whl file in {folder}.")

@@ -1,4 +1,4 @@
-"""The .venv of a checkout, and the stamp in it that says what it was made from.
+"""The .venv of a checkout, or its .venv-ray; and the stamp there that says what it was made from.
 
 The stamp is written last. So set-up can distinguish an interrupted install, one of older locks, and
 one that was moved with its folder, and completes each.
@@ -33,29 +33,33 @@ class State(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of an environment. builds: PyTorch's, "cpu" or "cuda"; compiler: whether it has the
-    CUDA kernels' compiler, which "cuda" always includes."""
+    CUDA kernels' compiler, which "cuda" always includes; ray: whether it has Ray."""
 
     builds: str = "cpu"
     compiler: bool = False
+    ray: bool = False
 
     @property
     def locks(self) -> list[str]:
         """The files in locks/ that name and pin every package."""
-        if self.builds == "cuda":
-            return ["cuda.txt"]
-        return ["cpu.txt", "compiler.txt"] if self.compiler else ["cpu.txt"]
+        base = ["cuda.txt"] if self.builds == "cuda" else ["cpu.txt"]
+        if self.compiler and self.builds == "cpu":
+            base.append("compiler.txt")
+        return [*base, "ray.txt"] if self.ray else base
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualEnvironment:
-    """The .venv of the checkout at `root`."""
+    """The .venv of the checkout at `root`; with `ray`, its .venv-ray. They are two, because Ray may
+    one day ask for another version of a package than the course."""
 
     root: Path = ROOT
+    ray: bool = False
 
     @property
     def folder(self) -> Path:
         """Its folder, whether it exists or not."""
-        return self.root / ".venv"
+        return self.root / (".venv-ray" if self.ray else ".venv")
 
     @property
     def python(self) -> Path:
@@ -81,7 +85,7 @@ class VirtualEnvironment:
     def parts(self) -> Parts:
         """Its parts, or those that it will have when it is finished."""
         stamp = self._read_stamp()
-        return Parts(str(stamp.get("builds", "cpu")), bool(stamp.get("compiler")))
+        return Parts(str(stamp.get("builds", "cpu")), bool(stamp.get("compiler")), self.ray)
 
     def state(self) -> State:
         """Its state, read from its stamp."""

@@ -55,11 +55,12 @@ def main(arguments: list[str]) -> int:
         help='of the computer it is for: "3.12", or all three numbers; default: this one\'s',
     )
     parser.add_argument("--cuda", action="store_true", help="PyTorch for NVIDIA's GPUs")
+    parser.add_argument("--ray", action="store_true", help="Ray as well")
     options = parser.parse_args(arguments)
     if find_spec("pip") is None:
         raise SetupError(f"{sys.executable} has no pip. Take another Python, or that of .venv.")
     markers, platforms = SYSTEMS[options.system]
-    parts = Parts("cuda" if options.cuda else "cpu")
+    parts = Parts("cuda" if options.cuda else "cpu", ray=options.ray)
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     pip += ["--dest", str(options.folder), "--python-version", options.python]
     pip += [part for name in platforms for part in ("--platform", name)]

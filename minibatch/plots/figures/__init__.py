@@ -68,5 +68,10 @@ token_way.py         the first tokens of a request: from client to engine, and b
 cumulative.py        the share of requests within a latency, for several measurements
 hang_up.py           a client hangs up while a step runs: when its blocks are free
 plan_difference.py   two runs of the same requests, and the first step that differs
+queue_tails.py       how many requests wait longer than x: one queue for all replicas, or one each
+replica_loads.py     the load of each replica over time, and what it found in its prefix cache
+stale_views.py       the p99 over the age of what a router sees
+apart_or_mixed.py    the share of requests in time over the load: prefill and decode apart, or mixed
+autoscaled_day.py    a day under several autoscalers: replicas, waits, money
 room.py              what a class predicted, and the true number
 """

@@ -21,7 +21,7 @@ def make_checkout(folder, *dependencies):
     text = (
         f'[project]\nname = "minibatch"\nversion = "0"\ndependencies = {json.dumps(dependencies)}\n'
     )
-    text += f'optional-dependencies.cuda = ["{NOBODY_HAS}"]\n'
+    text += f'optional-dependencies = {{ cuda = ["{NOBODY_HAS}"], ray = ["{NOBODY_HAS}"] }}\n'
     (folder / "pyproject.toml").write_text(text)
     (folder / LOCKS).mkdir(parents=True)
     for name in ("cpu.txt", "cuda.txt", "compiler.txt"):
@@ -45,7 +45,8 @@ def installs(monkeypatch):
     def pretend(command, *watching, cwd=None):
         commands.append([str(part) for part in command])
         if "venv" in commands[-1]:
-            python = VirtualEnvironment(Path(command[-1]).parent).python
+            folder = Path(command[-1])
+            python = VirtualEnvironment(folder.parent, folder.name == ".venv-ray").python
             python.parent.mkdir(parents=True)
             python.touch()
         return 0
@@ -284,6 +285,23 @@ def test_what_was_asked_for_once_stays_until_the_other_is_asked_for(checkout, in
     assert environment.find(Options(cpu=True), checkout) is None
     environment.finish(Options(cpu=True), checkout)
     assert VirtualEnvironment(checkout).parts.builds == "cpu"
+
+
+def test_ray_is_installed_beside_the_course_in_an_environment_of_its_own(checkout, installs):
+    (checkout / LOCKS / "ray.txt").write_text("ray==2.60.0\n")
+    environment.finish(Options(), checkout)
+    assert environment.find(Options(ray=True), checkout) is None
+    installs.clear()
+    python = environment.finish(Options(ray=True), checkout)
+    assert python.is_relative_to(checkout / ".venv-ray")
+    assert kinds(installs) == ["venv", PACKAGES, TORCH, ITSELF]
+    packages = [part for part in installs[1] if part.endswith(".txt")]
+    assert packages == [str(checkout / LOCKS / name) for name in ("cpu.txt", "ray.txt")]
+    assert environment.find(Options(ray=True), checkout) == python
+    assert environment.find(Options(), checkout) == VirtualEnvironment(checkout).python
+    (checkout / LOCKS / "ray.txt").write_text("ray==2.60.1\n")
+    assert VirtualEnvironment(checkout, ray=True).state() is State.OUTDATED
+    assert VirtualEnvironment(checkout).state() is State.FINISHED
 
 
 def test_the_cpu_build_that_pip_would_keep_is_taken_out_for_cuda(checkout, installs):

@@ -33,7 +33,7 @@ def pins():
     return dict(line.split("==") for line in lines if "==" in line)
 
 
-@pytest.mark.parametrize("name", ["cpu.txt", "cuda.txt", "compiler.txt"])
+@pytest.mark.parametrize("name", ["cpu.txt", "cuda.txt", "compiler.txt", "ray.txt"])
 def test_every_package_of_a_lock_has_a_version_and_hashes(name):
     for versions in locked(name).values():
         for requirement, hashes in versions:
@@ -56,6 +56,12 @@ def test_the_compilers_lock_lies_within_pyprojects_bounds():
     ((requirement, _),) = locked("compiler.txt")["numba-cuda"]
     version = next(iter(requirement.specifier)).version
     assert satisfies(version, ">=0.30,<0.31")
+
+
+def test_rays_lock_lies_within_pyprojects_bounds_and_repeats_no_other():
+    ((requirement, _),) = locked("ray.txt")["ray"]
+    assert satisfies(next(iter(requirement.specifier)).version, ">=2.60,<2.61")
+    assert locked("ray.txt").keys().isdisjoint(locked("cpu.txt"))
 
 
 def test_what_the_locked_packages_need_is_locked():

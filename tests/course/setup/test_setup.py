@@ -244,6 +244,15 @@ def test_the_same_command_is_repeated_in_the_environment_that_was_made(monkeypat
     assert commands == [[Path("/there/python"), "-m", "minibatch", "lab", "--cpu", "--no-browser"]]
 
 
+@pytest.mark.parametrize("flags", [["--replicas", "2"], ["--replicas=2"], ["--port", "0"]])
+def test_only_replicas_take_the_environment_that_has_ray(monkeypatch, flags):
+    asked = []
+    monkeypatch.setattr(environment, "find", lambda options: asked.append(options) or Path("p"))
+    monkeypatch.setattr(cli, "run", lambda command: 0)
+    assert cli.main(["serve", *flags]) == 0
+    assert [options.ray for options in asked] == [flags[0].startswith("--replicas")]
+
+
 def test_the_doctor_installs_nothing(monkeypatch):
     monkeypatch.setattr(environment, "find", lambda options: None)
     monkeypatch.setattr(environment, "finish", lambda options: pytest.fail("installs"))

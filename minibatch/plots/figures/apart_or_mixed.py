@@ -1,0 +1,69 @@
+"""The share of requests in time over the load: prefill and decode apart, or mixed replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..colours import COLOURS, INK
+from ..guesses import mark
+from ..picture import TICK, canvas, describe, dress
+
+LOOKS = ((COLOURS[4], "-", "o"), (COLOURS[5], "--", "s"), (COLOURS[2], "-.", "^"))
+
+
+def apart_or_mixed(
+    shares: Mapping[str, Mapping[str, Mapping[float, float]]],
+    *,
+    goal: float = 0.9,
+    slo: str = "",
+    guess: str | None = None,
+    ax: list[Axes] | None = None,
+) -> Figure:
+    """A panel for each mix of prompts and answers, a line for each fleet; a large mark is where it
+    falls below the goal: its goodput. Titles name the two highest.
+
+    shares: 0 to 1, by mix, by fleet, and by requests per second and replica. goal: the share that
+    defines goodput. slo: its text, for the axis. guess: the name of a predicted rate, for the first
+    panel. ax: one Axes a panel.
+    """
+    figure, axes = canvas(len(shares), ax, height=3.4, beside=True)
+    findings = []
+    for axis, (mix, fleets) in zip(axes, shares.items(), strict=True):
+        goodputs, ends = {}, {}
+        for (name, line), (colour, style, marker) in zip(fleets.items(), LOOKS, strict=False):
+            rates = sorted(line)
+            values = np.array([100 * line[rate] for rate in rates])
+            goodputs[name] = _last_within(rates, values, 100 * goal)
+            ends[name] = f"{'≥' * bool(values.min() >= 100 * goal)}{goodputs[name]:.3g}"
+            axis.plot(rates, values, color=colour, linestyle=style, marker=marker, linewidth=2.4,
+                      markersize=6, markeredgecolor=INK, label=name)  # fmt: skip
+            axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=13,
+                      markeredgecolor=INK)  # fmt: skip
+        axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
+        numbers = [f"{name} {ends[name]}" for name in sorted(goodputs, key=goodputs.get)[::-1]]
+        findings.append(f"{mix}: {', '.join(numbers)} a second per replica")
+        within = f"% of requests in time{':' * bool(slo)}\n{slo}" if axis is axes[0] else ""
+        dress(axis, f"{mix}:\n{', '.join(numbers[:2])}", "requests a second per replica", within)
+        axis.title.set_fontsize(TICK)
+        axis.set_ylim(0, 104)
+    mark(axes[0], guess)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  frameon=False, fontsize=TICK)  # fmt: skip
+    describe(figure, f"Lines of the share in time over the load. Goal: {goal:.0%}.", findings)
+    return figure
+
+
+def _last_within(rates: list[float], values: np.ndarray, goal: float) -> float:
+    """Where the line first falls below the goal, interpolated; 0 if it starts below."""
+    below = np.flatnonzero(values < goal)
+    if not len(below):
+        return rates[-1]
+    i = below[0]
+    if i == 0:
+        return 0.0
+    share = (values[i - 1] - goal) / (values[i - 1] - values[i])
+    return rates[i - 1] + share * (rates[i] - rates[i - 1])

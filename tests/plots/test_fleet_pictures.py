@@ -1,0 +1,69 @@
+"""The figures of lesson 13: what their titles and alt texts say of the numbers."""
+
+import numpy as np
+import pytest
+
+import minibatch as mb
+from minibatch.plots.guesses import forget, keep
+from minibatch.simulator.traffic import Lengths
+
+
+@pytest.fixture(autouse=True)
+def no_guesses():
+    forget()
+
+
+def title(figure, panel=0):
+    return figure.axes[panel].get_title(loc="left")
+
+
+def test_tails_of_queues_name_their_p99():
+    keep("two", 9)
+    figure = mb.plots.queue_tails({"one": range(1, 101), "two": range(2, 202, 2)}, guess="two")
+    assert title(figure) == "1 in 100 waits longer than: one 99 s, two 198 s; you said 9 s"
+    assert title(figure) in figure.alt
+
+
+def run_of(replicas, cached=0):
+    """Requests of 10 s each, of 100 prompt tokens, on these replicas."""
+    n = len(replicas)
+    fleet = mb.Fleet(mb.Continuous(4), 0.1, max(replicas) + 1)
+    run = fleet.run(mb.Traffic(np.zeros(n), np.full(n, 100), np.ones(n, int)))
+    run.replica[:], run.reached[:], run.finish[:], run.cached[:] = replicas, 0.0, 10.0, cached
+    return run
+
+
+def test_the_hot_replica_is_named():
+    figure = mb.plots.replica_loads(run_of([0, 1, 1, 1, 1, 1], cached=40), name="Affinity")
+    assert "Affinity: the busiest of 2 replicas has 1.7 × the mean load" in figure.alt
+    assert "40 % of prompt tokens cached" in figure.alt
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["0", "1, hot"]
+
+
+def test_equal_loads_have_no_hot_replica():
+    figure = mb.plots.replica_loads(run_of([0, 1]))
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["0", "1"]
+
+
+def test_an_old_view_is_worse_than_none_from_an_age_on():
+    lines = {"Least": {0: [1, 1], 10: [2, 2], 100: [9, 8]}, "Two": {0: [1, 1], 100: [2, 2]}}
+    figure = mb.plots.stale_views(lines, [3, 3])
+    assert title(figure) == "Worse than Random: Least from 100 ms; Two at no age tried"
+
+
+def test_goodput_is_where_a_line_falls_below_the_goal():
+    mixes = {"long": {"mixed": {1: 1.0, 2: 0.8}, "apart": {1: 1.0, 2: 0.95}},
+             "short": {"mixed": {1: 1.0, 2: 0.85}, "apart": {1: 0.5, 2: 0.4}}}  # fmt: skip
+    figure = mb.plots.apart_or_mixed(mixes)
+    assert title(figure) == "long:\napart ≥2, mixed 1.5"
+    assert title(figure, 1) == "short:\nmixed 1.67, apart 0"
+
+
+def test_a_day_has_its_money_and_its_waits():
+    traffic = mb.fleet.day(3.0, seconds=100, lengths=Lengths.equal(10, 5), seed=1)
+    runs = {str(n): mb.Fleet(mb.Continuous(4), 0.1, n).run(traffic) for n in (1, 3)}
+    figure = mb.plots.autoscaled_day(runs, price_per_hour=3600.0, limit_s=1.0)
+    costs = [run.cost_per_million(3600.0) for run in runs.values()]
+    assert title(figure, 1) == f"$ a million tokens: 1 {costs[0]:.2f}, 3 {costs[1]:.2f}"
+    assert title(figure, 2).startswith("p99 TTFT of the day: 1 ")
+    assert figure.axes[1].lines[1].get_ydata().max() == 3

@@ -19,8 +19,8 @@ def about_the_output(name, result):
         never = got.size - result["stored"].get("output", [0])[0] // 4
         if never > 0 and never == np.isnan(got).sum():
             return (
-                f"[output_is_never_written] {never:,} elements of output are never written: each "
-                "lane writes the element that it has summed up."
+                f"[output_is_never_written] {never:,} elements of output are never written: "
+                "each row has as many as query heads * 32."
             )
         return about_another_size(name) if name == ODD else about_no_numbers(name, one, got)
     likely = [

@@ -18,7 +18,7 @@ FIGURES = {
     "slot_utilization": ("rows that yield a token", "{:.0%}"),
     "batch_fill": ("slots with a row", "{:.0%}"),
     "peak_share": ("the pool, where it was fullest", "{:.0%}"),
-    "num_preemptions": ("times that a sequence gave way", "{:,}"),
+    "num_preemptions": ("preemptions", "{:,}"),
     "prefix_hit_rate": ("prompt tokens found in the cache", "{:.0%}"),
     "ttft_mean_s": ("time to first token, mean", "{:.2f} s"),
     "ttft_slowest_s": ("time to first token, the slowest", "{:.2f} s"),

@@ -140,7 +140,7 @@ def test_a_scorecard_says_which_is_best_and_writes_every_number():
     assert "a: steps 2,000, fairness 0.50." in figure.alt
 
 
-def test_waits_by_arrival_count_who_was_turned_away():
+def test_waits_by_arrival_count_the_refused():
     many = [asked(f"r{i}", 2, 10, arrival_time=0.1 * i) for i in range(30)]
     runs = {
         "no limit": served(mb.Budget(2, 64), many),
@@ -148,8 +148,8 @@ def test_waits_by_arrival_count_who_was_turned_away():
     }
     title = titles(mb.plots.waits_by_arrival(runs))
     refused = runs["limit"].summary()["num_refused"]
-    assert "turned away" not in title[0]
-    assert f"{refused} of 30 turned away" in title[1]
+    assert "refused" not in title[0]
+    assert f"{refused} of 30 refused" in title[1]
 
 
 def test_what_is_in_time_and_what_a_cross_means_is_said():
@@ -160,7 +160,7 @@ def test_what_is_in_time_and_what_a_cross_means_is_said():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "in time: up to 2.5 s",
         "late",
-        "turned away, or given up",
+        "refused, or ended by the client",
     ]
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     waits = [c.ttft for c in trace.completions if c.was_served]
@@ -174,7 +174,7 @@ def test_one_among_those_who_wait_is_marked():
     waits = {c.request_id: c.ttft for c in trace.completions}
     figure = mb.plots.waits_by_arrival({"one slot": trace}, marked="r2")
     rest = max(wait for name, wait in waits.items() if name != "r2")
-    says = f"one slot: r2 waits {waits['r2']:.2f} s, of the others nobody more than {rest:.2f} s"
+    says = f"one slot: r2 waits {waits['r2']:.2f} s, every other request at most {rest:.2f} s"
     assert titles(figure) == [says]
     assert [text.get_text() for text in figure.axes[0].texts] == [f"r2, {waits['r2']:.2f} s"]
     bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
@@ -212,7 +212,7 @@ def test_a_livelock_shows_who_gives_way_and_every_token_said():
     figure = mb.plots.livelock({"guarded": trace}, pool=240, steps=trace.num_steps)
     preempted = [name for step in trace.steps for name in step.preempted]
     assert preempted
-    title = f"guarded: 20 tokens said in {trace.num_steps} steps, {len(preempted)} preemptions"
+    title = f"guarded: 20 tokens generated in {trace.num_steps} steps, {len(preempted)} preemptions"
     assert titles(figure) == [title]
     (axis,) = figure.axes
     above = [text.get_text() for text in axis.texts if text.get_position()[1] > 240]

@@ -30,7 +30,7 @@ def test_guesses_that_are_kept_refused_and_never_judged_look_different():
     trace = guessing(lambda ids, most: [0, 0, 5, 0][:most])
     figure = mb.plots.drafts(trace, words, "A")
     (axis,) = figure.axes
-    assert title(axis) == "A: 8 tokens in 3 steps: 5 of 9 guesses kept"
+    assert title(axis) == "A: 8 tokens in 3 steps: 5 of 9 draft tokens accepted"
     faces = [to_hex(cell.get_facecolor()).upper() for cell in axis.patches]
     assert faces.count(WORK) == 5
     assert faces.count(WASTE) == 2  # each with its word on it

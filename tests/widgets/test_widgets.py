@@ -311,7 +311,7 @@ def test_a_playground_s_pool_of_memory_lets_in_who_fits():
     small = crowd(pool=1024)
     assert num_rows_at_first(small) == 64 // 7  # blocks of 16; a prompt of 100 takes 7
     assert "held at most, of 64" in small.view.value
-    assert "times that a sequence gave way" in small.view.value
+    assert "preemptions" in small.view.value
 
 
 def test_a_block_for_a_whole_request_lets_in_fewer():

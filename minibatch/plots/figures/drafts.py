@@ -59,24 +59,24 @@ def drafts(
     axis.set_xticks([])
     axis.tick_params(length=0)
     for n in range(width):
-        axis.text(n + 0.5, -0.85, f"guess {n + 1}", ha="center", fontsize=TICK, color=FAINT)
+        axis.text(n + 0.5, -0.85, f"draft {n + 1}", ha="center", fontsize=TICK, color=FAINT)
     axis.text(width + 0.75, -0.85, "its own token", ha="center", fontsize=TICK, color=FAINT)
     finding = f"{request_id}: {_finding([row for _, row in every])}{said(guess)}"
     dress(axis, finding)
     axis.tick_params(axis="y", labelsize=TICK)
     for side in ("left", "bottom"):
         axis.spines[side].set_visible(False)
-    axis.text(0, -0.02, "blue: kept      hatched: refused      crossed out: never judged, since "
+    axis.text(0, -0.02, "blue: accepted      hatched: rejected      crossed out: never judged, since "
               "it follows a wrong one      orange: the model's own",
               transform=axis.transAxes, va="top", fontsize=TICK, color=INK)  # fmt: skip
-    describe(figure, f"Guesses for {request_id}, a line a step.", [finding])
+    describe(figure, f"Draft tokens for {request_id}, a line a step.", [finding])
     return figure
 
 
 def _finding(rows: list[RowRecord]) -> str:
     kept, drafted = sum(r.num_accepted for r in rows), sum(len(r.draft) for r in rows)
     tokens = sum(len(r.token_ids) for r in rows)
-    return f"{tokens} tokens in {len(rows)} steps: {kept} of {drafted} guesses kept"
+    return f"{tokens} tokens in {len(rows)} steps: {kept} of {drafted} draft tokens accepted"
 
 
 def _draw(axis: Axes, line: int, row: RowRecord, width: int, decode: Callable) -> None:

@@ -44,7 +44,7 @@ def livelock(
         if more := max(trace.num_steps - steps, 0):
             axis.text(steps, pool / 2, f" … {more:,}\n more", fontsize=TICK, va="center", color=INK)
         summary = trace.summary()
-        counts = f"{summary['output_tokens']} tokens said in {trace.num_steps:,} steps"
+        counts = f"{summary['output_tokens']} tokens generated in {trace.num_steps:,} steps"
         words = f"{name}: {counts}, {summary['num_preemptions']} preemptions"
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens in\nmemory")
@@ -54,7 +54,7 @@ def livelock(
         axis.spines["left"].set_bounds(0, pool)
     twice = Patch(facecolor="white", edgecolor=INK, hatch="xxx", label="computed a second time")
     gives = Line2D([], [], linestyle="", marker="$A$", color=WASTE, label="gives way")
-    speaks = Line2D([], [], linestyle="", marker="o", color=INK, label="a token is said")
+    speaks = Line2D([], [], linestyle="", marker="o", color=INK, label="a token is generated")
     figure.legend(handles=[twice, gives, speaks], loc="outside lower center", ncols=3,
                   frameon=False, fontsize=TICK)  # fmt: skip
     describe(figure, "Areas: tokens in memory of each request, stacked, by steps.", findings)

@@ -47,13 +47,13 @@ def waits_by_arrival(
         if marked:
             _draw_lanes(axis, completions, marked)
             own, rest = waits.pop(marked), max(waits.values())
-            words = f"{marked} waits {own:.2f} s, of the others nobody more than {rest:.2f} s"
+            words = f"{marked} waits {own:.2f} s, every other request at most {rest:.2f} s"
         else:
             _draw_bars(axis, completions, limit_s)
             most = max(waits.values())
             words = f"median TTFT {median(waits.values()):.1f} s, the longest {most:.1f} s"
         if refused:
-            words += f"; {refused} of {len(completions)} turned away"
+            words += f"; {refused} of {len(completions)} refused"
         words = f"{name}: {words}" if name else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         dress(axis, findings[-1], "", "who came, in order" if marked else "TTFT, s")
@@ -128,7 +128,7 @@ def _legend(figure: Figure, named: Mapping[str, Trace], limit_s: float | None) -
         ]
     if not all(c.was_served for trace in named.values() for c in trace.completions):
         look = {"linestyle": "", "marker": "x", "markersize": 7, "markeredgewidth": 2}
-        keys.append(Line2D([], [], color=WASTE, label="turned away, or given up", **look))
+        keys.append(Line2D([], [], color=WASTE, label="refused, or ended by the client", **look))
     if keys:
         figure.legend(handles=keys, loc="outside lower center", ncols=3, frameon=False,
                       fontsize=TICK)  # fmt: skip

@@ -33,7 +33,7 @@ def kv_bytes_per_token(
 # lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
 #
 # A decode step writes one token for each of `batch_size` sequences, each with `context` tokens in
-# the cache. How many bytes must it read at least? The answer is exact, also if it is large.
+# the cache. How many bytes must the step read at least? Give the exact number, also if it is large.
 # ---------------------------------------------------------------------------------------------
 def decode_step_bytes(
     num_weights: int, bytes_per_number: int, kv_bytes_per_token: int, batch_size: int, context: int
@@ -53,9 +53,10 @@ def decode_step_bytes(
 # 2 points, 10 minutes, difficulty 2 of 5
 # lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
 #
-# And how many operations (FLOPs) does it do? Each weight is multiplied and added once for each row.
-# In attention, in each layer, each query head compares its query with the key of every token of
-# the context, and then adds up their values: head_dim multiplications and as many additions, twice.
+# How many operations (FLOPs) does a decode step compute? Each weight is multiplied and added once
+# for each row. In attention, in each layer, each query head compares its query with the key of
+# every token of the context, and then adds up their values: head_dim multiplications and as many
+# additions, twice.
 # ---------------------------------------------------------------------------------------------
 def decode_step_flops(
     num_weights: int,

@@ -15,17 +15,17 @@ import minibatch as mb
 # 2 points, 10 minutes, difficulty 1 of 5
 # lessons/03_dynamic_batching.ipynb, "When may a batch leave?"
 #
-# A coach leaves when it is full, or when the first passenger has waited long enough. Nobody in it:
-# it stays.
+# A batch is ready when it is full, or when its oldest request has waited long enough. Without any
+# request it is not ready.
 #
-# Seconds are floats: the difference, now - arrival, can come out a rounding error below max_wait
-# at the very moment for which an alarm was set. Compare without a tolerance: what has waited a
-# little less than max_wait waits on.
+# Seconds are floats: the difference now - arrival can be a rounding error below max_wait at the
+# very moment for which an alarm was set. Compare without a tolerance: a request that has waited a
+# little less than max_wait goes on waiting.
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
-    """Whether a batch of those who wait should start now.
+    """Whether a batch of the waiting requests should start now.
 
-    arrival_times: of everyone who waits, in seconds, oldest first. max_wait: seconds.
+    arrival_times: of all waiting requests, in seconds, oldest first. max_wait: seconds.
 
     Example: is_ready([0.0, 0.5], now=1.0, max_batch_size=8, max_wait=2.0) is False;
     at now=2.0 it is True, and with max_batch_size=2 it is True as soon as both are there.
@@ -36,7 +36,7 @@ def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wa
 
 
 class MyDynamic(mb.Static):
-    """Waits for company, up to max_wait seconds; then runs as a static batch."""
+    """Waits for more requests, up to max_wait seconds; then runs as a static batch."""
 
     def __init__(self, max_batch_size: int = 8, max_wait: float = 0.05) -> None:
         super().__init__(max_batch_size)
@@ -47,13 +47,13 @@ class MyDynamic(mb.Static):
     # 4 points, 20 minutes, difficulty 3 of 5
     # lessons/03_dynamic_batching.ipynb, "Your turn"
     #
-    # While a batch runs, or once one is ready, `super().plan(now)` does the rest: it is Static's.
-    # Otherwise answer with a plan without rows that says when to ask again:
+    # While a batch runs, or as soon as one is ready, return `super().plan(now)`, the plan of
+    # Static. Otherwise return a plan without rows that says when the engine asks again:
     # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
-    # another request arrives, and when nobody waits at all: then Static's plan has no rows.)
+    # another request arrives, and when no request waits: then Static's plan has no rows.)
     #
     # self.waiting holds the sequences that wait, oldest first; each has an arrival_time. A request
-    # may be given up while it waits: then it is no longer there, and the next one is the oldest.
+    # may be aborted while it waits: then it is no longer in the queue, and the next is the oldest.
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass, or none, and when to ask again.

@@ -39,7 +39,7 @@ def kv_bytes_per_token(
 # lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
 #
 # A decode step writes one token for each of `batch_size` sequences, each with `context` tokens in
-# the cache. How many bytes must it read at least? The answer is exact, also if it is large.
+# the cache. How many bytes must the step read at least? Give the exact number, also if it is large.
 #
 # HINT Two kinds of bytes: the weights, and K and V. Which of them does a second row need once more?
 # HINT The weights are read once, for all rows. K and V are each row's own: every token of its
@@ -64,9 +64,10 @@ def decode_step_bytes(
 # 2 points, 10 minutes, difficulty 2 of 5
 # lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
 #
-# And how many operations (FLOPs) does it do? Each weight is multiplied and added once for each row.
-# In attention, in each layer, each query head compares its query with the key of every token of
-# the context, and then adds up their values: head_dim multiplications and as many additions, twice.
+# How many operations (FLOPs) does a decode step compute? Each weight is multiplied and added once
+# for each row. In attention, in each layer, each query head compares its query with the key of
+# every token of the context, and then adds up their values: head_dim multiplications and as many
+# additions, twice.
 #
 # HINT What is read once and used by all rows still has to be multiplied for each row.
 # HINT Two for each weight and row. In attention 2 * head_dim for the comparison with one token,
@@ -110,8 +111,8 @@ def decode_step_flops(
 # input_ids is an int64 tensor of shape [1, tokens], on model.device, which may be any device. Two
 # logits may be nearly equal: compare them as they come.
 #
-# HINT Which token does the last row of logits, out.logits[0, -1], speak about? The one after the
-#      last that went in. argmax() picks it.
+# HINT The last row of logits, out.logits[0, -1], is about the token after the last one that went
+#      in. argmax() gives this token.
 # HINT The prefill gives the first token already. So with n tokens of answer there are n passes:
 #      one over the prompt, n - 1 over a single token. The last token never has to go in.
 # HINT new, cache, answer = prompt_token_ids, None, []

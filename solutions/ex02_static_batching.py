@@ -15,9 +15,9 @@ import minibatch as mb
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
-# Make one rectangle of prompts of different lengths, so that the next token of each can be read off
-# the last place of its row. Three tensors of the same shape, all int64, for ids of any size and
-# prompts of any length:
+# Make one rectangle of prompts of different lengths, so that the next token of each can be read at
+# the last place of its line. Return three tensors of the same shape, all int64, for ids of any size
+# and prompts of any length:
 #
 #     input_ids        the tokens, and pad_token_id where there are none
 #     attention_mask   1 for a real token, 0 for padding
@@ -103,16 +103,17 @@ class MyStatic(mb.Scheduler):
     # 4 points, 20 minutes, difficulty 3 of 5
     # lessons/02_static_batching.ipynb, "One batch of eight, to the end"
     #
-    # Only when nobody runs: take from the head of the queue as many as fit into the slots and into
-    # the memory for keys and values, each with room for the longest possible answer; stop at the
-    # first that does not fit. Then every member gets a row, and all rows are equally long: a short
-    # prompt is padded up to the longest, a member that has finished computes nothing but padding.
-    # (That they leave together, when all have finished, is `retire`: given.)
+    # Only when no sequence runs: take sequences from the head of the queue, as many as fit into the
+    # slots and into the memory for K and V. Each needs room for its longest possible answer; stop
+    # at the first that does not fit. Then every sequence of the batch gets a row, and all rows are
+    # equally long: a short prompt is padded to the longest, and the row of a finished sequence is
+    # only padding. (`retire` is given: all leave together when all have finished.)
     #
-    # What a member has to compute is not always its prompt, or 1: with prefix caching the beginning
-    # of a prompt is computed when admit returns; and after a forward pass that failed, the engine
-    # puts the members back into the queue, where each has its answer so far to compute as well.
-    # The engine also asks when nobody runs or waits: then the plan has no rows, mb.StepPlan().
+    # A sequence does not always compute its whole prompt, or 1 token. With prefix caching the
+    # beginning of a prompt is already computed when admit returns. And after a forward pass that
+    # failed, the engine puts the sequences back into the queue; each must then compute its answer
+    # so far, too. The engine also asks for a plan when no sequence runs or waits: return
+    # mb.StepPlan().
     #
     # HINT Two parts: form the batch, if self.running is empty; then a row for each member.
     # HINT How many tokens has each member to compute? 0 if it has finished, else

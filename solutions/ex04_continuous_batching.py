@@ -20,32 +20,32 @@ import minibatch as mb
 
 
 class MyContinuous(mb.Scheduler):
-    """Every step, whoever has finished leaves, and whoever waits may join."""
+    """At every step, finished sequences leave and waiting ones may join."""
 
     # -----------------------------------------------------------------------------------------
     # Exercise 4.1: Who runs in the next step
     # 6 points, 20 minutes, difficulty 3 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # Everyone who runs goes on, with one row each: as many tokens as it has not computed yet.
-    # Then, as long as a slot is free and somebody waits, the head of the queue joins and gets its
-    # row in the same step. Never let a free slot wait for the others.
+    # Each running sequence gets one row, with all the tokens that it has not computed yet. Then, as
+    # long as a slot is free and a request waits, the head of the queue joins and gets its row in
+    # the same step. A free slot never waits for other sequences.
     #
-    # Blocks: when you admit a sequence, take them for its longest possible answer, so that it can
-    # never run out halfway. If the pool cannot give that many, it waits, and so do those behind it.
+    # When you admit a sequence, reserve blocks for its longest possible answer, so that it never
+    # needs more. If the pool has too few blocks, the sequence waits, and so do those behind it.
     #
-    # What a sequence has to compute is not always its prompt, or 1: with prefix caching the
-    # beginning of a prompt is computed when admit returns; and after a forward pass that failed,
-    # the engine puts all that ran back into the queue, each with its answer so far to compute. A
-    # request that is given up has left, and its blocks are free.
+    # A sequence does not always compute its whole prompt, or 1 token. With prefix caching the
+    # beginning of a prompt is already computed when admit returns. And after a forward pass that
+    # failed, the engine puts the sequences back into the queue; each must then compute its answer
+    # so far, too. An aborted request is no longer there, and its blocks are free.
     #
-    # HINT Two parts. First the rows of those who run; then a loop that goes on while there is
-    #      room. What three things have to hold before the next one may join?
-    # HINT A free slot: len(self.running) < self.max_batch_size. Somebody waits: self.waiting.
+    # HINT Two parts. First the rows of the running sequences; then a loop that goes on while there
+    #      is room. Which three conditions must hold before the next one may join?
+    # HINT A free slot: len(self.running) < self.max_batch_size. A request waits: self.waiting.
     #      The pool can hold all of it: self.can_grow(self.waiting[0], ...max_num_tokens).
-    #      Whoever joins needs a row, too, for all that it has not computed yet.
+    #      A sequence that joins needs a row, too, for all that it has not computed yet.
     # HINT rows = [mb.Row(s, s.num_uncomputed_tokens) for s in self.running]
-    #      while (the three things hold):
+    #      while (the three conditions hold):
     #          s = self.admit(now, self.waiting[0].max_num_tokens)
     #          rows.append(mb.Row(s, ...))
     #      return mb.StepPlan(rows)
@@ -72,15 +72,16 @@ class MyContinuous(mb.Scheduler):
     # 4 points, 15 minutes, difficulty 2 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # The forward pass is done. Each sequence takes in what its row has computed, its padding not
-    # counted, and the new tokens that came back for it: a list, empty if there are none; an answer
-    # may end before the last token of the list. Whoever has finished leaves at once: out of
-    # self.running, its blocks back to the pool, its block table empty. Return those who finished in
-    # this step. The engine goes on using `plan` and `tokens`.
+    # The forward pass is done. Advance each sequence by the tokens that its row has computed,
+    # without padding, and by its new tokens: a list, empty if there are none. An answer may end
+    # before the last token of the list. A finished sequence leaves at once: it is no longer in
+    # self.running, its blocks are back in the pool, its block table is empty. Return the sequences
+    # that finished in this step. Do not change `plan` and `tokens`: the engine uses them
+    # afterwards.
     #
     # You may use: row.sequence.advance(num_tokens, new_tokens, now), sequence.is_finished,
-    # sequence.block_table, self.pool.free(block_ids). Do without super().update and self.release:
-    # they are what you are writing.
+    # sequence.block_table, self.pool.free(block_ids). Do not use super().update or self.release:
+    # you write their work here.
     #
     # HINT Rows and lists of tokens belong together one by one: zip(plan.rows, tokens). An empty
     #      list means that the row did not reach its sequence's end; advance takes that too.

@@ -40,9 +40,11 @@ LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
 #
 # Token `t` of row `r` lies in KV block `block_tables[r, t // block_size]`, there at
 # `t % block_size`. Read nothing beyond `seq_lens[r]`, and leave the copy unwritten there. Block
-# size, KV heads and head_dim are what the shape of `key_cache` says: head_dim may be 48, or more
-# than 64. Read each sector of 32 bytes once, and write each once: the 32 lanes of a warp should
-# use neighbouring numbers in the same instruction.
+# size, KV heads and head_dim are what the shape of `key_cache` says: a KV block may have any number
+# of tokens, 1 or more, and a token any number of KV heads; head_dim may be 48, or more than 64.
+# Read each sector of 32 bytes once, and write each once: the 32 lanes of a warp should use
+# neighbouring numbers in the same instruction. (In every case kv_heads x head_dim is a multiple of
+# 8, so that no two tokens share a sector.)
 #
 # HINT A row has seq_lens[row] * kv_heads * head_dim numbers. Deal them out to the threads like
 #      cards, one after the other, not in piles: number i to thread i % 64.
@@ -73,7 +75,7 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
 # ---------------------------------------------------------------------------------------------
 # Exercise 6.2: A decode kernel
 # 8 points, 30 minutes, difficulty 4 of 5
-# lessons/06_a_paged_attention_kernel.ipynb, "Softmax that never sees everything"
+# lessons/06_a_paged_attention_kernel.ipynb, "Put the parts together"
 #
 # A thread block for each row and query head: `output = softmax(q k * scale) v` over the
 # `seq_lens[row]` tokens of the row. It has 32 threads, a warp, and head_dim is 32: a lane to an
@@ -81,10 +83,12 @@ def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
 #
 # Walk over the tokens once, with a running maximum, so that scores of 500 do no harm, and rows may
 # be as long as they like: no shared array may grow with the context. Read each sector of K and V
-# once in a thread block. (The heads that share a KV head are exercise 6.3.)
+# once in a thread block. (The heads that share a KV head are exercise 6.3.) A KV block may have any
+# number of tokens, 1 or more, and a KV head may serve 1, 2, 4 or any other number of query heads.
+# An output is right if numpy.isclose(output, exact, 2e-5, 2e-5) says so.
 #
-# Query head `h` belongs to KV head `h // (heads // kv_heads)`. At the top of the file stand
-# `ALL_LANES`, the mask of a shuffle among all lanes, and `LOWEST`, for a maximum to begin at.
+# Query head `h` belongs to KV head `h // (heads // kv_heads)`. The file defines `ALL_LANES`, the
+# mask of a shuffle among all lanes, and `LOWEST`, for a maximum to begin at.
 #
 # HINT Lane d holds q[d], and result[d]. For each token the lanes read k[d] side by side, and
 #      multiply; the score is the sum over all lanes. Five shuffles give it to every lane.
@@ -128,7 +132,8 @@ def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output)
 #
 # Two query heads, `GROUP`, read the same K and V, those of their KV head. Give both to one thread
 # block: a grid of [rows, kv_heads], 32 threads. Read each sector of K and V once, over all thread
-# blocks of a row, and compute what exercise 6.2 computes.
+# blocks of a row, and compute what exercise 6.2 computes, as exactly, for KV blocks of any size.
+# Shared memory may hold a tile of tokens, 8 KiB at most, and not a context.
 #
 # Where the compiler for GPUs is installed, it is compiled, too. Nothing in it may be float64, as
 # `0.0` and `LOWEST` are: write `float32(0)`, `float32(LOWEST)`. And its local arrays must fit into
@@ -181,24 +186,25 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # ---------------------------------------------------------------------------------------------
 # Exercise 6.4: A context in chunks
 # 7 points, 35 minutes, difficulty 4 of 5
-# lessons/06_a_paged_attention_kernel.ipynb, "A hundred and thirty-two of them"
+# lessons/06_a_paged_attention_kernel.ipynb, "Your turn: chunks"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into as few chunks as possible,
-# of at most `most` tokens each: `plan_chunks([5, 2], 3)` is `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
+# none longer than `most` tokens: `plan_chunks([5, 2], 3)` is `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
 # row, begin and end of each.
 #
 # `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
 # `merge_chunks` joins the chunks of a row, with a grid of [rows, heads]. Both have 32 threads, a
 # lane to an element. They get the work list as an array, `chunks`, int32 [chunks, 3], in the order
-# of the rows. A caller may have added empty chunks, begin == end, to a list of `plan_chunks`, which
-# makes none: a CUDA graph needs a grid of one size. They stand before, between or after the other
-# chunks of their row.
+# of the rows. `plan_chunks` makes no empty chunks, begin == end, but a caller may add some to its
+# list: a CUDA graph needs a grid of one size. They stand before, between or after the other chunks
+# of their row, and `begin` may be any number from 0 to the length of the row.
 #
 # What `decode_chunk` writes is not divided yet: `part_output`, [chunks, heads, 32], is the sum of
-# weight * v; `part_highest` and `part_total`, [chunks, heads], are the maximum and the sum of the
-# weights, which it takes to join a chunk to others. One lane writes these two: 32 lanes that write
-# one number are a race. For an empty chunk write a maximum below every score, and zeros. The rest
-# is as in exercise 6.2.
+# weight * v; `part_highest` and `part_total`, [chunks, heads], are the highest score of the chunk
+# and the sum of the weights exp(score - part_highest). `merge_chunks` needs both. One lane writes
+# these two: 32 lanes that write one number are a race. For an empty chunk write a maximum below
+# every score, and zeros. The rest is as in exercise 6.2: any size of a KV block, any number of
+# query heads to a KV head, and each sector of K and V read once in a thread block.
 #
 # HINT for row, length in enumerate(seq_lens): for begin in range(0, length, most): the end is
 #      begin + most or the row's, whichever is less.
@@ -211,7 +217,8 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
     """The work list: (row, begin, end) of every chunk, in the order of the rows and tokens.
 
-    seq_lens: tokens of each row, 1 or more, which stays as it is; most: tokens of a chunk at most.
+    seq_lens: tokens of each row, 1 or more; do not change this list. most: tokens of a chunk at
+    most.
     plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)], a new list in each call.
     """
     # BEGIN SOLUTION

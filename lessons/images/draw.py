@@ -94,11 +94,22 @@ def a_server() -> Figure:
     return titled(figure, "One request and its first tokens, at three places")
 
 
+def more_than_one_engine() -> Figure:
+    """A fleet behind a router that weighs caches and load. What others do is for the lesson."""
+    requests = mb.fleet.sessions(20.0, 400, num_manuals=12, manual_tokens=3_000, pause_s=8.0)
+    machine = mb.presets.Preset(mb.presets.LLAMA_3_70B, mb.presets.A100_80, num_gpus=4)
+    router = mb.routers.LeastUncachedTokens()
+    policy, options = mb.Continuous(16), {"num_blocks": 1_500, "prefix_caching": True}
+    figure = mb.plots.replica_loads(mb.Fleet(policy, machine, 4, router, **options).run(requests))
+    figure.suptitle("")
+    return titled(figure, "Requests at each of four replicas", "Prompt tokens cached")
+
+
 def continuous_batching() -> Figure:
     """Twelve agents begin, under two policies. How it ends is for the lesson to find."""
     titles = {
-        mb.Static(8): "Static: A has ended, and her slot is held",
-        mb.Continuous(8): "Continuous: A has ended, and A2 has her slot",
+        mb.Static(8): "Static: A has ended, and its slot is still taken",
+        mb.Continuous(8): "Continuous: A has ended, and A2 has its slot",
     }
     traces = {}
     for policy, title in titles.items():
@@ -120,7 +131,7 @@ def paged_attention() -> Figure:
     """Three rows of a batch walk through their block tables; the first KV block is everybody's."""
     case = lab.paged_case([14, 21, 9], heads=1, kv_heads=1, block_size=8, shared_blocks=1)
     figure = mb.plots.block_table_walk(case.run(paged_attention_simple))
-    title = "One pool, three rows: who reads which slot, and in what order"
+    title = "One pool: rows A, B and C read their slots in the order of the numbers"
     figure.axes[0].set_title(title, loc="left", fontsize=17)
     return figure
 
@@ -241,6 +252,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "10": speculative_decoding,
     "11": two_load_generators,
     "12": a_server,
+    "13": more_than_one_engine,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

@@ -23,6 +23,6 @@ class Emulation:
         )
 
     def launch(self, kernel: Callable, grid: tuple, num_threads: int, *arguments: object) -> None:
-        """Raises RuntimeError for a fault that would hang a GPU."""
+        """Raises RuntimeError for a fault at a barrier or a warp operation, and for no end."""
         for fault in Launch(kernel, grid, num_threads, 10**12).run(arguments, seconds=600).faults:
             raise RuntimeError(str(fault))

@@ -190,7 +190,7 @@ class LastLine(Predict):
             guesses.keep(LAST_LINE, kept)
         question = (
             f"{NUM_AGENTS} agents ask at once. One after another takes 100 % of the time. "
-            "How many percent will you need at the end of lesson 4?"
+            "How many percent does the policy of lesson 4 take?"
         )
         super().__init__(LAST_LINE, question, 0, 100, "%")
 

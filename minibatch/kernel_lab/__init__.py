@@ -6,8 +6,8 @@
     print(report)
 
 It uses one greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substitute for
-numba's `cuda`. It is slow, and it reports what a GPU does not: races, barriers that some threads do
-not reach, reads beyond the end, sectors asked for in vain. DIFFERENCES.md beside this file lists
+numba's `cuda`. It is slow, and it reports what a GPU does not: races, barriers that some threads
+skip, reads beyond the end, sectors asked for in vain. DIFFERENCES.md beside this file lists
 what the lab does not see, and where a GPU may give another result.
 
     run_kernel.py   one launch: makes the arrays, runs thread block after thread block
@@ -18,7 +18,7 @@ what the lab does not see, and where a GPU may give another result.
     judgement.py    use of another row's memory; the difference from the expected output
     faults.py       the kinds of fault, and the line of each
     instructions.py counts recorded accesses by instruction of a warp: sectors, banks; bytes read,
-                    compared with bytes needed
+                    compared with bytes touched
     report.py       everything about a launch: to print, to query, or as a page for a notebook
     compiled.py     what a compiler makes of a kernel, for any GPU, without that GPU
     in_flight.py    bytes that a kernel has asked for and not yet received, and what a GPU needs

@@ -27,15 +27,14 @@ class Access(namedtuple("Access", [*COLUMNS, "clock", "row"])):
     how: READS, WRITES or ATOMIC. value: of a write, hashed. row: its index in the array's accesses.
     """
 
-    @property
-    def places(self) -> range:
-        return range(self.place, self.place + self.number)
+    places = property(lambda self: range(self.place, self.place + self.number))
 
 
 class Guarded(np.ndarray):
     """An array with elements that have not been written yet: reading one of them is a fault."""
 
     written: np.ndarray | None = None
+    is_output = False  # nothing was written before the launch
 
 
 def empty(shape: int | tuple[int, ...], dtype: type = np.float32) -> Guarded:
@@ -47,6 +46,7 @@ def partly_written(array: np.ndarray, written: np.ndarray | bool) -> Guarded:
     """A contiguous array; only the elements with `written` true may be read."""
     guarded = np.ascontiguousarray(array).view(Guarded)
     guarded.written = np.array(np.broadcast_to(written, array.shape))
+    guarded.is_output = written is False
     return guarded
 
 
@@ -72,6 +72,7 @@ class Watched:
         self.data = array.reshape(-1).view(np.ndarray)
         written = getattr(array, "written", None)
         self.written = None if written is None else written.reshape(-1)
+        self.is_output = getattr(array, "is_output", False)
         self._raw, self._clocks = compact("q"), []  # a row of numbers for each access
         self._notes, self._offset, self._nothing = notes, 0, self.dtype.type(nothing(self.dtype))
         self._axes = [(n, prod(array.shape[i + 1 :])) for i, n in enumerate(array.shape)]
@@ -113,7 +114,7 @@ class Watched:
             self._store(place, value)
             self._record(place, WRITES)
         elif place is not None:
-            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}")
+            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}: one per axis")
 
     def load(self, index: int, number: int) -> np.ndarray:
         """Read `number` elements of a one-dimensional array by one wide load."""
@@ -178,9 +179,8 @@ class Watched:
         """Record an access of the thread that runs now."""
         written = self.written
         if written is not None:
-            if how != WRITES and not (
-                written[place] if number == 1 else written[place : place + number].all()
-            ):
+            is_new = not (written[place] if number == 1 else written[place : place + number].all())
+            if is_new and how != WRITES:
                 text = f"{{who}} reads {self.at(place)}, which nobody has written"
                 self._notes.fault("unwritten", text, what=self.name)
             if how != READS:

@@ -20,9 +20,9 @@ class PagedCase:
     """One new token of each row attends to all tokens of its row in the cache.
 
     query: [rows, heads, head_dim]; key_cache, value_cache: [KV blocks, block_size, kv_heads,
-    head_dim]; block_tables: int32 [rows, width], padded with 0; seq_lens: int32 [rows]; token_rows:
-    int32 [rows]; positions: int64 [rows]; owners: bool [rows, slots], the slots of each row. A slot
-    that no row owns is NaN.
+    head_dim]; block_tables: int32 [rows, width], padded with 0, which a kernel must not read;
+    seq_lens: int32 [rows]; token_rows: int32 [rows]; positions: int64 [rows]; owners: bool [rows,
+    slots], the slots of each row. A slot that no row owns is NaN.
     """
 
     query: np.ndarray
@@ -73,10 +73,13 @@ class PagedCase:
         return found and f"row {row}, head {head} comes out as if {found}"
 
     def given(self) -> dict[str, object]:
-        """A kernel's possible arguments, by name. Reading a slot that no row owns is a fault."""
+        """A kernel's possible arguments, by name. Reading a slot that no row owns is a fault, and
+        so is reading a block table beyond its row's KV blocks."""
         owned = self.owners.any(0).reshape(*self.key_cache.shape[:2], 1, 1)
-        caches = {"key_cache": self.key_cache, "value_cache": self.value_cache}
-        guarded = {name: partly_written(cache, owned) for name, cache in caches.items()}
+        starts = np.arange(self.block_tables.shape[1]) * self.key_cache.shape[1]
+        in_use = starts < self.seq_lens[:, None]
+        written = {"key_cache": owned, "value_cache": owned, "block_tables": in_use}
+        guarded = {name: partly_written(vars(self)[name], part) for name, part in written.items()}
         return vars(self) | guarded | {"output": empty(self.query.shape)}
 
     def run(

@@ -21,10 +21,8 @@ class Site(NamedTuple):
     function: str = ""
     columns: tuple[int, int] = (0, 0)
 
-    @property
-    def text(self) -> str:
-        """The text of that line; "" if Python does not find it."""
-        return linecache.getline(self.file, self.line).strip()
+    # the text of that line; "" if Python does not find it
+    text = property(lambda self: linecache.getline(self.file, self.line).strip())
 
     def seen_from(self, file: str) -> str:
         """ "line 3", or "line 3 of load" for a function in another file or notebook cell, where
@@ -87,9 +85,7 @@ class Fault:
     others: list[Site]
     count: int
 
-    @property
-    def line(self) -> int:
-        return self.site.line
+    line = property(lambda self: self.site.line)
 
     def __str__(self) -> str:
         more = f" ({self.count:,} times)" if self.count > 1 else ""
@@ -115,33 +111,26 @@ class Notes:
     @property
     def faults(self) -> list[Fault]:
         """In the order of the lines; one for each kind, line and array."""
-        return sorted(
-            self._found.values(), key=lambda each: (each.site.file != self.file, each.line)
-        )
+        found = self._found.values()
+        return sorted(found, key=lambda each: (each.site.file != self.file, each.line))
 
     def where(self, site: Site) -> str:
         """The site's name in a sentence."""
         return site.seen_from(self.file)
 
     def fault(
-        self,
-        kind: str,
-        sentence: str,
-        *sites: Site,
-        what: str = "",
-        thread: Any = None,
-        count: int = 1,
+        self, kind: str, text: str, *sites: Site, what: str = "", thread: Any = None, count: int = 1
     ) -> None:
-        """Record a fault. sentence: with {who} for the thread, by default the running one. sites:
-        by default, the kernel's current place. what: distinguishes faults of one line. count: how
-        often it was found."""
+        """Record a fault. text: a sentence with {who} for the thread, by default the running one.
+        sites: by default, the kernel's current place. what: distinguishes faults of one line.
+        count: how often it was found."""
         site, *others = sites or (site_here(),)
         key = (kind, site.file, site.line, what)
         if key in self._found:
             self._found[key].count += count
             return
         thread = thread or self.thread
-        sentence, place = sentence.replace("{who}", thread.name), thread.block + thread.index
+        sentence, place = text.replace("{who}", thread.name), thread.block + thread.index
         self._found[key] = Fault(kind, site, self.where(site), sentence, place, others, count)
 
     def count(self) -> None:

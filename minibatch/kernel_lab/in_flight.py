@@ -7,7 +7,7 @@ import re
 
 from .compiled import Compiled
 
-LATENCY_S = 670e-9  # of a load, while memory is busy: an assumption; half of it if memory is idle
+LATENCY_S = 670e-9  # of a load, while memory is busy: assumed, not measured; idle, half of it
 MEMORY = {"H100": (3.35e12, 132), "H200": (4.8e12, 132)}  # bytes a second, multiprocessors
 A_NUMBER = re.compile(r"\bld\.global\S*?\.(?:v(\d)\.\w*?(\d+)|f(\d+))\s")  # not an entry of a table
 
@@ -18,10 +18,12 @@ def bytes_needed(gpu: str, latency_s: float = LATENCY_S) -> float:
     return bandwidth * latency_s / multiprocessors
 
 
-def bytes_in_flight(compiled: Compiled, threads: int) -> int:
-    """Bytes that the loads of one round have in flight at most, over all thread blocks of `threads`
-    threads that fit on a multiprocessor."""
-    return bytes_of_a_round(compiled.ptx) * threads * compiled.thread_blocks(threads)
+def bytes_in_flight(compiled: Compiled, threads: int, most: int = 32) -> int:
+    """Bytes that the loads of one round have in flight at most, over the thread blocks of `threads`
+    threads that fit on a multiprocessor, `most` of them. They are bytes asked for: a kernel that
+    asks for a sector again and again gets most of them from L1, and looks better than it is."""
+    blocks = min(most, compiled.thread_blocks(threads))
+    return bytes_of_a_round(compiled.ptx) * threads * blocks
 
 
 def bytes_of_a_round(ptx: str) -> int:

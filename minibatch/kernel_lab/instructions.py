@@ -64,43 +64,43 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Entry:
-    """One global array. needed: bytes of all sectors that are read, each counted once.
+    """One global array. used: bytes of all elements that are read, each counted once; touched:
+    bytes of all sectors that are read, each counted once.
 
     by_others: the factor of bytes read if each thread block reads a sector once, as if it had an
-    unlimited cache. within: the further factor without any cache. A GPU's memory delivers between
-    `needed` and needed × by_others × within. is_broadcast: in all its reads the lanes read one
-    address, which is almost free.
+    unlimited cache. within: the further factor without any cache. asked: bytes that all
+    instructions together ask for, in sectors, touched × by_others × within. is_broadcast: in all
+    its reads the lanes read one address, which is almost free.
     """
 
     array: str
-    needed: int
+    used: int
+    touched: int
     by_others: float
     within: float
     is_broadcast: bool
 
-    @property
-    def asked(self) -> int:
-        """Bytes that all instructions together ask for, in sectors."""
-        return round(self.needed * self.by_others * self.within)
+    asked = property(lambda self: round(self.touched * self.by_others * self.within))
 
     def __str__(self) -> str:
-        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within one"
+        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within each"
         how = "broadcast, as good as free" if self.is_broadcast else factors
-        return f"{self.array}: {self.needed:,} bytes needed, {how}"
+        return f"{self.array}: {self.used:,} bytes used of {self.touched:,} touched, {how}"
 
 
 def ledger_entry(instructions: Instructions) -> Entry | None:
-    """Bytes read of an array, compared with bytes needed; None if it is not read."""
+    """Bytes read of an array, compared with bytes touched; None if it is not read."""
     loads = ~instructions.is_store
     if not loads.any():
         return None
     is_load = loads[instructions.sectors_of]
     block = instructions.thread_block[instructions.sectors_of[is_load]]
-    sector = instructions.touched[is_load]
-    needed, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
-    factors = by_blocks / needed, len(sector) / by_blocks
+    sector, array = instructions.touched[is_load], instructions.array
+    touched, by_blocks = len(np.unique(sector)), len(distinct_pairs(block, sector)[0])
+    factors = by_blocks / touched, len(sector) / by_blocks
+    used = instructions.distinct_read * array.itemsize
     is_broadcast = bool(instructions.is_broadcast[loads].all())
-    return Entry(instructions.array.name, needed * SECTOR, *factors, is_broadcast)
+    return Entry(array.name, used, touched * SECTOR, *factors, is_broadcast)
 
 
 def one_key(*columns: np.ndarray) -> np.ndarray:

@@ -19,23 +19,22 @@ def find_foreign(array: Watched, owners: np.ndarray, row_of: Callable, notes: No
     not own alone.
 
     owners: bool [rows, slots], the slots of each row; row_of: (x, y, z) of a thread block -> its
-    row. A slot that no row owns is unwritten memory, and is reported as such.
+    row, or a list of its rows. A slot that no row owns is unwritten memory: another fault.
     """
     columns = array.columns
     blocks, of = np.unique(columns.thread // prod(notes.threads), return_inverse=True)
     firsts = (blocks * prod(notes.threads)).tolist()
-    row = np.array([row_of(*thread_of(first, notes).block) for first in firsts], np.int64)[of]
+    rows = [np.atleast_1d(row_of(*thread_of(first, notes).block)).tolist() for first in firsts]
     slot = columns.place // (array.size // owners.shape[1])
-    others, writes = owners.sum(0)[slot] - owners[row, slot], columns.how != READS
-    is_foreign = (others > 0) & (writes | ~owners[row, slot])
+    own = np.reshape([owners[each].sum(0) for each in rows], (-1, owners.shape[1]))[of, slot]
+    others, writes = owners.sum(0)[slot] - own, columns.how != READS
+    is_foreign = (others > 0) & (writes | (own == 0))
     for site in np.unique(columns.site[is_foreign]):
         here = np.flatnonzero(is_foreign & (columns.site == site))
         first = here[0]
         whose = listed("row", np.flatnonzero(owners[:, slot[first]]).tolist())
-        text = (
-            f"{{who}}, which works for row {row[first]}, {DID[columns.how[first]]} "
-            f"{array.at(columns.place[first])}, a slot of {whose}"
-        )
+        text = f"{{who}}, which works for {listed('row', rows[of[first]])}, "
+        text += f"{DID[columns.how[first]]} {array.at(columns.place[first])}, a slot of {whose}"
         own = {"thread": thread_of(int(columns.thread[first]), notes), "count": len(here)}
         notes.fault("foreign", text, SITES[site], what=array.name, **own)
 

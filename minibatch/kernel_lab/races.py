@@ -18,25 +18,22 @@ from .faults import SITES, Notes, Site
 from .instructions import distinct_pairs, one_key
 from .threads import WARP, thread_of
 
-RIVALS = {  # accesses of two threads to one element that are a race, unless something orders them
-    READS: (WRITES, ATOMIC),
-    WRITES: (READS, WRITES, ATOMIC),
-    ATOMIC: (READS, WRITES),
-}
+# Accesses of two threads to one element that are a race, unless something orders them.
+RIVALS = {READS: (WRITES, ATOMIC), WRITES: (READS, WRITES, ATOMIC), ATOMIC: (READS, WRITES)}
 
 
 class Race(NamedTuple):
-    """Two accesses to the element at `place` of the flat array, in the order of time."""
+    """Two accesses to the element at `place` of the flat array, in the order of time.
+
+    sides: the access that reads, then the one that writes; two writes in the order of time.
+    """
 
     place: int
     first: Access
     second: Access
     across: bool  # by threads of two blocks
 
-    @property
-    def sides(self) -> list[Access]:
-        """The access that reads, then the one that writes; two writes in the order of time."""
-        return sorted(self[1:3], key=lambda access: access.how != READS)
+    sides = property(lambda self: sorted(self[1:3], key=lambda access: access.how != READS))
 
 
 def find_races(array: Watched, notes: Notes) -> None:
@@ -152,7 +149,9 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
         why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
         why += " both at once"
     elif not race.across and cause in ("after", "before"):
-        why += f": one is missing {_between(site, others, cause, notes)}"
+        skipped = [each.where for each in notes.faults if each.kind == "divergence"]
+        first = f": first let all threads come to the one in {skipped[0]}" if skipped else ""
+        why += first or f": one is missing {_between(site, others, cause, notes)}"
     if other.how == write.how == WRITES and len({*writes.value}) == 1:
         why += "; all of them write the same value, so it comes to the same: let one do it"
     visits = [_visit_number(columns, access) for access in pair]

@@ -45,7 +45,8 @@ class Traffic:
     function: the line's function, if it is in another file than the kernel. instructions: of warps;
     bytes_used: of global memory, distinct within an instruction, so 32 lanes that read the same 4
     bytes use 4; bytes_asked: in 32-byte sectors, as if there were no cache. bank_passes: over the
-    32 banks of shared memory, one for each instruction without a bank conflict.
+    32 banks of shared memory, one for each instruction without a bank conflict. coalescing: the
+    share of the bytes asked for that is used. bank_conflict: passes per instruction; 1 is none.
     """
 
     line: int
@@ -59,22 +60,17 @@ class Traffic:
     bank_passes: int
     function: str = ""
 
-    @property
-    def coalescing(self) -> float:
-        """The share of the bytes asked for that is used."""
-        return self.bytes_used / self.bytes_asked
-
-    @property
-    def bank_conflict(self) -> float:
-        """Passes per instruction; 1 is no conflict."""
-        return self.bank_passes / self.instructions
+    coalescing = property(lambda self: self.bytes_used / self.bytes_asked)
+    bank_conflict = property(lambda self: self.bank_passes / self.instructions)
 
     def __str__(self) -> str:
         did = [f"{self.loads:,} loads"] * (self.loads > 0)
         did += [f"{self.stores:,} stores"] * (self.stores > 0)
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
-            cost = f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {self.coalescing:.0%}"
+            cost = (
+                f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {100 * self.coalescing:.3g}%"
+            )
         where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
@@ -139,7 +135,7 @@ class Report:
 
     @cached_property
     def ledger(self) -> list[Entry]:
-        """Bytes read of each global array, compared with bytes needed."""
+        """Bytes read of each global array, compared with bytes touched."""
         found = (ledger_entry(one) for one in self.instructions if one.array.space == "global")
         return [entry for entry in found if entry]
 
@@ -162,7 +158,7 @@ class Report:
     @cached_property
     def never_written(self) -> dict[str, int]:
         """The number of unwritten elements of `lab.empty` arrays, by the array's name."""
-        outputs = [a for a in self.globals if a.written is not None and a.columns.how.any()]
+        outputs = [a for a in self.globals if a.is_output and a.columns.how.any()]
         return {a.name: int((~a.written).sum()) for a in outputs if not a.written.all()}
 
     def accesses(self, name: str) -> np.recarray:

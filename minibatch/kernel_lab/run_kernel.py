@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import combinations
@@ -42,7 +42,7 @@ def run(
     expect: dict[str, np.ndarray] | None = None,
     tolerance: float = 2e-5,
     owners: np.ndarray | None = None,
-    row_of: Callable[[int, int, int], int] = lambda x, y, z: x,
+    row_of: Callable[[int, int, int], int | Sequence[int]] = lambda x, y, z: x,
 ) -> Report:
     """Run a kernel on grid x threads, and record every access to global and shared memory.
 
@@ -57,8 +57,8 @@ def run(
     expect: the expected content of arrays by name, NaN where any value is right; the report gives
         the first element that differs by more than the tolerance.
     owners: bool [rows, slots], the slots of key_cache and value_cache of each row; row_of: (x, y,
-        z) of a thread block -> its row. Reading another row's slots is a fault, and so is writing
-        slots that the row does not own alone.
+        z) of a thread block -> its row, or a list of its rows. Reading another row's slots is a
+        fault, and so is writing slots that the row does not own alone.
     Faults are in the report and do not raise. A Python error inside the kernel is raised.
     """
     launch = Launch(kernel, grid, threads, most_accesses, watch, schedule)
@@ -143,8 +143,8 @@ class Launch:
     def _place_in_kernel(self, error: TooLong) -> Site:
         """The kernel's line when the time was over, or the line where one of its threads waits."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        if self._block:
-            frames += [thread.frame for thread in self._block.threads if thread.frame]
+        waiting = self._block.threads if self._block else ()
+        frames += [thread.frame for thread in waiting if thread.frame]
         own = (frame for frame in frames if frame.f_code is self.kernel.__code__)
         return next(map(site_here, own), self._begin)
 

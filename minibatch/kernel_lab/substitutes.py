@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Watched, wrapped
-from .faults import Notes
+from .faults import Notes, call_stack, kernel_frame
 from .threads import ALL, BARRIER, SYNC_WARP, WARP, Thread, merge_clocks, wait
 
 SHUFFLES = {  # the lane to read from
@@ -154,22 +154,27 @@ class Cuda:
         self.shared = SimpleNamespace(array=partial(_array, new_array, "shared"))
         self.local = SimpleNamespace(array=partial(_array, new_array, "local"))
         self.atomic = _Atomic()
-        for name, source_of in SHUFFLES.items():
-            setattr(self, name, self._shuffle(name, source_of))
-        for name, count in VOTES.items():
-            setattr(self, name, self._vote(name, count))
-        vars(self).update(PLAIN)
+        shuffles = {name: self._shuffle(name, source_of) for name, source_of in SHUFFLES.items()}
+        votes = {name: self._vote(name, count) for name, count in VOTES.items()}
+        vars(self).update(PLAIN | shuffles | votes)
         self.threadfence = self.threadfence_block = self.threadfence_system = lambda: None
 
     def __getattr__(self, name: str) -> object:
         raise NotImplementedError(f"the kernel lab has no cuda.{name}")
 
-    threadIdx = property(lambda self: _Dim(*self._notes.thread.index))
-    blockIdx = property(lambda self: _Dim(*self._notes.thread.block))
-    laneid = property(lambda self: self._notes.thread.lane)
+    @property
+    def _thread(self) -> Thread:
+        """The running thread. What threads do differently, they do after asking for an index."""
+        thread = self._notes.thread
+        thread.home = thread.home or [*call_stack(kernel_frame())][-1]
+        return thread
+
+    threadIdx = property(lambda self: _Dim(*self._thread.index))
+    blockIdx = property(lambda self: _Dim(*self._thread.block))
+    laneid = property(lambda self: self._thread.lane)
 
     def grid(self, ndim: int) -> int | tuple[int, ...]:
-        thread, sizes = self._notes.thread, self._notes.threads
+        thread, sizes = self._thread, self._notes.threads
         where = [b * n + i for b, n, i in zip(thread.block, sizes, thread.index, strict=True)]
         return where[0] if ndim == 1 else tuple(where[:ndim])
 
@@ -194,11 +199,9 @@ class Cuda:
         return lambda mask, predicate: wait(self._notes, name, resolve, predicate, int(mask) & ALL)
 
     def _shuffle(self, name: str, source_of: Callable) -> Callable:
-        notes = self._notes
-
         def shuffle(mask: int, value: object, n: int) -> object:
-            brings = value, source_of(notes.thread.lane, n)
-            return wait(notes, name, self._hand_round, brings, int(mask) & ALL)
+            brings = value, source_of(self._notes.thread.lane, n)
+            return wait(self._notes, name, self._hand_round, brings, int(mask) & ALL)
 
         return shuffle
 
@@ -209,8 +212,7 @@ class Cuda:
             _, source = lane.brings
             if source not in given and 0 <= source < WARP:
                 mask = lane.place[1]
-                gone, left_out = "has returned or never was", f"mask {mask:#x} leaves out"
-                why = gone if mask >> source & 1 else left_out
+                why = "takes no part" if mask >> source & 1 else f"mask {mask:#x} leaves out"
                 text = f"{{who}} reads lane {source}, which {why}: what it gets is undefined"
                 self._notes.fault("shuffle", text, lane.site, thread=lane)
         return [given.get(source, own) for own, source in (lane.brings for lane in lanes)]

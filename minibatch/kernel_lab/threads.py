@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ WARP = 32
 ALL = 0xFFFFFFFF
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
 RULE = "All threads of a thread block must come to the same barrier"
+OF_A_RETURN = {"LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "POP_TOP", "NOP"}
 SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
 STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
 
@@ -34,7 +36,8 @@ class Thread:
 
     While it waits: place is what it waits for, its mask, and the call stack, so one helper that is
     called from two branches is two places; threads with the same place meet. frame: of the kernel.
-    brings: its value; resolve: the threads that meet -> what each of them gets.
+    brings: its value; resolve: the threads that meet -> what each of them gets. home: the frame of
+    the kernel itself, since the thread first asked for its index; it stays where the thread ends.
     """
 
     number: int  # in the grid
@@ -46,6 +49,7 @@ class Thread:
     phase: int = 0
     place: tuple = ()
     frame: FrameType | None = None
+    home: FrameType | None = None
     brings: object = None
     resolve: Callable | None = None
     greenlet: greenlet | None = None
@@ -64,6 +68,13 @@ class Thread:
         pairs = [*zip(*stacks, strict=False)]
         return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
+    def has_passed(self, other: Thread) -> bool:
+        """Whether this thread, which has ended, did so beyond the place where another waits: not by
+        a `return` in an earlier line, or in the helper that is called there. (DIFFERENCES.md)"""
+        *_, waits = call_stack(other.frame)
+        end, place = site_here(self.home or waits), site_here(waits)
+        return end != place and not (is_return(self.home) and end.line < place.line)
+
     @property
     def name(self) -> str:
         index, block = (at if any(at[1:]) else at[0] for at in (self.index, self.block))
@@ -74,6 +85,14 @@ def thread_of(number: int, notes: Notes) -> Thread:
     """The thread of that number in the grid; x varies fastest."""
     block, rank = divmod(number, prod(notes.threads))
     return Thread(number, _unravelled(rank, notes.threads), _unravelled(block, notes.grid), rank)
+
+
+def is_return(frame: FrameType) -> bool:
+    """Whether a frame has ended by a `return`. At its last line Python returns without one, from
+    the place of the code that was executed before."""
+    code, places = frame.f_code, list(frame.f_code.co_positions())
+    same = [i for i, place in enumerate(places) if place == places[frame.f_lasti // 2]]
+    return {dis.opname[code.co_code[2 * i]] for i in same} <= OF_A_RETURN
 
 
 def _unravelled(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -89,12 +108,7 @@ class Block:
     """
 
     def __init__(
-        self,
-        number: int,
-        notes: Notes,
-        body: Callable,
-        pause: Callable,
-        schedule: Random | None = None,
+        self, number: int, notes: Notes, body: Callable, pause: Callable, schedule: Random | None
     ) -> None:
         size, notes.to_hub = prod(notes.threads), getcurrent().switch
         self.threads = [thread_of(number * size + rank, notes) for rank in range(size)]
@@ -142,15 +156,14 @@ class Block:
         ready = []
         for warp in self._warps:
             places: dict[tuple, list[Thread]] = defaultdict(list)
-            alive = 0
             for thread in warp:
                 if not thread.done:
-                    alive |= 1 << thread.lane
                     places[thread.place].append(thread)
             for (what, mask, *_), lanes in places.items():
-                if what != BARRIER and len(lanes) == (mask & alive).bit_count():
-                    is_whole = not ((1 << len(warp)) - 1) & ~mask
-                    ready += _release(lanes, is_whole)
+                named = [each for each in warp if mask >> each.lane & 1]
+                if what != BARRIER and len(lanes) == sum(not each.done for each in named):
+                    self._look_for_skips(lanes, named)
+                    ready += _release(lanes, is_whole=len(named) == len(warp))
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
@@ -167,10 +180,21 @@ class Block:
             others = f"{_names(elsewhere)} in {self._notes.where(other)}"
             text = f"{{who}} waits here, {others}. {RULE}"
             self._notes.fault("divergence", text, here, other, thread=first)
+        self._look_for_skips(waiting, self.threads)
         self._pause(waiting)
         for thread in waiting:
             thread.epoch += 1
         return _release(waiting)
+
+    def _look_for_skips(self, met: list[Thread], expected: list[Thread]) -> None:
+        """Report threads that ended without the barrier or warp operation at which others meet."""
+        gone = [each for each in expected if each.done and each.has_passed(met[0])]
+        if gone:
+            (what, *_), end = met[0].place, site_here(gone[0].home)
+            kind = "divergence" if what in (BARRIER, SYNC_WARP) else "shuffle"
+            text = f"{{who}} waits here in {what}; {_names(gone)} skipped it and ended in "
+            text += f"{self._notes.where(end)}. All of them must come to it"
+            self._notes.fault(kind, text, met[0].site, end, thread=met[0])
 
     def _deadlock(self, stuck: Thread) -> None:
         """Report lanes of a mask that never meet. Raises Stop: later results are meaningless."""

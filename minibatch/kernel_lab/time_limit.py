@@ -29,9 +29,8 @@ def time_limit(seconds: float) -> Iterator[None]:
             is_over.wait(PAUSE)
         with lock:
             if not is_over.is_set():
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(us), ctypes.py_object(TooLong)
-                )
+                raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                raise_in(ctypes.c_ulong(us), ctypes.py_object(TooLong))
 
     threading.Thread(target=watch, daemon=True).start()
     try:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .figures.queue_tails import queue_tails
     from .figures.ratio_by_target import ratio_by_target
     from .figures.real_and_simulated import real_and_simulated
+    from .figures.recorded_replicas import recorded_replicas
     from .figures.rectangle import rectangle
     from .figures.replica_loads import replica_loads
     from .figures.request_times import request_times
@@ -137,6 +138,7 @@ __all__ = [
     "ratio_by_target",
     "real_and_simulated",
     "rectangle",
+    "recorded_replicas",
     "replica_loads",
     "request_times",
     "roofline",

@@ -62,7 +62,7 @@ class WindowSlider(WithStill):
         engine = Engine(PretendModel(), self.policy(window), clock=clock)
         engine.run(stream[:SHOWN])
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
-        words = f"{outcome.ttft_s:.2f} s to the first token on average, but for the first twenty."
+        words = f"{outcome.ttft_s:.2f} s to the first token on average, without the first twenty."
         self.line.value = event_html((f"Window {window:g} s", words))
         shown, yours = {f"its first {len(stream[:SHOWN])}": engine.trace}, (window, outcome)
         figure = plots.stream_and_window(shown, {name: self.runs[name]}, {name: yours})

@@ -15,7 +15,7 @@ import minibatch as mb
 from minibatch import kernel_lab as lab
 from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.attention.cuda.work_list import (
-    LEAST_OF_A_CHUNK,
+    LEAST_LIMIT,
     most_chunks,
     plan_chunks,
 )
@@ -88,7 +88,7 @@ def test_a_ragged_batch_takes_no_longer_than_its_tokens_ask_for(lengths, kv_head
     work = plan_chunks(metadata, range(len(lengths)), 1, slots // kv_heads, "auto")
     costs = [end - begin for *_, begin, end in work.chunks.tolist() for _ in range(kv_heads)]
     waves = lab.waves(costs, slots)
-    assert waves.makespan <= max(1.3 * waves.ideal, waves.ideal + 2 * LEAST_OF_A_CHUNK)
+    assert waves.makespan <= max(1.3 * waves.ideal, waves.ideal + 2 * LEAST_LIMIT)
 
 
 @pytest.mark.parametrize("places", [49, 66])

@@ -3,26 +3,27 @@
 import re
 
 import numpy as np
-from kernel_cases import CHUNKS, LONG, LOW, ODD, case
-from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, bad_under, scores_of
+from kernel_cases import APART, CHUNKS, LONG, LOW, ODD, case
+from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, TOO_LATE, bad_under, scores_of
 from kernel_outputs import is_like
 from kernels import about_another_size
 
 
 def chunks_of(name):
     """Chunks of three tokens at most, in the order of the rows, and an empty one for each row:
-    after its other chunks, before them, or after its first chunk."""
+    before its other chunks, after them, or after its first chunk. The first begins at the row's
+    end, and the second at its beginning: empty chunks need not be in the order of the tokens."""
     lengths = case(name).seq_lens.tolist()
     if name == LONG:
         return np.array([(0, 0, 2090), (0, 2090, 2100)], np.int32)
-    if name == CHUNKS:
+    if name in (CHUNKS, APART):
         return np.array([(r, t, t + 1) for r, n in enumerate(lengths) for t in range(n)], np.int32)
     most = 3 if max(lengths) < 12 else 15
     cut = [(r, b, min(b + most, n)) for r, n in enumerate(lengths) for b in range(0, n, most)]
     found = []
     for row, length in enumerate(lengths):
         own = [chunk for chunk in cut if chunk[0] == row]
-        place, at = [(len(own), length), (0, 0), (1, own[0][2])][row % 3]
+        place, at = [(0, length), (len(own), 0), (1, own[0][2])][row % 3]
         found += [*own[:place], (row, at, at), *own[place:]]
     return np.array(found, np.int32)
 
@@ -52,7 +53,7 @@ def parts_of(name, tokens=slice, scale=None):
 
 
 def about_a_chunk(name, result):
-    cut, right = chunks_of(name), parts_of(name)
+    one, cut, right = case(name), chunks_of(name), parts_of(name)
     names = ("part_output", "part_highest", "part_total")
     got = [
         np.array(result["outputs"][each], float).reshape(array.shape)
@@ -72,11 +73,13 @@ def about_a_chunk(name, result):
                 "[chunk_reads_from_token_zero] "
                 "A chunk begins at token `begin` of its row, and yours at token 0."
             )
-    for scale, shown in ((1.0, "are not scaled"), (32**-0.5, "are always scaled by 1 / sqrt(32)")):
+    scales = {1.0: "are not scaled", 32**-0.5: "are multiplied by 1 / sqrt(32)"}
+    scales |= {1 / one.scale: "are divided by `scale`"}
+    for scale, shown in scales.items():
         if is_like(output, parts_of(name, scale=scale)[0][is_full], right_output):
             return (
-                f"[chunk_has_another_scale] Your scores {shown}: they are multiplied by the "
-                "argument `scale`."
+                f"[chunk_has_another_scale] Your scores {shown}: multiply them by the argument "
+                "`scale`."
             )
     if (right_highest < 0).any() and is_like(highest, np.maximum(right_highest, 0), right_highest):
         return FROM_0
@@ -136,8 +139,8 @@ def about_the_slots(name, kind, said):
     row, begin, end = chunks_of(name)[int(number[1])].tolist()
     if begin == end and "block_tables[" in said:
         return (
-            f"[empty_chunk_looks_up] Chunk {number[1]} is ({row}, {begin}, {end}), which is empty: "
-            "there may be no token `begin`, and no KV block of it to look up."
+            f"[empty_chunk_looks_up] Chunk {number[1]} is empty, ({row}, {begin}, {end}): there "
+            "may be no token `begin`, and no KV block of it to look up."
         )
     if begin == end or kind not in ("foreign", "unwritten") or name == ODD:
         return ""
@@ -156,6 +159,8 @@ def about_the_joined(name, result):
     is_bad = ~np.isfinite(got).all(2)
     if name == LOW and is_bad.all():
         return TOO_HIGH
+    if name == APART and is_bad.any():
+        return TOO_LATE
     if name == SHARP and is_bad.any():
         if (is_bad == bad_under(one, lambda scores: np.maximum(scores.max(1), 0)[:, None])).all():
             return FROM_0
@@ -170,19 +175,44 @@ def about_the_joined(name, result):
         if np.allclose(joined, got[wrong_row, head], 1e-4, 1e-4, equal_nan=True):
             if name == CHUNKS:
                 return not_all(f" Only the first {len(seen)} chunks of row {wrong_row} are joined.")
+            if (cut[seen, 1] == cut[seen, 2]).all() and np.isin(seen, own).all():
+                return (
+                    f"[empty_chunk_cuts_the_row] Row {wrong_row} comes out as if only its empty "
+                    f"{named(seen)} had been joined; the row has {named(own)}. An empty chunk "
+                    "neither begins nor ends a row."
+                )
             return (
                 f"[other_chunks_are_joined] Row {wrong_row} comes out as if {named(seen)} of the "
                 f"work list had been joined, and it has {named(own)}."
             )
+    if name == CHUNKS and (
+        left := shares_left_out(output, total, highest, got[wrong_row], own, head)
+    ):
+        return (
+            f"[small_chunks_are_left_out] Row {wrong_row} comes out as if {left:,} chunks with "
+            "small shares had been left out. Many small shares are not small together."
+        )
     if weighs_the_same(output, total, highest, cut, got):
         return "[chunks_weigh_the_same] Chunks with a smaller maximum weigh less, by exp."
     return not_all("") if name == CHUNKS else ""
 
 
+def shares_left_out(output, total, highest, got, own, head):
+    """The number of a row's chunks, those with the lowest maxima, without which it comes to this
+    output; 0 if it does not."""
+    order = own[np.argsort(-highest[own, head], kind="stable")]
+    shares = np.exp(highest[order, head] - highest[order[0], head])
+    above = np.cumsum(shares[:, None] * output[order, head], 0)
+    below = np.cumsum(shares * total[order, head])
+    off = np.abs(above / below[:, None] - got[head]).max(1)
+    kept = int(np.argmin(off)) + 1
+    return len(order) - kept if off[kept - 1] < min(1e-5, off[-1] / 4) else 0
+
+
 def not_all(how_many):
     return (
-        "[not_all_chunks_are_seen] Shorter work lists are right. Not all chunks are seen: there "
-        f"are chunks.shape[0].{how_many}"
+        "[not_all_chunks_are_seen] Shorter work lists are right. Of this one not all chunks are "
+        f"seen: it has chunks.shape[0] of them.{how_many}"
     )
 
 

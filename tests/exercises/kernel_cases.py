@@ -18,11 +18,14 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
 }
 FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 83 KV blocks"
 WIDE = "a head of 288 elements in KV blocks of 3 tokens"
+BROAD = "ten KV heads of 104 elements"
+TALL = "a KV block of 128 tokens"
 LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 ODD = "nine rows in KV blocks of 13 tokens"
 LOW = "all scores near -4,000,000"
-STEPS = "scores that fall to -12 in head 0, and rise by 87 and more at a time in head 1"
+STEPS = "scores that fall to -12 in head 0, and rise by 86 and more at a time in head 1"
+APART = STEPS + ", in chunks of one token"
 EMPTY_FIRST = "an empty chunk first in each row"
 TILES = "scores 500 times as large in three tiles of tokens"
 QUARTET = "four query heads to a KV head"
@@ -30,12 +33,15 @@ EVEN = "a KV head to each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
     FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
     WIDE: {"lengths": [5], "heads": 1, "block_size": 3, "head_dim": 288},
+    BROAD: {"lengths": [2], "heads": 10, "kv_heads": 10, "head_dim": 104},
+    TALL: {"lengths": [70], "heads": 1, "block_size": 128, "head_dim": 8},
     POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
     LONG: {"lengths": [2100], "heads": 1},
     LONG_FOR_TWO: {"lengths": [2100]},
     ODD: {"lengths": [14, 1, 27, 13, 2, 3, 15, 1, 22], "block_size": 13},
     LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
     STEPS: {"lengths": [24]},
+    APART: {"lengths": [24]},
     TILES: {"lengths": [70], "sharpness": 500.0, "block_size": 64},
     QUARTET: {"lengths": [6, 3], "heads": 4},
     EMPTY_FIRST: {"lengths": [5, 4]},
@@ -62,11 +68,11 @@ def case(name):
 
 
 def steps(one, keys):
-    """Head 0 falls, to -12. Head 1 has a dozen tokens at 87, whose weights float32 cannot add up
+    """Head 0 falls, to -12. Head 1 has a dozen tokens at 86.4, whose weights float32 cannot add up
     under a maximum of 0, and then rises by 89 or more at each token."""
     length = len(keys)
     falling = np.append(0.0, -5.0 - 0.3 * (np.arange(1, length) * 7 % length))
-    rising = np.concatenate([[0.0], np.full(12, 87.0), 207 + 89.0 * np.arange(length - 13)])
+    rising = np.concatenate([[0.0], np.full(12, 86.4), 207 + 89.0 * np.arange(length - 13)])
     for head, scores in enumerate((falling, rising)):
         one.query[0, head] = np.linalg.lstsq(keys, scores / one.scale, rcond=None)[0]
 
@@ -76,4 +82,4 @@ def faint(one, keys):
     one.query[0, -1] = keys[0] / (keys[0] @ keys[0]) * HIGH / one.scale
 
 
-QUERIES = {STEPS: steps, LONG: faint, LONG_FOR_TWO: faint, CHUNKS: faint}
+QUERIES = {STEPS: steps, APART: steps, LONG: faint, LONG_FOR_TWO: faint, CHUNKS: faint}

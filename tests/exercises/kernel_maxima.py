@@ -13,13 +13,13 @@ FROM_0 = (
 )
 TOO_HIGH = (
     "[maximum_begins_too_high] "
-    "All scores of this case are below a number that the kernel takes for lower than every score, "
-    "such as -1000 or -1e6. Their weights come to nothing: use LOWEST."
+    "The maximum begins too high, for example at -1000 or at -1e6: all scores of this case are "
+    "lower. Their weights come to nothing: begin at LOWEST."
 )
 TOO_LATE = (
     "[maximum_follows_too_late] "
     "The maximum waits until a score is far above it. exp of 89 is beyond float32, and the sum of "
-    "a dozen exp of 87 is, too: let it follow earlier."
+    "a dozen exp of 86.4 is, too: let it follow earlier."
 )
 NO_MAXIMUM = (
     "[exp_overflows] exp of 500 is beyond float32: subtract the maximum from the score first."

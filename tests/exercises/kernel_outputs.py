@@ -16,6 +16,12 @@ def about_the_output(name, result):
     one = case(name)
     got = np.array(result["outputs"]["output"], float).reshape(one.query.shape)
     if not np.isfinite(got).all():
+        never = got.size - result["stored"].get("output", [0])[0] // 4
+        if never > 0 and never == np.isnan(got).sum():
+            return (
+                f"[output_is_never_written] {never:,} elements of output are never written: "
+                "each row has as many as query heads * 32."
+            )
         return about_another_size(name) if name == ODD else about_no_numbers(name, one, got)
     likely = [
         (np.abs(got - output).max(), said)
@@ -60,6 +66,9 @@ def believed(one):
     group = heads // kv_heads
     names = {
         "[scores_not_scaled] The scores are not scaled: q k times `scale`.": {"scale": 1.0},
+        "[divided_by_scale] The scores are divided by `scale`: multiply them.": {
+            "scale": 1 / one.scale
+        },
         "[not_divided_by_the_sum] It is not divided by the sum of the weights.": {
             "total": lambda w, w_run: 1.0
         },

@@ -99,7 +99,11 @@ def check_faults(found, more=lambda name, kind, said: ""):
         for kind, line, said in sorted(result["faults"], key=lambda fault: fault[0] != "foreign"):
             why = more(name, kind, said) or about_the_fault(name, kind, said)
             where = f" in line {line}" if line else ""
-            raise Wrong(f"{why}{' ' * bool(why)}{FAULTS[kind]}{where}: {said}. The case: {name}.")
+            is_slot = kind == "unwritten" and "_cache[" in said
+            no_row = "; no row has a token in this slot" if is_slot else ""
+            raise Wrong(
+                f"{why}{' ' * bool(why)}{FAULTS[kind]}{where}: {said}{no_row}. The case: {name}."
+            )
 
 
 BEYOND = re.compile(
@@ -122,7 +126,10 @@ def about_the_fault(name, kind, said):
                 "belongs to KV head h // (heads // kv_heads)."
             )
         if array == "block_tables" and axis == 1:
-            return f"[another_width_of_the_table] The block table of a row has {last + 1} entries."
+            return (
+                f"[another_width_of_the_table] The block table of a row has {last + 1} entries: "
+                "is a token looked up that lies beyond the row's last one?"
+            )
         if is_own_array(array) and name == TILES and last + 1 < options(name)["block_size"]:
             return (
                 "[array_shorter_than_a_kv_block] A KV block has "
@@ -142,6 +149,11 @@ def about_the_fault(name, kind, said):
             "[heads_do_not_fill_the_threads] "
             "Heads of 16 and 32 elements are copied without a race. Heads of 48 are not: 64 "
             "threads are more than one head of them and less than two."
+        )
+    if kind == "race" and said.startswith("keys["):
+        return (
+            "[two_threads_copy_one_number] Two threads copy the same number. There are "
+            "cuda.blockDim.x = 64 threads: thread i takes number i, i + 64, i + 128, …"
         )
     return ""
 
@@ -196,7 +208,8 @@ def check_compiled(student, function, most_float64=0):
         raise Wrong(
             "[float64_instructions] "
             f"{function}: compiled for a GPU, it has {found['float64']} instructions on float64. A "
-            "number such as 0.0 or -1e30 is one; float32(0) is not."
+            "number such as 0.0 or -1e30 is one, and so is 1 / x, where 1 is an integer; "
+            "float32(0) and float32(1) / x are not."
         )
     if found["stack"]:
         raise Wrong(

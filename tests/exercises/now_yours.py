@@ -516,3 +516,56 @@ def time_parts(student):
     parts = student.call("where_the_time_went", [row])["parts"][0]
     told = ", ".join(f"{name} {ms}" for name, ms in parts.items())
     return f"By your parts, 1,264 ms of one request went into (ms): {told}."
+
+
+def routed_crowd(student):
+    from routed import Traffic, serve
+
+    from minibatch.course.judging.remote_router import RemoteRouter
+    from minibatch.routers import RoundRobin
+
+    crowd = Traffic("now yours", num_requests=200)
+    own, other = (
+        serve(crowd.requests(), list(range(6)), router.choose)
+        for router in (RemoteRouter(student), RoundRobin())
+    )
+    own, other = (sum(one.ttft for one in served) / len(served) for served in (own, other))
+    return (
+        f"In a stream that you have not seen, the mean TTFT is {own:.2f} s by your router, and "
+        f"{other:.2f} s if the replicas take turns."
+    )
+
+
+def uncached_manual(student):
+    chain = [bytes([i]) for i in range(250)]
+    cached = {0: [], 1: chain[:200], 2: chain[1:]}
+    found = student.call("uncached_tokens", 4010, chain, cached, 16)
+    told = ", ".join(f"{tokens:,} on replica {replica}" for replica, tokens in found.items())
+    return f"A prompt of 4,010 tokens, of which replica 2 has evicted the first block: {told}."
+
+
+def longest_to_split(student):
+    from test_ex13_more_than_one_engine import case
+
+    quick, slow = (
+        student.call("split_or_not", *case(8000, 200, (), {"gbit_per_s": gbit}))
+        for gbit in (400, 0.5)
+    )
+    told = " and ".join(
+        f"{one['apart'][1] * 1000:.0f} ms ({'split' if one['split'] else 'do not split'})"
+        for one in (quick, slow)
+    )
+    return (
+        f"A prompt of 8,000 tokens over 400 Gbit/s and over 0.5: by your prediction TPOT is {told}."
+    )
+
+
+def scaled_day(student):
+    from scaled import Day, live
+
+    day = Day("now yours", ((0, 2.0), (1, 2.0), (3, 8.0), (6, 2.0)), num_ready=5)
+    served = live(day, lambda *arguments: student.call("desired", *arguments))
+    return (
+        f"On six hours with one peak, {served.attainment:.1%} of the requests wait for 2 seconds "
+        f"or less, with {served.replica_hours:.0f} replica-hours and {served.num_changes} changes."
+    )

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from chunk_outputs import about_a_chunk, about_the_joined, about_the_slots, chunks_of, parts_of
 from kernel_cases import (
+    APART,
+    BROAD,
     CHUNKS,
     EMPTY_FIRST,
     EVEN,
@@ -19,6 +21,7 @@ from kernel_cases import (
     QUARTET,
     SCALED,
     STEPS,
+    TALL,
     TILES,
     WIDE,
     case,
@@ -71,7 +74,7 @@ def copies(student):
             "expect": {"keys": keys.ravel().tolist()},
         }
 
-    return run_on_cases(student, "copy_keys", launch, once=(POOL, FOUR, WIDE, LONG))
+    return run_on_cases(student, "copy_keys", launch, once=(POOL, FOUR, WIDE, BROAD, TALL, LONG))
 
 
 @pytest.mark.task("6.1", points=1)
@@ -97,6 +100,16 @@ def test_every_key_comes_to_its_place(student):
 def about_the_copy(name, result):
     right = gathered(case(name))
     got = np.array(result["outputs"]["keys"], float).reshape(right.shape)
+    if name in (BROAD, TALL):
+        *_, block_size, kv_heads, head_dim = case(name).key_cache.shape
+        return (
+            f"[loops_end_too_early] A KV block has {block_size} tokens here, and a token has "
+            f"kv_heads * head_dim = {kv_heads * head_dim:,} numbers. Each loop must run to such a "
+            "size, and one of yours may end before it."
+        )
+    is_wrong = (~np.isclose(got, right) & ~np.isnan(right)).any((2, 3))
+    if pattern := about_the_tokens_copied(case(name), is_wrong):
+        return pattern
     if name != WIDE:
         return ""
     head_dim = right.shape[3]
@@ -107,6 +120,26 @@ def about_the_copy(name, result):
                 f"head_dim is {head_dim} here, more than the 64 threads of a thread block."
             )
     return about_another_size(name)
+
+
+def about_the_tokens_copied(one, is_wrong):
+    """What the wrong tokens have in common, and no other token has. is_wrong: [rows, longest]."""
+    is_own = np.arange(is_wrong.shape[1]) < one.seq_lens[:, None]
+    block_size = one.key_cache.shape[1]
+    blocks = one.block_tables[:, np.arange(is_wrong.shape[1]) // block_size]
+    found = []
+    if is_own[~is_wrong].any() and (is_wrong == ((blocks == 0) & is_own)).all():
+        found.append(
+            "[kv_block_0_is_lost] All tokens in KV block 0 are wrong, and no others: it is a block "
+            "like others."
+        )
+    is_full = one.seq_lens % block_size == 0
+    if not is_full.all() and (is_wrong.any(1) == is_full).all():
+        found.append(
+            "[full_kv_blocks_are_lost] All rows are wrong that fill their last KV block, and no "
+            "others: seq_lens[row] % block_size is 0 there."
+        )
+    return " Or: ".join(found)
 
 
 @pytest.mark.task("6.1", points=2)
@@ -166,7 +199,7 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
                     "Neighbouring lanes should read neighbouring numbers of one token."
                     if within > 3
                     else "[number_read_again] Keep a number that is needed twice in a variable, "
-                    "and walk over the tokens once."
+                    "and walk over the tokens once: a running maximum needs no second walk."
                 )
                 raise Wrong(
                     f"{why} Within a thread block each sector of {array} is read {within:.1f} "
@@ -266,7 +299,7 @@ def test_the_work_list_covers_every_token_once(student):
                 late = sorted(set(range(length)) - set(seen))
                 what = (
                     "[chunks_have_other_tokens] "
-                    f"row {row} has {length} tokens, and its chunks {len(seen)}"
+                    f"row {row} has {length} tokens, and its chunks have {len(seen)} together"
                 )
                 if late:
                     what = f"[token_in_no_chunk] token {late[0]} of row {row} is in no chunk"
@@ -390,7 +423,7 @@ def merged(student):
             "expect": {"output": one.exact.ravel().tolist()},
         }
 
-    return run_on_cases(student, "merge_chunks", launch, once=(CHUNKS, LOW))
+    return run_on_cases(student, "merge_chunks", launch, once=(CHUNKS, LOW, APART))
 
 
 @pytest.mark.task("6.4", points=2)
@@ -398,6 +431,7 @@ def test_decode_chunk_runs_without_a_fault_and_writes_the_sums_of_its_tokens(stu
     found = decoded_chunks(student)
     check_faults(found, about_the_slots)
     check_outputs(found, about_a_chunk)
+    check_reads(found)
     for name, result in first(found).items():
         cut, (_, highest, total) = chunks_of(name), parts_of(name)
         got = np.array(result["outputs"]["part_highest"]).reshape(total.shape)

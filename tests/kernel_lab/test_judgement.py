@@ -129,15 +129,26 @@ def test_the_ledger_has_one_factor_for_each_reason_to_read_again(case):
     slow = case.run(thread_per_head, threads=8, grid=(3,))
     fast = case.run(warp_per_head, tolerance=1e-3)
     assert slow.wrong == fast.wrong == ""
-    needed = (5 + 1) * 0 + (16 + 1 + 5 * 0) * 4 * 32 * 4  # row 0 has no full KV block to share
-    assert slow.of("key_cache").needed == (5 + 16 + 17) * 4 * 32 * 4 != needed
+    assert slow.of("key_cache").touched == slow.of("key_cache").used == (5 + 16 + 17) * 4 * 32 * 4
     factors = [(round(e.by_others, 1), round(e.within, 1)) for e in (slow.of("key_cache"),)]
     assert factors == [(1.0, 8.0)]
     assert (fast.of("key_cache").by_others, fast.of("key_cache").within) == (2.0, 1.0)
     assert fast.of("seq_lens").is_broadcast
     assert not fast.of("key_cache").is_broadcast
-    assert "key_cache: 19,456 bytes needed, ×2.0 by thread blocks ×1.0 within one" in str(fast)
-    assert "seq_lens: 32 bytes needed, broadcast, as good as free" in str(fast)
+    assert (
+        "key_cache: 19,456 bytes used of 19,456 touched, ×2.0 by thread blocks ×1.0 within each"
+        in str(fast)
+    )
+    assert "seq_lens: 12 bytes used of 32 touched, broadcast, as good as free" in str(fast)
+
+
+def test_the_ledger_says_how_much_of_the_sectors_is_used():
+    def every_eighth(source, out):
+        out[cuda.threadIdx.x] = source[cuda.threadIdx.x * 8]
+
+    entry = lab.run(every_eighth, 1, 32, np.zeros(256, np.float32), lab.empty(32)).of("source")
+    assert (entry.used, entry.touched, entry.by_others, entry.within) == (128, 1024, 1, 1)
+    assert str(entry).startswith("source: 128 bytes used of 1,024 touched, ")
 
 
 def test_reading_another_rows_kv_block_is_a_fault():
@@ -171,6 +182,46 @@ def test_a_row_writes_only_slots_that_it_alone_owns(table, shared, kinds):
     faults = case.run(write_kv).faults
     assert [fault.kind for fault in faults] == kinds
     assert [fault.count for fault in faults] == [32] * len(kinds)
+
+
+def test_the_padding_of_a_block_table_is_unwritten_memory():
+    def one_token_too_far(key_cache, block_tables, seq_lens, output):
+        row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+        t = seq_lens[row]
+        output[row, 0, thread] = key_cache[block_tables[row, t // 16], t % 16, 0, thread]
+
+    for seed in range(12):
+        case = lab.paged_case([16, 20], heads=1, kv_heads=1, seed=seed)
+        faults = case.run(one_token_too_far).faults
+        said = [fault.sentence for fault in faults if fault.kind == "unwritten"]
+        assert any("reads block_tables[0, 1], which nobody has written" in each for each in said)
+        assert case.run(warp_per_head, tolerance=1e-3).faults == []
+
+
+@pytest.mark.parametrize(("own", "kinds"), [([0, 1, 2], []), ([0, 2], ["foreign"])])
+def test_a_thread_block_may_work_for_several_rows(own, kinds):
+    def row_after_row(query, key_cache, value_cache, block_tables, seq_lens, scale, output):
+        for row in range(3):
+            table = block_tables[row, 0]
+            output[row, 0, cuda.threadIdx.x] = key_cache[table, 0, 0, cuda.threadIdx.x]
+
+    case = lab.paged_case([5, 6, 7], heads=1, kv_heads=1)
+    faults = case.run(row_after_row, grid=1, row_of=lambda x, y, z: own).faults
+    assert [fault.kind for fault in faults] == kinds
+    for fault in faults:
+        assert "which works for rows 0, 2, reads" in fault.sentence
+        assert fault.sentence.endswith("a slot of row 1")
+
+
+def test_slots_of_a_cache_that_stay_unwritten_are_no_finding():
+    def write_newest(key_cache, block_tables, seq_lens, output):
+        row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+        t = seq_lens[row] - 1
+        key_cache[block_tables[row, t // 16], t % 16, 0, thread] = 1.0
+        output[row, 0, thread] = 0.0
+
+    report = lab.paged_case([5, 20], heads=2, kv_heads=1).run(write_newest, grid=(2,), expect={})
+    assert report.never_written == {"output": 64}
 
 
 @pytest.mark.parametrize(("deed", "kinds"), [("exch", []), ("add", ["unwritten"])])

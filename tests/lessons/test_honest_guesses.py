@@ -135,6 +135,15 @@ ANSWERS = {
         "full": MINE,
         "lanes": r"\b20 ?%",
     },
+    "13": {
+        "one_queue": r"\b7\.[56]\b|twice|factor of two",
+        "round_robin": r"\b3\.8\b|most of the work",
+        "affinity": r"\b2 of\b|[Tt]wo of|half of the fleet",
+        "manuals": r"\b(69|70) ?%",
+        "stale": r"\b[24]00 ms",
+        "apart": r"\b(9|10|11)\.[0-9]",
+        "day": r"\b77 ?%",
+    },
 }
 
 

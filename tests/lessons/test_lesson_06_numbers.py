@@ -11,6 +11,7 @@ import pytest
 from numba import cuda, float32
 
 from minibatch import kernel_lab as lab
+from minibatch.attention.cuda.tiling import MOST_RESIDENT
 from minibatch.kernel_lab.in_flight import LATENCY_S, MEMORY, bytes_in_flight, bytes_needed
 
 ROOT = Path(__file__).parents[2]
@@ -51,12 +52,18 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says():
     exec(CELLS["other-rungs"], space)
     (stand_in,) = lab.paged_case([1]).compiled(space["heads_share"], capabilities=[H100])
     assert bytes_in_flight(stand_in, 32) == bytes_in_flight(group_of_2, 32)
-    assert 0.45 < bytes_in_flight(group_of_2, 32) / bytes_needed("H100") < 0.55
+    bandwidth, _ = MEMORY["H100"]
+    for latency in (LATENCY_S, LATENCY_S / 2):
+        share = bytes_in_flight(group_of_2, 32) / bytes_needed("H100", latency)
+        assert f"{share * bandwidth / 1e12:.1f} TB/s" in text
     assert f"with 128 threads, {group_of_2.thread_blocks(128)} of them fit" in text
     assert f"{in_kb(bytes_in_flight(group_of_2, 128))} are in flight" in text
     assert group_of_2.limit(128) == "registers"
     _, one = tiled("bfloat16", H100, head_dim=128, group=1, split=True)
-    assert f"{one.thread_blocks(128)} thread blocks: {in_kb(bytes_in_flight(one, 128))}" in text
+    of_a_block = in_kb(bytes_in_flight(one, 128, most=1))
+    assert f"128 lanes: {of_a_block}. {one.thread_blocks(128)} thread blocks would fit" in text
+    planned = in_kb(bytes_in_flight(one, 128, most=MOST_RESIDENT))
+    assert f"the engine plans with {MOST_RESIDENT}, and {planned}" in text
     _, eight = tiled("bfloat16", H100, head_dim=128, group=8, split=True)
     assert f"a thread needs {eight.registers} registers" in text
     assert f"only {eight.thread_blocks(128)} thread blocks fit" in text
@@ -64,7 +71,13 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says():
 
 
 def test_the_folded_running_maximum_is_right_for_scores_of_any_size():
-    (code,) = re.findall(r"```python\n(.*?)```", CELLS["one-head-answer"], re.DOTALL)
+    (lines,) = re.findall(r"```python\n(.*?)```", CELLS["one-head-answer"], re.DOTALL)
+    start, in_the_loop = lines.split("        # and in the loop, after the shuffles:\n")
+    code, _, _ = CELLS["one-head"].partition("\n\nfor factor")
+    code = code.replace("    total, result = float32(0), float32(0)\n", start)
+    code = re.sub(
+        r"        weight = .*(?=    output)", lambda _: in_the_loop, code, flags=re.DOTALL
+    )
     space = {"cuda": cuda, "float32": float32, "math": math}
     exec(code, space)
     rng = np.random.default_rng(1)

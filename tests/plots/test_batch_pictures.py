@@ -98,7 +98,7 @@ def test_phases_are_told_apart_and_padding_s_share_is_drawn():
     figure = mb.plots.phase_costs({"slow": slow, "fast": fast}, unit="steps", guess="quicker")
     (axis,) = figure.axes
     title = axis.get_title(loc="left")
-    assert title == "4 steps instead of 10, 2.5 times as quick; you said 3.5"
+    assert title == "4 steps instead of 10, 2.5 times as fast; you said 3.5"
     waste = matplotlib.colors.to_rgba(WASTE)
     (burnt,) = [bar for bar in axis.patches if bar.get_facecolor() == waste]
     assert burnt.get_width() == pytest.approx(3 * 2 / 9)  # 2 of the 9 rows of 3 steps

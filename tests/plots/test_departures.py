@@ -57,7 +57,7 @@ def test_departures_show_padding_queue_and_windows_in_seconds(trace):
 def test_departures_name_no_window_where_nobody_is_held_back():
     figure = mb.plots.departures(served(mb.Static(8)))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "open, machine busy" in labels
+    assert "open: machine busy" in labels
     assert not any("window" in label for label in labels)
 
 
@@ -77,7 +77,7 @@ def test_the_same_departures_are_told_and_later_ones_too(trace):
 
     assert compared(mb.Dynamic(8, max_wait=2.0)).startswith("The same agents leave at the same")
     assert compared(mb.Dynamic(8, max_wait=2.4)).startswith(
-        "Batch 1 leaves otherwise. Dynamic: A, B at 2.00 s; yours: A, B at 2.40 s."
+        "Batch 1 differs. Dynamic: A, B at 2.00 s; yours: A, B at 2.40 s."
     )
 
 
@@ -85,7 +85,7 @@ def test_a_policy_that_stands_in_for_itself_is_not_compared(trace):
     figure = mb.plots.departure_difference(trace, trace, names=("Dynamic", "Dynamic"))
     assert len(figure.axes) == 1
     assert "same" not in figure.alt
-    assert "Dynamic, standing in for yours" in figure.alt
+    assert "Dynamic, until yours is written" in figure.alt
 
 
 def outcomes(*seconds):

@@ -67,3 +67,15 @@ def test_a_day_has_its_money_and_its_waits():
     assert title(figure, 1) == f"$ a million tokens: 1 {costs[0]:.2f}, 3 {costs[1]:.2f}"
     assert title(figure, 2).startswith("p99 TTFT of the day: 1 ")
     assert figure.axes[1].lines[1].get_ydata().max() == 3
+
+
+def test_what_a_kill_did_is_in_the_title():
+    told = {"replica": "a", "end": "whole", "sent_s": 0.0, "last_s": 1.0}
+    late = {**told, "replica": "b", "sent_s": 7.0, "last_s": 8.0}
+    cut = {**told, "end": "the replica has ended", "sent_s": 2.0, "last_s": 3.0}
+    recorded = {"requests": [told, cut, late], "kill": {"at_s": 2.5, "replica": "a"}}
+    figure = mb.plots.recorded_replicas(recorded)
+    assert title(figure) == (
+        "Killed at 2 s: 1 of 3 ended with an error; a new replica answers from 7 s on"
+    )
+    assert "replica 0: 2 requests" in figure.alt

@@ -26,7 +26,7 @@ def test_a_warps_access_names_what_is_used_and_what_is_asked_for():
     report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
     line = line_of(strided, "x[cuda")
     apart, together = (plots.warp_access(report, name, line) for name in ("x", "out"))
-    assert "32 of 32 lanes use 128 bytes and ask for 1,024: 12% is used" in apart.alt
+    assert "32 of 32 lanes use 128 bytes and ask for 1,024: 12.5% is used" in apart.alt
     assert "32 of 32 lanes write 128 bytes and ask for 128: 100% is used" in together.alt
     assert len(apart.axes[0].patches) == 32 + 32  # lanes and sectors
     assert plots.warp_access(report, "x").alt == apart.alt  # the only line that reads it
@@ -144,7 +144,8 @@ def test_a_ladder_tells_how_often_each_kernel_reads(report):
 def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
     kernels = {"one number a lane": 4 * 1024, "several": 147_456}
     figure = plots.in_flight(kernels, yours="several")
-    assert "one number a lane: at most 24% of what an H100 needs in flight" in figure.alt
+    says = "one number a lane: enough for 24% of an H100's bandwidth if a load takes 670 ns, "
+    assert f"{says}for 48% if it takes 335 ns" in figure.alt
     assert "one number a lane 4 KB. several 144 KB. an H100 needs 17 KB." in figure.alt
     labels = figure.axes[0].get_yticklabels()
     assert [label.get_fontweight() for label in labels] == ["normal", "bold"]
@@ -152,12 +153,15 @@ def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
 
 def test_waves_say_how_much_of_the_time_is_used():
     figure = plots.waves({"uneven": lab.waves([4, 1, 1], 2)})
-    assert "uneven: done after 4, at best 3; 75% of the multiprocessors' time is used" in figure.alt
+    assert (
+        "uneven: done after 4, shared evenly 3; 75% of the multiprocessors' time is used"
+        in figure.alt
+    )
 
 
 def test_a_running_maximum_shrinks_what_was_summed_before():
     figure = plots.online_softmax([0.0, 0.0, 1.0, 1.0], tile=2, tiles=2)
-    assert "After tile 2: what was summed before × 0.37, and the sum is 2.74" in figure.alt
+    assert "After tile 2: the earlier sum × 0.37; now the sum is 2.74" in figure.alt
 
 
 def test_the_flow_of_data_shows_who_hands_what_to_whom_and_the_pair_in_no_order():

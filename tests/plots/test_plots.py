@@ -229,7 +229,7 @@ def test_two_plans_are_drawn_with_the_step_where_they_part():
 
     static, continuous = run(mb.Static(2)), run(mb.Continuous(2))
     figure = mb.plots.plan_difference(static, continuous, names=("Static", "Continuous"))
-    assert "The plans part at step 3" in figure.alt
+    assert "The plans differ from step 3 on" in figure.alt
     assert "Static" in figure.alt
 
     class Mine(mb.Static):
@@ -256,6 +256,6 @@ def test_who_waits_differently_has_no_same_plan():
         return engine.trace
 
     alt = mb.plots.plan_difference(late(0.5), late(0.45)).alt
-    assert "They wait differently: step 1 begins at 0.55 s, not 0.6 s" in alt
+    assert "The waits differ: step 1 begins at 0.55 s, not 0.6 s" in alt
     measured = [late(0.01, mb.core.clock.WallClock()) for _ in range(2)]
     assert "begins at" not in mb.plots.plan_difference(*measured).alt

@@ -85,11 +85,11 @@ TIMES = [StepTime(n, 200, 0.001 * n, 0.0, 0.004) for n in (1, 2, 4, 8)]
 def test_a_trade_off_names_gain_and_price_and_what_fits_a_limit():
     guesses.keep("longer", 8)
     (title,) = titles(mb.plots.tradeoff(TIMES, guess="longer"))
-    assert title == "8 slots instead of 1: 3.3× the tokens, each 2.4× as late; you said 8"
+    assert title == "8 slots instead of 1: 3.3× the tokens, each takes 2.4× as long; you said 8"
     (title,) = titles(mb.plots.tradeoff(TIMES, limit=9))
     assert title == "Within 9 ms a token: 4 slots, 500 tokens/s"
     (title,) = titles(mb.plots.tradeoff(TIMES, limit=2))
-    assert title == "Nobody gets a token within 2 ms"
+    assert title == "No measured number of slots gives a token within 2 ms"
 
 
 def test_dumbbells_are_multiples_of_the_first_run_with_their_values():

@@ -90,8 +90,8 @@ def divergent_barrier(query, keys, values, tables, lengths, output):
     scores = cuda.shared.array(16, float32)
     if thread < lengths[row]:
         scores[thread] = query[row, thread]
-        cuda.syncthreads()
-    output[row, thread] = scores[0]  # here
+        cuda.syncthreads()  # here
+    output[row, thread] = scores[0]
 
 
 def two_barriers(query, keys, values, tables, lengths, output):
@@ -175,7 +175,7 @@ FAULTS = {
     wrong_stride: "unwritten",
     off_by_one_tail: "unwritten",
     unguarded_tail: "unwritten",
-    divergent_barrier: "race",
+    divergent_barrier: "divergence",
     two_barriers: "divergence",
     wrong_shuffle_mask: "shuffle",
     unwritten_shared_read: "unwritten",

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..metadata import AttentionMetadata
 
-LEAST_OF_A_CHUNK = 128  # tokens: for fewer, a merge costs more than it saves
+LEAST_LIMIT = 128  # of a chunk, in tokens: below it, merging would cost more than it saves
 SHARES = 4  # chunks for each place: the last chunk adds at most a quarter to the time
 
 
@@ -60,13 +60,13 @@ def most_chunks(num_rows: int, longest: int, num_places: int, kernel: str) -> in
     contexts of at most `longest` tokens."""
     if kernel == "tiled":
         return num_rows
-    cuts = min(max(1, num_places) * min(SHARES, num_rows), num_rows * longest // LEAST_OF_A_CHUNK)
+    cuts = min(max(1, num_places) * min(SHARES, num_rows), num_rows * longest // LEAST_LIMIT)
     return num_rows * (2 if kernel == "split" else 1) + cuts
 
 
 def _most_tokens(contexts: list[int], num_places: int) -> int:
     """The most tokens of a chunk. In the best case all places end together, after `ideal` tokens
-    each. A place that takes the next chunk when it is free ends at most one chunk later. Chunks
-    below 2 * LEAST_OF_A_CHUNK are made only to give every place one."""
+    each. A place that takes the next chunk when it is free ends at most one chunk later. A limit
+    below 2 * LEAST_LIMIT is set only to give every place a chunk."""
     ideal = -(-sum(contexts) // max(1, num_places))
-    return max(LEAST_OF_A_CHUNK, min(ideal, 2 * LEAST_OF_A_CHUNK), -(-ideal // SHARES))
+    return max(LEAST_LIMIT, min(ideal, 2 * LEAST_LIMIT), -(-ideal // SHARES))

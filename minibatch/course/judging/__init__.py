@@ -22,6 +22,7 @@ one task.
     worker_usage.py     the threads and files of a worker, which no limit of the system counts
     remote_scheduler.py a learner's policy, run by a worker, in the judge's real engine
     remote_update.py    a learner's `update` alone, while the judge decides which requests run
+    remote_router.py    a learner's router, in a fleet that the judge simulates
     reported_state.py   what a worker reports of its sequences and its pool, and what is true
     advances.py         checks that sequences advance as they should, and finish when they should
     noted_passes.py     an engine's forward passes, noted row by row; some of them fail
@@ -31,6 +32,7 @@ one task.
     worker_policy.py    a policy in the worker, run step by step
     worker_incidents.py a policy in an engine: a pass fails, a request is aborted, a prefix is found
     worker_block_pool.py  a block pool in the worker: called method by method, used in an engine
+    worker_router.py    a router in the worker, which keeps what it was told of each replica's cache
     worker_object.py    an object of a learner's class in the worker, called method by method
     worker_async.py     a coroutine function in the worker, on an event loop without a clock
     kernel_source.py    checks a submitted kernel's source, and compiles its function

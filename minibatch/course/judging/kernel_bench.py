@@ -96,7 +96,7 @@ def _launch(
     return {
         "faults": [[fault.kind, fault.line, fault.sentence] for fault in report.faults],
         "wrong": report.wrong,
-        "ledger": {e.array: [e.needed, e.by_others, e.within] for e in report.ledger},
+        "ledger": {e.array: [e.touched, e.by_others, e.within] for e in report.ledger},
         "outputs": {
             array.name: array.data.tolist() for array in report.globals if array.name in expect
         },

@@ -128,7 +128,10 @@ def _check(function: ast.FunctionDef, known: set[str]) -> None:
             _check_name(node, own, known, id(node) in roots)
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         if is_text and not any(isinstance(s, ast.Expr) and s.value is node for s in body):
-            raise NoKernel(f"[kernel_has_strings] line {node.lineno}: a kernel has no strings")
+            raise NoKernel(
+                f"[kernel_has_strings] line {node.lineno}: a kernel has no strings: print numbers "
+                "only, or nothing"
+            )
 
 
 def _raises_not_implemented(statement: ast.stmt) -> None:

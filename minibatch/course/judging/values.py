@@ -37,6 +37,9 @@ class Array:
         return f"tensor({self.values}, dtype={self.dtype})"
 
 
+SIGNS = {"__iadd__": "+=", "__imul__": "*=", "__setitem__": "[...] =", "__delitem__": "del"}
+
+
 class Lent(list):
     """A list that belongs to the caller: it can be read, and raises TypeError for every change."""
 
@@ -47,7 +50,7 @@ class Lent(list):
             if changed != self:
                 raise TypeError(
                     "[changes_the_callers_list] "
-                    f"this list is the caller's, who goes on using it, and {name} would change it: "
+                    f"this list is the caller's, and {SIGNS.get(name, name)} would change it: "
                     "make a list of your own, list(...), and change that"
                 )
             return result

@@ -38,6 +38,7 @@ from minibatch.course.judging.worker_async import AsyncWorker
 from minibatch.course.judging.worker_block_pool import PoolWorker
 from minibatch.course.judging.worker_object import call_object
 from minibatch.course.judging.worker_policy import PolicyWorker
+from minibatch.course.judging.worker_router import RouterWorker
 
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records", "incidents")
@@ -50,6 +51,7 @@ class Worker:
     def __init__(self) -> None:
         self.module: ModuleType | None = None
         self._policy: PolicyWorker | None = None
+        self._router = RouterWorker()
         self._models: dict[int, ModelProxy] = {}  # the same object for the same model of the judge
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         self._requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -145,6 +147,10 @@ class Worker:
     def do_objects(self, name: str, calls: list) -> list[dict]:
         """Call methods of objects of a class of the file, as `worker_object.call_object`."""
         return call_object(lambda: self._find(name)(), calls, self._describe)
+
+    def do_route(self, name: str, **asked: Any) -> object:
+        """Call a router of the file, as `worker_router.RouterWorker`."""
+        return self._router.route(self._find(name), **asked)
 
     def do_run_async(self, name: str, calls: list, scene: dict) -> list[dict]:
         """Run a coroutine function of the file, as `worker_async.AsyncWorker`."""

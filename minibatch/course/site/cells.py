@@ -21,7 +21,7 @@ from minibatch.course.site.stills import STATE, VIEW, Stills
 _IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^":]+)(")')
 _LINK = re.compile(r'<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 _TABLE = re.compile("<table>.*?</table>", re.DOTALL)
-_WIDE = r'<div class="wide">\g<0></div>'  # scrolls by itself
+_NAME = re.compile("(?<=<code>)[^<]*(?=</code>)")
 _ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
 _ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
 _GIVES_AWAY = re.compile(r"\banswers-(\w+)")  # the tag of a cell that shows the answer early
@@ -59,7 +59,7 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
     shown = []
     for cell, following in zip(shown_cells, [*shown_cells[1:], None], strict=True):
         if cell.cell_type == "markdown":
-            body = _TABLE.sub(_WIDE, markdown2html(cell.source))
+            body = _TABLE.sub(_wide, markdown2html(cell.source))
             body = _IMAGE.sub(lambda found: _embedded(found, folder), body)
             text = _LINK.sub(lambda found: _linked(found, link), body)
             if shown and shown[-1].answers:
@@ -133,6 +133,12 @@ def data_uri(path: Path) -> str:
     """A picture's file as a data URI."""
     kind = mimetypes.guess_type(path.name)[0] or "image/svg+xml"
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def _wide(table: re.Match) -> str:
+    """A table that scrolls by itself. A name in it breaks only behind a slash or an underscore."""
+    text = _NAME.sub(lambda name: re.sub("(?<=[/_])", "<wbr>", name[0]), table[0])
+    return f'<div class="wide">{text}</div>'
 
 
 def _linked(found: re.Match, link: Callable[[str], str]) -> str:

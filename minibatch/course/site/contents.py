@@ -20,7 +20,8 @@ COVER = "same_answers"  # lessons/images; the PNG is for previews of a shared li
 PARTS = {  # title: the lessons in it
     "Keep the compute busy": range(5),
     "Keep the memory packed": range(5, 8),
-    "When there is not enough of anything": range(8, 100),
+    "When there is not enough of anything": range(8, 11),
+    "Out in the world": range(11, 100),
 }
 _ROW = re.compile(
     r"^\| (\d\d) \| \[([^]]+)\]\(([^)]+)\.ipynb\) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M

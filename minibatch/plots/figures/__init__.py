@@ -69,7 +69,8 @@ cumulative.py        the share of requests within a latency, for several measure
 hang_up.py           a client hangs up while a step runs: when its blocks are free
 plan_difference.py   two runs of the same requests, and the first step that differs
 queue_tails.py       how many requests wait longer than x: one queue for all replicas, or one each
-replica_loads.py     the load of each replica over time, and what it found in its prefix cache
+replica_loads.py     the load of each replica over time, and its requests or cache hits
+recorded_replicas.py what clients saw while a replica on Ray Serve was killed
 stale_views.py       the p99 over the age of what a router sees
 apart_or_mixed.py    the share of requests in time over the load: prefill and decode apart, or mixed
 autoscaled_day.py    a day under several autoscalers: replicas, waits, money

@@ -54,7 +54,11 @@ def block_table_walk(
                 box.set_hatch("///")
             axis.add_patch(box)
             if first is not None:
-                text, ink = f"{chr(65 + first % 26)}{rows[first]}", ink_on(colour)
+                names = "".join(chr(65 + row % 26) for row in sorted(rows))
+                steps = sorted(set(rows.values()))
+                step = steps[0] if len(steps) == 1 and len(names) < 4 else ""
+                text = f"{names}{step}" if len(names) < 4 else f"{names[0]}…{names[-1]}"
+                ink = ink_on(colour)
                 middle = {"ha": "center", "va": "center", "fontsize": TICK - 2}
                 axis.text(offset + 0.5, block + 0.52, text, color=ink, **middle)
     axis.set_xlim(0, block_size)

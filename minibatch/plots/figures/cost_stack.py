@@ -24,7 +24,7 @@ KV = ("K and V", COLOURS[0], "///")
 OVERHEAD = ("overhead", "#DDDDDD", "...")
 ARITHMETIC = ("arithmetic beyond the reading", COLOURS[2], "\\\\")
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
-MEASURED = "measured, and how many times its account"
+MEASURED = "measured; ×: times its account"
 FAR = 3  # heights of the panel
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
 
@@ -65,7 +65,7 @@ def cost_stack(
         asked = guess if first and len(shown) == len(some) else None
         findings.append(_finding(some[0], shown[-1]))
         title = findings[-1].replace(":", said(asked, "{:,.4g} ms") + ":", 1)
-        dress(axis, title, "rows in the batch · ms for each of their tokens")
+        dress(axis, title, "rows in the batch · ms per token")
         ticks = [f"{t.batch_size}\n{t.total_s * 1e3 / t.batch_size:#.2g}" for t in shown]
         ticks += [f"{time.batch_size}\n" for time in some[len(shown) :]]
         axis.set_xticks([log2(time.batch_size) for time in some], ticks)

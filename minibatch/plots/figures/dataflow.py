@@ -20,7 +20,7 @@ MOST_ROUNDS, MOST_CELLS = 3, 64
 READ, WRITTEN = COLOURS[4], COLOURS[0]
 DID = ("reads", "writes", "updates")
 THREADS, CELLS = 1.0, 0.0  # heights of the two rows
-KEY = "solid, down: written; dashed, up: read; thick, with ✗: in no order"
+KEY = "solid, down: written; dashed, up: read; thick, with ✗: in no order; "
 
 
 def dataflow(
@@ -67,7 +67,8 @@ def dataflow(
         axis.spines[["left", "bottom"]].set_visible(False)
         axis.set(xticks=[], ylim=(-0.28, 1.28), xlim=(-0.03, 1.03))
     some = f"; {len(places)} of {len(touched):,} elements drawn" * (places != touched)
-    axes[-1].set_xlabel(KEY + some, fontsize=TICK, color=INK)
+    which = f"rounds {shown[0] + 1} to {shown[-1] + 1} of {rounds[-1] + 1}" + some
+    axes[-1].set_xlabel(KEY + which, fontsize=TICK, color=INK)
     describe(figure, f"Arrows between threads and the elements of {array}.", findings)
     return figure
 
@@ -109,7 +110,9 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         colour = WRITTEN if is_write else READ
         if len(these) > 4 * size:
             number = sum(each[2] == is_write for each in arrows)
-            _band(axis, lines, colour, f"{number:,} arrows {('up', 'down')[is_write]}")
+            each = sum(len(a.places) for a in here if (a.how != READS) == is_write) / number
+            times = f", {each:g} {('reads', 'writes')[is_write]} each" * (each != 1)
+            _band(axis, lines, colour, f"{number:,} arrows {('up', 'down')[is_write]}{times}")
         else:
             dashes = "-" if is_write else "--"
             axis.add_collection(
@@ -136,7 +139,7 @@ def _band(axis: Axes, lines: list[tuple], colour: str, words: str) -> None:
     heights = [THREADS, CELLS]
     axis.fill_betweenx(heights, left, right, color=colour, alpha=0.15, linewidth=0)
     for x in (left, right):
-        axis.plot(x, heights, color=colour, linestyle="--", linewidth=1)
+        axis.plot(x, heights, color=colour, linestyle="--", linewidth=1.6)
     middle = (sum(left) + sum(right)) / 4
     box = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": INK, "zorder": 5}

@@ -26,7 +26,7 @@ def departure_difference(
     Two runs with the same name are one policy: it is shown once, and not compared.
     """
     if names[0] == names[1]:
-        return departures({f"{names[0]}, standing in for yours": expected}, ax=ax)
+        return departures({f"{names[0]}, until yours is written": expected}, ax=ax)
     figure = departures(dict(zip(names, (expected, yours), strict=True)), ax=ax)
     finding, time = _first_difference(expected, yours, names)
     if time is not None:
@@ -46,7 +46,7 @@ def _first_difference(
         texts = [_described(batch) for batch in pair]
         if texts[0] != texts[1]:
             words = "; ".join(f"{name}: {words}" for name, words in zip(names, texts, strict=True))
-            return f"Batch {number} leaves otherwise. {words}", min(b.departed for b in pair if b)
+            return f"Batch {number} differs. {words}", min(b.departed for b in pair if b)
     return "The same agents leave at the same times", None
 
 

@@ -132,8 +132,8 @@ def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
         handles.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
     handles += [
         Patch(facecolor="#DDDDDD", edgecolor=FAINT, hatch="...", label="waits"),
-        Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", label="comes"),
-        Line2D([], [], color=FAINT, linewidth=1.5, label="open, machine busy"),
+        Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", label="arrival"),
+        Line2D([], [], color=FAINT, linewidth=1.5, label="open: machine busy"),
     ]
     if any(batch.departed - batch.held_from > end / 200 for batch in found):
         label = "window: machine idle"

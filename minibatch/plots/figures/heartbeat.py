@@ -56,7 +56,7 @@ def heartbeat(
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="a step of single tokens"),
         Patch(facecolor=PROTAGONISTS[1], edgecolor=INK, hatch=HATCHES["prefill"],
-              label="a step that also computes somebody's prompt; the letter: who joins"),
+              label="a step that also computes a prompt; the letter: the request that joins"),
     ]  # fmt: skip
     figure.legend(handles=kinds, loc="outside lower center", ncols=2, frameon=False, fontsize=TICK)
     describe(figure, f"Bars: the time between two tokens of {request_id}.", findings)

@@ -6,12 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...kernel_lab.in_flight import LATENCY_S, bytes_needed
-from ..colours import INK, PROTAGONISTS, WORK
+from ..colours import INK, PROTAGONISTS, WORK, ink_on
 from ..guesses import mark
 from ..picture import TICK, canvas, describe, dress
 
 KB = 1024
-PAPER = {"facecolor": "white", "lw": 0, "pad": 1.5}
 STYLES = {"H100": "-", "H200": (0, (6, 3))}
 
 
@@ -29,8 +28,8 @@ def in_flight(
     for y, (name, number) in enumerate(kernels.items()):
         colour = PROTAGONISTS[0] if name == yours else WORK
         axis.barh(y, number / KB, 0.62, color=colour, edgecolor=INK, linewidth=0.6)
-        look = {"va": "center", "fontsize": TICK + 1, "color": INK, "bbox": PAPER, "zorder": 4}
-        axis.text(number / KB + 1, y, f"{number / KB:.0f} KB", **look)
+        look = {"va": "center", "fontsize": TICK + 1, "color": ink_on(colour)}
+        axis.text(0.6, y, f"{number / KB:.0f} KB", **look)
         labels.append(f"{name} {number / KB:.0f} KB")
     for gpu, style in STYLES.items():
         needed = bytes_needed(gpu) / KB
@@ -41,8 +40,10 @@ def in_flight(
     axis.margins(x=0.1)
     first, number = next(iter(kernels.items()))
     share = number / bytes_needed("H100")
-    finding = f"{first}: at most {share:.0%} of what an H100 needs in flight"
-    x = f"KB in flight on one multiprocessor, at most ({LATENCY_S * 1e9:.0f} ns a load)"
+    busy, idle = f"{LATENCY_S * 1e9:.0f} ns", f"{LATENCY_S / 2 * 1e9:.0f} ns"
+    finding = f"{first}: enough for {share:.0%} of an H100's bandwidth if a load takes {busy}"
+    finding += f", for {min(1, 2 * share):.0%} if it takes {idle}"
+    x = f"KB in flight on one multiprocessor, at most; the lines are for {busy} a load"
     dress(axis, finding, x)
     for label, name in zip(axis.get_yticklabels(), kernels, strict=True):
         if name == yours:

@@ -27,6 +27,6 @@ def kv_read(megabytes: Sequence[float], weights: float, *, ax: Axes | None = Non
     axis.set_ylim(0, 1.25 * max(megabytes))
     words = f"The weights are {weights:.1f} MB, in every step"
     axis.text(0.99, 0.97, words, transform=axis.transAxes, ha="right", va="top", fontsize=LABEL)
-    dress(axis, finding, "step: a row grows by a token, and is gone with its request", "MB")
+    dress(axis, finding, "step: a row reads one more token in each step", "MB")
     describe(figure, "Megabytes of K and V by steps.", [finding, words])
     return figure

@@ -33,9 +33,9 @@ def ladder(
     marked, labels = {yours} if isinstance(yours, str) else set(yours), []
     for y, (name, report) in enumerate(rungs.items()):
         entries = [report.of(array) for array in arrays]
-        needed = sum(entry.needed for entry in entries)
-        once = sum(entry.needed * entry.by_others for entry in entries) / needed
-        asked = sum(entry.asked for entry in entries) / needed
+        touched = sum(entry.touched for entry in entries)
+        once = sum(entry.touched * entry.by_others for entry in entries) / touched
+        asked = sum(entry.asked for entry in entries) / touched
         left = 0.0
         for (kind, colour, hatch, _), wide in zip(
             KINDS, (1.0, once - 1, asked - once), strict=True
@@ -52,7 +52,7 @@ def ladder(
     axis.margins(x=0.12)
     first, last = (each.rsplit("×")[-1] for each in (labels[0], labels[-1]))
     title = f"The first asks for {first} times what it needs, the last for {last} times"
-    dress(axis, title, "bytes of K and V asked for, in multiples of the bytes needed")
+    dress(axis, title, "bytes of K and V asked for, in multiples of the bytes touched")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:
             label.set(color=YOURS, fontweight="bold")

@@ -12,7 +12,7 @@ from ...engine.trace import Trace
 from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colours
 from ..picture import LABEL, TICK, Picture, describe, dress
 
-STAGES = (1, 1.2, 1.4, 1.6, 1.8, 2, 3)  # the rectangle, how it melts, the line, the mask
+STAGES = (1, 1.2, 1.4, 1.6, 1.8, 2, 3)  # the rectangle, its padding leaves, the line, the mask
 
 
 def melting(trace: Trace, index: int, stage: float = 1) -> Figure:
@@ -82,7 +82,7 @@ def _melt(axis: Axes, rows: tuple[RowRecord, ...], melted: float) -> tuple[str, 
         finding = f"A rectangle computes {len(rows)} × {width} = {cells:,} cells, "
         finding += f"{cells - useful:,} of them padding"
         if melted:
-            finding = f"{cells:,} cells melt to {useful}"
+            finding = f"{cells:,} cells become {useful}: the padding is left out"
     axis.set_yticks([])
     if melted == 0:
         axis.set_yticks(range(len(rows)), [row.request_id for row in rows])

@@ -33,22 +33,25 @@ def online_softmax(
     places = np.arange(len(scores)) + 0.5
     is_new = (places > seen - tile) & (places < seen)
     for chosen, look in (
-        ((places < seen) & ~is_new, {"facecolor": WORK}),
-        (is_new, {"facecolor": COLOURS[0], "hatch": "//"}),
-        (places > seen, {"facecolor": "white", "linestyle": ":"}),
+        ((places < seen) & ~is_new, {"facecolor": WORK, "label": "tiles before"}),
+        (is_new, {"facecolor": COLOURS[0], "hatch": "//", "label": "the newest tile"}),
+        (places > seen, {"facecolor": "white", "linestyle": ":", "label": "not seen yet"}),
     ):
+        if not chosen.any():
+            continue
         axis.bar(places[chosen], scores[chosen], 0.86, edgecolor=INK, linewidth=0.6, **look)
     for begin, end, top in tops:
         axis.plot([begin, end], [top, top], color=PROTAGONISTS[0], linewidth=3)
     axis.margins(y=0.15)
     axis.axhline(0, color=FAINT, linewidth=0.8)
     (*_, (_, end, top)), old = tops, [top for *_, top in tops[-2:-1]]
-    factor = [f"; before, {was:.1f}: so × exp({was:.1f} − {top:.1f})" for was in old if was < top]
+    factor = [f"; before, {was:.2f}: × exp({was:.2f} − {top:.2f})" for was in old if was < top]
     says = {"fontsize": TICK + 1, "color": INK, "va": "bottom"}
     side = {"ha": "right" if end > len(scores) / 2 else "left"}
-    axis.text(end, top + 0.3, f"maximum so far {top:.1f}{''.join(factor)}", **says, **side)
-    before = f"what was summed before × {shrink:.2g}, and " * bool(old)
-    finding = f"After tile {len(tops)}: {before}the sum is {total:.3g}: no exp above 1"
-    dress(axis, finding, f"token, {tile} to a tile; dotted: not seen yet", "score")
+    axis.text(end, top + 0.3, f"maximum so far {top:.2f}{''.join(factor)}", **says, **side)
+    before = f"the earlier sum × {shrink:.2g}; now " * bool(old)
+    finding = f"After tile {len(tops)}: {before}the sum is {total:.3g}"
+    dress(axis, finding, f"token, {tile} to a tile", "score")
+    axis.legend(fontsize=TICK, frameon=False, ncols=3, loc="lower left")
     describe(figure, "Scores, tile by tile, with the running maximum.", [finding])
     return figure

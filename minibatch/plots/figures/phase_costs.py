@@ -38,7 +38,7 @@ def phase_costs(
 
     The padding's share of a part's tokens or rows is vermillion; that share is counted, not timed.
     traces: by name; the second is compared with the first. unit: of the engines' clocks. guess: the
-    name of a prediction of how many times as quick.
+    name of a prediction of how many times as fast.
     """
     figure, (axis,) = canvas(1, ax, height=1.1 * len(traces) + 0.4)
     parts = {name: [_part(t, True), _part(t, False)] for name, t in traces.items()}
@@ -51,7 +51,7 @@ def phase_costs(
         axis.text(total + 0.01 * longest, line, f"{total:.1f} s", va="center", fontsize=LABEL)
         bars.append(f"{name}: prompts {_words(prompts)}; answers {_words(answers)}")
     finding = _finding(*list(traces.values())[:2]) + said(guess)
-    dress(axis, finding, f"{unit}; crossed: padding's share, with its number of tokens, or rows")
+    dress(axis, finding, f"{unit}; crossed: the share of padding, in tokens or rows")
     axis.set_yticks(range(len(traces)), list(traces), fontsize=LABEL)
     axis.set_ylim(len(traces) - 0.6, -0.85)
     axis.set_xlim(0, 1.1 * longest)
@@ -110,4 +110,4 @@ def _words(part: Part) -> str:
 
 def _finding(slow: Trace, fast: Trace) -> str:
     steps = f"{len(fast.steps):,} steps instead of {len(slow.steps):,}"
-    return f"{steps}, {_seconds(slow.steps) / _seconds(fast.steps):.1f} times as quick"
+    return f"{steps}, {_seconds(slow.steps) / _seconds(fast.steps):.1f} times as fast"

@@ -53,9 +53,12 @@ def _finding(expected: Trace, yours: Trace) -> tuple[int | None, str]:
     time = first_other_time(expected.steps, yours.steps)
     if time is not None:
         times = [f"{trace.steps[time].start_time:.4g} s" for trace in (yours, expected)]
-        return time, f"They wait differently: step {time + 1} begins at {times[0]}, not {times[1]}"
+        return (
+            time,
+            f"The waits differ: step {time + 1} begins at {times[0]}, not {times[1]}",
+        )
     if rows is not None:
-        return rows, f"The plans part at step {rows + 1}"
+        return rows, f"The plans differ from step {rows + 1} on"
     if expected.policy == yours.policy:
         return None, f"{yours.policy} stands in for yours: nothing to compare yet"
     return None, "The same plan, step for step"

@@ -58,10 +58,10 @@ def rectangle(
     wasted = sum(real == 0 for row in mask for real in row)
     places = num_rows * width
     finding = f"{wasted} of {places} places hold padding: {wasted / places:.0%}"
-    dress(axis, finding, "the next token is read off the last place of each row, in a frame")
+    dress(axis, finding, "the next token is read at the last place of each line, in a frame")
     _label(axis, num_rows, width)
     texts = "; ".join(" ".join(filter(None, row)) for row in words)
-    describe(figure, f"Prompts as rows of one rectangle: {texts}.", [finding])
+    describe(figure, f"Prompts as lines of one rectangle: {texts}.", [finding])
     return figure
 
 

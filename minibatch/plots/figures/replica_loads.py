@@ -20,8 +20,8 @@ SOME = 1.5  # a replica with so many times the mean load is hot
 
 def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) -> Figure:
     """A lane for each replica: its requests, waiting and running, over time; beside it a bar: the
-    share of its prompt tokens that it found cached. A replica with at least 1.5 times the mean load
-    is hot: darker, hatched, and named so.
+    share of its prompt tokens that it found cached, or without caches the number of its requests.
+    A replica with at least 1.5 times the mean load is hot: darker, hatched, and named so.
 
     name: of the router, for the title. guess: the name of a predicted hit rate in percent.
     """
@@ -35,6 +35,7 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
     hot = int(means.argmax())
     is_hot = run.num_replicas > 1 and bool(means[hot] >= SOME * means.mean())
     rates = run.hit_rates(np.array([0.0, end + 1]))[:, 0]
+    served, has_caches = run.served_by(), run.hit_rate > 0
     for lane in range(run.num_replicas):
         marked = is_hot and lane == hot
         base = lane + 0.4
@@ -42,26 +43,34 @@ def replica_loads(run: FleetRun, *, name: str = "", guess: str | None = None) ->
                           color=WASTE if marked else WORK, linewidth=0)  # fmt: skip
         left.axhline(base, color=INK, linewidth=0.5)
         share = 0.0 if np.isnan(rates[lane]) else 100 * rates[lane]
-        right.barh(lane, share, height=0.7, color=WASTE if marked else WORK,
+        bar, words = served[lane], f"{served[lane]}"
+        if has_caches:
+            bar, words = share, f"{share:.0f} %"
+        right.barh(lane, bar, height=0.7, color=WASTE if marked else WORK,
                    hatch="//" if marked else "", edgecolor=INK, linewidth=0.5)  # fmt: skip
-        words = f"{share:.0f} %" + ", hot" * marked
-        right.annotate(words, (share, lane), (4, 0), textcoords="offset points",
+        right.annotate(words + ", hot" * marked, (bar, lane), (4, 0), textcoords="offset points",
                        va="center", fontsize=TICK, color=INK)  # fmt: skip
     ratio = means[hot] / max(means.mean(), 1e-9)
+    found, unit, most = "all replicas have equal counts of requests", "requests", max(served)
+    if has_caches:
+        found = f"{100 * run.hit_rate:.0f} % of prompt tokens cached"
+        unit, most = "% of its tokens found", 100
+    elif np.ptp(served):
+        found = f"{served.min()} to {most} requests each"
     finding = (
         f"{name}: " * bool(name) + f"the busiest of {run.num_replicas} replicas has {ratio:.1f} × "
-        f"the mean load;\n{100 * run.hit_rate:.0f} % of prompt tokens cached{said(guess, '{:g} %')}"
+        f"the mean load;\n{found}{said(guess, '{:g} %')}"
     )
     figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
     dress(left, "", f"seconds; a full lane is {highest} requests at once", "replica")
-    dress(right, "", "% of its tokens found")
+    dress(right, "", unit)
     lanes = range(run.num_replicas)
     left.set_yticks(lanes, [f"{i}, hot" if is_hot and i == hot else str(i) for i in lanes])
     left.set_ylim(run.num_replicas - 0.4, -0.6)
     right.tick_params(axis="y", labelleft=False)
-    right.set_xlim(0, 140)
-    right.set_xticks([0, 50, 100])
+    right.set_xlim(0, 1.4 * most)
+    right.set_xticks([0, 50, 100] if has_caches else [0, most])
     each = ", ".join(f"replica {i}: {n:.1f} requests" for i, n in enumerate(means))
-    describe(figure, "A lane of load for each replica, and a bar of what it found cached.",
+    describe(figure, "A lane of load for each replica, and a bar of what it served or found.",
              [finding, f"Mean load: {each}"])  # fmt: skip
     return figure

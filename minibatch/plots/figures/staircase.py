@@ -43,7 +43,7 @@ def staircase(
         _number(axis, useful, rows)
         axis.stairs(rows, edges, color=INK, linewidth=0.8)
         axis.axhline(
-            trace.max_batch_size, color=INK, linewidth=1.2, linestyle=":", label="slots there are"
+            trace.max_batch_size, color=INK, linewidth=1.2, linestyle=":", label="all slots"
         )
         axis.set_ylim(0, trace.max_batch_size * 1.08)
         findings.append(_finding(name, useful, rows))

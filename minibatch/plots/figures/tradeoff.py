@@ -60,7 +60,7 @@ def tradeoff(
                 f"{rates[chosen]:,.0f} tokens/s"
             )
         else:
-            finding = f"Nobody gets a token within {limit:g} ms"
+            finding = f"No measured number of slots gives a token within {limit:g} ms"
     axis.set_xlim(0, right)
     axis.set_ylim(0, top)
     dress(axis, finding, "ms between two tokens of an answer", "tokens/s, all answers together")
@@ -72,4 +72,4 @@ def _finding(some: list[StepTime]) -> str:
     few, many = some[0], some[-1]
     slots = f"{many.batch_size} slots instead of {few.batch_size}"
     gain, price = many.tokens_per_s / few.tokens_per_s, many.total_s / few.total_s
-    return f"{slots}: {gain:.1f}× the tokens, each {price:.1f}× as late"
+    return f"{slots}: {gain:.1f}× the tokens, each takes {price:.1f}× as long"

@@ -30,18 +30,24 @@ def warp_access(report: Report, array: str, line: int = 0, *, ax: Axes | None = 
     """
     report.arrays(array)
     lines = [
-        (SITES[one.site[i]].file == report.file, int(one.lanes[i]), int(one.passes[i]), -n, one, i)
+        (*_rank(report, one, i), -n, one, i)
         for n, one in enumerate(report.instructions)
         if one.array.name == array
         for i in np.flatnonzero([line in (0, SITES[site].line) for site in one.site])
     ]
     if not lines:
         raise ValueError(f"line {line} does not touch {array}; see report.traffic")
-    *_, one, chosen = max(lines, key=lambda each: each[:4])
+    *_, one, chosen = max(lines, key=lambda each: each[:5])
     figure, (axis,) = canvas(1, ax, height=4.2)
     finding = draw_instruction(axis, one, chosen)
     describe(figure, "Lanes by sectors of memory, or by banks.", [finding])
     return figure
+
+
+def _rank(report: Report, one: Instructions, i: int) -> tuple[bool, int, int, bool]:
+    """Of two instructions the one with the higher rank is drawn; loads before stores."""
+    is_own = SITES[one.site[i]].file == report.file
+    return is_own, int(one.lanes[i]), int(one.passes[i]), not one.is_store[i]
 
 
 def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
@@ -62,13 +68,16 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
         sectors = np.unique(np.concatenate([starts // SECTOR, (starts + wide - 1) // SECTOR]))
         used, asked = int(one.elements[chosen]) * itemsize, len(sectors) * SECTOR
         did = "write" if one.is_store[chosen] else "use"
-        finding = f"{begin} {did} {used:,} bytes and ask for {asked:,}: {used / asked:.0%} is used"
+        finding = f"{begin} {did} {used:,} bytes and ask for {asked:,}: "
+        finding += f"{100 * used / asked:.3g}% is used"
         if one.is_broadcast[chosen]:
             finding = f"{begin} use the same {used} bytes: one broadcast answers all of them"
         shown = min(len(sectors), MOST_SECTORS)
         more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
         gaps = "; a strong line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
-        x = f"32-byte sectors that are asked for{more}{gaps}"
+        begins = dict(zip(lanes.tolist(), starts.tolist(), strict=True))
+        two = [f"lane {lane} at byte {at:,}" for lane, at in sorted(begins.items())[:2]]
+        x = f"32-byte sectors that are asked for{more}{gaps}\n{', '.join(two)}"
         _sectors(axis, sectors[:shown], lanes, starts, wide)
         words = f"{asked - used:,} of {asked:,} bytes in vain" if asked > used else "all is used"
         words = "one sector, for all lanes" if one.is_broadcast[chosen] else words
@@ -87,7 +96,7 @@ def _sectors(
     for i, sector in enumerate(sectors):
         axis.add_patch(Rectangle((i, top), 1, high, facecolor=WASTE, lw=0))
         jump = i > 0 and sector != sectors[i - 1] + 1
-        axis.axvline(i, color=INK if jump else FAINT, linewidth=1.6 if jump else 0.3, zorder=3)
+        axis.axvline(i, color=INK if jump else FAINT, linewidth=0.9 if jump else 0.3, zorder=1)
     used = []
     for lane, start, n in zip(lanes, starts, wide, strict=True):
         left = column.get(int(start // SECTOR))

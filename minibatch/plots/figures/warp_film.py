@@ -53,7 +53,9 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": min(len(marks), MOST_NAMES)}
     strip.legend(handles=marks, fontsize=TICK, frameon=False, borderpad=0, **place)
     strip.set(yticks=[])
-    strip.set_xlabel(f"instruction {n} of {len(frames):,}", fontsize=TICK, color=INK)
+    part = f"; the strip shows {first + 1:,} to {first + len(shown):,}"
+    what = f"instruction {n} of {len(frames):,}{part * (len(shown) < len(frames))}"
+    strip.set_xlabel(what, fontsize=TICK, color=INK)
     strip.tick_params(labelsize=TICK, colors=FAINT)
     describe(figure, f"Instruction {n} of {len(frames)}: {source}.", [finding])
     return figure

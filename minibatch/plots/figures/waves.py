@@ -37,9 +37,8 @@ def waves(
             idle = {"color": WASTE, "fontweight": "bold", "ha": "center", "va": "center"}
             half = run.makespan / 2, run.num_multiprocessors / 2
             axis.text(*half, f"{1 - run.busy:.0%} idle", fontsize=TITLE, **idle)
-        finding = (
-            f"{name}: done after {run.makespan:,.0f}, at best {run.ideal:,.0f}; {run.busy:.0%}"
-        )
+        when = f"done after {run.makespan:,.0f}, shared evenly {run.ideal:,.0f}"
+        finding = f"{name}: {when}; {run.busy:.0%}"
         dress(axis, f"{finding} is used", "", "multiprocessor")
         axis.tick_params(labelsize=TICK)
         findings.append(f"{finding} of the multiprocessors' time is used")

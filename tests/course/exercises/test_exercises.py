@@ -35,7 +35,7 @@ class Machine:
     # -----------------------------------------------------------------------------------------
     # Exercise 9.2: Halve
     # 1 point, 5 minutes, difficulty 2 of 5
-    # lessons/00_start_here.ipynb, "The way from here"
+    # lessons/00_start_here.ipynb, "The lessons"
     #
     # Return half.
     #

@@ -276,6 +276,15 @@ def test_pictures_are_in_the_page_and_links_lead_somewhere_or_are_words():
     assert at_home == "https://github.com/me/course/blob/main/exercises/x.py"
 
 
+def test_a_name_in_a_table_breaks_behind_a_slash_or_an_underscore():
+    made = notebook(
+        nbformat.v4.new_markdown_cell("| a |\n|---|\n| `cuda/PARTITION_SIZE` |\n\n`a_b`")
+    )
+    (cell,) = cells(made, build_site.LESSONS, str)
+    assert "<code>cuda/<wbr>PARTITION_<wbr>SIZE</code>" in cell.body
+    assert "<code>a_b</code>" in cell.body
+
+
 def test_code_that_a_lesson_hides_is_folded():
     made = notebook(code("1 + 1", jupyter={"source_hidden": True}), code("2 + 2"))
     assert [cell.is_folded for cell in cells(made, build_site.LESSONS, str)] == [True, False]

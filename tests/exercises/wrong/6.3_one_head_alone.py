@@ -1,7 +1,7 @@
 """Forgets the second head.
 
 caught by: test_both_heads_come_to_what_the_definition_gives
-code: output_is_nan
+code: output_is_never_written
 """
 
 

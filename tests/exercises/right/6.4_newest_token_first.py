@@ -1,4 +1,4 @@
-"""A chunk in two walks, its maximum first; a merge in which each lane looks at every 32nd chunk."""
+"""A chunk from its last token to its first; a merge whose lanes look at every 32nd chunk."""
 
 
 def plan_chunks(seq_lens, most):
@@ -35,14 +35,14 @@ def decode_chunk(
     row, begin, end = chunks[chunk, 0], chunks[chunk, 1], chunks[chunk, 2]
     block_size, kv_head = key_cache.shape[1], head // (query.shape[1] // key_cache.shape[2])
     highest, total, result = float32(LOWEST), float32(0), float32(0)
-    for t in range(begin, end):
-        highest = max(highest, score_of(query, key_cache, block_tables, row, head, t, scale))
-    for t in range(begin, end):
+    for i in range(end - begin):
+        t = end - 1 - i
         score = score_of(query, key_cache, block_tables, row, head, t, scale)
-        weight = math.exp(score - highest)
+        top = max(highest, score)
+        shrink, weight = math.exp(highest - top), math.exp(score - top)
         block = block_tables[row, t // block_size]
-        total += weight
-        result += weight * value_cache[block, t % block_size, kv_head, d]
+        highest, total = top, total * shrink + weight
+        result = result * shrink + weight * value_cache[block, t % block_size, kv_head, d]
     part_output[chunk, head, d] = result
     if d == 31:
         part_highest[chunk, head] = highest

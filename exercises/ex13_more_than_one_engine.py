@@ -1,0 +1,209 @@
+"""Exercises of lesson 13: more than one engine.
+
+Change none of your arguments: they belong to the caller, who goes on using them. Keep nothing from
+one call to the next.
+
+Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 13.1`.
+"""
+
+from collections.abc import Sequence
+
+from minibatch.routers import Incoming, ReplicaView
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 13.1: A router
+# 5 points, 25 minutes, difficulty 3 of 5
+# lessons/13_more_than_one_engine.ipynb, "Your turn: a router"
+#
+# Write a router: for each request, choose the replica that computes it. Some replicas of one engine
+# serve requests in groups. The requests of a group begin with the same long manual. Each replica
+# has a prefix cache of its own, which is too small for all the manuals. You get
+#
+#     request   an Incoming: num_tokens of its prompt, prefix_hashes, session
+#     views     a list with a ReplicaView of each replica that you may choose, one or more, in any
+#               order: replica (its number: any numbers, not always 0, 1, 2), num_running,
+#               num_waiting, max_running, num_uncached_tokens, kv_use, num_sent, num_sent_tokens,
+#               cached, block_size
+#
+# and return the number of a replica, view.replica. minibatch/routers/view.py explains each name.
+# view.cached_tokens(request) is how many tokens at the beginning of the prompt are cached there;
+# view.uncached_tokens(request) is how many must be computed there. A replica computes one prompt at
+# a time, first come, first served: time goes by uncached tokens, not by requests.
+#
+# A view is a report, up to half a second old. num_uncached_tokens was the work there when it
+# reported: tokens of prompts that were not cached and not computed yet. What was sent there since,
+# by your earlier choices, is not in it: num_sent requests, with num_sent_tokens uncached tokens.
+#
+# Your router is judged first on single choices. If only one of these differs between the replicas,
+# the best one must be chosen: the cached part of this prompt; num_uncached_tokens;
+# num_sent_tokens. And a replica that has the manual is not chosen if the uncached tokens that
+# wait there are many times the manual.
+#
+# Then it serves four hidden streams of 700 requests on six replicas. The groups are of very
+# different sizes, and one of them becomes popular for a while. The measure is the mean TTFT over
+# all requests. It has to be at most 0.5 times that of mb.routers.LeastRequests(count_sent=True),
+# and at most 0.75 times that of mb.routers.PrefixAffinity().
+# ---------------------------------------------------------------------------------------------
+def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
+    """The number of the replica that gets this request.
+
+    Example: with two idle replicas, ReplicaView(4) and ReplicaView(7, cached={b"x"}), the request
+    Incoming(100, (b"x",)) goes to replica 7, where 84 of its 100 tokens must be computed.
+    """
+
+    # YOUR CODE for Exercise 13.1 begins here
+    raise NotImplementedError("Exercise 13.1: A router: not written yet")
+    # YOUR CODE for Exercise 13.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 13.2: Uncached tokens on each replica
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/13_more_than_one_engine.ipynb, "Your turn: uncached tokens on each replica"
+#
+# A router has to know how many tokens of a prompt each replica would have to compute. It knows
+#
+#     num_tokens   of the prompt, 1 or more
+#     chain        the hashes of the prompt's full blocks, the first block first. Each hash depends
+#                  on its block and on all blocks before it. A prompt of num_tokens tokens has
+#                  num_tokens // block_size full blocks; chain may be empty
+#     cached       of each replica, by its number, a list of the hashes of the blocks that it has
+#                  cached, in any order. It has blocks of other prompts, too, and may be empty
+#     block_size   tokens in a block, 1 or more
+#
+# Return a dictionary with the number of uncached tokens of this prompt for each replica.
+#
+# A replica needs to compute the rest of the prompt after its longest cached beginning. So only
+# blocks count that are cached together with all blocks before them: a replica that has evicted the
+# second block has to compute everything from there on, also a third block that is still cached.
+#
+# Only full blocks are cached: the tokens after the last full block are always computed. The last
+# token of the prompt is always computed, too, since its output is the first token of the answer. If
+# it is in a full block, then that whole block is computed, cached or not: an engine takes whole
+# blocks from its cache. So the answer is never 0.
+# ---------------------------------------------------------------------------------------------
+def uncached_tokens(
+    num_tokens: int, chain: list[bytes], cached: dict[int, list[bytes]], block_size: int
+) -> dict[int, int]:
+    """Tokens of this prompt that each replica would have to compute, by the replica's number.
+
+    Example: uncached_tokens(10, [b"a", b"b"], {0: [b"b", b"a"], 1: [b"a"], 2: [b"b"]}, 4) is
+    {0: 2, 1: 6, 2: 10}.
+    """
+    # YOUR CODE for Exercise 13.2 begins here
+    raise NotImplementedError("Exercise 13.2: Uncached tokens on each replica: not written yet")
+    # YOUR CODE for Exercise 13.2 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 13.3: Split or not
+# 4 points, 20 minutes, difficulty 2 of 5
+# lessons/13_more_than_one_engine.ipynb, "Your turn: split or not"
+#
+# A request can be served in two ways. Together: one replica computes its prompt and its answer,
+# beside other requests. Apart: one replica computes the prompt and the first token; then K and V
+# of the prompt are sent to another replica, which computes the rest of the answer. Predict both
+# ways, and decide. You get four dictionaries; all times are seconds:
+#
+#     request    "prompt": its tokens, 1 or more; "answer": tokens expected, 1 or more
+#     together   of the replica that does both. "queue": prompt tokens that wait there before ours;
+#                "tokens_per_s": prompt tokens that it computes in a second, above 0; "itl_s": the
+#                time between two tokens in a step without a prefill; "itl_beside_prefill_s": the
+#                same in a step with one; "prefill_share": the share of steps with one, 0 to 1
+#     apart      "queue", "tokens_per_s": the same of the prefill replica; "itl_s": of the decode
+#                replica, where no step has a prefill; "kv_bytes_per_token": bytes of K and V of one
+#                token; "gbit_per_s": the bandwidth between the two, in 10^9 bits per second;
+#                "latency_s": of a transfer besides, 0 or more
+#     slo        "ttft_s" and "tpot_s", above 0
+#
+# TTFT, both ways: (queue + prompt) / tokens_per_s. The first token does not wait for the transfer.
+# TPOT together: the mean over the steps, (1 - prefill_share) * itl_s + prefill_share *
+# itl_beside_prefill_s.
+# TPOT apart: the transfer lies between the first token and the second, and nothing overlaps it. It
+# takes the bytes of the whole prompt divided by the bandwidth, plus the latency, once. TPOT is the
+# time from the first token to the last, divided by the answer - 1 gaps: itl_s + transfer /
+# (answer - 1).
+# An answer of one token has no TPOT, None, in both ways. Then nothing is transferred.
+#
+# The decision: of each way, how much of the SLO does it use? That is the larger one of TTFT /
+# ttft_s and TPOT / tpot_s (without a TPOT, the first). Split if it is smaller apart. If both are
+# equal, do not split. So a way that meets the SLO always wins over a way that misses it.
+#
+# A bandwidth of 0 or below is a mistake of the caller, whatever the answer: raise ValueError.
+# ---------------------------------------------------------------------------------------------
+def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
+    """{"split": True or False, "together": (TTFT, TPOT), "apart": (TTFT, TPOT)}.
+
+    Example: a prompt of 1000 tokens and an answer of 101. Together: {"queue": 3000, "tokens_per_s":
+    8000, "itl_s": 0.02, "itl_beside_prefill_s": 0.1, "prefill_share": 0.5}. Apart: {"queue": 0,
+    "tokens_per_s": 8000, "itl_s": 0.02, "kv_bytes_per_token": 125000, "gbit_per_s": 10,
+    "latency_s": 0.4}. With the SLO {"ttft_s": 1, "tpot_s": 0.05} it is {"split": True, "together":
+    (0.5, 0.06), "apart": (0.125, 0.025)}: the transfer takes 0.5 s.
+    """
+    # YOUR CODE for Exercise 13.3 begins here
+    raise NotImplementedError("Exercise 13.3: Split or not: not written yet")
+    # YOUR CODE for Exercise 13.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 13.4: An autoscaler that does not flap
+# 5 points, 25 minutes, difficulty 4 of 5
+# lessons/13_more_than_one_engine.ipynb, "Your turn: an autoscaler that does not flap"
+#
+# How many replicas shall there be? Every 30 seconds you are asked, and you get
+#
+#     now             seconds since the day began
+#     ready           replicas that serve, 0 or more
+#     starting        replicas that were ordered and do not serve yet. A new replica takes a minute
+#                     or more to start, 2 minutes on the hidden days
+#     ongoing         a list: how many requests were in the system, waiting or running, at each of
+#                     the last 20 calls, the newest last. At the beginning it has fewer, at least 1
+#     last_change     the time of the last call that changed the number; None before the first
+#     min_replicas, max_replicas
+#                     the bounds of the answer, 1 <= min_replicas <= max_replicas
+#     target          requests that one replica shall have on average, 1 or more
+#
+# Return how many replicas you want in total, those that serve and those that start: a whole number
+# from min_replicas to max_replicas. A higher number than ready + starting orders new ones; a lower
+# one cancels those that start, and then ends some that serve; ready + starting changes nothing.
+# Replicas cost money from when they are ordered. A replica runs 12 requests at the same time, 20
+# seconds each; more than that wait. Here target is 8: the rest is reserve.
+#
+# Traffic is noisy: `ongoing` goes up and down by a tenth or a fifth from one call to the next,
+# though nothing has changed. An autoscaler that follows each value flaps: it ends a replica and
+# orders it again a minute later, and in the minutes until that one serves, requests wait.
+#
+# Each of two hidden days has a quiet night, a busy day, and a crowd for 40 minutes that comes
+# within a few minutes. On each
+#
+#     attainment   at least 98 % of the requests wait for 2 seconds or less
+#     cost         at most 1.2 times the replica-hours of an autoscaler that knows the mean traffic
+#                  of the whole day, and always has the mean number of requests / target replicas,
+#                  rounded up
+#     changes      at most 120 of the 2,880 calls change the number
+#
+# Before that, three shorter times have one event each. For three hours the traffic stays the same
+# but for the noise: at most 15 changes, and an attainment of 98 %. A crowd comes within three
+# minutes, twice the traffic before: an attainment of 94 % over an hour and a half. Three quarters
+# leave within three minutes: over two and a half hours, at most 1.4 times the reference cost.
+# Single calls are judged, too: if all of `ongoing` is just target times ready + starting, nothing
+# has to change, and your answer may be one away from it.
+# ---------------------------------------------------------------------------------------------
+def desired(
+    now: int,
+    ready: int,
+    starting: int,
+    ongoing: list[int],
+    last_change: int | None,
+    min_replicas: int,
+    max_replicas: int,
+    target: int,
+) -> int:
+    """The number of replicas in total from now on.
+
+    Example: at the target for ten minutes, desired(36000, 8, 2, [80] * 20, None, 1, 40, 8) is 10.
+    """
+    # YOUR CODE for Exercise 13.4 begins here
+    raise NotImplementedError("Exercise 13.4: An autoscaler that does not flap: not written yet")
+    # YOUR CODE for Exercise 13.4 ends here

@@ -1,0 +1,9 @@
+"""The fewest requests, with those sent.
+
+caught by: test_a_cached_prefix_is_worth_its_tokens
+code: leaves_the_cached_prefix
+"""
+
+
+def choose(request, views):
+    return min(views, key=lambda v: v.num_requests + v.num_sent).replica

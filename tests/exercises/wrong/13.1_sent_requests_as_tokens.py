@@ -1,0 +1,11 @@
+"""Adds the number of requests that were sent to tokens.
+
+caught by: test_a_cached_prefix_is_worth_its_tokens
+code: hot_replica_since_the_report
+"""
+
+
+def choose(request, views):
+    return min(
+        views, key=lambda v: v.num_uncached_tokens + v.num_sent + v.uncached_tokens(request)
+    ).replica

@@ -66,8 +66,8 @@ def drafts(
     axis.tick_params(axis="y", labelsize=TICK)
     for side in ("left", "bottom"):
         axis.spines[side].set_visible(False)
-    axis.text(0, -0.02, "blue: accepted      hatched: rejected      crossed out: never judged, since "
-              "it follows a wrong one      orange: the model's own",
+    axis.text(0, -0.02, "blue: accepted      hatched: rejected      crossed out: dropped, since "
+              "it follows a rejected one      orange: the model's own",
               transform=axis.transAxes, va="top", fontsize=TICK, color=INK)  # fmt: skip
     describe(figure, f"Draft tokens for {request_id}, a line a step.", [finding])
     return figure

@@ -17,7 +17,7 @@ from typing import Any
 
 from ray import serve
 
-from ..server.server import LOCAL, check_host
+from ..server.server import LOCAL, check_arguments
 from .cluster import SECONDS, RayFailed, cluster, free_port
 from .deploy import Deployment
 
@@ -43,7 +43,7 @@ class RayServer:
         num_cpus: int | None = None,
         seconds: float = SECONDS,
     ) -> None:
-        check_host(host, deployment.api_key)
+        check_arguments(host, port, deployment.api_key, deadline=None)
         self.deployment = replace(deployment, local_only=host in LOCAL)
         self.host, self.port, self.seconds = host, port or free_port(host), seconds
         most = deployment.most_replicas or deployment.replicas

@@ -43,8 +43,8 @@ LOWEST = -1e30  # below every score, and yet a number: infinities would make NaN
 # size, KV heads and head_dim are what the shape of `key_cache` says: a KV block may have any number
 # of tokens, 1 or more, and a token any number of KV heads; head_dim may be 48, or more than 64.
 # Read each sector of 32 bytes once, and write each once: the 32 lanes of a warp should use
-# neighbouring numbers in the same instruction. (In every case kv_heads x head_dim is a multiple of
-# 8, so that no two tokens share a sector.)
+# neighbouring numbers in the same instruction. (In every case head_dim is a multiple of 8, so that
+# no two heads share a sector, and no two tokens.)
 # ---------------------------------------------------------------------------------------------
 def copy_keys(key_cache, block_tables, seq_lens, keys) -> None:
     """Launched with a grid of [rows] and 64 threads.
@@ -117,7 +117,7 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # lessons/06_a_paged_attention_kernel.ipynb, "Your turn: chunks"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into as few chunks as possible,
-# none longer than `most` tokens: `plan_chunks([5, 2], 3)` is `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
+# none longer than `most` tokens: `plan_chunks([5, 2], 3)` may be `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
 # row, begin and end of each.
 #
 # `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
@@ -139,7 +139,7 @@ def plan_chunks(seq_lens: list[int], most: int) -> list[tuple[int, int, int]]:
 
     seq_lens: tokens of each row, 1 or more; do not change this list. most: tokens of a chunk at
     most.
-    plan_chunks([5, 2], 3) is [(0, 0, 3), (0, 3, 5), (1, 0, 2)], a new list in each call.
+    plan_chunks([5, 2], 3) may be [(0, 0, 3), (0, 3, 5), (1, 0, 2)], a new list in each call.
     """
     # YOUR CODE for Exercise 6.4 begins here
     raise NotImplementedError("Exercise 6.4: A context in chunks: not written yet")

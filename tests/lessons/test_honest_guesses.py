@@ -136,7 +136,7 @@ ANSWERS = {
         "lanes": r"\b20 ?%",
     },
     "13": {
-        "one_queue": r"\b7\.[56]\b|twice|factor of two",
+        "one_queue": r"\b13\.4\b|twice|factor of two",
         "round_robin": r"\b3\.8\b|most of the work",
         "affinity": r"\b2 of\b|[Tt]wo of|half of the fleet",
         "manuals": r"\b(69|70) ?%",

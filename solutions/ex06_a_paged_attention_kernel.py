@@ -189,8 +189,8 @@ def decode_group(query, key_cache, value_cache, block_tables, seq_lens, scale, o
 # lessons/06_a_paged_attention_kernel.ipynb, "Your turn: chunks"
 #
 # Three pieces. `plan_chunks`, an ordinary function, cuts every row into as few chunks as possible,
-# none longer than `most` tokens: `plan_chunks([5, 2], 3)` may be `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`,
-# row, begin and end of each.
+# none longer than `most` tokens. `plan_chunks([5, 2], 3)` may be
+# `[(0, 0, 3), (0, 3, 5), (1, 0, 2)]`: row, begin and end of each.
 #
 # `decode_chunk` works on one chunk for one query head, with a grid of [chunks, heads];
 # `merge_chunks` joins the chunks of a row, with a grid of [rows, heads]. Both have 32 threads, a

@@ -34,7 +34,7 @@ class MyBudget(mb.Scheduler):
     #
     # All rows of a step together compute at most self.max_batch_tokens tokens. Who gets them:
     #
-    # 1. Decodes. Whoever runs and has one token to compute has a row, in every step.
+    # 1. Decodes. A running request with one token to compute has a row in every step.
     #
     # 2. Prompts that have begun, in the order of admission: each as much as it needs, or what is
     #    left. The rest of it waits for the next step. Begun are all in self.running, also those

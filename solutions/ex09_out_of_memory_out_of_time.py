@@ -28,7 +28,7 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 #
 # HINT What is lost when somebody gives way? Not its tokens, they are text, but the work of
 #      computing their K and V.
-# HINT One block was missing. Whoever gives way frees one or more; what it frees beyond that has to
+# HINT One block was missing. The preempted request frees one or more; what it frees beyond that has to
 #      be computed again just the same.
 # HINT return min(range(len(running)), key=lambda place: ...)   # what it has computed
 # ---------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def whom_to_refuse(waiting: list[tuple[int, int]], now_ms: int, limit_ms: int) -
 # the same part of a point. Of equals, who came first is next. Two are equal if their points are
 # exactly the same; a division may round. No request arrives after now_ms.
 #
-# HINT Whoever has waited long enough beats any priority. What is somebody's priority now?
+# HINT A request that has waited long enough beats any priority. What is its priority now?
 # HINT priority + (now_ms - arrival_ms) / aging_ms. But / rounds, and equals may come out a little
 #      apart: times aging_ms it is a whole number. The highest is next; of equals the earliest.
 # HINT def rank(place):

@@ -135,16 +135,22 @@ def uncached_tokens(
 # of the prompt are sent to another replica, which computes the rest of the answer. Predict both
 # ways, and decide. You get four dictionaries; all times are seconds:
 #
-#     request    "prompt": its tokens, 1 or more; "answer": tokens expected, 1 or more
-#     together   of the replica that does both. "queue": prompt tokens that wait there before ours;
-#                "tokens_per_s": prompt tokens that it computes in a second, above 0; "itl_s": the
-#                time between two tokens in a step without a prefill; "itl_beside_prefill_s": the
-#                same in a step with one; "prefill_share": the share of steps with one, 0 to 1
-#     apart      "queue", "tokens_per_s": the same of the prefill replica; "itl_s": of the decode
-#                replica, where no step has a prefill; "kv_bytes_per_token": bytes of K and V of one
-#                token; "gbit_per_s": the bandwidth between the two, in 10^9 bits per second;
-#                "latency_s": of a transfer besides, 0 or more
-#     slo        "ttft_s" and "tpot_s", above 0
+#     request: the request
+#       "prompt", "answer"      tokens of each, 1 or more
+#     together: the replica that does both
+#       "queue"                 prompt tokens that wait there already
+#       "tokens_per_s"          prompt tokens that it computes a second
+#       "itl_s"                 ITL in a step without a prefill
+#       "itl_beside_prefill_s"  ITL in a step with a prefill
+#       "prefill_share"         the share of steps with one, 0 to 1
+#     apart: the two replicas
+#       "queue", "tokens_per_s" as above, of the prefill replica
+#       "itl_s"                 of the decode replica
+#       "kv_bytes_per_token"    bytes of K and V of one token
+#       "gbit_per_s"            bandwidth, 10^9 bits a second
+#       "latency_s"             of a transfer besides, 0 or more
+#     slo: the limits
+#       "ttft_s", "tpot_s"      above 0
 #
 # TTFT, both ways: (queue + prompt) / tokens_per_s. The first token does not wait for the transfer.
 # TPOT together: the mean over the steps, (1 - prefill_share) * itl_s + prefill_share *

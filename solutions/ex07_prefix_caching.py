@@ -113,8 +113,8 @@ def cached_prefix(
 # its beginning. (Who used a block has used those before it, so a trunk is never given back before
 # its tail.) Two of the same time and depth: the lower block_id first.
 #
-# HINT Leave out the blocks that are held. Then it is a question of order: which three numbers, and which of
-#      them the other way round?
+# HINT Leave out the blocks that are held. Then it is a question of order: which three numbers, and
+#      which of them the other way round?
 # HINT A key for sorted: the time of release, then the depth, deepest first, then the id.
 # HINT free = [block for block in blocks if block[2] == 0]
 #      if len(free) < n: raise MemoryError(...)

@@ -28,8 +28,8 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 #
 # HINT What is lost when somebody gives way? Not its tokens, they are text, but the work of
 #      computing their K and V.
-# HINT One block was missing. The preempted request frees one or more; what it frees beyond that has to
-#      be computed again just the same.
+# HINT One block was missing. The preempted request frees one or more; what it frees beyond that
+#      must be computed again just the same.
 # HINT return min(range(len(running)), key=lambda place: ...)   # what it has computed
 # ---------------------------------------------------------------------------------------------
 def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:

@@ -65,7 +65,7 @@ def says():
 
 
 def test_static_batches_serve_as_many_as_the_load_counts_by(says):
-    says("Static batches of eight serve at most 1.6 agents a second here")
+    says("Here static batches of eight serve about 1.6 requests a second")
     engine = mb.Engine(mb.PretendModel(), mb.Static(8), clock=mb.VirtualClock(0.025))
     done = engine.run(mb.workload.agents(engine.model, n=16))
     assert len(done) / engine.clock.now() == pytest.approx(1.6)
@@ -78,7 +78,7 @@ def test_without_a_window_the_first_token_comes_when_the_question_says(says):
 
 
 def test_at_a_low_load_a_window_of_two_seconds_is_later_in_every_stream(seeds, says):
-    says("A window of 2 s brings the first token later, in every one of the thirty streams")
+    says("With a window of 2 s the first token comes later in each of the thirty streams")
     none, two = (first_tokens(seeds, "independent", 0.3, w) for w in (0, 2))
     assert in_streams(none, two) == 30
 
@@ -93,18 +93,18 @@ def agree_on_no_window(seeds, load, of):
 
 @pytest.mark.parametrize("load", [0.7, 0.9])
 def test_at_higher_loads_the_streams_do_not_agree_on_any_window(seeds, says, load):
-    says("none of the windows up to 4 s is sooner in nearly all streams, and none is later in")
+    says("The streams do not agree: none of these windows is sooner in nearly all of them")
     agree_on_no_window(seeds, load, first_tokens)
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_no_window_moves_the_99th_percentile_of_independent_arrivals(seeds, says, load):
-    says("None of the windows moves the 99th percentile in nearly all streams, at any load")
+    says("No window moves the 99th percentile in the same direction in nearly all streams")
     agree_on_no_window(seeds, load, unluckiest)
 
 
 def test_in_bursts_the_unluckiest_gain_by_a_window_that_wins_nothing_on_average(seeds, says):
-    says("even a window of 2 s, no sooner on average, is sooner for the unluckiest in every")
+    says("Even a window of 2 s, which is not sooner on average, shortens the longest waits in")
     none, two = (first_tokens(seeds, "bursts", 0.3, w) for w in (0, 2))
     assert in_streams(two, none) < NEARLY_ALL
     none, two = (unluckiest(seeds, "bursts", 0.3, w) for w in (0, 2))
@@ -112,7 +112,7 @@ def test_in_bursts_the_unluckiest_gain_by_a_window_that_wins_nothing_on_average(
 
 
 def test_the_price_of_a_window_shrinks_as_the_load_grows(seeds, says):
-    says("The price of a window shrinks as the load grows")
+    says("The cost of a window becomes smaller as the load grows")
 
     def price(load):
         pair = (first_tokens(seeds, "independent", load, w) for w in (4, 0))
@@ -123,7 +123,7 @@ def test_the_price_of_a_window_shrinks_as_the_load_grows(seeds, says):
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_no_window_is_sooner_with_independent_arrivals(seeds, says, load):
-    says("with independent arrivals, and for the time to the first token, a window wins nothing")
+    says("So with independent arrivals these streams show no reliable gain for the time to the")
     none = first_tokens(seeds, "independent", load, 0)
     for window in WINDOWS[1:]:
         assert in_streams(first_tokens(seeds, "independent", load, window), none) < NEARLY_ALL
@@ -131,13 +131,13 @@ def test_no_window_is_sooner_with_independent_arrivals(seeds, says, load):
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_a_window_of_two_seconds_saves_machine_seconds_at_each_load(seeds, says, load):
-    says("with a window of 2 s in nearly every stream at each load")
+    says("With a window of 2 s this holds in nearly every stream at each load")
     none, two = (machine(seeds, "independent", load, w) for w in (0, 2))
     assert in_streams(two, none) >= NEARLY_ALL
 
 
 def test_it_saves_most_where_the_load_is_low(seeds, says):
-    says("and by most where the load is low")
+    says("and it saves most at a low load")
 
     def saved(load):
         pair = (machine(seeds, "independent", load, w) for w in (0, 2))
@@ -148,7 +148,7 @@ def test_it_saves_most_where_the_load_is_low(seeds, says):
 
 
 def test_in_bursts_a_window_as_long_as_a_burst_is_sooner_in_every_stream_and_less_work(seeds, says):
-    says("sooner in every stream, and with less work for the machine")
+    says("Their first tokens come sooner in every stream, and the machine has less work")
     none, half = (first_tokens(seeds, "bursts", 0.3, w) for w in (0, 0.5))
     assert in_streams(half, none) == 30
     none, half = (machine(seeds, "bursts", 0.3, w) for w in (0, 0.5))
@@ -156,7 +156,7 @@ def test_in_bursts_a_window_as_long_as_a_burst_is_sooner_in_every_stream_and_les
 
 
 def test_it_is_the_best_of_the_windows_for_these_bursts(seeds, says):
-    says("it pays when it is as long as a burst")
+    says("It helps when it is as long as a burst")
     half = first_tokens(seeds, "bursts", 0.3, 0.5)
     for window in WINDOWS:
         if window != 0.5:
@@ -165,13 +165,13 @@ def test_it_is_the_best_of_the_windows_for_these_bursts(seeds, says):
 
 
 def test_every_further_second_of_window_is_a_second_of_waiting(seeds, says):
-    says("Every further second of window is a second of waiting for nobody")
+    says("With a longer window the batch waits, but no further request arrives")
     shorter, longer = (first_tokens(seeds, "bursts", 0.3, w) for w in (1, 2))
     assert [b - a for a, b in zip(shorter, longer, strict=True)] == pytest.approx([1.0] * 30)
 
 
 def test_of_the_same_half_second_independent_streams_do_not_agree(seeds, says):
-    says("The same half second, with independent arrivals of the same rate: sooner in some")
+    says("With a window of half a second the first token comes sooner in some streams and later")
     none, half = (first_tokens(seeds, "independent", 0.3, w) for w in (0, 0.5))
     assert in_streams(half, none) < NEARLY_ALL
     assert in_streams(none, half) < NEARLY_ALL
@@ -186,8 +186,8 @@ class Rule(mb.Dynamic):
 
 
 def test_the_newest_s_clock_with_an_end_is_good_in_both_kinds_of_traffic(seeds, says):
-    says("This rule is sooner than no window in the bursts, in every stream; and sooner than the")
-    says("Half a second is better still for these bursts")
+    says("first tokens of bursts come sooner than without a window, in every stream. They also")
+    says("For these bursts a window of half a second is still better")
     rule = {
         name: [o.ttft_s for o in mb.streams.outcomes(lambda: Rule(8, 2), traffic(name, 0.3)[seeds])]
         for name in ("independent", "bursts")

@@ -89,8 +89,7 @@ class Overlap:
         return [record, *self.collect_dead()]
 
     def collect_dead(self) -> list[StepRecord]:
-        """Collect a step in flight that computes nothing for a live request: nobody waits for it,
-        and its blocks shall be free."""
+        """Collect steps in flight that compute nothing for a live request: frees their blocks."""
         records = []
         while self.flights and not self._is_stepping and not self.flights[0].is_alive():
             records.append(self._collect())
@@ -173,7 +172,7 @@ class Overlap:
         engine, scheduler = self.engine, self.engine.scheduler
         flight = self.flights[0]
         self.wait(flight)
-        tokens = flight.handle.tokens()
+        tokens = self._tokens_of(flight)
         if not hasattr(engine.clock, "step_seconds"):
             flight.begun.forward = flight.handle.times
             engine.clock.tick(flight.plan)
@@ -201,6 +200,15 @@ class Overlap:
         for sequence in finished:
             engine._complete(sequence)
         return record
+
+    def _tokens_of(self, flight: Flight) -> list[list[int]]:
+        """Of each row; none, if the step fails and computes nothing for a live request."""
+        try:
+            return flight.handle.tokens()
+        except Exception:
+            if flight.is_alive():
+                raise
+            return [[] for _ in flight.plan.rows]
 
     def drop_rows(self, sequence: Sequence) -> None:
         """What is in flight for this sequence does not count any more."""
@@ -248,6 +256,5 @@ def _awaits_only_its_end(row: Row) -> bool:
     no token or of one, since the sequence still runs."""
     sequence = row.sequence
     is_last_in_flight = sequence.num_in_flight > 0 and sequence.num_uncomputed_tokens == 0
-    most = 1 if is_last_in_flight else 0
     is_done = is_last_in_flight or sequence.is_finished
-    return is_done and row.num_tokens <= most and row.num_padding_tokens == 0
+    return is_done and row.num_tokens <= is_last_in_flight and row.num_padding_tokens == 0

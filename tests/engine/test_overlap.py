@@ -386,6 +386,28 @@ def test_an_error_in_a_step_discards_the_next_one(tiny_model, bank):
     assert threading.main_thread() not in calls[-9:]
 
 
+def test_an_error_in_a_step_without_a_live_request_harms_none(tiny_model):
+    """An answer ends with a stop token, and the step beside it fails: it has a wasted row only."""
+    request = mb.Request([18, 5, 9], max_tokens=3, request_id="A", ignore_eos=True)
+    ((first, second, _),) = (
+        c.token_ids for c in mb.Engine(tiny_model, mb.Sequential()).run([request])
+    )
+    passes = []
+
+    def attention(query, *rest):
+        passes.append(len(query))
+        if len(passes) > 2 * tiny_model.hf.config.num_hidden_layers:
+            raise RuntimeError("a fault on the device")
+        return mb.attention.gather_sdpa.gather_sdpa_attention(query, *rest)
+
+    engine = overlapped(tiny_model, mb.Sequential(), attention=attention)
+    engine.add(mb.Request([18, 5, 9], max_tokens=3, request_id="B", stop_token_ids=[second]))
+    done = serve(engine)
+    assert done["B"].token_ids == [first, second]
+    assert done["B"].finish_reason == "stop"
+    assert len(passes) > 2 * tiny_model.hf.config.num_hidden_layers  # it did fail
+
+
 def test_logits_that_are_not_finite_name_the_request_and_not_the_next_step(tiny_model, bank):
     def attention(*arguments):
         out = mb.attention.gather_sdpa.gather_sdpa_attention(*arguments)

@@ -32,7 +32,7 @@ from minibatch.course.judging.worker_errors import Raised
 WITHHELD = {
     "11.1": {"minibatch.simulator.slo": ["SLO.met", "attainment", "goodput"]},
     "11.2": {"minibatch.bench.load_client": ["offered", "drive"]},
-    "11.3": {"minibatch.simulator.capacity": ["capacity", "_bisect"]},
+    "11.3": {"minibatch.simulator.capacity": ["capacity", "bisection"]},
     "11.4": {"minibatch.simulator.anyscale": ["factors"]},
 }
 

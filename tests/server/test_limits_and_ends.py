@@ -86,7 +86,7 @@ def test_a_full_queue_counts_tokens():
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_deadline_answers_504_before_the_first_token(stream):
     model = ScriptedModel(gated=True)
-    options = {"server": {"deadline": 0.0}}
+    options = {"server": {"deadline": 1e-9}}
     with serving(model, mb.Continuous(1), **options) as server, ThreadPoolExecutor() as pool:
         first = pool.submit(post, server)
         first.result() if first.done() else None

@@ -6,7 +6,7 @@ router of ours names one replica (views.py); the same object routes in the simul
 Before changing this file:
 - Ray pickles this module by value, into each process that has a handle. So it is small, and imports
   ours when it runs.
-- Without `should_backoff` Ray would ask again at once, for ever, while the chosen replica is full.
+- Without `should_backoff` Ray asks again at once, without an end, while the chosen replica is full.
 """
 
 from __future__ import annotations

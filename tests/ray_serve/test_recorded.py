@@ -1,4 +1,4 @@
-"""The recorded run that the lesson shows: what a kill costs, and whom."""
+"""The recorded run that the lesson shows: which requests a kill costs."""
 
 import json
 from pathlib import Path

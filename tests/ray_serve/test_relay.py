@@ -24,7 +24,7 @@ def body(text, more=True):
 
 
 class Stream:
-    """A replica's answer: messages, an exception to raise, or "wait" for ever."""
+    """A replica's answer: messages, an exception to raise, or "wait", which never ends."""
 
     def __init__(self, script):
         self.script, self.cancelled = script, False

@@ -14,6 +14,7 @@ from pathlib import Path
 import openai
 from four_lengths import four_lengths
 from matplotlib.figure import Figure
+from more_than_one_engine import more_than_one_engine
 from start_here import start_here
 from two_load_generators import two_load_generators
 
@@ -92,17 +93,6 @@ def a_server() -> Figure:
     (length,) = (text for text in figure.axes[0].texts if text.get_text().startswith("TTFT"))
     length.set_text("TTFT, as the client sees it")
     return titled(figure, "One request and its first tokens, at three places")
-
-
-def more_than_one_engine() -> Figure:
-    """A fleet behind a router that weighs caches and load. What others do is for the lesson."""
-    requests = mb.fleet.sessions(20.0, 400, num_manuals=12, manual_tokens=3_000, pause_s=8.0)
-    machine = mb.presets.Preset(mb.presets.LLAMA_3_70B, mb.presets.A100_80, num_gpus=4)
-    router = mb.routers.LeastUncachedTokens()
-    policy, options = mb.Continuous(16), {"num_blocks": 1_500, "prefix_caching": True}
-    figure = mb.plots.replica_loads(mb.Fleet(policy, machine, 4, router, **options).run(requests))
-    figure.suptitle("")
-    return titled(figure, "Requests at each of four replicas", "Prompt tokens cached")
 
 
 def continuous_batching() -> Figure:

@@ -16,15 +16,17 @@ from minibatch.routers import Incoming, ReplicaView
 # 5 points, 25 minutes, difficulty 3 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: a router"
 #
-# Write a router: for each request, choose the replica that computes it. Some replicas of one engine
-# serve requests in groups. The requests of a group begin with the same long manual. Each replica
+# Write a router: for each request, choose the replica that computes it. Several replicas of one
+# engine serve requests that come in groups. The requests of a group begin with the same long manual. Each replica
 # has a prefix cache of its own, which is too small for all the manuals. You get
 #
-#     request   an Incoming: num_tokens of its prompt, prefix_hashes, session
-#     views     a list with a ReplicaView of each replica that you may choose, one or more, in any
-#               order: replica (its number: any numbers, not always 0, 1, 2), num_running,
-#               num_waiting, max_running, num_uncached_tokens, kv_use, num_sent, num_sent_tokens,
-#               cached, block_size
+#     request  an Incoming: num_tokens of its prompt,
+#              prefix_hashes, session
+#     views    a ReplicaView of each replica that you may choose,
+#              one or more, in any order: replica (its number, not
+#              always 0, 1, 2), num_running, num_waiting,
+#              max_running, num_uncached_tokens, kv_use, num_sent,
+#              num_sent_tokens, cached, block_size
 #
 # and return the number of a replica, view.replica. minibatch/routers/view.py explains each name.
 # view.cached_tokens(request) is how many tokens at the beginning of the prompt are cached there;
@@ -77,13 +79,14 @@ def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
 #
 # A router has to know how many tokens of a prompt each replica would have to compute. It knows
 #
-#     num_tokens   of the prompt, 1 or more
-#     chain        the hashes of the prompt's full blocks, the first block first. Each hash depends
-#                  on its block and on all blocks before it. A prompt of num_tokens tokens has
-#                  num_tokens // block_size full blocks; chain may be empty
-#     cached       of each replica, by its number, a list of the hashes of the blocks that it has
-#                  cached, in any order. It has blocks of other prompts, too, and may be empty
-#     block_size   tokens in a block, 1 or more
+#     num_tokens  of the prompt, 1 or more
+#     chain       hashes of its num_tokens // block_size full
+#                 blocks, the first block first; may be empty. Each
+#                 depends on its block and on all blocks before it
+#     cached      by the number of a replica: a list of the hashes
+#                 that it has cached, in any order, also of other
+#                 prompts; may be empty
+#     block_size  tokens in a block, 1 or more
 #
 # Return a dictionary with the number of uncached tokens of this prompt for each replica.
 #

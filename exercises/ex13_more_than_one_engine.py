@@ -18,7 +18,8 @@ from minibatch.routers import Incoming, ReplicaView
 #
 # Write a router: for each request, choose the replica that computes it. Several replicas of one
 # engine serve requests that come in groups. The requests of a group begin with the same long
-# manual. Each replica has a prefix cache of its own, which is too small for all the manuals. You get
+# manual. Each replica has a prefix cache of its own, which is too small for all the manuals. You
+# get
 #
 #     request  an Incoming: num_tokens of its prompt,
 #              prefix_hashes, session

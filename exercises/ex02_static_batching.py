@@ -1,6 +1,6 @@
 """Exercises of lesson 02: static batching.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: the caller still uses them.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 2.1`.
 """
@@ -15,11 +15,11 @@ import minibatch as mb
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
-# Make one rectangle of prompts of different lengths, so that the next token of each can be read at
-# the last place of its line. Return three tensors of the same shape, all int64, for ids of any size
-# and prompts of any length:
+# Make one rectangle of prompts of different lengths: one line for each prompt. The model must
+# predict the next token of each prompt at the last place of its line. Return three tensors of the
+# same shape, all int64. Token ids may be large, and prompts may be long:
 #
-#     input_ids        the tokens, and pad_token_id where there are none
+#     input_ids        the tokens, and pad_token_id at the places without a token
 #     attention_mask   1 for a real token, 0 for padding
 #     position_ids     each real token's place in its own prompt, from 0; 0 for padding
 # ---------------------------------------------------------------------------------------------
@@ -39,10 +39,11 @@ def pad_batch(
 # ---------------------------------------------------------------------------------------------
 # Exercise 2.2: The share that is padding
 # 2 points, 10 minutes, difficulty 2 of 5
-# lessons/02_static_batching.ipynb, "One batch of eight, to the end"
+# lessons/02_static_batching.ipynb, "Any lengths you like"
 #
-# Requests are served in static batches, in the order they came, `max_batch_size` at a time (the
-# last batch may be smaller, and then has fewer slots). Of all slot-steps, which share is padding?
+# Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
+# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
+# step, so it is one row. What share of all slot-steps is padding?
 # ---------------------------------------------------------------------------------------------
 def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
     """Padding slot-steps / all slot-steps, from 0 to 1.
@@ -55,54 +56,57 @@ def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
 
 
 class MyStatic(mb.Scheduler):
-    """Form a batch, run it until its last member has finished, form the next.
+    """Form a batch, run it until all its members have finished, form the next batch.
 
     What you may use in `plan` (all of it is in minibatch/schedulers/base.py):
 
         self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
-        self.running   a list of sequences: the batch, also those in it that have finished
+        self.running   a list of sequences: the batch, with its finished sequences
         self.admit(now, n)         the head of the queue joins, with memory for n tokens
-        self.can_grow(s, n)        whether there is memory for that
+        self.can_grow(s, n)        whether there is memory for n tokens of s
         s.is_finished   s.num_uncomputed_tokens (a whole prompt at first, then 1)
-        s.max_num_tokens           the most tokens it may have to keep: its prompt and its longest
-                                   answer, but for the last token, which is never read
-        mb.Row(s, n, padding)      s computes n tokens, and `padding` more for nothing
+        s.max_num_tokens           the largest number of tokens that s may have to keep: its prompt
+                                   and its longest possible answer, without the answer's last
+                                   token, which is never read
+        mb.Row(s, n, padding)      s computes n tokens, and then `padding` useless tokens
         mb.StepPlan(rows)
     """
 
     # -----------------------------------------------------------------------------------------
     # Exercise 2.3: The static policy
     # 4 points, 20 minutes, difficulty 3 of 5
-    # lessons/02_static_batching.ipynb, "One batch of eight, to the end"
+    # lessons/02_static_batching.ipynb, "Your turn"
     #
-    # Only when no sequence runs: take sequences from the head of the queue, as many as fit into the
-    # slots and into the memory for K and V. Each needs room for its longest possible answer; stop
-    # at the first that does not fit. Then every sequence of the batch gets a row, and all rows are
-    # equally long: a short prompt is padded to the longest, and the row of a finished sequence is
-    # only padding. (`retire` is given: all leave together when all have finished.)
+    # The docstring of the class lists what you may use. If no sequence runs, first form a batch:
+    # take sequences from the head of the queue, as many as fit into the slots and into the memory
+    # for K and V. Each sequence needs room for its longest possible answer. Stop at the first
+    # sequence that does not fit. Then every sequence of the batch gets a row, and all rows are
+    # equally long: a short prompt is padded to the longest prompt, and the row of a finished
+    # sequence is only padding. (`retire` is given: the sequences leave together when all of them
+    # have finished.)
     #
-    # A sequence does not always compute its whole prompt, or 1 token. With prefix caching the
-    # beginning of a prompt is already computed when admit returns. And after a forward pass that
-    # failed, the engine puts the sequences back into the queue; each must then compute its answer
-    # so far, too. The engine also asks for a plan when no sequence runs or waits: return
-    # mb.StepPlan().
+    # Usually a row computes a whole prompt (first step) or 1 token (later steps). Do not rely on
+    # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching, or after a step
+    # that failed, it is another number. The engine also asks for a plan when no sequence runs or
+    # waits: then return `mb.StepPlan()`.
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        Example: A's prompt has 5 tokens, B's 3: the first step has the rows (A, 5, 0) and
-        (B, 3, 2). Later, when A has finished, (A, 0, 1) and (B, 1, 0).
+        Example, each row as (sequence, real tokens, padding tokens): A's prompt has 5 tokens and
+        B's 3, so the first step has the rows (A, 5, 0) and (B, 3, 2). After A has finished, the
+        rows are (A, 0, 1) and (B, 1, 0).
         """
         # YOUR CODE for Exercise 2.3 begins here
         raise NotImplementedError("Exercise 2.3: The static policy: not written yet")
         # YOUR CODE for Exercise 2.3 ends here
 
     def retire(self, finished: list[mb.Sequence]) -> None:
-        """Nobody leaves before everybody has finished."""
+        """No sequence leaves before all have finished."""
         if all(sequence.is_finished for sequence in self.running):
             super().retire(list(self.running))
 
     def abort(self, sequence: mb.Sequence) -> None:
-        """A batch whose last unfinished member is given up has ended, too."""
+        """A batch has also ended when its last unfinished sequence is aborted."""
         super().abort(sequence)
         self.retire([])

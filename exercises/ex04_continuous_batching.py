@@ -1,16 +1,16 @@
 """Exercises of lesson 04: continuous batching.
 
-A policy is a class. The engine calls `plan` before each forward pass, and `update` after it. What
-you may use is in `minibatch/schedulers/base.py`; all of it is on a page:
+A policy is a class. The engine calls `plan` before each forward pass, and `update` after it. You
+may use these parts of `minibatch/schedulers/base.py`:
 
     self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
     self.running   a list of sequences that have been admitted
     self.admit(now, n)         the head of the queue joins the running set, with blocks for n tokens
-    self.grow(s, n)            gives s the blocks it lacks to compute n more tokens
-    self.can_grow(s, n)        whether the pool has that many
+    self.grow(s, n)            gives s the missing blocks for n more tokens
+    self.can_grow(s, n)        whether the pool has enough blocks for that
     s.num_uncomputed_tokens    a whole prompt at first, 1 while decoding
-    s.max_num_tokens           most tokens whose keys and values it may have to keep: its prompt and
-                               its longest answer, but for the last token, which is never read
+    s.max_num_tokens           the largest number of tokens whose keys and values s can need: its
+                               prompt and its longest answer, without the answer's last token
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 4.1`.
@@ -20,33 +20,38 @@ import minibatch as mb
 
 
 class MyContinuous(mb.Scheduler):
-    """At every step, finished sequences leave and waiting ones may join."""
+    """At every step, finished sequences leave and waiting sequences can join."""
 
     # -----------------------------------------------------------------------------------------
-    # Exercise 4.1: Who runs in the next step
+    # Exercise 4.1: What runs in the next step
     # 6 points, 20 minutes, difficulty 3 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # Each running sequence gets one row, with all the tokens that it has not computed yet. Then, as
-    # long as a slot is free and a request waits, the head of the queue joins and gets its row in
+    # Each running sequence gets one row, with all the tokens that it has not computed yet. Then,
+    # while a slot is free and a request waits, the head of the queue joins and gets its row in
     # the same step. A free slot never waits for other sequences.
     #
     # When you admit a sequence, reserve blocks for its longest possible answer, so that it never
-    # needs more. If the pool has too few blocks, the sequence waits, and so do those behind it.
+    # needs more blocks. If the pool has too few blocks, the sequence waits, and all sequences after
+    # it in the queue wait, too.
     #
-    # A sequence does not always compute its whole prompt, or 1 token. With prefix caching the
-    # beginning of a prompt is already computed when admit returns. And after a forward pass that
-    # failed, the engine puts the sequences back into the queue; each must then compute its answer
-    # so far, too. An aborted request is no longer there, and its blocks are free.
+    # Do not assume that a row is a whole prompt or 1 token: use the number of uncomputed tokens of
+    # the sequence. With prefix caching (lesson 7) the beginning of a prompt is already computed
+    # when admit returns. After a forward pass that failed, the engine puts the sequences back into
+    # the queue; then each sequence must compute its prompt and its generated tokens again. If a
+    # request is aborted, the engine removes it from `self.waiting` or `self.running` and frees its
+    # blocks.
+    #
+    # The head of your file lists what you may use.
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        Example: Three slots; A and B run, C (a prompt of 5 tokens) and D wait. The plan has the
-        rows (A, 1 token), (B, 1 token), (C, 5 tokens), and D goes on waiting.
+        Example: there are three slots. A and B run; C and D wait, and C's prompt has 5 tokens. The
+        plan has the rows (A, 1 token), (B, 1 token), (C, 5 tokens), and D continues to wait.
         """
         # YOUR CODE for Exercise 4.1 begins here
-        raise NotImplementedError("Exercise 4.1: Who runs in the next step: not written yet")
+        raise NotImplementedError("Exercise 4.1: What runs in the next step: not written yet")
         # YOUR CODE for Exercise 4.1 ends here
 
     # -----------------------------------------------------------------------------------------
@@ -54,24 +59,27 @@ class MyContinuous(mb.Scheduler):
     # 4 points, 15 minutes, difficulty 2 of 5
     # lessons/04_continuous_batching.ipynb, "The idea"
     #
-    # The forward pass is done. Advance each sequence by the tokens that its row has computed,
-    # without padding, and by its new tokens: a list, empty if there are none. An answer may end
-    # before the last token of the list. A finished sequence leaves at once: it is no longer in
-    # self.running, its blocks are back in the pool, its block table is empty. Return the sequences
-    # that finished in this step. Do not change `plan` and `tokens`: the engine uses them
-    # afterwards.
+    # The forward pass is done. For each row, call advance with two things: the number of tokens
+    # that the row has computed (padding does not count), and the list of its new tokens. The list
+    # is empty if the row has no new tokens. It can also contain several tokens (lesson 10); advance
+    # ignores tokens after the end of the answer.
+    #
+    # A finished sequence leaves at once: it is no longer in self.running, its blocks are back in
+    # the pool, and its block table is empty. Return the sequences that finished in this step. Do
+    # not change `plan` and `tokens`: the engine uses them afterwards.
     #
     # You may use: row.sequence.advance(num_tokens, new_tokens, now), sequence.is_finished,
     # sequence.block_table, self.pool.free(block_ids). Do not use super().update or self.release:
     # you write their work here.
     # -----------------------------------------------------------------------------------------
     def update(self, plan: mb.StepPlan, tokens: list[list[int]], now: float) -> list[mb.Sequence]:
-        """Take in what the forward pass computed; returns the sequences that finished.
+        """Apply the results of the forward pass; returns the sequences that finished.
 
-        tokens: a list for each row of the plan, empty for a row that did not reach the end.
+        tokens: a list for each row of the plan. It is empty if the row was only a chunk of
+        a prompt, and more of the prompt is still to be computed.
 
-        Example: A's row brought [its end token], B's [another]: A leaves, B stays; the answer is
-        [A].
+        Example: A's row has [its end token], and B's row has [another token]. A leaves, and B
+        stays; the result is [A].
         """
         # YOUR CODE for Exercise 4.2 begins here
         raise NotImplementedError("Exercise 4.2: What the step has changed: not written yet")
@@ -80,20 +88,20 @@ class MyContinuous(mb.Scheduler):
 
 # ---------------------------------------------------------------------------------------------
 # Exercise 4.3: A probe in the engine
-# 5 points, 20 minutes, difficulty 3 of 5
-# lessons/04_continuous_batching.ipynb, "What it costs: the step gets longer"
+# 5 points, 40 minutes, difficulty 3 of 5
+# lessons/04_continuous_batching.ipynb, "What more slots cost: the step gets longer"
 # changes minibatch/: core memory schedulers attention model engine
 #
-# This one changes the engine itself: the exercise file has no place for it. Give every record of a
-# step (`StepRecord` in `minibatch/core/records.py`) a field
+# This exercise changes the engine itself. There is nothing to write in ex04_continuous_batching.py.
+# Give every record of a step (`StepRecord` in `minibatch/core/records.py`) a field
 #
 #     kv_bytes_read: int
 #
-# the bytes of K and V that the step's attention has to read. Each row reads the keys and values of
-# its own sequence once, in every layer: all of `row.seq_len` tokens, rows that are only padding
-# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes
-# (`minibatch/memory/kv_cache.py`), of `self.model.kv_shapes` and `self.model.dtype`, which every
-# model of minibatch has.
+# the bytes of K and V that the step's attention must read. In every layer, each row reads the keys
+# and values of all `row.seq_len` tokens of its own sequence one time. A padding row reads them,
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/memory/kv_cache.py`).
+# Call this function with `self.model.kv_shapes` and `self.model.dtype`; each model of minibatch has
+# both.
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #

@@ -1,11 +1,11 @@
 """Exercises of lesson 07: prefix caching.
 
-Three decisions, as plain functions: what a block is called, what is found, who has to go. What
-they do in the engine stands in `minibatch/memory/prefix.py` and `minibatch/memory/blocks.py`. The
-last task changes the engine itself.
+You write three decisions as plain functions: the name of a block, the blocks that a prompt finds,
+the blocks that are evicted. In the engine these decisions are in `minibatch/memory/prefix.py` and
+`minibatch/memory/blocks.py`. Exercise 7.4 changes the engine itself.
 
-Change none of your arguments: they belong to the caller, who goes on using them. What you return
-belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
+Change none of your arguments: the caller still uses them. The caller may change what you return:
+make a new list in each call, and keep nothing between calls.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 7.1`.
 """
@@ -14,7 +14,7 @@ import hashlib
 
 
 def sha256_of(text: str) -> str:
-    """A name made of a text: 64 letters and digits, the same for the same text, always."""
+    """A name made from a text: 64 letters and digits, always the same for the same text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -23,23 +23,26 @@ def sha256_of(text: str) -> str:
 # 4 points, 15 minutes, difficulty 2 of 5
 # lessons/07_prefix_caching.ipynb, "A block's name is its whole past"
 #
-# Give every full block of a prompt a name, a text, which stands for all the tokens up to its end:
-# two blocks have one name just if their prompts are equal up to there. So a name is made of the
-# ids in the block and of the name of the block before it. The first block has none before it: there
-# the salt goes, and prompts with different salts share no name at all. Any text is a salt, ""
-# and "None", too; None says that there is none, and such prompts share no name with salted ones.
+# Give every full block of a prompt a name. A name is a text, and stands for all tokens from the
+# beginning of the prompt to the end of the block. Two blocks have the same name if these tokens
+# (and the salts) are the same, and different names otherwise. So compute the name from the ids in
+# the block and from the name of the block before it.
 #
-# A block that is not full has no name: its content still changes.
+# The first block has no block before it: use the salt instead of a name. Prompts with different
+# salts share no name. Any string is a valid salt, even `""` and `"None"`. The value `None` means no
+# salt: a prompt without a salt shares no name with a prompt that has one.
 #
-# sha256_of(text), above, makes a name of a text. Python's own hash() does not do: of a text it is
-# another in every process.
+# A block that is not full has no name: its content may still change.
+#
+# `sha256_of(text)`, defined at the beginning of the exercise file, computes a name from a text. Do
+# not use Python's own `hash()`: its result for a text differs from process to process.
 # ---------------------------------------------------------------------------------------------
 def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None) -> list[str]:
     """The names of the full blocks of a prompt, in order.
 
-    Example: block_hashes([5, 6, 5, 6, 9], 2) has two names, and they differ, although both blocks
-    hold 5, 6; the first is also the first of block_hashes([5, 6, 7, 8], 2). With salt="hers" all
-    are others.
+    Example: block_hashes([5, 6, 5, 6, 9], 2) has two names. The names differ, although both
+    blocks hold 5, 6. The first name is also the first name of block_hashes([5, 6, 7, 8], 2). With
+    salt="hers", every name differs from the name without a salt.
     """
     # YOUR CODE for Exercise 7.1 begins here
     raise NotImplementedError("Exercise 7.1: A block's name: not written yet")
@@ -51,19 +54,21 @@ def block_hashes(token_ids: list[int], block_size: int, salt: str | None = None)
 # 4 points, 15 minutes, difficulty 2 of 5
 # lessons/07_prefix_caching.ipynb, "The same prompt, word for word"
 #
-# A prompt of num_tokens tokens comes in; `names` are those of its full blocks, in order. block_of
-# says which block of the pool holds what, by name. Which blocks can the prompt hold at once?
+# A prompt has num_tokens tokens, and `names` are the names of its full blocks, in order. block_of
+# maps a name to the id of the pool's block that holds the content. Which blocks of the pool can the
+# prompt use, without computing them?
 #
-# From the beginning, without a gap: keys and values after a gap are of no use until it is filled.
-# And never all of the prompt: its last token has to be computed, whatever the cache holds.
+# Take blocks from the beginning of the prompt, and stop at the first block that is missing: the
+# blocks after it cannot be used. Never take the block with the prompt's last token: this token
+# must be computed, even if the cache holds the block.
 # ---------------------------------------------------------------------------------------------
 def cached_prefix(
     names: list[str], num_tokens: int, block_size: int, block_of: dict[str, int]
 ) -> list[int]:
-    """The ids of the blocks that it can hold, in order.
+    """The ids of the blocks that the prompt can use, in order.
 
-    Example: cached_prefix(["a", "b", "c"], 13, 4, {"a": 7, "c": 2, "b": 0}) is [7, 0, 2];
-    without "b" it is [7]; and with 12 tokens it is [7, 0]: "c" holds the last token.
+    Example: cached_prefix(["a", "b", "c"], 13, 4, {"a": 7, "c": 2, "b": 0}) is [7, 0, 2]. Without
+    "b" in block_of it is [7]. With num_tokens=12 it is [7, 0], because "c" holds the last token.
     """
     # YOUR CODE for Exercise 7.2 begins here
     raise NotImplementedError("Exercise 7.2: The longest cached prefix: not written yet")
@@ -71,57 +76,61 @@ def cached_prefix(
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 7.3: Whom to evict
+# Exercise 7.3: Which blocks to evict
 # 5 points, 15 minutes, difficulty 3 of 5
-# lessons/07_prefix_caching.ipynb, "Whom to evict"
+# lessons/07_prefix_caching.ipynb, "Which block to evict"
 #
-# The pool is full, and n blocks are needed. Every block is a tuple of five whole numbers:
+# The pool is full, and n blocks are needed. Every block is a tuple of five integers:
 #
 #     (block_id, depth, holders, taken, released)
 #
-# depth: its place in its chain, 0 is the first block of a prompt. holders: how many tables name it.
-# taken, released: when it was last allocated, and when it was last given back, in whole
-# nanoseconds, which only grow.
+# depth: the block's place in its chain; 0 is the first block of a prompt. holders: the number of
+# requests whose tables name the block. taken, released: the times of the block's latest allocation
+# and latest release, in nanoseconds; a later event has a larger number.
 #
-# Evict only what nobody holds; who has been given back longest ago goes first. A whole table is
-# given back at one time: among those, the tail goes before the trunk, since a chain is found from
-# its beginning. (Who used a block has used those before it, so a trunk is never given back before
-# its tail.) Two of the same time and depth: the lower block_id first.
+# Evict only blocks without a holder. First evict the block that was released longest ago. All
+# blocks of a table are released at the same time: evict the deepest block first, because a
+# look-up follows a chain from its beginning. If time and depth are equal, evict the lower block_id
+# first. (A request that uses a block also uses the blocks before it in the chain. So if no name
+# belongs to two blocks, a block is never released later than the blocks before it in its chain.)
 # ---------------------------------------------------------------------------------------------
 def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
-    """The ids of the n blocks to give away, in the order in which they go.
+    """The ids of the n blocks to evict, in the order in which they are evicted.
 
     Raises MemoryError if fewer than n are free.
 
-    Example: Block 4 (depth 0) and block 9 (depth 1) were given back at time 20, block 2 at time 30:
+    Example: Block 4 (depth 0) and block 9 (depth 1) were released at time 20, block 2 at time 30:
     evict([(4, 0, 0, 1, 20), (9, 1, 0, 1, 20), (2, 0, 0, 5, 30)], 2) is [9, 4].
     """
     # YOUR CODE for Exercise 7.3 begins here
-    raise NotImplementedError("Exercise 7.3: Whom to evict: not written yet")
+    raise NotImplementedError("Exercise 7.3: Which blocks to evict: not written yet")
     # YOUR CODE for Exercise 7.3 ends here
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 7.4: A reason of its own
+# Exercise 7.4: A new reason for a cache miss
 # 5 points, 20 minutes, difficulty 3 of 5
 # lessons/07_prefix_caching.ipynb, "The same prompt, word for word"
 # changes minibatch/: memory
 #
-# This one changes the engine itself: the exercise file has no place for it. When A asks again, word
-# for word, the trace says "partial block". That is not why: her last block is full, and the cache
-# knows it. It is left out only since it holds the last token. Give this miss a reason of its own,
+# This exercise changes the engine itself; there is nothing to write in the exercise file. When A
+# sends the same prompt again, the trace says "partial block". That is not the true reason: the
+# prompt's last block is full and in the cache. There is only one reason why the engine does not use
+# it: it holds the last token. Give this miss its own reason,
 #
 #     "last token"
 #
-# in `_why` of `minibatch/memory/prefix.py`. It is the reason if all blocks before the last one were
-# found, and the last one is full and known, too: its ids behind this very past. In all other cases
-# the reason stays what it was, a full last block that nobody knows included, or that somebody is
-# still computing. As in `find`, a hash alone is not trusted: the ids have to be the same. What is
-# found stays as it is, and so does `at`, the first token that was not found.
+# in `_why` of `minibatch/memory/prefix.py`. Give this reason if all blocks before the last one were
+# found, and the last block is full and in the cache: the cache holds a block with the same ids and
+# the same tokens before it. Keep the old reason in all other cases: for example if the last block
+# is full but not in the cache, or if another request is computing it at that time. As in `find`, an
+# equal hash is not enough: the ids must be equal. Do not change which blocks are found. Do not
+# change the field `at` either.
 #
-# Example, blocks of 4: a prompt of 8 tokens comes twice; the second finds 4, and misses for "last
-# token" at 4. Of 7 tokens it would be "partial block" at 4, as before.
+# Example, blocks of 4: a prompt of 8 tokens comes twice. The second time, 4 tokens are found, and
+# the reason is "last token", at token 4. With a prompt of 7 tokens, the reason is "partial block",
+# at token 4, as before.
 #
-# Judged is what you change in minibatch/memory. `python -m minibatch diff` shows your change, and
-# `python -m minibatch restore minibatch/memory/prefix.py` undoes it.
+# Only your changes in minibatch/memory are judged. `python -m minibatch diff` shows your change,
+# and `python -m minibatch restore minibatch/memory/prefix.py` undoes it.
 # ---------------------------------------------------------------------------------------------

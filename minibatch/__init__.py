@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import attention, plots, routers, schedulers, simulator, speculation, widgets
+    from . import arena, attention, plots, routers, schedulers, simulator, speculation, widgets
     from .bench import load_client, measure
     from .bench.calibrate import calibrate
     from .bench.calibration import Calibration
@@ -108,6 +108,7 @@ _MODULES = {
     "presets": "simulator.presets",
     "routers": "routers",
     "schedulers": "schedulers",
+    "arena": "arena",
     "simulator": "simulator",
     "slo": "simulator.slo",
     "speculation": "speculation",

@@ -20,12 +20,16 @@ if sys.version_info < (3, 11):
 if __name__ == "__main__":
     try:
         from minibatch.course.setup.cli import main
+        from minibatch.course.setup.process import accept_interrupts
 
+        accept_interrupts()  # another command of ours may have started this one
         status = main(sys.argv[1:])
     except SyntaxError as error:  # in minibatch/ itself, which learners edit
         status = (
-            "{}, line {}: {}\nMend that; or put the file back as the course has it: "
-            "`python -m minibatch restore` (a copy is kept), `git checkout HEAD -- FILE`, or from "
-            "a fresh download."
+            "{}, line {}: {}\nFix that; or restore the course's version of the file: `python -m "
+            "minibatch restore` (a copy is kept), `git checkout HEAD -- FILE`, or from a fresh "
+            "download."
         ).format(error.filename, error.lineno, error.msg)
+    except KeyboardInterrupt:  # while the commands themselves are imported
+        status = 130
     sys.exit(status)

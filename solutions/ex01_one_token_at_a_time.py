@@ -1,6 +1,6 @@
 """Exercises of lesson 01: what a token costs.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: the caller still uses them.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 1.1`.
 """
@@ -15,18 +15,22 @@ import torch
 #
 # How many bytes of K and V does one token keep in the cache, in all layers together?
 #
-# HINT Every layer keeps a key and a value for the token: two vectors for each head that has keys
-#      and values of its own.
-# HINT Query heads share the keys and values of KV heads; they keep none themselves. One of the
-#      arguments is not needed.
+# HINT Every layer keeps a key and a value for the token: two vectors for each head that has its own
+#      keys and values.
+# HINT Query heads share the keys and values of KV heads; query heads store none themselves. So you
+#      do not need one of the arguments.
 # HINT 2 (K and V) * layers * KV heads * head_dim * bytes of a number
 # ---------------------------------------------------------------------------------------------
 def kv_bytes_per_token(
-    num_layers: int, num_query_heads: int, num_kv_heads: int, head_dim: int, bytes_per_number: int
+    num_layers: int,
+    num_query_heads: int,
+    num_kv_heads: int,
+    head_dim: int,
+    bytes_per_number: int,
 ) -> int:
     """Bytes of K and V that one token adds to the cache.
 
-    Example: a smaller model: kv_bytes_per_token(2, 4, 1, 8, 2) is 64.
+    Example: a smaller model: `kv_bytes_per_token(2, 4, 1, 8, 2)` is 64.
     """
     # BEGIN SOLUTION
     return 2 * num_layers * num_kv_heads * head_dim * bytes_per_number
@@ -38,16 +42,22 @@ def kv_bytes_per_token(
 # 2 points, 10 minutes, difficulty 2 of 5
 # lessons/01_one_token_at_a_time.ipynb, "What a decode step has to do"
 #
-# A decode step writes one token for each of `batch_size` sequences, each with `context` tokens in
-# the cache. How many bytes must the step read at least? Give the exact number, also if it is large.
+# A decode step generates one token for each of `batch_size` sequences, each with `context` tokens
+# in the cache. What is the smallest number of bytes that the step must read? Return an exact int,
+# without floats.
 #
-# HINT Two kinds of bytes: the weights, and K and V. Which of them does a second row need once more?
-# HINT The weights are read once, for all rows. K and V are each row's own: every token of its
-#      context.
+# HINT There are two kinds of bytes: the weights, and K and V. Which kind must be read again for a
+#      second row?
+# HINT The weights are read once, for all rows. But each row reads its own K and V, of every token
+#      of its context.
 # HINT weights * bytes of a number + rows * tokens of context * bytes of K and V of a token
 # ---------------------------------------------------------------------------------------------
 def decode_step_bytes(
-    num_weights: int, bytes_per_number: int, kv_bytes_per_token: int, batch_size: int, context: int
+    num_weights: int,
+    bytes_per_number: int,
+    kv_bytes_per_token: int,
+    batch_size: int,
+    context: int,
 ) -> int:
     """Bytes that one decode step must bring from memory.
 
@@ -66,12 +76,12 @@ def decode_step_bytes(
 #
 # How many operations (FLOPs) does a decode step compute? Each weight is multiplied and added once
 # for each row. In attention, in each layer, each query head compares its query with the key of
-# every token of the context, and then adds up their values: head_dim multiplications and as many
-# additions, twice.
+# every token of the context: `head_dim` multiplications and `head_dim` additions for each token.
+# Then the head adds up the values of these tokens: the same number of operations again.
 #
-# HINT What is read once and used by all rows still has to be multiplied for each row.
-# HINT Two for each weight and row. In attention 2 * head_dim for the comparison with one token,
-#      and again 2 * head_dim for its value.
+# HINT A weight is read once for all rows, but each row multiplies with it.
+# HINT Each weight takes two operations per row. In attention, the comparison with one token takes
+#      2 * head_dim operations, and its value takes 2 * head_dim more.
 # HINT batch_size * (2 * num_weights + 4 * layers * query heads * head_dim * context)
 # ---------------------------------------------------------------------------------------------
 def decode_step_flops(
@@ -98,23 +108,24 @@ def decode_step_flops(
 # 5 points, 25 minutes, difficulty 3 of 5
 # lessons/01_one_token_at_a_time.ipynb, "Why a cache"
 #
-# Let the model continue a prompt, greedily: always the token with the highest logit. The prompt
-# goes through the model once; then each new token goes in alone, with the cache. Stop after the end
-# token (it belongs to the answer), or at max_tokens, which is at least 1. A prompt may be as long
-# as the model allows, and the model may be called for many prompts: each answer begins without a
-# cache.
+# Let the model continue a prompt greedily: always take the token with the highest logit. Give the
+# model the whole prompt once; after that, give it only the newest token, with the cache. Stop after
+# the end token, which belongs to the answer, or after `max_tokens` tokens (at least 1). Your
+# function must work for prompts of every length up to the model's limit. It is called for many
+# prompts, and every call begins without a cache.
 #
 #     out = model(input_ids, past_key_values=cache, use_cache=True)
-#     out.logits            float [1, tokens that went in, vocabulary]
-#     out.past_key_values   the cache, for the next call; None is for the first
+#     out.logits            float [1, tokens of input_ids, vocabulary]
+#     out.past_key_values   the cache for the next call; the first call gets None
 #
-# input_ids is an int64 tensor of shape [1, tokens], on model.device, which may be any device. Two
-# logits may be nearly equal: compare them as they come.
+# input_ids is an int64 tensor of shape [1, tokens], on model.device, which may be any device. Do
+# not change the dtype of the logits before you compare them: two logits may be nearly equal.
 #
-# HINT The last row of logits, out.logits[0, -1], is about the token after the last one that went
-#      in. argmax() gives this token.
-# HINT The prefill gives the first token already. So with n tokens of answer there are n passes:
-#      one over the prompt, n - 1 over a single token. The last token never has to go in.
+# HINT The last row of logits, out.logits[0, -1], predicts the token after the last token
+#      of input_ids. argmax() gives this token.
+# HINT The prefill already gives the first token. So an answer of n tokens takes n passes: one pass
+#      reads the prompt, and n - 1 passes read a single token each. No pass reads the answer's
+#      last token.
 # HINT new, cache, answer = prompt_token_ids, None, []
 #      while len(answer) < max_tokens:
 #          ids = torch.tensor([new], device=model.device)
@@ -127,7 +138,7 @@ def greedy_decode(
 ) -> list[int]:
     """The tokens that continue the prompt, without the prompt.
 
-    Example: If the model, after [5, 6], says 7, then 8, then 1, and 1 is the end token:
+    Example: If the model generates 7, 8 and 1 after [5, 6], and 1 is the end token:
     greedy_decode(model, [5, 6], max_tokens=10, end_token_id=1) is [7, 8, 1].
     """
     # BEGIN SOLUTION

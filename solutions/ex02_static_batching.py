@@ -1,6 +1,6 @@
 """Exercises of lesson 02: static batching.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: the caller still uses them.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 2.1`.
 """
@@ -15,21 +15,21 @@ import minibatch as mb
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
-# Make one rectangle of prompts of different lengths, so that the next token of each can be read at
-# the last place of its line. Return three tensors of the same shape, all int64, for ids of any size
-# and prompts of any length:
+# Make one rectangle of prompts of different lengths: one line for each prompt. The model must
+# predict the next token of each prompt at the last place of its line. Return three tensors of the
+# same shape, all int64. Token ids may be large, and prompts may be long:
 #
-#     input_ids        the tokens, and pad_token_id where there are none
+#     input_ids        the tokens, and pad_token_id at the places without a token
 #     attention_mask   1 for a real token, 0 for padding
 #     position_ids     each real token's place in its own prompt, from 0; 0 for padding
 #
-# HINT The last place of every row has to hold a real token. On which side does the padding go?
-# HINT padding = longest - len(prompt). The row is [pad] * padding + prompt, its mask
-#      [0] * padding + [1] * len(prompt). And the positions of the real tokens?
+# HINT The last place of every line must hold a real token. On which side does the padding go?
+# HINT padding = longest - len(prompt). The line is [pad] * padding + prompt, its mask
+#      [0] * padding + [1] * len(prompt). What are the positions of the real tokens?
 # HINT For each prompt:  ids.append([pad_token_id] * padding + prompt)
 #                        mask.append([0] * padding + [1] * len(prompt))
 #                        positions.append([0] * padding + list(range(len(prompt))))
-#      then torch.tensor(ids), which is int64 already.
+#      then torch.tensor(ids), which is already int64.
 # ---------------------------------------------------------------------------------------------
 def pad_batch(
     prompts: list[list[int]], pad_token_id: int
@@ -54,15 +54,16 @@ def pad_batch(
 # ---------------------------------------------------------------------------------------------
 # Exercise 2.2: The share that is padding
 # 2 points, 10 minutes, difficulty 2 of 5
-# lessons/02_static_batching.ipynb, "One batch of eight, to the end"
+# lessons/02_static_batching.ipynb, "Any lengths you like"
 #
-# Requests are served in static batches, in the order they came, `max_batch_size` at a time (the
-# last batch may be smaller, and then has fewer slots). Of all slot-steps, which share is padding?
+# Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
+# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
+# step, so it is one row. What share of all slot-steps is padding?
 #
-# HINT A batch of n runs as many steps as its longest answer has tokens: that many slot-steps, n
-#      times. Which of them yielded a token?
-# HINT Add up the slot-steps of all batches, and all tokens, and divide at the very end. A mean of
-#      each batch's own share would weigh short batches like long ones.
+# HINT A batch of n runs as many steps as its longest answer has tokens: n times as many slot-steps.
+#      Which of these slot-steps give a token?
+# HINT Add up the slot-steps of all batches, and all tokens, and divide at the end. A mean of the
+#      batches' shares would count short batches as much as long ones.
 # HINT for start in range(0, len(output_lengths), max_batch_size):
 #          batch = output_lengths[start : start + max_batch_size]
 #          slot_steps += max(batch) * len(batch)
@@ -83,41 +84,43 @@ def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
 
 
 class MyStatic(mb.Scheduler):
-    """Form a batch, run it until its last member has finished, form the next.
+    """Form a batch, run it until all its members have finished, form the next batch.
 
     What you may use in `plan` (all of it is in minibatch/schedulers/base.py):
 
         self.waiting   a deque of sequences, first come first      self.max_batch_size   the slots
-        self.running   a list of sequences: the batch, also those in it that have finished
+        self.running   a list of sequences: the batch, with its finished sequences
         self.admit(now, n)         the head of the queue joins, with memory for n tokens
-        self.can_grow(s, n)        whether there is memory for that
+        self.can_grow(s, n)        whether there is memory for n tokens of s
         s.is_finished   s.num_uncomputed_tokens (a whole prompt at first, then 1)
-        s.max_num_tokens           the most tokens it may have to keep: its prompt and its longest
-                                   answer, but for the last token, which is never read
-        mb.Row(s, n, padding)      s computes n tokens, and `padding` more for nothing
+        s.max_num_tokens           the largest number of tokens that s may have to keep: its prompt
+                                   and its longest possible answer, without the answer's last
+                                   token, which is never read
+        mb.Row(s, n, padding)      s computes n tokens, and then `padding` useless tokens
         mb.StepPlan(rows)
     """
 
     # -----------------------------------------------------------------------------------------
     # Exercise 2.3: The static policy
     # 4 points, 20 minutes, difficulty 3 of 5
-    # lessons/02_static_batching.ipynb, "One batch of eight, to the end"
+    # lessons/02_static_batching.ipynb, "Your turn"
     #
-    # Only when no sequence runs: take sequences from the head of the queue, as many as fit into the
-    # slots and into the memory for K and V. Each needs room for its longest possible answer; stop
-    # at the first that does not fit. Then every sequence of the batch gets a row, and all rows are
-    # equally long: a short prompt is padded to the longest, and the row of a finished sequence is
-    # only padding. (`retire` is given: all leave together when all have finished.)
+    # The docstring of the class lists what you may use. If no sequence runs, first form a batch:
+    # take sequences from the head of the queue, as many as fit into the slots and into the memory
+    # for K and V. Each sequence needs room for its longest possible answer. Stop at the first
+    # sequence that does not fit. Then every sequence of the batch gets a row, and all rows are
+    # equally long: a short prompt is padded to the longest prompt, and the row of a finished
+    # sequence is only padding. (`retire` is given: the sequences leave together when all of them
+    # have finished.)
     #
-    # A sequence does not always compute its whole prompt, or 1 token. With prefix caching the
-    # beginning of a prompt is already computed when admit returns. And after a forward pass that
-    # failed, the engine puts the sequences back into the queue; each must then compute its answer
-    # so far, too. The engine also asks for a plan when no sequence runs or waits: return
-    # mb.StepPlan().
+    # Usually a row computes a whole prompt (first step) or 1 token (later steps). Do not rely on
+    # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching, or after a step
+    # that failed, it is another number. The engine also asks for a plan when no sequence runs or
+    # waits: then return `mb.StepPlan()`.
     #
     # HINT Two parts: form the batch, if self.running is empty; then a row for each member.
-    # HINT How many tokens has each member to compute? 0 if it has finished, else
-    #      num_uncomputed_tokens. The longest of these is what all rows are padded to.
+    # HINT How many tokens must each member compute? 0 if it has finished, else
+    #      num_uncomputed_tokens. Pad all rows to the largest of these numbers.
     # HINT needs = [0 if s.is_finished else s.num_uncomputed_tokens for s in self.running]
     #      longest = max(needs, default=0)
     #      rows = [mb.Row(s, n, longest - n) for s, n in zip(self.running, needs)]
@@ -125,8 +128,9 @@ class MyStatic(mb.Scheduler):
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.
 
-        Example: A's prompt has 5 tokens, B's 3: the first step has the rows (A, 5, 0) and
-        (B, 3, 2). Later, when A has finished, (A, 0, 1) and (B, 1, 0).
+        Example, each row as (sequence, real tokens, padding tokens): A's prompt has 5 tokens and
+        B's 3, so the first step has the rows (A, 5, 0) and (B, 3, 2). After A has finished, the
+        rows are (A, 0, 1) and (B, 1, 0).
         """
         # BEGIN SOLUTION
         if not self.running:
@@ -142,11 +146,11 @@ class MyStatic(mb.Scheduler):
         # END SOLUTION
 
     def retire(self, finished: list[mb.Sequence]) -> None:
-        """Nobody leaves before everybody has finished."""
+        """No sequence leaves before all have finished."""
         if all(sequence.is_finished for sequence in self.running):
             super().retire(list(self.running))
 
     def abort(self, sequence: mb.Sequence) -> None:
-        """A batch whose last unfinished member is given up has ended, too."""
+        """A batch has also ended when its last unfinished sequence is aborted."""
         super().abort(sequence)
         self.retire([])

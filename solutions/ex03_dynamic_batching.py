@@ -1,8 +1,8 @@
 """Exercises of lesson 03: dynamic batching.
 
-The batch itself runs as in lesson 02; what you write here decides when it begins.
+The batch itself runs as in lesson 02; you decide here when the batch starts.
 
-Change none of your arguments: they belong to the caller, who goes on using them.
+Change none of your arguments: the caller still uses them.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 3.1`.
 """
@@ -13,29 +13,29 @@ import minibatch as mb
 # ---------------------------------------------------------------------------------------------
 # Exercise 3.1: When is a batch ready
 # 2 points, 10 minutes, difficulty 1 of 5
-# lessons/03_dynamic_batching.ipynb, "When may a batch leave?"
+# lessons/03_dynamic_batching.ipynb, "Your turn: the rule"
 #
-# A batch is ready when it is full, or when its oldest request has waited long enough. Without any
-# request it is not ready.
+# A batch is ready when it is full, or when its oldest request has waited max_wait seconds or more.
+# A batch without requests is not ready.
 #
-# Seconds are floats: the difference now - arrival can be a rounding error below max_wait at the
-# very moment for which an alarm was set. Compare without a tolerance: a request that has waited a
-# little less than max_wait goes on waiting.
+# Seconds are floats. At now = arrival + max_wait, the difference now - arrival can be slightly
+# smaller than max_wait. So compare `now` with `arrival + max_wait`, and add no tolerance: a
+# microsecond before that time, the batch is not ready.
 #
 # HINT Three questions, in this order: does a request wait? is the batch full? how long has the
-#      oldest waited?
-# HINT The oldest is arrival_times[0]. Its window ends at arrival_times[0] + max_wait, and at that
-#      very moment it has waited long enough.
+#      oldest request waited?
+# HINT The oldest is arrival_times[0]. Its window ends at arrival_times[0] + max_wait. At exactly
+#      that time the batch is ready.
 # HINT if not arrival_times: return False
 #      return (full) or now >= (the end of the oldest's window)
 # ---------------------------------------------------------------------------------------------
 def is_ready(arrival_times: list[float], now: float, max_batch_size: int, max_wait: float) -> bool:
     """Whether a batch of the waiting requests should start now.
 
-    arrival_times: of all waiting requests, in seconds, oldest first. max_wait: seconds.
+    arrival_times: those of all waiting requests, in seconds, oldest first. max_wait: seconds.
 
     Example: is_ready([0.0, 0.5], now=1.0, max_batch_size=8, max_wait=2.0) is False;
-    at now=2.0 it is True, and with max_batch_size=2 it is True as soon as both are there.
+    at now=2.0 it is True, and with max_batch_size=2 it is True as soon as both requests are there.
     """
     # BEGIN SOLUTION
     if not arrival_times:
@@ -57,18 +57,21 @@ class MyDynamic(mb.Static):
     # 4 points, 20 minutes, difficulty 3 of 5
     # lessons/03_dynamic_batching.ipynb, "Your turn"
     #
-    # While a batch runs, or as soon as one is ready, return `super().plan(now)`, the plan of
-    # Static. Otherwise return a plan without rows that says when the engine asks again:
-    # `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. (The engine also asks when
-    # another request arrives, and when no request waits: then Static's plan has no rows.)
+    # While a batch runs, or as soon as a batch is ready, return `super().plan(now)`, the plan of
+    # Static. Return Static's plan also when no request waits.
     #
-    # self.waiting holds the sequences that wait, oldest first; each has an arrival_time. A request
-    # may be aborted while it waits: then it is no longer in the queue, and the next is the oldest.
+    # If requests wait and the batch is not ready, return a plan without rows that says when the
+    # engine calls plan again: `mb.StepPlan(wake_at=…)`, in seconds on the same clock as `now`. The
+    # engine also calls plan whenever another request arrives.
     #
-    # HINT A running batch must never wait: look at self.running first. Then the question is that of
-    #      exercise 3.1, about self.waiting.
-    # HINT When does the oldest's window end? At its arrival_time + self.max_wait, however many
-    #      come after it. That is also the time to wake up.
+    # self.waiting holds the sequences that wait, oldest first; each has an arrival_time. A waiting
+    # request can be aborted. Then it is no longer in self.waiting, and the next request is the
+    # oldest.
+    #
+    # HINT A running batch must never wait: check self.running first. After that, ask the question
+    #      of exercise 3.1 about self.waiting.
+    # HINT When does the window of the oldest request end? At its arrival_time + self.max_wait,
+    #      even if more requests arrive after it. This time is also wake_at.
     # HINT if self.waiting and not self.running:
     #          deadline = ...
     #          if (not full) and now < deadline:
@@ -76,10 +79,10 @@ class MyDynamic(mb.Static):
     #      return super().plan(now)
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
-        """The rows of the next forward pass, or none, and when to ask again.
+        """Returns the rows of the next forward pass, or no rows and the time of the next call.
 
-        Example: max_wait is 0.5 s; A came at 1.0 and B at 1.2, the batch holds eight. At 1.2 the
-        answer is StepPlan(wake_at=1.5); at 1.5 both run.
+        Example: max_wait is 0.5 s; A arrived at 1.0 s and B at 1.2 s, and there are eight slots. At
+        1.2 s the plan is StepPlan(wake_at=1.5); at 1.5 s both requests run.
         """
         # BEGIN SOLUTION
         if self.waiting and not self.running:

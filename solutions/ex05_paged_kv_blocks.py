@@ -1,11 +1,11 @@
 """Exercises of lesson 05: paged KV blocks.
 
-A KV block stores the keys and values of `block_size` tokens that follow one another, in every
-layer. A sequence's block table lists its blocks in the order of its tokens: [7, 2] says that the
-first block_size tokens lie in block 7, and the next ones in block 2.
+A KV block stores the keys and values of `block_size` consecutive tokens, in every layer. A
+sequence's block table lists its blocks in the order of its tokens: [7, 2] means that the first
+block_size tokens are in block 7, and the next tokens in block 2.
 
-Change none of your arguments: they belong to the caller, who goes on using them. What you return
-belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
+Change none of your arguments: the caller still uses them. The caller may change what you return:
+make a new list in each call, and keep nothing between calls.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 5.1`.
 """
@@ -20,17 +20,19 @@ import minibatch as mb
 # 3 points, 15 minutes, difficulty 2 of 5
 # lessons/05_paged_kv_blocks.ipynb, "Your turn"
 #
-# The pool is one long array of slots, block after block: block 0 has the slots 0 to
-# block_size - 1, block 1 the next ones. A forward pass takes the tokens of several sequences, row
-# after row, without gaps. Into which slot do each token's key and value go?
+# The pool is one long array of slots, block after block: block 0 has the first `block_size` slots,
+# and block 1 has the next `block_size` slots. A forward pass computes the tokens of several
+# sequences, row after row, without gaps. Into which slot does it write the key and value of each
+# token?
 #
-# Row i computes num_tokens[i] tokens of its sequence, 0 or more. The num_computed_tokens[i] tokens
-# before them are in the cache, so the first new one has that position: positions count from 0.
+# Row `i` computes `num_tokens[i]` tokens (0 or more) of its sequence. The `num_computed_tokens[i]`
+# earlier tokens are in the cache. Positions count from 0, so the first new token is at position
+# `num_computed_tokens[i]`.
 #
-# HINT One token first: at position p, how many whole blocks of its sequence come before it, and how
-#      far into its own block is it?
-# HINT The table turns p // block_size into a block of the pool; a block begins at the slot
-#      block * block_size; inside, the token stands at p % block_size.
+# HINT Begin with one token, at position p. How many whole blocks of its sequence come before the
+#      token, and at which offset in its own block is the token?
+# HINT The table maps p // block_size to a block of the pool; a block begins at the slot block *
+#      block_size; the offset inside it is p % block_size.
 # HINT for table, start, n in zip(block_tables, num_computed_tokens, num_tokens):
 #          for p in range(start, start + n):
 #              slots.append(table[...] * block_size + ...)
@@ -41,11 +43,12 @@ def slot_mapping(
     num_tokens: list[int],
     block_size: int,
 ) -> list[int]:
-    """The slot of every new token, row after row, in one flat list of ints.
+    """Returns the slot of every new token, row after row, in one flat list of ints.
 
-    Example: Blocks of 4. Row 0 has the table [7, 2], 3 tokens in the cache, and computes 2:
-    positions 3 and 4. Row 1 has the table [5], nothing in the cache, and computes 2: positions 0
-    and 1. slot_mapping([[7, 2], [5]], [3, 0], [2, 2], block_size=4) is [31, 8, 20, 21].
+    Example: Blocks of 4. Row 0 has the table [7, 2], 3 tokens in the cache, and computes 2
+    tokens, at positions 3 and 4. Row 1 has the table [5], nothing in the cache, and computes 2
+    tokens, at positions 0 and 1. slot_mapping([[7, 2], [5]], [3, 0], [2, 2], block_size=4) is
+    [31, 8, 20, 21].
     """
     # BEGIN SOLUTION
     slots = []
@@ -57,15 +60,17 @@ def slot_mapping(
 
 
 class MyPool(mb.BlockPool):
-    """Which blocks are free, and how many hold each of the others. Two books, and no more:
+    """Knows which blocks are free, and how many sequences hold each of the other blocks. The pool's
+    state is two fields:
 
-        self.free_ids   a deque: the blocks that nobody holds, the one to take next on the left
-        self.holders    a list: how many sequences hold block 0, block 1, …; 0 for a free one
+        self.free_ids   a deque of the blocks without a holder; the left block is taken next
+        self.holders    a list: how many sequences hold block 0, block 1, …; 0 for a free block
 
-    Ids go from 0 to self.num_blocks - 1. What stands below is written; the engine and you ask it.
+    Ids go from 0 to self.num_blocks - 1. The methods below are given; the engine and you may use
+    them.
     """
 
-    num_cached = 0  # that free blocks can be found by what they hold is lesson 07
+    num_cached = 0  # lesson 07 finds free blocks by their content
 
     @property
     def num_free(self) -> int:
@@ -82,8 +87,8 @@ class MyPool(mb.BlockPool):
         return self.holders[block_id] == 1
 
     def rebuild(self, block_tables: list[list[int]]) -> None:
-        """Count the holders again from all block tables; without tables every block is free, and 0
-        comes first. (Called when the pool is made, and when it is reset.)"""
+        """Count the holders again from all block tables; without tables every block is free, and
+        block 0 is taken next. (Called when the pool is made, and when it is reset.)"""
         held = Counter(block_id for table in block_tables for block_id in table)
         self.holders = [held[block_id] for block_id in range(self.num_blocks)]
         self.free_ids = deque(i for i in range(self.num_blocks) if not held[i])
@@ -93,22 +98,24 @@ class MyPool(mb.BlockPool):
     # 5 points, 30 minutes, difficulty 3 of 5
     # lessons/05_paged_kv_blocks.ipynb, "Your turn"
     #
-    # Three methods, each a place of its own. A sequence takes blocks (`allocate`); another begins
-    # alike and holds the same ones (`share`); each gives up its hold when it leaves (`free`), and
-    # only with the last hold is a block free again.
+    # Write three methods. A sequence takes blocks (`allocate`). Another sequence with the same
+    # beginning holds the same blocks (`share`). When a sequence ends, it gives up its holds
+    # (`free`). A block is free again when its last hold is given up.
     #
-    # Which free block is taken first? The one that has been free for longest. Of a table that is
-    # given back in one call, its last block counts as freed first, and so is taken again first: a
-    # table's beginning is what others are likeliest to ask for again.
+    # Which free block is taken first? The block that has been free for longest. When a table is
+    # freed in one call, its last block counts as the first freed block, so this block is taken
+    # again before the others. The blocks at the beginning of the table stay free longest, because
+    # other prompts are most likely to need them.
     #
-    # Misuse is a ValueError, and too few free blocks are a MemoryError. Either changes nothing:
-    # neither the blocks that are named before the wrong one in the same call, nor those after it.
+    # A wrong call raises a `ValueError`, and too few free blocks raise a `MemoryError`. A call that
+    # raises an error changes nothing: neither the blocks before the wrong block nor the blocks
+    # after it.
     #
-    # HINT Two kinds of lines in each method: first look at all that is asked, and raise; then
-    #      change the books. What a block holds is no concern of the pool's: nothing is erased.
-    # HINT A block moves between the books at two moments only: allocate makes its holders 1, out of
-    #      free_ids on the left; free brings them down to 0, and the block goes into free_ids on the
-    #      right. For a call like free([3, 3]): Counter(block_ids) says how often each is named.
+    # HINT Each method has two parts: first check the whole call, and raise the error; then
+    #      change the two fields. The pool does not use a block's content, and erases nothing.
+    # HINT Only two calls move a block. `allocate` takes it from the left of `free_ids` and sets its
+    #      number of holders to 1. `free` lowers this number; at 0 it appends the block on the
+    #      right. For `free([3, 3])`, `Counter(block_ids)` counts how often each block is named.
     # HINT def free(self, block_ids):
     #          for block_id, times in Counter(block_ids).items():
     #              if not 0 <= block_id < self.num_blocks or times > ...:
@@ -119,8 +126,8 @@ class MyPool(mb.BlockPool):
     #                  self.free_ids.append(block_id)
     # -----------------------------------------------------------------------------------------
     def allocate(self, num_blocks: int) -> list[int]:
-        """Take so many free blocks, 0 or more; returns their ids, in the order in which they were
-        taken. Raises MemoryError, and takes none, if fewer are free."""
+        """Takes num_blocks free blocks, 0 or more; returns their ids, in the order in which they
+        were taken. If fewer blocks are free, it takes none and raises MemoryError."""
         # BEGIN SOLUTION of allocate
         if num_blocks > len(self.free_ids):
             raise MemoryError(f"{num_blocks} blocks asked, {len(self.free_ids)} free")
@@ -131,8 +138,8 @@ class MyPool(mb.BlockPool):
         # END SOLUTION
 
     def share(self, block_ids: list[int]) -> None:
-        """One more hold on each of these blocks.
-        Raises ValueError if one of them is held by nobody, or does not exist."""
+        """Adds one hold to each of these blocks.
+        Raises ValueError if one of these blocks has no holder, or does not exist."""
         # BEGIN SOLUTION of share
         for block_id in block_ids:
             if not 0 <= block_id < self.num_blocks or self.holders[block_id] == 0:
@@ -142,12 +149,13 @@ class MyPool(mb.BlockPool):
         # END SOLUTION
 
     def free(self, block_ids: list[int]) -> None:
-        """Give up one hold on each of these blocks, from the last to the first; one that nobody
-        holds any more is free. Raises ValueError if one of them is named more often than it is
+        """Gives up one hold on each of these blocks, from the last to the first; a block without
+        holders is free. Raises ValueError if one of these blocks is named more often than it is
         held, or does not exist.
 
-        Example: In a pool of 4, allocate(3) is [0, 1, 2]; after share([0]) and free([0, 1, 2])
-        block 0 is held once; allocate(3) is then [3, 2, 1]: 3 was never taken, 2 freed before 1.
+        Example: In a pool of 4 blocks, allocate(3) is [0, 1, 2]; after share([0]) and
+        free([0, 1, 2]) block 0 is held once. Then allocate(3) is [3, 2, 1]: block 3 was never
+        taken, and block 2 was freed before block 1.
         """
         # BEGIN SOLUTION of free
         for block_id, times in Counter(block_ids).items():
@@ -165,16 +173,19 @@ class MyPool(mb.BlockPool):
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/05_paged_kv_blocks.ipynb, "Your turn"
 #
-# A sequence is about to compute num_tokens more tokens, and writes their keys and values behind
-# the num_computed_tokens that it has. Into a block that another holds, too, it must not write: it
-# first takes a free block, has the old one copied into it, and names the new one in its table.
+# A sequence will compute `num_tokens` more tokens. It writes their keys and values after those of
+# its `num_computed_tokens` earlier tokens. The sequence must not write into a block that another
+# sequence also holds. Before such a write, it takes a free block, copies the old block into the
+# free block, and puts the new block into its table.
 #
-# Which copies are due, and what does its table say then? Blocks that it only reads stay shared,
-# however many hold them. Tokens past the table's end need no copy: they get new blocks later.
+# Which copies are needed, and what is the sequence's table after the copies? Blocks that the
+# sequence reads but does not write stay shared, however many sequences hold them. Tokens beyond
+# the table's end need no copy: they get new blocks later.
 #
-# HINT Which places of the table are written? From the first new token's to the last one's.
-# HINT The new tokens begin at position num_computed_tokens, and are num_tokens. Each lies at the
-#      place position // block_size. Of the blocks there, which have more than one holder?
+# HINT Into which places of the table does the sequence write? Into all places from that of the
+#      first new token to that of the last new token.
+# HINT The num_tokens new tokens begin at position num_computed_tokens. Each token is at the
+#      place position // block_size. Which of the blocks at these places have more than one holder?
 # HINT copies, table = [], list(block_table)
 #      for place in sorted({p // block_size for p in range(...)}):
 #          if place < len(table) and holders[table[place]] > 1:
@@ -190,14 +201,15 @@ def copy_on_write(
     num_tokens: int,
     block_size: int,
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """The copies, (from, to) each, in the order of the table; and the table as it is then.
+    """Returns the list of copies, each a pair (from, to), in the order of the table; and the new
+    table.
 
-    holders: how many sequences hold block 0, block 1, …; this one included. free_ids: free blocks,
-    enough of them, the one to take first in front. All three lists are the caller's: change none,
-    and return a table of your own, even if it says the same.
+    holders: how many sequences hold block 0, block 1, …, including this one. free_ids: enough free
+    blocks; take them from the beginning of the list. Change none of the three lists, and return a
+    new table, even if it is equal to the old table.
 
-    Example: Blocks of 4; two sequences share the blocks 7 and 2, with 6 tokens in them. One writes
-    its token at position 6, which lies in block 2; block 9 is free:
+    Example: Blocks of 4 tokens. Two sequences share the blocks 7 and 2, which hold 6 tokens. One
+    sequence writes its token at position 6, which is in block 2. Block 9 is the first free block:
     copy_on_write([7, 2], [0, 0, 2, 0, 0, 0, 0, 2, 0, 0], [9, 1], 6, 1, 4) is ([(2, 9)], [7, 9]).
     """
     # BEGIN SOLUTION
@@ -216,20 +228,21 @@ def copy_on_write(
 # 3 points, 15 minutes, difficulty 2 of 5
 # lessons/05_paged_kv_blocks.ipynb, "Your turn"
 #
-# The memory has room for `capacity` tokens. Requests come in, first come first served, and nobody
-# overtakes: how many of the first fit, all at once, each with room for all the tokens that it will
-# ever have? That depends on what an allocator sets aside for each, in tokens:
+# The memory has room for `capacity` tokens. Take the requests from the start of the list, until one
+# does not fit; no request overtakes another. How many requests fit at the same time, if each has
+# room for all the tokens that it will ever have? The answer depends on the tokens that an allocator
+# reserves for each request:
 #
-#     "maximum"        what the model can take, max_model_len: nobody knows the answer's length
-#     "power of two"   the prompt, and for the answer the next power of two: 25 tokens get 32,
-#                      even if that is more than the model can take
-#     "told"           the prompt and the answer: somebody told the length
+#     "maximum"        max_model_len, because the answer's length is not known
+#     "power of two"   the prompt, and for the answer the next power of two: 25 tokens
+#                      get 32, and 16 get 16; a sum above max_model_len is allowed
+#     "told"           the prompt and the answer: the length is known in advance
 #     "paged"          the prompt and the answer, in blocks of block_size
 #
-# HINT Two parts: what one request takes, by the allocator's name; then take it off the capacity,
-#      request after request, until one does not fit.
-# HINT The next power of two is the smallest that is not below: 32 gets 32, and 1 gets 1. Whole
-#      blocks are rounded up, too: -(-tokens // block_size) * block_size.
+# HINT Write two parts. First compute the tokens that one request takes, by the allocator's name.
+#      Then subtract them from the capacity, request after request, until one does not fit.
+# HINT The next power of two is the smallest power of two that is not below the number: 32 for 32,
+#      and 1 for 1. Blocks are rounded up, too: -(-tokens // block_size) * block_size.
 # HINT for count, (prompt, answer) in enumerate(requests):
 #          capacity -= (what it takes)
 #          if capacity < 0: return count
@@ -242,12 +255,13 @@ def how_many_fit(
     max_model_len: int,
     block_size: int,
 ) -> int:
-    """How many of the first requests, (tokens of prompt, of answer) each, fit at the same time.
-    capacity: in tokens, a multiple of block_size.
+    """Returns the number of requests before the first one that does not fit.
+
+    requests: each is (prompt tokens, answer tokens). capacity: in tokens, a multiple of block_size.
 
     Example: Two requests, (10, 5) and (20, 9), a capacity of 48, max_model_len 32, blocks of 4.
-    "maximum" takes 32 for each: 1 fits. "power of two" takes 10 + 8 and 20 + 16: 1 fits. "told"
-    takes 15 and 29, "paged" 16 and 32: 2 fit.
+    "maximum" takes 32 tokens for each request: 1 request fits. "power of two" takes 10 + 8 and
+    20 + 16: 1 request fits. "told" takes 15 and 29, "paged" takes 16 and 32: 2 requests fit.
     """
     # BEGIN SOLUTION
     for count, (prompt, answer) in enumerate(requests):

@@ -7,12 +7,12 @@
     self.running   a list of sequences, in the order of admission
     self.admit(now, n)         the head of the queue joins the running set, with blocks for n tokens
     self.can_grow(s, n)        whether the pool has blocks for n more tokens of s
-    s.num_uncomputed_tokens    what is left of a prompt, 1 while decoding
-    s.max_num_tokens           most tokens whose keys and values it may have to keep
+    s.num_uncomputed_tokens    uncomputed tokens of a prompt; 1 while decoding
+    s.max_num_tokens           largest number of tokens whose keys and values s may have to keep
     mb.Row(s, n)               s computes n tokens in this step;   mb.StepPlan(rows)
 
-Change none of your arguments: they belong to the caller, who goes on using them. What you return
-belongs to the caller, too: make a new list in each call, and remember nothing from call to call.
+Change none of your arguments: the caller still uses them. The caller may change what you return:
+make a new list in each call, and keep nothing between calls.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 8.1`.
 """
@@ -29,41 +29,44 @@ class MyBudget(mb.Scheduler):
 
     # -----------------------------------------------------------------------------------------
     # Exercise 8.1: A planner under a budget
-    # 6 points, 25 minutes, difficulty 3 of 5
+    # 6 points, 35 minutes, difficulty 3 of 5
     # lessons/08_chunked_prefill.ipynb, "A budget"
     #
-    # All rows of a step together compute at most self.max_batch_tokens tokens. Who gets them:
+    # All rows of a step together compute at most self.max_batch_tokens tokens. Give them to:
     #
     # 1. Decodes. A running request with one token to compute has a row in every step.
     #
-    # 2. Prompts that have begun, in the order of admission: each as much as it needs, or what is
-    #    left. The rest of it waits for the next step. Begun are all in self.running, also those
-    #    of which nothing is computed: plan may be called again before its rows are.
+    # 2. Prompts that have begun, in the order of admission: each gets all the tokens that it needs,
+    #    or all that are left. The rest of the prompt waits for the next step. Every sequence in
+    #    self.running counts as begun, even if none of its tokens is computed: plan may be called
+    #    again before its rows are computed.
     #
-    # 3. Newcomers, as long as a token is left, a slot is free and somebody waits: the head of the
-    #    queue joins, and gets what it needs, or what is left.
+    # 3. New requests, while a token is left, a slot is free and a request waits: the head of the
+    #    queue joins, and gets all the tokens that it needs, or all that are left.
     #
-    # A row has a token at least. Blocks as in 4.1: for its longest possible answer when a sequence
-    # joins; if the pool cannot give that many, it waits, and so do those behind it.
+    # A row has at least one token. Reserve blocks as in 4.1: when a sequence joins, for its longest
+    # possible answer. If the pool has too few blocks, the sequence waits, and all sequences behind
+    # it in the queue wait, too.
     #
-    # A newcomer needs its num_uncomputed_tokens after self.admit, which may find blocks that are
-    # computed already (lesson 7). A newcomer may have part of its answer: when a forward pass
-    # fails, the engine puts all that ran back into the queue, with nothing of them computed.
+    # Read a new sequence's num_uncomputed_tokens after self.admit, which may find blocks that are
+    # already computed (lesson 7). When a forward pass fails, the engine puts all running sequences
+    # back into the queue: they keep the tokens of their answers, and all their keys and values must
+    # be computed again. So a sequence from the queue may already have some tokens of its answer.
     #
-    # HINT Count down: begin with the whole budget, take one away for each decode, and the length of
-    #      its row for each prompt. When nothing is left, the plan is ready.
-    # HINT A row gets min(s.num_uncomputed_tokens, left). You need no memory of chunks: what is left
-    #      of a prompt is its num_uncomputed_tokens, and in the next step that is smaller.
+    # HINT Begin with the whole budget. Subtract one for each decode, and for each prompt the length
+    #      of its row. When no token is left, the plan is ready.
+    # HINT A row gets min(s.num_uncomputed_tokens, left). You need not remember chunks:
+    #      num_uncomputed_tokens is the rest of a prompt, and it is smaller in the next step.
     # HINT rows = [mb.Row(s, 1) for s in self.running if s.num_uncomputed_tokens == 1]
     #      left = self.max_batch_tokens - len(rows)
     #      Then a loop over those of self.running that have more to compute, and a `while` loop of
-    #      newcomers as in 4.1, both for as long as left > 0:
+    #      new requests as in 4.1, both while left > 0:
     #          n = min(s.num_uncomputed_tokens, left)
     #          rows.append(mb.Row(s, n))
     #          left -= n
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
-        """The rows of the next forward pass.
+        """Returns the rows of the next forward pass.
 
         Example: Four slots, a budget of 10. A and B decode, C has 5 tokens of its prompt left, and
         D waits with a prompt of 20: the rows are (A, 1), (B, 1), (C, 5) and (D, 3). In the step
@@ -97,18 +100,21 @@ class MyBudget(mb.Scheduler):
 # 3 points, 15 minutes, difficulty 2 of 5
 # lessons/08_chunked_prefill.ipynb, "Two long prompts, and a short one"
 #
-# In 8.1 a long prompt can take the whole budget, and a short one behind it waits. Now a prompt gets
-# at most `cap` tokens of a step while another prompt can use the rest. (vLLM's name for the cap is
-# long_prefill_token_threshold.) budget is what the decodes leave. Divide it in two rounds:
+# In 8.1 a long prompt can take the whole budget, and a short prompt behind it waits. Now each
+# prompt first gets at most `cap` tokens of a step. (vLLM's name for the cap is
+# long_prefill_token_threshold.) budget is the number of tokens that the decodes leave. Divide it in
+# two rounds:
 #
-# 1. In order, each prompt gets what it needs, but at most `cap`, and at most what is left.
+# 1. In order, each prompt gets the tokens that it needs, but at most `cap`, and at most the tokens
+#    that are left.
 #
-# 2. What is left after that goes to the same prompts, again in order: each gets all it still needs,
-#    or what is left. So no token is wasted while a prompt can use it.
+# 2. The same prompts get the tokens that are left, again in order: each prompt gets all the tokens
+#    that it needs beyond its first share, or all that are left. So no token is unused if a prompt
+#    needs it.
 #
 # budget can be 0, and needs can be an empty list: then there is nothing to divide.
 #
-# HINT Two loops over the prompts, one after the other. Both take from the same number of tokens.
+# HINT Two loops over the prompts, one after the other. Both subtract from the same number.
 # HINT The first loop makes a list: min(need, cap, left). The second adds to it: a prompt still
 #      needs need - share.
 # HINT shares, left = [], budget
@@ -118,13 +124,13 @@ class MyBudget(mb.Scheduler):
 #      then once more through the prompts: more = min(need - shares[i], left)
 # ---------------------------------------------------------------------------------------------
 def capped_shares(needs: list[int], budget: int, cap: int) -> list[int]:
-    """How many tokens of each prompt this step computes.
+    """Returns the number of tokens of each prompt that this step computes.
 
     needs: tokens that each prompt still needs, at least 1 each, in order of admission. budget:
     tokens for all of them together, 0 or more. cap: at least 1.
 
     Example: capped_shares([1300, 1000, 80], budget=128, cap=32) is [64, 32, 32]. The first round
-    gives 32 to each; 32 are left, and the first prompt gets them.
+    gives 32 to each; 32 tokens are left, and the first prompt gets them.
     """
     # BEGIN SOLUTION
     shares, left = [], budget
@@ -140,26 +146,27 @@ def capped_shares(needs: list[int], budget: int, cap: int) -> list[int]:
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 8.3: Whose positions, into which slots
+# Exercise 8.3: Which positions go into which slots
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/08_chunked_prefill.ipynb, "Two long prompts, and a short one"
 #
-# Several prompts wait in one budget, and num_decodes others decode. Write down what the engine
-# computes, step after step, until all these prompts are computed; nobody else joins or leaves.
+# Several prompts share one budget, and num_decodes other requests decode. Return what the engine
+# computes, step after step, until all these prompts are computed; no other request joins or leaves.
 #
-# A step computes at most max_batch_tokens tokens. Decodes go first, a token each. The prompts get
-# what is left, in their order: each as much as it needs, then the next one. A prompt that is done
-# decodes from the next step on, like the others, and takes a token of the budget.
+# A step computes at most max_batch_tokens tokens. Decodes get theirs first, one token each. The
+# prompts get the other tokens, in order: the first prompt gets all the tokens that it needs, then
+# the second, until no token is left. In each step after its last chunk, a prompt decodes like the
+# other requests, and takes one token of the budget.
 #
-# Of prompt i the first num_computed[i] positions are computed before the first step. The K and V of
-# position p belong into the slot p % block_size of the block that block_tables[i] names for p, and
-# slots are numbered through the whole pool, as in exercise 5.1.
+# The first num_computed[i] positions of prompt i are computed before the first step. The K and V of
+# position p go to the offset p % block_size in the block that block_tables[i] names for p. As in
+# exercise 5.1, the slot is block * block_size + offset.
 #
-# HINT Do the example on paper first. For each step: how many tokens are left for prompts, and where
-#      does each prompt stand?
-# HINT Keep a list of where each prompt stands, a copy of num_computed. In a step go through the
-#      prompts; end = min(its length, where it stands + what is left). No chunk without a token.
-#      What is left for prompts shrinks by one for each of them that is done.
+# HINT Do the example on paper first. For each step: how many tokens are left for prompts, and how
+#      many tokens of each prompt are computed?
+# HINT Keep a list `at` of the computed tokens of each prompt, a copy of num_computed. In a step, go
+#      through the prompts; end = min(its length, at[i] + what is left). Do not add a chunk
+#      without tokens. Each completed prompt leaves one token less for the other prompts.
 # HINT left = max_batch_tokens - num_decodes - (how many of the prompts are done)
 #      for i, length in enumerate(num_prompt_tokens):
 #          begin, end = at[i], min(length, at[i] + left)
@@ -174,11 +181,11 @@ def chunks_and_slots(
     max_batch_tokens: int,
     block_size: int,
 ) -> list[list[tuple[int, int, int, list[int]]]]:
-    """A list for each step, of its chunks: (i, begin, end, slots), where prompt i computes the
-    positions from begin to end - 1, and slots are theirs.
+    """Returns one list for each step, with a tuple (i, begin, end, slots) for each of its chunks:
+    prompt i computes the positions begin to end - 1, and `slots` are the slots of these positions.
 
-    Every prompt has something left to compute; max_batch_tokens is more than all decodes and
-    prompts together.
+    Every prompt has something left to compute; max_batch_tokens is larger than the number of
+    decodes and prompts together.
 
     Example: With one decode, a budget of 4, and blocks of 4,
     chunks_and_slots([5, 8], [0, 4], [[7, 2], [3, 0]], 1, 4, 4) is the list below. In its third

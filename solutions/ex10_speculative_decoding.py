@@ -1,7 +1,6 @@
 """Exercises of lesson 10: speculative decoding in a batch.
 
-Change none of your arguments: they belong to the caller, who goes on using them. Keep nothing from
-one call to the next.
+Change none of your arguments: the caller still uses them. Keep nothing between calls.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 10.1`.
 """
@@ -12,26 +11,28 @@ Save this file, then press Check on its card in the lesson, or run `python -m mi
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/10_speculative_decoding.ipynb, "Guess, verify, keep"
 #
-# One sequence has just had a forward pass with guesses. It had num_tokens tokens before; the pass
-# computed the newest of them and every guess, and wrote their K and V. Say what counts:
+# A forward pass has just computed one sequence with draft tokens. Before the pass the sequence had
+# num_tokens tokens. The pass computed the newest of these tokens and all draft tokens, and wrote
+# their K and V. `own` contains the model's choices: own[i] is the choice at the position of
+# draft[i], and own[-1] is the choice after all draft tokens, so own has one token more than draft.
+# Return three values:
 #
-#     new_tokens     the guesses that are the model's own choice, up to the first that
-#                    is not; then one more: the model's own choice in that place
-#     num_computed   how many tokens' K and V are right and stay. The newest token of
-#                    all, the last of new_tokens, has none yet: nobody has fed it in
-#     back           the blocks of block_table that hold nothing of that any more, in
-#                    their order; they go back to the pool
+#     new_tokens     the accepted draft tokens: those before the first one that differs
+#                    from the model's choice. Then one more token: the model's choice
+#                    in the next place
+#     num_computed   how many tokens of the sequence have right K and V. The final token
+#                    of new_tokens does not have K and V yet
+#     back           the blocks of block_table that contain none of these right K and V, in
+#                    the order of the table. These blocks go back to the pool
 #
-# own has one token more than draft: own[i] is the model's choice where draft[i] was guessed, and
-# own[-1] its choice after the last guess. draft may be empty. Token ids are whole numbers from 0,
-# and may be large.
+# draft can be empty. Token ids are whole numbers from 0, and can be large.
 #
-# HINT Count how many guesses agree with own from the start. What comes after the first difference
-#      was computed on a wrong token, and says nothing.
-# HINT With `agreed` right guesses, new_tokens is own[: agreed + 1]. Before the pass K and V were
-#      missing for the newest token; now it has them, and so have the right guesses.
-# HINT num_computed = num_tokens + agreed. It takes -(-num_computed // block_size) blocks (rounded
-#      up); the table's others go back.
+# HINT From the start, count the draft tokens that agree with own. Everything after the first
+#      difference was computed from a wrong token.
+# HINT With `agreed` right draft tokens, new_tokens is own[: agreed + 1]. Before the pass, the
+#      newest token had no K and V; now it has K and V, and the right draft tokens have them, too.
+# HINT num_computed = num_tokens + agreed. These tokens need -(-num_computed // block_size)
+#      blocks (rounded up); the other blocks of the table go back.
 # ---------------------------------------------------------------------------------------------
 def accept(
     draft: list[int],
@@ -43,7 +44,7 @@ def accept(
     """new_tokens, num_computed, back.
 
     Example: accept([4, 9, 3], [4, 7, 3, 8], num_tokens=10, block_table=[5, 2, 8, 1], block_size=4)
-    is ([4, 7], 11, [1]): one guess was right, and 11 tokens fill three blocks of 4.
+    is ([4, 7], 11, [1]): one draft token was right, and 11 tokens fill three blocks of 4.
     """
     # BEGIN SOLUTION
     agreed = 0
@@ -60,14 +61,14 @@ def accept(
 # 2 points, 10 minutes, difficulty 2 of 5
 # lessons/10_speculative_decoding.ipynb, "What a guess is worth"
 #
-# Each of num_guesses guesses is right with probability acceptance_rate, if all before it were; the
-# first wrong one ends the step. How many tokens does a step put out on average, the model's own
-# token included?
+# A step has num_guesses draft tokens. A draft token is right with probability acceptance_rate if
+# all draft tokens before it are right. The draft tokens after the first wrong one are dropped.
+# How many tokens does a step generate on average, including the model's own token?
 #
-# HINT One token always comes. The first guess brings another with probability a, the second one
-#      more with probability a * a, and the third?
+# HINT One token always comes. The first draft token adds one with probability a, the second with
+#      probability a * a. And the third?
 # HINT The sum is 1 + a + a**2 + … + a**num_guesses. There is a closed form, but it divides by
-#      1 - a: what if every guess is right?
+#      1 - a. What is 1 - a if every draft token is right?
 # HINT return sum(acceptance_rate**i for i in range(num_guesses + 1))
 # ---------------------------------------------------------------------------------------------
 def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
@@ -81,30 +82,30 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 10.3: A guesser of your own
+# Exercise 10.3: Your own guesser
 # 4 points, 20 minutes, difficulty 4 of 5
 # lessons/10_speculative_decoding.ipynb, "Who guesses?"
 #
-# Guess, without any model, what comes next: from the tokens alone, the prompt and the answer so
-# far. Yours is tried on texts that you have not seen, whose answers quote their prompts, with four
-# guesses a step, and is scored by the tokens that a step puts out. Some texts quote forms: every
-# line contains the same four or five tokens, and only the token before them tells what follows. If
-# the newest token has never come before, guess nothing: a wrong guess costs computation, and no
-# guess costs nothing. There is at least one token, and `most` is at least 1. Token ids are whole
-# numbers from 0.
+# Propose draft tokens without a model, only from the tokens of the prompt and of the answer so far.
+# The test uses texts that you have not seen; their answers repeat parts of their prompts. A step
+# has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
+# line contains the same group of four or five tokens, and the token before the group decides which
+# token comes after the group. If the newest token does not occur earlier in the text, propose no
+# draft tokens: a wrong draft token takes computation, an empty draft takes none. There is at least
+# one token, and `most` is at least 1. Token ids are whole numbers from 0.
 #
-# HINT Where did the newest token come before? What followed it then may follow now.
-# HINT It came before in several places. Prefer the one where the tokens before it are the same as
-#      well, two, or three, or more: the longest match. Of equals take the latest.
-# HINT For each place i before the last, from the latest on: n = 0, and n += 1 as long as n <= i and
+# HINT Where did the newest token appear earlier? The tokens that followed it there can follow now.
+# HINT There can be several such places. Prefer the place with the most equal tokens before it: the
+#      longest match. Of equal matches choose the latest.
+# HINT For each place i before the end, from the latest place on: n = 0, and n += 1 while n <= i and
 #      token_ids[i - n] == token_ids[-1 - n]. Keep the i with the largest n; if none has n > 0,
 #      return [], else token_ids[i + 1 : i + 1 + most].
 # ---------------------------------------------------------------------------------------------
 def propose(token_ids: list[int], most: int) -> list[int]:
-    """At most `most` token ids that may follow these; [] for no guess.
+    """Up to `most` token ids that may come next; [] for no draft tokens.
 
-    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: 1, 2 was followed by them
-    before.
+    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: these tokens follow 1, 2
+    at the start.
     """
     # BEGIN SOLUTION
     longest, found = 0, None
@@ -121,23 +122,25 @@ def propose(token_ids: list[int], most: int) -> list[int]:
 # ---------------------------------------------------------------------------------------------
 # Exercise 10.4: Rejection sampling
 # 4 points, 20 minutes, difficulty 3 of 5
-# lessons/10_speculative_decoding.ipynb, "And the answers?"
+# lessons/10_speculative_decoding.ipynb, "What a guess is worth"
 #
-# The model draws its next token from the probabilities p. A draft model has drawn `token` from its
-# own probabilities q. Decide which token comes, so that over many draws the tokens have exactly the
-# model's distribution p, whatever q is:
+# The model's probabilities for the next token are p. A draft model has probabilities q, and has
+# drawn `token` from them. Return the next token. Over many calls, the returned tokens must have
+# exactly the distribution p, for every q. The rule:
 #
-# accept `token` with probability min(1, p[token] / q[token]). If it is rejected, draw from the
-# rest: max(0, p[i] - q[i]) for each token i, scaled so that they add up to 1.
+# 1. Accept `token` with probability min(1, p[token] / q[token]).
 #
-# u and v are two random numbers, each uniform from 0 to 1: one for each decision. 0 may come, 1 may
-# not. Whatever they are, a token with p = 0 is never accepted, and a rejected token is replaced by
-# one whose rest is above 0. Use no other random numbers. q[token] is above 0.
+# 2. If it is rejected, draw another token. Token i has the weight max(0, p[i] - q[i]); divide the
+#    weights by their sum, and they are probabilities.
 #
-# HINT Two decisions. The first: u < p[token] / q[token] is true with just that probability, and
-#      always where p is the larger.
+# u and v are two random numbers, uniform from 0 to 1. Use u for step 1, v for step 2, and no other
+# random numbers. u and v can be 0, but not 1. For all u and v: a token with p = 0 is never
+# accepted, and the token of step 2 has a weight above 0. q[token] is above 0.
+#
+# HINT For step 1: u < p[token] / q[token] is true with exactly that probability, and always if
+#      p[token] is larger than q[token].
 # HINT To draw from weights w with one uniform number v: go through the tokens, add up w, and stop
-#      at the first where the sum is above v * sum(w).
+#      at the first token where the sum is above v * sum(w).
 # HINT if u * q[token] < p[token]:
 #          return token
 #      rest = [max(0.0, a - b) for a, b in zip(p, q)]
@@ -145,10 +148,10 @@ def propose(token_ids: list[int], most: int) -> list[int]:
 #      for i, weight in enumerate(rest): ...
 # ---------------------------------------------------------------------------------------------
 def accept_or_draw(p: list[float], q: list[float], token: int, u: float, v: float) -> int:
-    """The token that comes.
+    """The next token.
 
     Example: p = [0.7, 0.3], q = [0.4, 0.6]. Token 0 is always accepted. Token 1 is accepted with
-    probability 0.5; if it is rejected, token 0 comes, since the rest is [0.3, 0].
+    probability 0.5. If it is rejected, the weights are [0.3, 0], so the next token is 0.
     """
     # BEGIN SOLUTION
     if u * q[token] < p[token]:

@@ -1,7 +1,6 @@
 """Exercises of lesson 13: more than one engine.
 
-Change none of your arguments: they belong to the caller, who goes on using them. Keep nothing from
-one call to the next.
+Change none of your arguments: the caller still uses them. Keep nothing between calls.
 
 Save this file, then press Check on its card in the lesson, or run `python -m minibatch grade 13.1`.
 """
@@ -16,43 +15,47 @@ from minibatch.routers import Incoming, ReplicaView
 # 5 points, 25 minutes, difficulty 3 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: a router"
 #
-# Write a router: for each request, choose the replica that computes it. Several replicas of one
-# engine serve requests that come in groups. The requests of a group begin with the same long
-# manual. Each replica has a prefix cache of its own, which is too small for all the manuals. You
-# get
+# Write a router. For each request, it chooses the replica that computes this request. There are
+# several replicas of one engine. Each request belongs to a group, and all requests of a group begin
+# with the same long manual. Each replica has its own prefix cache, which is too small for all
+# manuals. You get
 #
 #     request  an Incoming: num_tokens of its prompt,
 #              prefix_hashes, session
-#     views    a ReplicaView of each replica that you may choose,
-#              one or more, in any order: replica (its number, not
-#              always 0, 1, 2), num_running, num_waiting,
-#              max_running, num_uncached_tokens, kv_use, num_sent,
+#     views    a list: a ReplicaView of each replica that you may
+#              choose, one or more, in any order. Its fields are
+#              replica (its number, not always 0, 1, 2),
+#              num_running, num_waiting, max_running,
+#              num_uncached_tokens, kv_use, num_sent,
 #              num_sent_tokens, cached, block_size
 #
-# and return the number of a replica, view.replica. minibatch/routers/view.py explains each name.
-# view.cached_tokens(request) is how many tokens at the beginning of the prompt are cached there;
-# view.uncached_tokens(request) is how many must be computed there. A replica computes one prompt at
-# a time, first come, first served: time goes by uncached tokens, not by requests.
+# Return view.replica of the view that you choose. minibatch/routers/view.py explains each field.
+# view.cached_tokens(request) is the number of tokens at the beginning of the prompt that are cached
+# at that replica. view.uncached_tokens(request) is the number of tokens of the prompt that must be
+# computed there. A replica computes one prompt at a time, first come, first served. So the wait at
+# a replica depends on uncached tokens, not on the number of requests.
 #
-# A view is a report, up to half a second old. num_uncached_tokens was the work there when it
-# reported: tokens of prompts that were not cached and not computed yet. What was sent there since,
-# by your earlier choices, is not in it: num_sent requests, with num_sent_tokens uncached tokens.
+# A view is a report that is up to half a second old. num_uncached_tokens is the work that the
+# replica had at the time of the report: prompt tokens that were not cached and not yet computed.
+# This number does not include the requests that your router has sent to this replica since the
+# report. These are num_sent requests, with num_sent_tokens uncached tokens.
 #
-# Your router is judged first on single choices. If only one of these differs between the replicas,
-# the best one must be chosen: the cached part of this prompt; num_uncached_tokens;
-# num_sent_tokens. And a replica that has the manual is not chosen if the uncached tokens that
-# wait there are many times the manual.
+# First, single choices are judged. If the replicas differ only in the cached part of this prompt,
+# only in num_uncached_tokens, or only in num_sent_tokens, your router must choose the best replica.
+# If the uncached tokens waiting at a replica are many times the tokens of the manual, your router
+# must not choose this replica, even if it has the manual.
 #
-# Then it serves four hidden streams of 700 requests on six replicas. The groups are of very
-# different sizes, and one of them becomes popular for a while. The measure is the mean TTFT over
-# all requests. It has to be at most 0.5 times that of mb.routers.LeastRequests(count_sent=True),
-# and at most 0.75 times that of mb.routers.PrefixAffinity().
+# Then your router serves four hidden streams of 700 requests on six replicas. The groups have very
+# different sizes, and one group becomes popular for a while. The measure is the mean TTFT over all
+# requests. Your mean must be at most 0.5 times the mean of
+# mb.routers.LeastRequests(count_sent=True), and at most 0.75 times the mean of
+# mb.routers.PrefixAffinity().
 #
-# HINT How long until the first token, on each replica? It has to compute everything that waits
-#      there, and then this prompt. Take the replica where the sum is smallest.
-# HINT Three numbers are in the sum, all in tokens: what waited there at the report, what was sent
-#      there since, and what this prompt needs there. A cached prefix and a short queue then have
-#      the same unit, and nothing must be weighted.
+# HINT How long is the wait for the first token at each replica? The replica must first compute all
+#      tokens that wait there, and then this prompt. Choose the replica with the smallest sum.
+# HINT The sum has three numbers: the tokens that waited at the time of the report, the tokens that
+#      were sent since the report, and the tokens of this prompt that are not cached there. All
+#      three have the same unit, so you need no weights.
 # HINT def cost(view):
 #          return view.num_uncached_tokens + view.num_sent_tokens + ...
 #      return min(views, key=cost).replica
@@ -61,7 +64,8 @@ def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
     """The number of the replica that gets this request.
 
     Example: with two idle replicas, ReplicaView(4) and ReplicaView(7, cached={b"x"}), the request
-    Incoming(100, (b"x",)) goes to replica 7, where 84 of its 100 tokens must be computed.
+    Incoming(100, (b"x",)) goes to replica 7, where 84 of its 100 tokens must be computed (a block
+    has 16 tokens).
     """
 
     # BEGIN SOLUTION
@@ -78,32 +82,36 @@ def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
 # 3 points, 15 minutes, difficulty 2 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: uncached tokens on each replica"
 #
-# A router has to know how many tokens of a prompt each replica would have to compute. It knows
+# For each replica, a router must know how many tokens of a prompt the replica would have to
+# compute. Your function gets
 #
-#     num_tokens  of the prompt, 1 or more
-#     chain       hashes of its num_tokens // block_size full
-#                 blocks, the first block first; may be empty. Each
-#                 depends on its block and on all blocks before it
-#     cached      by the number of a replica: a list of the hashes
-#                 that it has cached, in any order, also of other
-#                 prompts; may be empty
+#     num_tokens  tokens of the prompt, 1 or more
+#     chain       hashes of the num_tokens // block_size full
+#                 blocks of the prompt, in order; may be empty. A
+#                 hash depends on its block and on all blocks
+#                 before it
+#     cached      a dictionary: for each replica's number, a list
+#                 of the hashes that are cached there, in any
+#                 order. It may be empty, and it may contain
+#                 hashes of other prompts
 #     block_size  tokens in a block, 1 or more
 #
-# Return a dictionary with the number of uncached tokens of this prompt for each replica.
+# Return a dictionary: for each replica's number, the number of tokens of this prompt that are not
+# cached there.
 #
-# A replica needs to compute the rest of the prompt after its longest cached beginning. So only
-# blocks count that are cached together with all blocks before them: a replica that has evicted the
-# second block has to compute everything from there on, also a third block that is still cached.
+# A replica uses the longest cached beginning of the prompt and computes the rest. So a cached block
+# saves work only if all blocks before it are cached too. A replica that has evicted the second
+# block must compute everything from this block on, even if the third block is still cached.
 #
-# Only full blocks are cached: the tokens after the last full block are always computed. The last
-# token of the prompt is always computed, too, since its output is the first token of the answer. If
-# it is in a full block, then that whole block is computed, cached or not: an engine takes whole
-# blocks from its cache. So the answer is never 0.
+# Only full blocks are cached, so the tokens after the last full block are always computed. The last
+# token of the prompt is always computed too, because its output is the first token of the answer.
+# If the last token is in a full block, this whole block is computed, even if the block is cached,
+# because an engine takes only whole blocks from its cache. So no number in the dictionary is 0.
 #
 # HINT For each replica, go through the chain from its beginning, and stop at the first block that
 #      is not cached there.
-# HINT Which blocks may come from the cache at all? The last token, number num_tokens - 1 counted
-#      from 0, must not be in one of them: the first (num_tokens - 1) // block_size.
+# HINT The first (num_tokens - 1) // block_size blocks can come from the cache. The last token,
+#      number num_tokens - 1 counted from 0, is in none of these blocks.
 # HINT usable = chain[: (num_tokens - 1) // block_size]
 #      for replica, hashes in cached.items():
 #          num_found = 0
@@ -134,47 +142,63 @@ def uncached_tokens(
 # 4 points, 20 minutes, difficulty 2 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: split or not"
 #
-# A request can be served in two ways. Together: one replica computes its prompt and its answer,
-# beside other requests. Apart: one replica computes the prompt and the first token; then K and V
-# of the prompt are sent to another replica, which computes the rest of the answer. Predict both
-# ways, and decide. You get four dictionaries; all times are seconds:
+# A request can be served in two ways. Together: one replica computes the prompt and the answer,
+# beside other requests. Apart: a prefill replica computes the prompt and the first token. Then K
+# and V of the prompt are sent to a decode replica, which computes the rest of the answer. Predict
+# TTFT and TPOT of both ways, and decide which way is better. You get four dictionaries. All times
+# are in seconds:
 #
-#     request: the request
-#       "prompt", "answer"      tokens of each, 1 or more
-#     together: the replica that does both
-#       "queue"                 prompt tokens that wait there already
-#       "tokens_per_s"          prompt tokens that it computes a second
-#       "itl_s"                 ITL in a step without a prefill
-#       "itl_beside_prefill_s"  ITL in a step with a prefill
-#       "prefill_share"         the share of steps with one, 0 to 1
+#     request: what the client asks for
+#       "prompt", "answer"      numbers of tokens, 1 or more
+#     together: the replica that computes both
+#       "queue"                 prompt tokens that already wait there
+#       "tokens_per_s"          prompt tokens that it computes in a second
+#       "itl_s"                 ITL of a step without a prefill
+#       "itl_beside_prefill_s"  ITL of a step with a prefill
+#       "prefill_share"         the share of steps with a prefill, 0 to 1
 #     apart: the two replicas
-#       "queue", "tokens_per_s" as above, of the prefill replica
-#       "itl_s"                 of the decode replica
+#       "queue", "tokens_per_s" of the prefill replica, as above
+#       "itl_s"                 ITL of the decode replica
 #       "kv_bytes_per_token"    bytes of K and V of one token
-#       "gbit_per_s"            bandwidth, 10^9 bits a second
-#       "latency_s"             of a transfer besides, 0 or more
+#       "gbit_per_s"            bandwidth, in 10^9 bits a second
+#       "latency_s"             added to each transfer, 0 or more
+#       "first_token_from"      "prefill" or "decode": the replica that
+#                               sends the first token to the client
 #     slo: the limits
 #       "ttft_s", "tpot_s"      above 0
 #
-# TTFT, both ways: (queue + prompt) / tokens_per_s. The first token does not wait for the transfer.
-# TPOT together: the mean over the steps, (1 - prefill_share) * itl_s + prefill_share *
-# itl_beside_prefill_s.
-# TPOT apart: the transfer lies between the first token and the second, and nothing overlaps it. It
-# takes the bytes of the whole prompt divided by the bandwidth, plus the latency, once. TPOT is the
-# time from the first token to the last, divided by the answer - 1 gaps: itl_s + transfer /
-# (answer - 1).
-# An answer of one token has no TPOT, None, in both ways. Then nothing is transferred.
+# In both ways, the prefill takes (queue + prompt) / tokens_per_s. The transfer takes the bytes of K
+# and V of the whole prompt divided by the bandwidth, plus the latency one time. Nothing overlaps
+# with the transfer.
 #
-# The decision: of each way, how much of the SLO does it use? That is the larger one of TTFT /
-# ttft_s and TPOT / tpot_s (without a TPOT, the first). Split if it is smaller apart. If both are
-# equal, do not split. So a way that meets the SLO always wins over a way that misses it.
+# Together: TTFT is the time of the prefill. TPOT is the mean over the steps: (1 - prefill_share) *
+# itl_s + prefill_share * itl_beside_prefill_s.
 #
-# A bandwidth of 0 or below is a mistake of the caller, whatever the answer: raise ValueError.
+# Apart, first token from "prefill" (as in DistServe): TTFT is the time of the prefill. The transfer
+# comes between the first token and the second token. TPOT is the time from the first token to the
+# last token, divided by the answer - 1 gaps: itl_s + transfer / (answer - 1).
 #
-# HINT Write down the transfer first. 8 bits are a byte: prompt * kv_bytes_per_token * 8 bits, over
-#      gbit_per_s * 10**9 bits in a second, and the latency once.
-# HINT One small function for the share of the SLO that a way uses, for both ways: then the decision
-#      is one comparison, with <. Look at the answer of one token before you divide by answer - 1.
+# Apart, first token from "decode" (as in SGLang): the client gets the first token after the
+# transfer. TTFT is the time of the prefill plus the transfer. TPOT is itl_s.
+#
+# An answer of one token has no TPOT: the TPOT is None, in both ways. With "prefill", nothing is
+# transferred for such an answer. With "decode", the token waits for the transfer like every first
+# token.
+#
+# The decision: for each way, compute TTFT / ttft_s and TPOT / tpot_s. The larger quotient is the
+# share of the SLO that the way uses. Without a TPOT, the share is TTFT / ttft_s. Split if the share
+# of apart is smaller than the share of together. If both shares are equal, do not split. A way with
+# a share of 1 or less meets the SLO. So a way that meets the SLO is always better than a way that
+# does not meet it.
+#
+# If the bandwidth is 0 or less, raise ValueError, also for an answer of one token.
+#
+# HINT Compute the transfer first. 8 bits are a byte: prompt * kv_bytes_per_token * 8 bits, divided
+#      by gbit_per_s * 10**9 bits in a second, plus the latency. If "decode" sends the first token,
+#      add the transfer to TTFT, and no transfer is left for TPOT.
+# HINT Write one small function for the share of the SLO that a way uses, and call it for both ways.
+#      Then the decision is one comparison, with <. Handle an answer of one token before you divide
+#      by answer - 1.
 # HINT def used(ttft, tpot):
 #          return max(ttft / slo["ttft_s"], 0 if tpot is None else tpot / slo["tpot_s"])
 #      return {"split": used(*apart_times) < used(*together_times), ...}
@@ -185,8 +209,9 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
     Example: a prompt of 1000 tokens and an answer of 101. Together: {"queue": 3000, "tokens_per_s":
     8000, "itl_s": 0.02, "itl_beside_prefill_s": 0.1, "prefill_share": 0.5}. Apart: {"queue": 0,
     "tokens_per_s": 8000, "itl_s": 0.02, "kv_bytes_per_token": 125000, "gbit_per_s": 10,
-    "latency_s": 0.4}. With the SLO {"ttft_s": 1, "tpot_s": 0.05} it is {"split": True, "together":
-    (0.5, 0.06), "apart": (0.125, 0.025)}: the transfer takes 0.5 s.
+    "latency_s": 0.4, "first_token_from": "prefill"}. With the SLO {"ttft_s": 1, "tpot_s": 0.05} the
+    answer is {"split": True, "together": (0.5, 0.06), "apart": (0.125, 0.025)}. The transfer takes
+    0.5 s. With "first_token_from": "decode", apart is (0.625, 0.02).
     """
     # BEGIN SOLUTION
     if apart["gbit_per_s"] <= 0:
@@ -196,6 +221,9 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
     transfer = num_bits / (apart["gbit_per_s"] * 10**9) + apart["latency_s"]
     ttft, ttft_apart = ((way["queue"] + prompt) / way["tokens_per_s"] for way in (together, apart))
     tpot = tpot_apart = None
+    if apart["first_token_from"] == "decode":  # the transfer is before the first token
+        ttft_apart += transfer
+        transfer = 0.0
     if num_gaps:
         share = together["prefill_share"]
         tpot = (1 - share) * together["itl_s"] + share * together["itl_beside_prefill_s"]
@@ -214,57 +242,74 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
 
 # ---------------------------------------------------------------------------------------------
 # Exercise 13.4: An autoscaler that does not flap
-# 5 points, 25 minutes, difficulty 4 of 5
+# 5 points, 45 minutes, difficulty 4 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: an autoscaler that does not flap"
 #
-# How many replicas shall there be? Every 30 seconds you are asked, and you get
+# An autoscaler decides how many replicas a fleet has. Your function is called every 30 seconds, and
+# gets
 #
-#     now             seconds since the day began
-#     ready           replicas that serve, 0 or more
-#     starting        replicas that were ordered and do not serve yet. A new replica takes a minute
-#                     or more to start, 2 minutes on the hidden days
-#     ongoing         a list: how many requests were in the system, waiting or running, at each of
-#                     the last 20 calls, the newest last. At the beginning it has fewer, at least 1
-#     last_change     the time of the last call that changed the number; None before the first
+#     now           seconds since the day began
+#     ready         replicas that serve requests, 0 or more
+#     starting      replicas that were ordered and do not serve yet. A
+#                   start takes a minute or more, and 2 minutes on the
+#                   hidden days
+#     ongoing       a list: the number of waiting and running requests at
+#                   each of the latest 20 calls. The newest number is at
+#                   the end of the list. The first calls of a day have a
+#                   shorter list, with 1 number or more
+#     last_change   the time of the latest call that changed the number of
+#                   replicas; None if there was none
 #     min_replicas, max_replicas
-#                     the bounds of the answer, 1 <= min_replicas <= max_replicas
-#     target          requests that one replica shall have on average, 1 or more
+#                   the bounds: 1 <= min_replicas <= max_replicas
+#     target        requests that one replica should have on average,
+#                   1 or more
 #
-# Return how many replicas you want in total, those that serve and those that start: a whole number
-# from min_replicas to max_replicas. A higher number than ready + starting orders new ones; a lower
-# one cancels those that start, and then ends some that serve; ready + starting changes nothing.
-# Replicas cost money from when they are ordered. A replica runs 12 requests at the same time, 20
-# seconds each; more than that wait. Here target is 8: the rest is reserve.
+# Return the number of replicas that you want in total, ready and starting together: a whole number
+# from min_replicas to max_replicas. If you return ready + starting, nothing changes. A higher
+# number orders new replicas. A lower number cancels replicas that are starting, and then stops
+# replicas that are ready. A replica costs money from the moment when it is ordered. It runs 12
+# requests at the same time, for 20 seconds each. Further requests wait. The target here is 8, so
+# that a replica has some reserve.
 #
-# Traffic is noisy: `ongoing` goes up and down by a tenth or a fifth from one call to the next,
-# though nothing has changed. An autoscaler that follows each value flaps: it ends a replica and
-# orders it again a minute later, and in the minutes until that one serves, requests wait.
+# Traffic is noisy: `ongoing` changes by 10 or 20 % from one call to the next, although the mean
+# traffic has not changed. An autoscaler that follows each value flaps: it stops a replica and
+# orders a new replica a minute later, and requests wait until the new replica serves.
 #
-# Each of two hidden days has a quiet night, a busy day, and a crowd for 40 minutes that comes
-# within a few minutes. On each
+# The reference cost is the cost of an ideal autoscaler. It knows the mean traffic of the whole day,
+# and at each moment it has ceil(mean number of requests / target) replicas. Attainment is the share
+# of requests that wait for 2 seconds or less. A change is a call that changes the number of
+# replicas.
 #
-#     attainment   at least 98 % of the requests wait for 2 seconds or less
-#     cost         at most 1.2 times the replica-hours of an autoscaler that knows the mean traffic
-#                  of the whole day, and always has the mean number of requests / target replicas,
-#                  rounded up
-#     changes      at most 120 of the 2,880 calls change the number
+# First, single calls are judged. If every value of `ongoing` is exactly target * (ready +
+# starting), your answer can differ from ready + starting by at most one.
 #
-# Before that, three shorter times have one event each. For three hours the traffic stays the same
-# but for the noise: at most 15 changes, and an attainment of 98 %. A crowd comes within three
-# minutes, twice the traffic before: an attainment of 94 % over an hour and a half. Three quarters
-# leave within three minutes: over two and a half hours, at most 1.4 times the reference cost.
-# Single calls are judged, too: if all of `ongoing` is just target times ready + starting, nothing
-# has to change, and your answer may be one away from it.
+# Then three short tests have one event each:
 #
-# HINT Up and down are two different decisions. Too few replicas cost waiting at once, and a new one
-#      needs minutes: go up quickly. Too many cost a little money: go down when you are sure.
-# HINT One high value is noise; two that follow each other are more. For going down, look at all of
-#      the last ten minutes: even its highest value needs fewer replicas than there are.
+#     three hours of constant traffic with noise:
+#         attainment at least 98 %, at most 15 changes
+#     90 minutes; a crowd doubles the traffic within 3 minutes:
+#         attainment at least 94 %
+#     150 minutes; three quarters of the traffic end within 3 minutes:
+#         cost at most 1.4 times the reference cost
+#
+# Finally, there are two hidden days. Each hidden day has a quiet night, a busy day, and a crowd
+# that comes within a few minutes and stays for 40 minutes:
+#
+#     attainment   at least 98 %
+#     cost         at most 1.2 times the reference cost
+#     changes      at most 120, in 2,880 calls
+#
+# HINT Up and down are two different decisions. With too few replicas, requests wait immediately,
+#      and a new replica needs minutes: go up quickly. Too many replicas only cost money: go down
+#      only when you are sure.
+# HINT One high value can be noise; two consecutive high values are more than noise. Before you go
+#      down, look at all values of the last ten minutes: even the highest value must need fewer
+#      replicas than there are.
 # HINT have = ready + starting
-#      up = the replicas that the lower one of the last two values needs
+#      up = the replicas that the lower one of the two newest values needs
 #      down = the replicas that the highest value of all 20 needs
-#      Go to up if it is more than have; to down if it is less; otherwise stay at have. Last, the
-#      bounds.
+#      Return up if up is more than have, down if down is less than have, and otherwise have.
+#      Before you return, apply the bounds.
 # ---------------------------------------------------------------------------------------------
 def desired(
     now: int,

@@ -41,7 +41,7 @@ MOST_CODE = {
     "its host side": (350, within("attention/cuda", HOST_SIDE)),
     "the kernel lab, as it runs a kernel": (946, within("kernel_lab", IN_THE_LAB)),
     "what it tells of a launch": (456, within("kernel_lab", OF_A_LAUNCH)),
-    "what it tells of a compiler's work": (110, within("kernel_lab", "compiled.py in_flight.py")),
+    "what it tells of a compiler's work": (130, within("kernel_lab", "compiled.py in_flight.py")),
 }
 
 
@@ -139,3 +139,17 @@ def test_every_head_picture_is_returned():
     drawing = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.returns]
     assert len(drawing) > 10
     assert [f.name for f in drawing if not isinstance(f.body[-1], ast.Return)] == []
+
+
+def test_the_page_for_contributors_names_files_and_tests_that_exist():
+    text = (PACKAGE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    names = re.findall(r"`([^`]+)`", text)
+    paths = [name for name in names if re.match(r"(lessons|minibatch|solutions|tests|\.ci)/", name)]
+    assert len(paths) > 15
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    tests = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")
+    )
+    named = [name for name in names if name.startswith("test_")]
+    assert len(named) > 10
+    assert [name for name in named if f"def {name}(" not in tests] == []

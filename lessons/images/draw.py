@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import openai
+from a_server import a_server
 from four_lengths import four_lengths
 from matplotlib.figure import Figure
 from more_than_one_engine import more_than_one_engine
 from start_here import start_here
+from the_arena import the_arena
 from two_load_generators import two_load_generators
 
 import minibatch as mb
@@ -58,7 +59,7 @@ def same_answers() -> Figure:
 
 
 def dynamic_batching() -> Figure:
-    """The same agents at the same rate, in two ways. When a batch leaves is for the lesson."""
+    """The same agents at the same rate, in two ways. When a batch starts is for the lesson."""
     everyone = mb.workload.agents(mb.PretendModel(), n=24)
     streams = {
         "24 agents, independent of one another": mb.workload.poisson(everyone, 0.5, seed=28),
@@ -67,32 +68,10 @@ def dynamic_batching() -> Figure:
     figure = mb.plots.arrivals(streams)
     for axis, name in zip(figure.axes, streams, strict=True):
         axis.set_title(name, loc="left", fontsize=13)
-    question = "When should a batch of eight leave?"
+        axis.tick_params(labelbottom=True)
+    question = "When should a batch of eight start?"
     figure.suptitle(question, x=0.01, ha="left", fontsize=17, fontweight="bold")
     return figure
-
-
-def a_server() -> Figure:
-    """Times of one request at its client, at the server's socket and in the engine. How long it
-    takes is for the lesson."""
-    engine = mb.Engine(mb.load_model("wayfarer"), mb.Continuous(8))
-    with mb.Server(engine) as server:
-        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none")
-        question = {"role": "user", "content": "Where should Rosa have dinner in Marrakesh?"}
-        for _ in range(3):  # the first ones import and compile
-            arrived, sent = [], engine.clock.now()
-            for chunk in client.chat.completions.create(
-                model=server.name, messages=[question], max_tokens=9, temperature=0, stream=True
-            ):
-                if chunk.choices[0].delta.content:
-                    arrived.append(engine.clock.now())
-    written = server.written[-1]  # the server has ended, so the last one is there
-    figure = mb.plots.token_way(
-        sent, written.received, engine.trace.completions[-1], written.times, arrived
-    )
-    (length,) = (text for text in figure.axes[0].texts if text.get_text().startswith("TTFT"))
-    length.set_text("TTFT, as the client sees it")
-    return titled(figure, "One request and its first tokens, at three places")
 
 
 def continuous_batching() -> Figure:
@@ -127,7 +106,7 @@ def paged_attention() -> Figure:
 
 
 def paged_kv_blocks() -> Figure:
-    """Where the words of an answer are kept, while others come and go: as in the lesson."""
+    """Where the tokens of a conversation are kept, while others come and go: as in the lesson."""
     model = mb.load_model("wayfarer")
     engine = mb.Engine(model, mb.Continuous(3), num_blocks=24, block_size=4)
     asked = {
@@ -140,7 +119,8 @@ def paged_kv_blocks() -> Figure:
     for _ in range(9):
         engine.step()
     figure = mb.plots.table_and_pool(engine, "A")
-    figure.axes[0].set_title("Where are the words of an answer kept?", loc="left", fontsize=17)
+    question = "Where are the tokens of a conversation kept?"
+    figure.axes[0].set_title(question, loc="left", fontsize=17, pad=14)
     return figure
 
 
@@ -152,7 +132,7 @@ def prefix_caching() -> Figure:
     figure = mb.plots.prefix_tree(engine.trace)
     axis = figure.axes[0]
     axis.set_title(
-        "Eight prompts, one manual: most of it is there already", loc="left", fontsize=16
+        "Eight prompts, one manual: most tokens are in the cache", loc="left", fontsize=16
     )
     axis.set_xlim(0, axis.get_xlim()[1] / 1.5)  # no words at the right, and no numbers:
     axis.set_xticks([])  # how many, the lesson asks
@@ -164,7 +144,7 @@ def prefix_caching() -> Figure:
 
 
 def chunked_prefill() -> Figure:
-    """Seven answers stream while a long prompt joins, at once and in chunks."""
+    """Seven answers stream while a long prompt joins, in one step and in chunks."""
     names = ("C", "D", "E", "F", "H", "D2", "E2")
     seven = [replace(r, max_tokens=60) for r in agents(16) if r.request_id in names]
     model = mb.load_model("wayfarer")
@@ -186,7 +166,7 @@ def chunked_prefill() -> Figure:
     del traces["once unseen"]
     figure = titled(mb.plots.seismograph(traces, "L"), *traces)
     for text in itertools.chain(*(axis.texts for axis in figure.axes)):
-        text.set_visible(not text.get_text().endswith(" ms"))  # how long, the lesson asks first
+        text.set_visible(not text.get_text().endswith("longest"))  # the lesson asks first
     for axis in figure.axes:
         axis.lines[-1].remove()  # the scale of what is hidden
         axis.set_xticks([])
@@ -243,6 +223,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "11": two_load_generators,
     "12": a_server,
     "13": more_than_one_engine,
+    "14": the_arena,
     "same_answers": same_answers,
 }
 SHARED = ("same_answers",)  # as PNG too: not every place that shows a link shows an SVG

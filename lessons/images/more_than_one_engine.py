@@ -13,7 +13,10 @@ def more_than_one_engine() -> Figure:
     policy, options = mb.Continuous(16), {"num_blocks": 1_500, "prefix_caching": True}
     figure = mb.plots.replica_loads(mb.Fleet(policy, machine, 4, router, **options).run(requests))
     figure.suptitle("")
-    titles = "Requests at each of four replicas", "Prompt tokens cached"
+    titles = (
+        "Requests at each of four replicas; router: least uncached tokens",
+        "Prompt tokens cached",
+    )
     for axis, title in zip(figure.axes, titles, strict=True):
         axis.set_title(title, loc="left", fontsize=15)
     return figure

@@ -33,7 +33,7 @@ __all__ = ["AttentionMetadata", "choose", "from_kernel", "reference_attention", 
 
 
 def from_kernel(kernel: Callable, **options: object) -> AttentionFunction:
-    """A CUDA kernel of your own as the engine's `attention=`; see `OwnKernel` for the options."""
+    """Your own CUDA kernel as the engine's `attention=`; see `OwnKernel` for the options."""
     from .own_kernel import OwnKernel  # here, because it imports the kernel lab
 
     return OwnKernel(kernel, **options)

@@ -18,7 +18,7 @@ class Emulation:
     def __init__(self) -> None:
         warnings.warn(
             "No GPU runs these kernels: the kernel lab emulates each of their threads, thousands "
-            'of times slower. attention="auto" takes the best that this machine has.',
+            'of times slower. attention="auto" chooses the fastest one for this machine.',
             stacklevel=4,
         )
 

@@ -52,7 +52,7 @@ def slot_mapping(block_table: np.ndarray, positions: np.ndarray, block_size: int
 
     block_table: int32 [blocks of this sequence]; positions: int64 [tokens], absolute.
     Returns int64 [tokens]: block_table[p // block_size] * block_size + p % block_size.
-    Raises IndexError if a position lies past the last block. (Kwon et al., 2023, section 4.2)
+    Raises IndexError if a position is past the last block. (Kwon et al., 2023, section 4.2)
     """
     return block_table[positions // block_size] * np.int64(block_size) + positions % block_size
 

@@ -31,7 +31,7 @@ class Calibration:
     cost_model: a step time for `mb.VirtualClock` and `mb.simulate`. held_out: the workloads that
     the fit has not seen. num_steps: of the training runs. max_batch_size: the most rows of their
     steps. kind_of_time: wall time, or CPU time. seconds_taken: of real time, by the calibration.
-    other_programs: the share of the processor that they took meanwhile. model, machine: the facts
+    other_programs: the share of the processor that they used during it. model, machine: the facts
     of both.
     """
 
@@ -47,7 +47,8 @@ class Calibration:
 
     @property
     def errors(self) -> list[Error]:
-        """Of makespan, TTFT and TPOT at each load, beside the difference of two real runs."""
+        """The errors of makespan, TTFT and TPOT at each load, and the difference of two real
+        runs."""
         return [error for each in self.held_out for error in each.errors]
 
     @property
@@ -57,7 +58,8 @@ class Calibration:
 
     @property
     def note(self) -> str:
-        """The errors in small print, for the corner of a figure that is simulated with these."""
+        """The errors as a short text, for the corner of a figure that is simulated with these
+        costs."""
         return note(self.held_out)
 
     def compare(
@@ -67,7 +69,7 @@ class Calibration:
         requests: Sequence[Request],
         clock: Clock | None = None,
     ) -> HeldOut:
-        """A workload of yours for real, simulated with these costs, and for real again.
+        """Your own workload: run, simulated with these costs, and run again.
 
         policy: a new one. clock: of the real engine; None is the wall clock.
         """
@@ -87,8 +89,8 @@ class Calibration:
             raise ValueError(f"{path} is not a calibration of this version; calibrate again")
         if kept["model"] != facts_of(model):
             raise ValueError(
-                f"{path} has the costs of {kept['model']}; your model is {facts_of(model)}, and "
-                "its steps take other times. Call mb.calibrate(model), and save the result"
+                f"{path} has the costs of {kept['model']}; your model is {facts_of(model)}, "
+                "whose steps take different times. Call mb.calibrate(model), and save the result"
             )
         return cls(
             **kept
@@ -129,8 +131,8 @@ class Calibration:
         ]
         if 100 * self.other_programs > QUIET:
             lines.append(
-                "This computer was busy: real runs differ from one another, and a smaller error "
-                "than theirs is luck. Close other programs, and calibrate again."
+                "This computer was busy: real runs differ from each other, so an error smaller "
+                "than this difference is chance. Close other programs, and calibrate again."
             )
             if self.kind_of_time != CPU_TIME:
                 lines[-1] += " Or count CPU time: mb.calibrate(model, clock=mb.ProcessClock())."

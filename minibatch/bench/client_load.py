@@ -75,13 +75,14 @@ class ClientLoad:
         if late and np.percentile(late, 99) > most:
             number = sum(x > most for x in late)
             found.append(
-                f"the client came to requests up to {1e3 * max(late):.0f} ms after they were due "
-                f"({number:,} of {len(late):,} more than {1e3 * most:.0f} ms); their TTFT includes "
-                "this"
+                f"the client sent requests up to {1e3 * max(late):.0f} ms after they were due "
+                f"({number:,} of {len(late):,} more than {1e3 * most:.0f} ms); their TTFT "
+                "includes this"
             )
         if self.lag_s > MOST_LATE_S:
             found.append(
-                f"the client's event loop was up to {1e3 * self.lag_s:.0f} ms late (p99), so token "
-                "times are too late by as much; another program may have used the processor"
+                f"the client's event loop was up to {1e3 * self.lag_s:.0f} ms late (p99), so "
+                "token times are up to this much too late; another program may have used the "
+                "processor"
             )
         return found

@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=_positive_integer, metavar="N", help="CPU threads")
     parser.add_argument("--agents", type=_positive_integer, metavar="N", help="how many requests")
     parser.add_argument(
-        "--rounds", type=_positive_integer, metavar="N", help="times to measure everyone"
+        "--rounds", type=_positive_integer, metavar="N", help="measurements of each contender"
     )
     parser.add_argument(
         "--scale",
@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         help="one workload, with this share of the published prompt lengths, instead of two",
     )
     parser.add_argument(
-        "--only", metavar="NAMES", help="separated by commas, of: " + ", ".join(CONTENDERS)
+        "--only", metavar="NAMES", help="only some, separated by commas: " + ", ".join(CONTENDERS)
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every round to this file")
     return parser
@@ -115,7 +115,7 @@ def _workloads(model: Model, options: argparse.Namespace) -> list[Workload]:
             workloads.append(workload)
         else:
             print(
-                f"{name}: left out; they need {workload.longest:,} tokens of context, "
+                f"{name}: left out; its requests need {workload.longest:,} tokens of context, "
                 f"and this model has {model.max_model_len:,}"
             )
     return workloads
@@ -123,7 +123,7 @@ def _workloads(model: Model, options: argparse.Namespace) -> list[Workload]:
 
 def _positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
 
 
@@ -131,7 +131,7 @@ def _chosen(names: str | None) -> list[Contender]:
     wanted = list(CONTENDERS) if names is None else [name.strip() for name in names.split(",")]
     unknown = [name for name in wanted if name not in CONTENDERS]
     if unknown:
-        raise ValueError(f"--only: no contender {unknown[0]!r}; there are {', '.join(CONTENDERS)}")
+        raise ValueError(f"--only: there is no {unknown[0]!r}; choose from {', '.join(CONTENDERS)}")
     return [contender for name, contender in CONTENDERS.items() if name in wanted]
 
 

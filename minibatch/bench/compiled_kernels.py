@@ -9,6 +9,7 @@ import re
 from itertools import product
 
 from ..kernel_lab.compiled import REGISTERS, ROOM, Compiled, compiled_for
+from ..kernel_lab.in_flight import loops
 
 CAPABILITIES = [*ROOM]
 SHAPES = [(64, 4), (80, 3), (128, 1), (128, 4), (128, 8), (256, 5)]  # head_dim, group
@@ -31,10 +32,7 @@ def loop_of(code: Compiled, inside: str) -> list[str]:
     """The innermost loop around the first `inside`: from its label to the jump back."""
     lines = code.ptx.splitlines()
     at = next(i for i, line in enumerate(lines) if inside in line)
-    labels = {line.strip(": \t"): i for i, line in enumerate(lines) if line.startswith("$L__")}
-    jumps = [(i, re.search(r"\$L__\w+", line)) for i, line in enumerate(lines) if "bra" in line]
-    loops = [(labels[j[0]], i) for i, j in jumps if j and labels[j[0]] <= at <= i]
-    start, end = max(loops)
+    start, end = max(loop for loop in loops(lines) if loop[0] <= at <= loop[1])
     return lines[start : end + 1]
 
 

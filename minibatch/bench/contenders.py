@@ -127,9 +127,9 @@ def _serve_through(manager, requests: list[Request]) -> list[list[int]]:
     while len(answers) < len(names):
         result = manager.get_result(timeout=1)
         if result is None and not manager.is_running():
-            raise NotAvailableError("its generation thread ended early")
+            raise NotAvailableError("transformers' generation thread ended early")
         if result is not None and result.error is not None:
-            raise NotAvailableError(f"it failed a request: {result.error}")
+            raise NotAvailableError(f"transformers failed a request: {result.error}")
         if result is not None and result.is_finished():
             answers[result.request_id] = result.generated_tokens
     return [answers[name] for name in names]

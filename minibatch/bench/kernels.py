@@ -60,8 +60,8 @@ def main(argv: Sequence[str]) -> int:
     """Measure, print a table, and return 0; 2 where there is no GPU."""
     parser = argparse.ArgumentParser("python -m minibatch bench kernels", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="nine shapes instead of 75")
-    parser.add_argument("--json", type=Path, help="write what was measured there, too")
-    about_compiled = "what the compiler makes of them, for seven kinds of GPU; none is needed"
+    parser.add_argument("--json", type=Path, help="also write the results to this file")
+    about_compiled = "the compiler's code for seven kinds of GPU; needs no GPU"
     parser.add_argument("--compiled", action="store_true", help=about_compiled)
     options = parser.parse_args(argv)
     if options.compiled:

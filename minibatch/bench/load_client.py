@@ -72,7 +72,7 @@ async def offered(
             raise
         except (RequestFailed, OSError) as error:  # TimeoutError is an OSError
             if isinstance(error, TimeoutError) and limit.expired():
-                row.end("cancelled", f"no whole answer within {timeout_s:g} s")
+                row.end("cancelled", f"no complete answer within {timeout_s:g} s")
             else:
                 row.end("failed", str(error) or repr(error))
 

@@ -44,7 +44,7 @@ class Row:
         if self.token_times:
             self.first_token, self.finish = self.token_times[0], self.token_times[-1]
         elif outcome == "served":
-            outcome, error = "failed", "an answer without a token"
+            outcome, error = "failed", "the answer has no token"
         self.outcome, self.error = outcome, error
 
     def latency(self, end: float | None, begin: float | None) -> float:

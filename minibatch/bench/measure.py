@@ -181,7 +181,7 @@ def _steps(model: Model, shapes: list[Shape], watch: Stopwatch) -> list[partial]
     for context, num_tokens in {row for shape in shapes for row in shape}:
         if context + num_tokens > model.max_model_len:
             raise ValueError(
-                f"a context of {context:,} tokens and one more: this model's holds "
+                f"{context:,} + {num_tokens:,} tokens are longer than this model's context of "
                 f"{model.max_model_len:,}"
             )
     pools = [BlockPool(sum(map(_num_blocks, shape)), BLOCK_SIZE) for shape in shapes]

@@ -118,13 +118,17 @@ class OpenAIClient:
                             ended = True
                             continue
                         if piece.finish_reason in NOT_SERVED:
-                            raise RequestFailed(f'the server ended it: "{piece.finish_reason}"')
+                            raise RequestFailed(
+                                f'the server ended the answer: "{piece.finish_reason}"'
+                            )
                         ended = ended or piece.finish_reason is not None
                         yield piece
         except httpx.TransportError as error:
             raise ConnectionError(f"{type(error).__name__}: {error}") from error
         if not ended:
-            raise RequestFailed("the stream ended without a finish_reason: half an answer")
+            raise RequestFailed(
+                "the stream ended without a finish_reason: the answer is incomplete"
+            )
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[httpx.AsyncClient]:

@@ -28,7 +28,7 @@ def piece_of(data: str) -> Piece | None:
     except ValueError:
         raise RequestFailed(f"the stream has an event that is not JSON: {data[:200]}") from None
     if not isinstance(chunk, Mapping):
-        raise RequestFailed(f"the stream has an event that is no JSON object: {data[:200]}")
+        raise RequestFailed(f"the stream has an event that is not a JSON object: {data[:200]}")
     if chunk.get("error") or chunk.get("object") == "error":
         raise RequestFailed(error_text(chunk))
     usage = chunk.get("usage") or {}

@@ -136,4 +136,4 @@ def _wait_until_it_answers(server: subprocess.Popen, url: str, log: Path, name: 
         else:
             return  # whatever it says, it answers
     said = log.read_text(encoding="utf-8", errors="replace")[-1_000:]
-    raise ChildProcessError(f"{name} did not start within {START_S:g} s. It said:\n{said}")
+    raise ChildProcessError(f"{name} did not start within {START_S:g} s. Its output:\n{said}")

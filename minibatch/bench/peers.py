@@ -69,11 +69,13 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default: 5")
     parser.add_argument("--requests", type=int, default=16, metavar="N", help="default: 16")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of PyTorch; default 1")
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="of PyTorch; default: 1"
+    )
     options = parser.parse_args(argv)
     for peer in PEERS.values():
         if lacking := peer.lacking():
-            print(f"{peer.name} cannot start here: it lacks {lacking}")
+            print(f"{peer.name} cannot start here; missing: {lacking}")
             return 2
     try:
         measured = compare(list(PEERS.values()), options.requests, options.rounds, options.threads)

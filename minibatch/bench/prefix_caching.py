@@ -87,7 +87,7 @@ def main(argv: Sequence[str]) -> int:
     print(f"\n{LOOKUPS:,} look-ups of {BLOCKS} blocks: {index_s:.2f} s; aim 4 s or less: ", end="")
     print("met" if index_s <= 4 else "missed")
     if not machine.is_quiet:
-        print("Other programs are at work beside this one.")
+        print("Other programs use the processor at the same time.")
     reached = [gain.least is None or gain.times >= gain.least for gain in gains]
     return 0 if all(reached) and index_s <= 4 else 1
 
@@ -96,7 +96,7 @@ def _gains(model: Model, agents: list[list[int]], shared: int, num_rounds: int) 
     manual = agents[0][:shared]
     with served(model) as serve:
         rounds = in_turns([partial(serve, manual, prompt) for prompt in agents], num_rounds)
-        yield Gain("A to H alone, the manual there beforehand", rounds, least=2.2)
+        yield Gain("A to H one by one, the manual already cached", rounds, least=2.2)
     try:
         with served_by_transformers(model) as serve:
             rounds = in_turns([partial(serve, manual, prompt) for prompt in agents], num_rounds)
@@ -105,12 +105,12 @@ def _gains(model: Model, agents: list[list[int]], shared: int, num_rounds: int) 
         print(f"  transformers continuous: not available: {error}")
     for name, slots in {"together": 8, "one after another": 1}.items():
         rounds = in_turns([partial(cold, model, agents, slots)], num_rounds)
-        yield Gain(f"A to H {name}, nothing there beforehand", rounds)
+        yield Gain(f"A to H {name}, nothing cached before", rounds)
     with served(model) as serve:
         talk = max(agents, key=len)
         asked = partial(serve, talk[:CHAT], talk[: CHAT + NEW])
         rounds = in_turns([asked] * 4, num_rounds)
-        yield Gain(f"{NEW} more tokens behind a chat of {CHAT:,}", rounds, least=8)
+        yield Gain(f"{NEW} more tokens after a chat of {CHAT:,}", rounds, least=8)
     yield Gain("16 short requests with nothing in common", nothing_shared(model, num_rounds), 0.97)
 
 

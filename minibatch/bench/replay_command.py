@@ -16,8 +16,8 @@ from .replay_url import MOST_CONNECTIONS, TIMEOUT_S, replay
 from .replay_workloads import NAMES, NUM_REQUESTS, workload
 
 EPILOG = """\
-The workload is sent when it is due, whatever the server does, and latency counts from then. A
-request that fails counts in every percentile, as infinitely late, and misses the SLO.
+Each request is sent when it is due, even if the server is late; its latency counts from this time.
+A request that fails counts in every percentile as infinitely late, and misses the SLO.
 
   python -m minibatch replay http://127.0.0.1:8000 --workload agents --scale 0.1 --rate 4
   python -m minibatch replay localhost:8000 --workload azure-code --rate 2 --slo-ttft 1
@@ -40,8 +40,8 @@ def main(argv: Sequence[str]) -> int:
             raise ValueError(f"--max-concurrency is {options.max_concurrency}; give 1 or more")
         if options.chat and options.workload == "agents":
             raise ValueError(
-                "the agents' prompts are in Wayfarer's chat format already, and --chat would put "
-                "them into another; leave --chat out"
+                "the agents' prompts are already in Wayfarer's chat format, and --chat would "
+                "apply another format; leave --chat out"
             )
         requests = workload(
             options.workload,
@@ -96,13 +96,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="R",
         help="requests a second; default: all at once; a file's own times",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of arrivals, lengths and prompts")
+    add("--seed", type=int, default=0, metavar="N", help="seed of arrivals, lengths and prompts")
     add(
         "--scale",
         type=float,
         default=1.0,
         metavar="F",
-        help="multiply all lengths; of the agents, the prompts' (at most 1)",
+        help="factor for all lengths; for the agents, only of prompts, and at most 1",
     )
     add(
         "--max-concurrency",
@@ -116,11 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=TIMEOUT_S,
         metavar="S",
-        help=f"give a request up so many seconds after it was due; default: {TIMEOUT_S:g}",
+        help=f"cancel a request this many seconds after it was due; default: {TIMEOUT_S:g}",
     )
-    add("--slo-ttft", type=float, metavar="S", help="goodput: seconds to the first token")
-    add("--slo-tpot", type=float, metavar="S", help="goodput: mean seconds between tokens")
-    add("--model", metavar="NAME", help="default: the first that the server names")
+    add("--slo-ttft", type=float, metavar="S", help="for goodput: most seconds to the first token")
+    add("--slo-tpot", type=float, metavar="S", help="for goodput: most mean seconds between tokens")
+    add("--model", metavar="NAME", help="default: the server's first model")
     add(
         "--api-key",
         metavar="KEY",
@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--check-client",
         action="store_true",
-        help="then measure what this client reads at most, against a server without a model",
+        help="afterwards measure the client's own limit, against a server without a model",
     )
     add("--save", type=Path, metavar="FILE", help="write a line of JSON for each request")
     return parser  # fmt: skip

@@ -98,9 +98,9 @@ class Replay(LoadReport):
         if not short:
             return []
         return [
-            f"{short:,} of {len(fixed):,} answers ended before the length asked for: the server "
-            "knows no ignore_eos, or does not count the end token; compare tokens per second, not "
-            "requests"
+            f"{short:,} of {len(fixed):,} answers ended before the requested length: the server "
+            "does not support ignore_eos, or does not count the end token; compare tokens per "
+            "second, not requests"
         ]
 
     def _other_prompts(self) -> list[str]:
@@ -126,8 +126,11 @@ class Replay(LoadReport):
         for name, values in self.latencies().items():
             cells = [_cell(values, p) for p in PERCENTILES] + [_seconds(max(values, default=None))]
             lines.append(f"{name:6}" + "".join(f"{cell:>11}" for cell in cells))
-        lines += ["", "TTFT and e2e count from when a request was due; one that failed is ∞ late.",
-                  "ITL is of served answers. –: fewer than 10 requests lie beyond it."]  # fmt: skip
+        lines += [
+            "",
+            "TTFT and e2e count from when a request was due; a failed request counts as infinite.",
+            "ITL is only of served answers. – means that fewer than 10 requests are beyond it.",
+        ]
         waited = [r.sent - r.ready for r in self.rows if r.sent is not None and r.ready is not None]
         if max(waited, default=0) > 0.01:
             lines.append(f"{sum(w > 0.01 for w in waited):,} requests waited for a free connection,"

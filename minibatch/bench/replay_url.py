@@ -45,9 +45,10 @@ def replay(
     """Send each request at its arrival time, read the streams, and report the times the client saw.
 
     url: of the server, with or without /v1. requests: due at `arrival_time` seconds, None at 0.
-    model: the name to ask for; None: the first that the server names. chat: send text prompts as
+    model: the name to request; None: the server's first model. chat: send text prompts as
     chat messages. max_concurrency: most connections; latency counts from when a request was due,
-    also if it waited for one. timeout_s: seconds after it was due at which a request is given up;
+    also if it waited for one. timeout_s: seconds after its due time at which a request is
+    cancelled;
     None: never. slo: the limits of goodput. ignore_eos: send this field of vLLM's for requests that
     have it. extra_body: fields added to every request; None removes one. Raises ConnectionError or
     ValueError if the server does not answer at all; a request that fails is a row of the report.

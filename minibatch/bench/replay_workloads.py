@@ -56,7 +56,7 @@ def workload(
     token ids. Raises ValueError for a name or a value that does not exist.
     """
     if num_requests is not None and num_requests < 1:
-        raise ValueError(f"num_requests is {num_requests}; ask for 1 or more")
+        raise ValueError(f"num_requests is {num_requests}; give 1 or more")
     if rate is not None and not rate > 0:
         raise ValueError(f"rate is {rate}; give requests per second, above 0")
     if not 0 < scale < np.inf:
@@ -90,7 +90,7 @@ def _from_file(name: str, num_requests: int | None, rate: float | None, scale: f
     path = Path(name)
     if path.suffix not in READERS:
         raise ValueError(
-            f"no workload {name!r}; there are {', '.join(NAMES)}, and files ending in "
+            f"no workload {name!r}; choose {', '.join(NAMES)}, or a file that ends in "
             f"{' or '.join(READERS)}"
         )
     if not path.is_file():

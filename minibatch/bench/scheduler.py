@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
         each = [cost.us_per_request for cost in costs]
         ratio = max(each) / min(each)
         verdict = "stays" if ratio <= MOST_RATIO else "grows"
-        print(f"{'':16}the dearest is {ratio:.2f} times the cheapest: the cost {verdict}\n")
+        print(f"{'':16}the most expensive is {ratio:.2f} times the cheapest: the cost {verdict}\n")
         status |= ratio > MOST_RATIO
     return status
 

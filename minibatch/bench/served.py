@@ -185,11 +185,13 @@ def engine_alone(options: argparse.Namespace) -> float:
 def main(arguments: list[str] | None = None) -> int:
     """Measure, and print a line of JSON for each round."""
     parser = argparse.ArgumentParser(prog="python -m minibatch.bench.served", description=__doc__)
-    parser.add_argument("--streams", type=int, default=None, help="default: 200; 8 of Wayfarer")
-    parser.add_argument("--tokens", type=int, default=200, help="of each answer")
+    parser.add_argument("--streams", type=int, default=None, help="default: 200; for Wayfarer, 8")
+    parser.add_argument("--tokens", type=int, default=200, help="tokens of each answer")
     parser.add_argument("--step", type=float, default=0.0, help="milliseconds of a null step")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--wayfarer", action="store_true", help="not the null engine")
+    parser.add_argument(
+        "--wayfarer", action="store_true", help="serve Wayfarer, not the null engine"
+    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

@@ -72,8 +72,8 @@ class PlanRecorder:
         the engine sleeps. Raises ValueError if there is not one plan for each."""
         if len(trace.steps) != len(self.plans):
             raise ValueError(
-                f"{len(trace.steps)} steps in the trace, {len(self.plans)} plans recorded; give "
-                "the trace of this clock's engine, with all its steps"
+                f"the trace has {len(trace.steps)} steps, and {len(self.plans)} plans were "
+                "recorded; give the whole trace of the engine that uses this clock"
             )
         starts = [step.start_time for step in trace.steps]
         ends = [*starts[1:], *[step.end_time for step in trace.steps[-1:]]]

@@ -36,10 +36,11 @@ class WallClock:
 
 
 class ProcessClock(WallClock):
-    """CPU seconds of this process: while another program has the core, none pass.
+    """CPU seconds of this process. While another program uses the core, no time passes.
 
-    For comparing on a CPU; what a GPU computes is not in it. Nothing passes while nobody computes,
-    so a sleep is added, at once, as on a VirtualClock. Threads add up: `measure.one_thread`.
+    For comparisons on a CPU; computation on a GPU is not counted. No time passes while the process
+    is idle, so a sleep is added at once, as on a VirtualClock. Threads add up:
+    `measure.one_thread`.
     """
 
     def reset(self) -> None:
@@ -56,11 +57,11 @@ class ProcessClock(WallClock):
 
 
 class VirtualClock:
-    """Time that moves only when told: by what a step takes, and through every sleep at once.
+    """Time that moves only by the time of each step, and by each sleep at once.
 
-    step_time: seconds, the same for every step; or a function that is given the step's plan and
-    answers with its seconds, such as a `minibatch.simulator.cost.CostModel`. Equal steps are
-    counted and multiplied, not added up, so that 200 steps of 0.025 s are exactly 5 s.
+    step_time: seconds, the same for every step; or a function that takes the step's plan and
+    returns its seconds, such as a `minibatch.simulator.cost.CostModel`. Equal steps are counted and
+    multiplied, not added up, so that 200 steps of 0.025 s are exactly 5 s.
     scheduling_time: seconds, 0 or more, that the engine itself takes for each plan, before the step
     begins; `Engine(overlap=True)` makes the next plan while the step runs.
     """

@@ -8,13 +8,14 @@ FinishReason = Literal["stop", "length", "abort", "deadline", "refused"]
 
 @dataclass(frozen=True)
 class Completion:
-    """What has become of the request `request_id`.
+    """The result of the request `request_id`.
 
     prompt_token_ids, token_ids: lists of token ids, of the prompt and of the answer, a stop token
     at its end included. text: the answer without it. finish_reason: "stop" (a stop token), "length"
     (max_tokens), "abort", "deadline" (it waited too long) or "refused" (the queue was full when it
-    came). client: who asked. arrival_time, first_scheduled_time, first_token_time, finish_time, and
-    token_times, one for each of token_ids: seconds on the engine's clock; None: it never happened.
+    arrived). client: the user's name. arrival_time, first_scheduled_time, first_token_time,
+    finish_time, and token_times, one for each of token_ids: seconds on the engine's clock; None: it
+    never happened.
     """
 
     request_id: str
@@ -31,7 +32,7 @@ class Completion:
 
     @property
     def was_served(self) -> bool:
-        """Whether its answer came to an end of its own, and counts in latencies."""
+        """Whether its answer is complete, so that it counts in latencies."""
         return self.finish_reason in ("stop", "length")
 
     @property

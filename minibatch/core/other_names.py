@@ -10,13 +10,13 @@ from typing import ParamSpec, TypeVar
 
 _TOKENS = "give max_tokens, the most tokens to generate"
 _STOP = "give stop_token_ids, a list of token ids; text is not searched"
-_SEVERAL = "give several requests, each with a seed of its own"
+_SEVERAL = "give several requests, each with its own seed"
 _PROMPT = "give prompt, as text or as a list of token ids"
-_ABSENT = "this engine has no such thing; leave it out"
+_ABSENT = "this engine does not have it; leave it out"
 _ROWS = "give max_batch_size (Sequential has none), the most sequences in one forward pass"
-_BUDGET = "give max_batch_tokens to Continuous, the most tokens in one forward pass"
+_BUDGET = "set max_batch_tokens of Continuous, the most tokens in one forward pass"
 _OF_POLICY = "give max_batch_size of the policy, as in Continuous(max_batch_size=8)"
-_BLOCKS = "give num_blocks, the KV blocks in the pool"
+_BLOCKS = "give num_blocks, the number of KV blocks in the pool"
 _LOAD = "give it to mb.load_model"
 
 REQUEST = {
@@ -28,7 +28,7 @@ REQUEST = {
     **dict.fromkeys(("presence_penalty", "frequency_penalty", "repetition_penalty"), _ABSENT),
     **dict.fromkeys(
         ("sampling_params", "generation_config"),
-        "give its settings themselves: max_tokens, temperature, top_p, top_k, seed",
+        "give its settings directly: max_tokens, temperature, top_p, top_k, seed",
     ),
     "messages": "give prompt=model.chat(text), the text in the model's chat format",
     "do_sample": "give temperature: 0 is greedy, above 0 samples",
@@ -73,7 +73,7 @@ def translates(names: Mapping[str, str]) -> Callable[[Callable[_P, _R]], Callabl
                 name = min(wrong)
                 is_method = function.__name__ == "__init__"
                 who = type(arguments[0]).__name__ if is_method else function.__name__
-                raise TypeError(f"{who} knows no {name}: {names[name]}")
+                raise TypeError(f"{who} has no argument {name}: {names[name]}")
             return function(*arguments, **keywords)
 
         return translating

@@ -78,8 +78,8 @@ class Row:
 
 @dataclass
 class StepPlan:
-    """The rows of one step. A plan without rows means "not yet": `wake_at` says when to ask again
-    (engine clock, seconds); None means when the next request arrives.
+    """The rows of one step. A plan without rows means "not yet": `wake_at` is when the engine calls
+    `plan` again (engine clock, seconds); None means when the next request arrives.
 
     num_left: tokens of the policy's budget that no row has yet; infinite without a budget.
     preempted: sequences that were preempted while this plan was made.
@@ -104,26 +104,34 @@ class StepPlan:
     def check(self, block_size: int) -> None:
         """Refuse a plan that would be computed wrongly. Raises ValueError naming the request.
 
-        Shipped policies never fail this; a policy under construction does.
+        The shipped policies never fail this check; an unfinished policy may.
         """
         seen = set()
         for row in self.rows:
             sequence, name = row.sequence, row.sequence.request_id
             if id(sequence) in seen:
-                raise ValueError(f"request {name!r} has two rows in one plan; give it one")
+                raise ValueError(
+                    f"request {name!r} has two rows in one plan; give the request one row"
+                )
             seen.add(id(sequence))
             if row.num_tokens < 0 or row.num_padding_tokens < 0 or row.seq_len < 1:
                 raise ValueError(
                     f"request {name!r}: a row of {row.num_tokens} tokens and "
-                    f"{row.num_padding_tokens} padding tokens; both must be 0 or more, and "
-                    "padding alone needs something computed before"
+                    f"{row.num_padding_tokens} padding tokens; give 0 or more of both, and at "
+                    "least 1 token if the request has no computed tokens"
                 )
             if row.num_tokens + row.num_padding_tokens == 0:
-                raise ValueError(f"request {name!r} has an empty row; leave it out of the plan")
+                raise ValueError(
+                    f"request {name!r} has an empty row; leave this row out of the plan"
+                )
             if row.start != sequence.num_launched_tokens:
-                raise ValueError(f"request {name!r}: this row is from an earlier step; make it new")
+                raise ValueError(
+                    f"request {name!r}: this row is from an earlier step; make a new row"
+                )
             if row.num_tokens and sequence.is_finished:
-                raise ValueError(f"request {name!r} has finished; plan no more tokens for it")
+                raise ValueError(
+                    f"request {name!r} has finished; plan no more tokens for this request"
+                )
             if row.num_tokens > sequence.num_uncomputed_tokens:
                 raise ValueError(
                     f"request {name!r}: {row.num_tokens} tokens planned, only "
@@ -131,13 +139,13 @@ class StepPlan:
                 )
             if row.draft and not row.reaches_end:
                 raise ValueError(
-                    f"request {name!r}: draft tokens follow a sequence's end, which this row of "
-                    f"{row.num_tokens} tokens does not reach"
+                    f"request {name!r}: this row of {row.num_tokens} tokens ends before the last "
+                    "token of the sequence, so it cannot have draft tokens"
                 )
             missing = sequence.num_new_blocks(row.num_written, block_size)
             if missing:
                 raise ValueError(
                     f"request {name!r}: {row.start + row.num_written} tokens need {missing} more "
-                    f"blocks of {block_size} than its table of {len(sequence.block_table)}; "
-                    "take them from the pool in plan()"
+                    f"blocks of {block_size} than the {len(sequence.block_table)} in its block "
+                    "table; take them from the pool in plan()"
                 )

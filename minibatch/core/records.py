@@ -113,8 +113,8 @@ class StepRecord:
     Python's garbage collector skips those; RowRecords would take half of a long run's time.
     admitted, preempted and num_free_blocks are as planned, while it ran; num_waiting is at its end.
     waiting_names: the waiting requests, where the trace keeps names. sharing: None without shared
-    blocks and prefix caching. recomputed: requests that computed tokens again which they had lost,
-    and how many. requeued: requests that an exception had put back into the queue before this step.
+    blocks and prefix caching. recomputed: requests that computed lost tokens again, and how many.
+    requeued: requests that an exception had put back into the queue before this step.
     """
 
     index: int
@@ -143,9 +143,9 @@ class StepRecord:
         names."""
         if self.waiting_names is None:
             raise ValueError(
-                "this trace keeps no names of waiting requests: those of a long queue take time "
-                "and memory at every step (num_waiting counts them); ask for them with "
-                "Engine(…, trace=Trace(names=True))"
+                "this trace keeps the number of waiting requests, num_waiting, but not their "
+                "names: the names of a long queue take time and memory in every step. To keep "
+                "them, use Engine(…, trace=Trace(names=True))"
             )
         return self.waiting_names
 

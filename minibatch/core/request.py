@@ -86,7 +86,7 @@ Request.__init__ = translates(REQUEST)(Request.__init__)
 
 @dataclass(eq=False)
 class Sequence:
-    """A request on its way through the engine. Only `advance` adds tokens.
+    """A request in the engine. Only `advance` adds tokens.
 
     request: what the user asked, under the name request_id. token_ids: prompt (num_prompt_tokens),
     then output. stop_token_ids: any of them ends it. seed: of its sampling. num_computed_tokens:
@@ -96,9 +96,9 @@ class Sequence:
     parent: the sequence that it was forked from, whose prompt it shares.
     num_preemptions: how often it was preempted. num_once_computed: the most computed tokens that it
     has lost at once. num_tokens_admitted: how many tokens it had when it was last admitted.
-    arrival_time, first_scheduled_time: when it came, and when it was first admitted. token_times:
-    when each output token came. abort_time, abort_reason: when and why it ended early, if it did.
-    Times are seconds on the engine's clock.
+    arrival_time, first_scheduled_time: when it arrived, and when it was first admitted.
+    token_times: when each output token was generated. abort_time, abort_reason: when and why it
+    ended early, if it did. Times are seconds on the engine's clock.
     """
 
     request: Request
@@ -183,8 +183,8 @@ class Sequence:
         num_tokens: how many of the tokens it had were computed. tokens: the new ones: none if the
         row did not reach the end; one as a rule; several where draft tokens were accepted. Those
         after a stop token, or past `max_tokens`, are dropped. Afterwards the counter covers all
-        tokens but the newest. An exception anywhere in here leaves a sequence that can go on: times
-        come before their tokens, the counter last.
+        tokens but the newest. After an exception at any point in here the sequence can continue:
+        times are written before their tokens, the counter last.
         """
         if tokens:
             new = self._until_the_end(tokens)
@@ -194,7 +194,7 @@ class Sequence:
         self.num_computed_tokens += num_tokens
 
     def completion(self, text: str) -> Completion:
-        """What the user gets once it has finished."""
+        """The result for the user, after it has finished."""
         return Completion(
             request_id=self.request_id,
             prompt_token_ids=self.token_ids[: self.num_prompt_tokens],

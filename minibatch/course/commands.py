@@ -31,7 +31,7 @@ def grade(arguments: list[str]) -> int:
         dest="class_folder",
         type=Path,
         metavar="FOLDER",
-        help="judge a class: a folder or zip for each student in FOLDER",
+        help="judge a class: FOLDER has a folder or a zip for each student",
     )
     parser.add_argument(
         "--out",
@@ -40,21 +40,25 @@ def grade(arguments: list[str]) -> int:
         metavar="DIR",
         help="where a class's reports go; default: grades/",
     )
-    parser.add_argument("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, too")
+    parser.add_argument(
+        "--hidden", type=Path, metavar="DIR", help="run a teacher's own graders, too"
+    )
     parser.add_argument(
         "--sandbox",
         action="store_true",
-        help="require a sandbox, as --class does; default: use one where there is one",
+        help="require a sandbox, as --class does; default: use one if this computer has it",
     )
     parser.add_argument(
         "--no-sandbox",
         action="store_true",
-        help="a class, or an autograder: judge even where there is no sandbox",
+        help="for a class or an autograder: judge even without a sandbox",
     )
-    parser.add_argument("--seconds", type=float, default=20.0, help="for each task; default: 20")
-    parser.add_argument("--seed", type=int, help="of the random cases, to repeat a run")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="seconds for each task; default: 20"
+    )
+    parser.add_argument("--seed", type=int, help="seed of the random cases, to repeat a run")
     parser.add_argument("--jobs", type=int, help="students judged at once; default: one per core")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the verdicts there, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write verdicts to FILE")
     parser.add_argument(
         "--export", choices=["gradescope"], help="write an autograder's zip instead"
     )
@@ -111,22 +115,28 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 def hint(arguments: list[str]) -> int:
     """`hint 4.1 [number]`."""
     parser = _parser("hint", "The next hint of an exercise.")
-    parser.add_argument("number", nargs="?", type=int, help="this hint, not the next")
+    parser.add_argument("number", nargs="?", type=int, help="show this hint, not the next")
     options = parser.parse_args(arguments)
     return _report_errors(parser, lambda: _show(learner.hint(options.name, options.number)))
 
 
 def solution(arguments: list[str]) -> int:
     """`solution 4.1 [--insist]`."""
-    parser = _parser("solution", "The course's answer, once yours has passed.")
-    parser.add_argument("--insist", action="store_true", help="before it has")
+    parser = _parser("solution", "The course's answer, after yours has passed.")
+    parser.add_argument(
+        "--insist", action="store_true", help="show the answer before yours has passed"
+    )
     options = parser.parse_args(arguments)
-    return _report_errors(parser, lambda: _show(learner.solution(options.name, options.insist)))
+
+    def show() -> int:
+        return _show(learner.solution(options.name, options.insist, in_shell=True))
+
+    return _report_errors(parser, show)
 
 
 def reset(arguments: list[str]) -> int:
     """`reset 4.1` or `reset ex04`."""
-    parser = _parser("reset", "Put an exercise back to its stub; a dated copy is kept in backups/.")
+    parser = _parser("reset", "Reset an exercise to its stub; a dated copy is kept in backups/.")
     options = parser.parse_args(arguments)
     return _report_errors(parser, lambda: _show(learner.reset(options.name)))
 
@@ -134,7 +144,7 @@ def reset(arguments: list[str]) -> int:
 def status(arguments: list[str]) -> int:
     """`status`: a table of all tasks."""
     parser = argparse.ArgumentParser(
-        prog="python -m minibatch status", description="What you have solved so far."
+        prog="python -m minibatch status", description="Show what you have solved so far."
     )
     parser.parse_args(arguments)
     return _report_errors(parser, lambda: _show(learner.status()))
@@ -147,12 +157,15 @@ def hand_in(arguments: list[str]) -> int:
         description="Pack your exercises, and your edits in minibatch/, into a zip to hand in.",
     )
     parser.add_argument("file", nargs="?", type=Path, help="default: handin-YOUR_NAME.zip, here")
-    parser.add_argument("--name", help="yours, as your teacher knows it; it is remembered")
+    parser.add_argument("--name", help="your name, as your teacher knows it; it is stored")
     options = parser.parse_args(arguments)
 
     def write() -> int:
-        packed = pack(options.file, student_name(options.name))
+        name = student_name(options.name)
+        packed = pack(options.file, name)
         print(f"Wrote {packed.path}: {packed.contents()}.")
+        if not name:
+            print('It does not have your name. To add it: handin --name "YOUR NAME"')
         return 0
 
     return _report_errors(parser, write)

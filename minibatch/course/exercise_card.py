@@ -28,7 +28,7 @@ def _with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", text))
 
 
-_PAGES = pages(__file__, with_code=_with_code)
+PAGES = pages(__file__, with_code=_with_code)
 
 
 class ExerciseCard(ipywidgets.VBox):
@@ -37,21 +37,17 @@ class ExerciseCard(ipywidgets.VBox):
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.check_button = _button(
-            "Check", "check", f"judge exercise {task.id} as it is saved now"
-        )
-        self.hint_button = _button("Hint", "lightbulb-o", f"the next hint for exercise {task.id}")
-        self.reset_button = _button(
-            "Reset", "undo", f"put the stub of {task.id} back; keeps a copy"
-        )
+        self.check_button = button("Check", "check", f"judge exercise {task.id} as it is saved now")
+        self.hint_button = button("Hint", "lightbulb-o", f"the next hint for exercise {task.id}")
+        self.reset_button = button("Reset", "undo", f"restore the stub of {task.id}; keeps a copy")
         self.answer = ipywidgets.HTML()
         self._sure, self._verdict = False, ""
         self.check_button.on_click(lambda _: self._press(self._check))
         self.hint_button.on_click(lambda _: self._press(self._hint))
         self.reset_button.on_click(lambda _: self._press(self._reset))
         path, name = _file(task)
-        asked = _PAGES.get_template("exercise.html").render(task=task, file=name)
-        open_button = _PAGES.get_template("open_button.html")
+        asked = PAGES.get_template("exercise.html").render(task=task, file=name)
+        open_button = PAGES.get_template("open_button.html")
         opens = ipywidgets.HTML(open_button.render(file=name, attributes=open_beside(path)))
         buttons = [self.check_button, self.hint_button, self.reset_button, opens]
         row = ipywidgets.Layout(flex_flow="row wrap", align_items="center")
@@ -61,15 +57,15 @@ class ExerciseCard(ipywidgets.VBox):
     def _press(self, action: Callable[[], str]) -> None:
         """Run an action with the buttons disabled. An error is displayed, not raised."""
         buttons = (self.check_button, self.hint_button, self.reset_button)
-        for button in buttons:
-            button.disabled = True
+        for each in buttons:
+            each.disabled = True
         try:
             shown = action()
         except Exception as error:
             shown = Markup("<p>{}: {}</p>").format(type(error).__name__, error)
         finally:
-            for button in buttons:
-                button.disabled = False
+            for each in buttons:
+                each.disabled = False
         verdict = "" if action == self._check else self._verdict
         self.answer.value = f'<div role="status" aria-live="polite">{shown}</div>{verdict}'
 
@@ -90,7 +86,7 @@ class ExerciseCard(ipywidgets.VBox):
     def _reset(self) -> str:
         if not self._sure:
             self._sure = True
-            return "<p>Press Reset once more to put the stub back. A copy of yours is kept.</p>"
+            return "<p>Press Reset again to restore the stub. A copy of your version is kept.</p>"
         self._sure, self._verdict = False, ""
         return learner.reset(self.task.id).html
 
@@ -99,7 +95,7 @@ def your_turn(name: str) -> ExerciseCard:
     """The card of one task, "4.1", with its buttons. Raises ValueError for several, or none."""
     tasks = select(name)
     if len(tasks) > 1:
-        raise ValueError(f'one at a time: "{tasks[0].id}", not "{name}"')
+        raise ValueError(f'name one exercise, such as "{tasks[0].id}", not "{name}"')
     return ExerciseCard(tasks[0])
 
 
@@ -112,6 +108,7 @@ def _file(task: Task) -> tuple[Path, str]:
     return (ROOT / named[0], named[0]) if named else (ROOT / "minibatch", "minibatch/")
 
 
-def _button(name: str, icon: str, tooltip: str) -> ipywidgets.Button:
+def button(name: str, icon: str, tooltip: str) -> ipywidgets.Button:
+    """A button of a card: its text, an icon by its name in Font Awesome, and a longer text."""
     layout = ipywidgets.Layout(width="8em")
     return ipywidgets.Button(description=name, icon=icon, tooltip=tooltip, layout=layout)

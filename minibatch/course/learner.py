@@ -110,16 +110,21 @@ def hint(name: str, number: int | None = None) -> Shown:
     return _text(title, "\n\n".join(task.hints[n - 1] for n in shown))
 
 
-def solution(name: str, insist: bool = False) -> Shown:
-    """The course's own answer: shown once yours has passed, or if you insist."""
+def solution(name: str, insist: bool = False, *, in_shell: bool = False) -> Shown:
+    """The course's own answer: shown once yours has passed, or if you insist. in_shell: name what
+    to do next as commands instead of calls."""
     (task,) = _single_task(name)
     progress = Progress()
     if not insist and progress[task.id].outcome != PASSED:
         left = len(task.hints) - progress[task.id].num_hints
-        more = f"There are {left} hints left: hint('{task.id}'). " if left > 0 else ""
+        for_a_hint, to_insist = f"hint('{task.id}')", f"solution('{task.id}', insist=True)"
+        if in_shell:
+            for_a_hint = f"python -m minibatch hint {task.id}"
+            to_insist = f"python -m minibatch solution {task.id} --insist"
+        more = f"Hints left: {left}. The next one: {for_a_hint}\n" if left > 0 else ""
         return _text(
             f"Exercise {task.id} has not passed yet",
-            f"{more}If you would rather read it now: solution('{task.id}', insist=True).",
+            f"{more}To read the solution all the same: {to_insist}",
         )
     title = f"Exercise {task.id}, one right answer of many"
     if task.changes_minibatch:
@@ -134,8 +139,8 @@ def reset(name: str) -> Shown:
         raise ValueError(f'reset one file at a time, not "{name}"')
     kept = learner_file.reset(tasks, whole_file=name.strip() != tasks[0].id)
     if kept is None:
-        return _text(f"{tasks[0].file_name} is as the course has it", "Nothing to reset.")
-    return _text(f"{tasks[0].file_name} is reset", f"What you had is in {kept}.")
+        return _text(f"{tasks[0].file_name} is the course's version", "Nothing to reset.")
+    return _text(f"{tasks[0].file_name} is reset", f"Your version is in {kept}.")
 
 
 def status() -> Shown:

@@ -21,7 +21,7 @@ _PAGES = pages(__file__)
 _views: dict[str, View] = {}  # by content: a cell that runs again replaces its view
 
 
-def with_yours(name: str, instead: Callable) -> Callable[[Callable], View]:
+def with_yours(name: str, instead: Callable | None) -> Callable[[Callable], View]:
     """A decorator of a function that makes something to display, for example of a policy.
 
         @with_yours("MyContinuous", instead=mb.Continuous)
@@ -31,7 +31,8 @@ def with_yours(name: str, instead: Callable) -> Callable[[Callable], View]:
     It may return a tuple, with the same length for the learner's code and for `instead`; None
     displays nothing.
 
-    It is called at once with the learner's `name`, or with `instead` if that cannot be used yet.
+    It is called at once with the learner's `name`, or with `instead` if that cannot be used yet;
+    None is for a function that then leaves the learner's part out.
     The result is displayed at the cell, under a sentence that says whose code it is, and whether
     it has passed. Each time a check of the task passes, the function is called again, and the new
     result replaces the old one.
@@ -42,7 +43,7 @@ def with_yours(name: str, instead: Callable) -> Callable[[Callable], View]:
 class View:
     """What `make` returns for the learner's `name`. `again()` replaces it, in the same place."""
 
-    def __init__(self, name: str, instead: Callable, make: Callable) -> None:
+    def __init__(self, name: str, instead: Callable | None, make: Callable) -> None:
         self.name, self.instead, self.make = name, instead, make
         self.tasks = [t.id for t in all_tasks().values() if f" {name}(" in t.signature]
         self._places: list[DisplayHandle] = []
@@ -73,13 +74,12 @@ class View:
         except Exception as error:
             lines = [f.lineno for f in extract_tb(error.__traceback__) if _is_learners(f.filename)]
             where = f", line {lines[-1]}" if lines else ""
-            sentence = (
-                f"Yours ({self.name}{where}) does not work here yet: {type(error).__name__}: "
-            )
-            sentence += f"{error}; this is {self.instead.__name__} instead."
+            substitute = f"; {self.instead.__name__} is used instead." if self.instead else "."
+            sentence = f"Your {self.name} does not work here yet{where}: "
+            sentence += f"{type(error).__name__}: {error}{substitute}"
             return sentence, *self._rendered_with(self.instead)
 
-    def _rendered_with(self, found: Callable) -> tuple[str, object]:
+    def _rendered_with(self, found: Callable | None) -> tuple[str, object]:
         with redirect_stdout(io.StringIO()) as printed:
             seen = self.make(found)
         return printed.getvalue(), seen

@@ -115,11 +115,12 @@ class ScoreboardCard(WithStill):
         self.button.layout.width = "16em"
         self.button.on_click(lambda _: self.serve())
         self.price = ipywidgets.BoundedFloatText(price(), min=0, max=1e4, step=0.5)
-        self.price.description = "€ an hour of the machine"
+        self.price.description = "Price of the machine, € per hour:"
         self.price.style.description_width, self.price.layout.width = "12em", "20em"
         self.price.observe(lambda _: self._keep_price(), "value")
         super().__init__([self.button, self.price])
         self.add_class("minibatch-scoreboard")
+        self.add_class(f"minibatch-scoreboard-{LESSONS[names[-1]]}")
         self._show()
 
     def serve(self) -> None:
@@ -177,7 +178,7 @@ class ScoreboardCard(WithStill):
         says = [words for name in self.names if (words := _says(name, so_far))]
         if opened is not None and "one by one" in so_far:
             share = 100 * so_far["continuous"].seconds / so_far["one by one"].seconds
-            says.append(f"In lesson 0 you said {guess:.0f} %. It is {share:.0f} %.")
+            says.append(f"Your guess in lesson 0 was {guess:.0f} %. It is {share:.0f} %.")
         self.line.value = PAGES.get_template("scoreboard.html").render(says=says)
         self.view.value = pictures + board._repr_html_()
 
@@ -189,8 +190,8 @@ class LastLine(Predict):
         if (kept := Progress().scoreboard.get(LAST_LINE)) is not None:
             guesses.keep(LAST_LINE, kept)
         question = (
-            f"{NUM_AGENTS} agents ask at once. One after another takes 100 % of the time. "
-            "How many percent does the policy of lesson 4 take?"
+            f"{NUM_AGENTS} agents ask at the same moment. Call the time to serve them one after "
+            "another 100 %. How long does the policy of lesson 4 take?"
         )
         super().__init__(LAST_LINE, question, 0, 100, "%")
 

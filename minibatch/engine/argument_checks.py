@@ -28,8 +28,8 @@ def check_parts(model: Model, scheduler: Scheduler, speculation: object = None) 
     """Refuse what is not a model or not a policy. speculation: what was given beside overlap."""
     if speculation is not None:
         raise ValueError(
-            f"overlap=True plans a step before the newest tokens are known, and speculation "
-            f"({_name(speculation)}) proposes drafts that follow them; leave one of the two out"
+            f"overlap=True plans a step before the newest tokens are known; speculation "
+            f"({_name(speculation)}) needs these tokens to propose drafts: leave one of the two out"
         )
     _check_no_class(model, "model")
     _check_no_class(scheduler, "policy")
@@ -39,14 +39,14 @@ def check_parts(model: Model, scheduler: Scheduler, speculation: object = None) 
         way = f"mb.load_model({model!r})" if isinstance(model, str) else "one: mb.load_model()"
         if hasattr(model, "generate"):  # one of transformers'
             way = "mb.load_model(it)"
-        raise TypeError(f"{_name(model)} is no model; give {way}")
+        raise TypeError(f"{_name(model)} is not a model; give {way}")
     name = type(scheduler).__name__
     if not hasattr(scheduler, "plan"):
         meant = str(scheduler).capitalize()
         way = meant if meant in POLICIES else "Continuous"
-        raise TypeError(f"{_name(scheduler)} is no policy; give one: mb.{way}()")
+        raise TypeError(f"{_name(scheduler)} is not a policy; give one: mb.{way}()")
     if not hasattr(scheduler, "bind"):
-        raise TypeError(f"{name} is no Scheduler; derive it: class {name}(mb.Scheduler)")
+        raise TypeError(f"{name} is not a subclass of Scheduler; write class {name}(mb.Scheduler)")
     if not hasattr(scheduler, "max_batch_size"):
         raise TypeError(
             f"{name} has no max_batch_size; call super().__init__(max_batch_size) in its __init__"
@@ -59,7 +59,7 @@ def as_requests(requests: Iterable[Request]) -> Iterable[Request]:
         return [requests]
     if isinstance(requests, str | bytes | dict) or not isinstance(requests, Iterable):
         make = f"[Request({_prompt(requests)})]"
-        raise TypeError(f"{_name(requests)} is no list of requests; make one: {make}")
+        raise TypeError(f"{_name(requests)} is not a list of requests; make one: {make}")
     return requests
 
 
@@ -69,22 +69,25 @@ def check_request(request: Request) -> None:
     if _is_request(request):
         return
     if isinstance(request, list | tuple) and any(map(_is_request, request)):
-        raise TypeError("a list is no request; add takes one at a time, run takes a list")
-    raise TypeError(f"{_name(request)} is no request; make one: Request({_prompt(request)})")
+        raise TypeError(
+            "a list is not a request; give `add` one request at a time, or give `run` the list"
+        )
+    raise TypeError(f"{_name(request)} is not a request; make one: Request({_prompt(request)})")
 
 
-def check_plan(scheduler: Scheduler, plan: StepPlan) -> None:
-    """Refuse what `plan` returned if it is not a StepPlan. Its time hardly grows with the rows."""
+def check_plan(scheduler: Scheduler, plan: StepPlan) -> StepPlan:
+    """Refuse what `plan` returned if it is not a StepPlan; returns it. Its time hardly grows with
+    the rows."""
     who = f"{type(scheduler).__name__}.plan returned"
     if not (hasattr(plan, "rows") and hasattr(plan, "wake_at")):
         hint = FORGOTTEN if plan is None else ""
-        raise TypeError(f"{who} {_name(plan)}; it has to return a StepPlan: StepPlan(rows){hint}")
+        raise TypeError(f"{who} {_name(plan)}; it must return a StepPlan: StepPlan(rows){hint}")
     if not isinstance(plan.rows, Collection):
         raise TypeError(f"{who} a StepPlan whose rows are {_name(plan.rows)}; give a list of Row")
     if not all(hasattr(kind, "reaches_end") for kind in set(map(type, plan.rows))):
         i, wrong = next((i, r) for i, r in enumerate(plan.rows) if not hasattr(r, "reaches_end"))
         raise TypeError(
-            f"{who} a StepPlan whose rows[{i}] is {_name(wrong)}; each has to be a Row: "
+            f"{who} a StepPlan whose rows[{i}] is {_name(wrong)}; each must be a Row: "
             "Row(sequence, num_tokens)"
         )
     if plan.wake_at is not None and not isinstance(plan.wake_at, Real):
@@ -94,6 +97,7 @@ def check_plan(scheduler: Scheduler, plan: StepPlan) -> None:
         )
     if plan.wake_at is not None and not isfinite(plan.wake_at):
         raise ValueError(f"{who} a StepPlan whose wake_at is {plan.wake_at}; give a time, or None")
+    return plan
 
 
 def check_finished(
@@ -105,7 +109,7 @@ def check_finished(
     """Refuse what `update` returned if it is not the list of sequences that ended in this step;
     and refuse an update after which no sequence of the plan has moved. live: all without an end."""
     who = f"{type(scheduler).__name__}.update returned"
-    wanted = "it has to return the list of the sequences that finished, [] if none did"
+    wanted = "it must return the list of the sequences that finished in this step, [] if none did"
     if not isinstance(finished, Collection):
         hint = FORGOTTEN if finished is None else ""
         raise TypeError(f"{who} {_name(finished)}; {wanted}{hint}")
@@ -114,8 +118,9 @@ def check_finished(
             raise TypeError(f"{who} a list with {_name(sequence)} in it; {wanted}")
         if not sequence.is_finished:
             raise ValueError(
-                f"{who} {sequence.request_id!r} as finished; {sequence.num_output_tokens} of its "
-                f"{sequence.request.max_tokens} tokens are there, and none of them ends it"
+                f"{who} {sequence.request_id!r}, which has not finished: "
+                f"{sequence.num_output_tokens} of its {sequence.request.max_tokens} tokens are "
+                "generated, and none of them is an end token"
             )
         if live.get(sequence.request_id) is not sequence:
             raise ValueError(
@@ -125,11 +130,13 @@ def check_finished(
         sequence = row.sequence
         is_new = sequence.is_finished and live.get(sequence.request_id) is sequence
         if is_new and sequence not in finished:
-            raise ValueError(f"{who} no {sequence.request_id!r}, which has finished; {wanted}")
+            raise ValueError(
+                f"{who} a list without {sequence.request_id!r}, which has finished; {wanted}"
+            )
     computed = [row for row in plan.rows if row.num_tokens]
     if computed and all(row.sequence.num_computed_tokens == row.start for row in computed):
         raise ValueError(
-            f"after {type(scheduler).__name__}.update none of the {len(plan.rows)} rows' sequences "
+            f"after {type(scheduler).__name__}.update no sequence of the {len(plan.rows)} rows "
             "has advanced; call sequence.advance(row.num_tokens, new_tokens, now) for each row"
         )
 

@@ -23,7 +23,7 @@ class Callbacks:
     def off_step(self, callback: Callback) -> None:
         """Do not call this any more. Raises ValueError if it was not given to `on_step`."""
         if callback not in self._callbacks:
-            raise ValueError(f"{callback!r} was never given to on_step, or is off already")
+            raise ValueError(f"{callback!r} was never given to on_step, or was already removed")
         self._callbacks.remove(callback)
 
     def _report(self, records: Iterable[StepRecord]) -> StepRecord | None:

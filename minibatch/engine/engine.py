@@ -43,7 +43,7 @@ class Engine(Callbacks):
         most half of free memory. block_size: tokens in each. pool: your own, in place of these.
     attention: "auto", "reference", "gather", "cpu", a kernel ("simple", "tiled", "split"), or a
         function like `minibatch.attention.reference_attention`. clock: None is real time.
-    prefix_caching: whether requests that begin alike share K and V.
+    prefix_caching: whether requests with the same beginning share K and V.
     speculation: what proposes draft tokens, such as `mb.PromptLookup()`; None is no speculation.
     trace: what is kept of the steps; None keeps all but the names of waiting requests.
     cuda_graphs: whether decode steps on a GPU are recorded once and replayed (model/graphs.py).
@@ -93,9 +93,9 @@ class Engine(Callbacks):
         """One forward pass. If all requests are still to arrive or the policy waits, it sleeps
         first; with `wait=False` it returns None (see `next_event_time`). None, too, if the last
         requests ended without a pass. Raises RuntimeError without work, or if no row is planned."""
-        if not self.has_work:
-            raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
-        return self._report(self._guard.run(lambda: self._loop.step(wait)))
+        if self.has_work:
+            return self._report(self._guard.run(lambda: self._loop.step(wait)))
+        raise RuntimeError("nothing to do: no request waits or runs; call engine.add first")
 
     def _step(self, wait: bool) -> list[StepRecord]:
         if (plan := self._next_plan(wait)) is None:
@@ -137,15 +137,14 @@ class Engine(Callbacks):
         return None
 
     def _ask_policy(self, now: float) -> StepPlan | None:
-        """Its plan; None if no request is left after arrivals and deadlines."""
+        """Its plan; None if no request is left after arrivals, deadlines and refusals."""
         self._wake_time = None
-        for sequence in self._arrivals.let_in(self.scheduler, now):
-            self._complete(sequence)
+        self._complete(self._arrivals.let_in(self.scheduler, now))
         if not self.has_work:
             return None
-        plan = self.scheduler.plan(now)
-        check_plan(self.scheduler, plan)
-        return plan
+        plan = check_plan(self.scheduler, self.scheduler.plan(now))
+        self._complete(self.scheduler.take_refused())
+        return plan if self.has_work else None
 
     def _record(
         self, plan: StepPlan, tokens: list[list[int]], finished: list[Sequence], now: float
@@ -154,19 +153,17 @@ class Engine(Callbacks):
         check_finished(self.scheduler, plan, finished, self._live)
         self.scheduler.blocks.after_pass(plan)
         record = self.trace.record(plan, tokens, finished, self.scheduler, now)
-        for sequence in finished:
-            self._complete(sequence)
+        self._complete(finished)
         return record
 
     def _recover(self) -> None:
         self._loop.discard(failed=True)
         parts = self.scheduler, self.pool, self._live, self._arrivals, self.trace
-        for sequence in recover(*parts):
-            self._complete(sequence)
+        self._complete(recover(*parts))
         self.drafting.reset()
 
     def add(self, request: Request) -> str:
-        """Take a request in; returns its id. Raises ValueError, with the numbers, if it can never
+        """Add a request; returns its id. Raises ValueError, with the numbers, if it can never
         be served here, or if its id is in use; QueueFull if the queue is full (`QueueLimits`). A
         request that arrives later, or comes by `run`, ends as "refused" instead."""
         self._guard.recover_if_needed()
@@ -183,7 +180,7 @@ class Engine(Callbacks):
         return [s.request_id for s in self._enqueue(requests, parent, enforce_limits=True)]
 
     def sequence(self, request_id: str) -> Sequence:
-        """How far a live request has come; to read. Raises ValueError if it is not live."""
+        """The state of a live request, to read. Raises ValueError if it is not live."""
         self._guard.recover_if_needed()
         return live_one(request_id, self._live)
 
@@ -199,15 +196,15 @@ class Engine(Callbacks):
         self._report(self._guard.run(lambda: self._end(sequence, reason)))
 
     def _end(self, sequence: Sequence, reason: FinishReason) -> list[StepRecord]:
-        time = self.clock.now() if reason == "abort" else sequence.token_times[-1]
         self._wake_time = None
+        time = self.clock.now() if reason == "abort" else sequence.token_times[-1]
         self.scheduler.abort(end_early(sequence, reason, time))
-        self._complete(sequence)
+        self._complete([sequence])
         return self._loop.collect_dead()
 
     def run(self, requests: Iterable[Request], progress: bool = False) -> list[Completion]:
-        """Serve these; returns their completions in the order given. After an interruption or an
-        error its requests are still live: `step` goes on with them."""
+        """Serve these; returns their completions in the order given. After an interruption or error
+        its requests are still live: `step` continues with them."""
         self._start = self.clock.now()
         sequences = self._enqueue(requests, enforce_limits=False)
         step_until_finished(self, sequences, progress)
@@ -219,8 +216,8 @@ class Engine(Callbacks):
         return token_events(self, self._enqueue(requests, enforce_limits=False))
 
     def reset(self) -> None:
-        """Abort every request, empty trace, queue, pool and prefix cache, set the clock back, and
-        call `reset` of the policy and its parts, if they have one. Callbacks stay."""
+        """Abort every request, empty trace, queue, pool, prefix cache, set the clock back, and call
+        `reset` of the policy and its parts, if they have one. Callbacks stay."""
         self._guard.clear()
         self._guard.run(self._reset)
 
@@ -254,7 +251,8 @@ class Engine(Callbacks):
         self._guard.run(take)
         return new
 
-    def _complete(self, sequence: Sequence) -> None:
-        self.trace.complete(completion(sequence, self.model))
-        self._live.pop(sequence.request_id, None)
-        self.drafting.leave(sequence)
+    def _complete(self, sequences: Iterable[Sequence]) -> None:
+        for sequence in sequences:
+            self.trace.complete(completion(sequence, self.model))
+            self._live.pop(sequence.request_id, None)
+            self.drafting.leave(sequence)

@@ -32,8 +32,9 @@ class Guard:
             return call()
         if self._owner is not None:
             raise RuntimeError(
-                "this engine is in the middle of a step in another thread; one thread at a time "
-                "may use it: wait until that step has ended, or give each thread its own engine"
+                "this engine is in the middle of a step in another thread; only one thread at a "
+                "time may use it: wait until that step has ended, or give each thread its own "
+                "engine"
             )
         try:
             self._owner = me

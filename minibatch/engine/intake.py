@@ -43,11 +43,11 @@ def take_in(
         check_request(request)
         name = request.request_id
         if name in new and name is not None:
-            raise ValueError(f"two of these requests are named {name!r}; give each its own id")
+            raise ValueError(f"two of these requests have the id {name!r}; give each its own id")
         if name in live:
             raise ValueError(
-                f"request {name!r} is live already; wait for its end, abort it, or "
-                "start again with engine.reset()"
+                f"request {name!r} is already live; wait for its end, abort it, or start again "
+                "with engine.reset()"
             )
         while name is None or name in live or name in new:
             name = f"request-{next(numbers)}"
@@ -176,8 +176,8 @@ def make_runner(
     if most_in_graphs:
         if not hasattr(runner, "use_graphs"):
             raise ValueError(
-                f"cuda_graphs=True needs an NVIDIA GPU, and {type(model).__name__} computes on "
-                "none; leave cuda_graphs out"
+                f"cuda_graphs=True needs an NVIDIA GPU, and {type(model).__name__} does not use "
+                "one; leave cuda_graphs out"
             )
         runner.use_graphs(most_in_graphs, model.max_model_len)
     return runner

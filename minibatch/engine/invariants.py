@@ -35,7 +35,7 @@ def check_invariants(
         count = pool.ref_count(block)
         require(
             count == held[block],
-            f"block {block} is counted {count} times but is in {held[block]} block tables",
+            f"block {block} is counted as held {count} times but is in {held[block]} block tables",
         )
     for name, blocks in (written for flight in flights for written in flight.written):
         for block in blocks:
@@ -45,7 +45,7 @@ def check_invariants(
             )
     require(
         pool.num_free + len(held) == pool.num_blocks,
-        f"{pool.num_free} free + {len(held)} held blocks are not the pool's {pool.num_blocks}",
+        f"the pool has {pool.num_blocks} blocks, but {pool.num_free} are free and {len(held)} held",
     )
     require(
         len(running) <= scheduler.max_batch_size,
@@ -54,10 +54,10 @@ def check_invariants(
     names = Counter(id(sequence) for sequence in running + waiting)
     for sequence in running + waiting:
         name = sequence.request_id
-        require(names[id(sequence)] == 1, f"request {name!r} is in the queue or batch twice")
+        require(names[id(sequence)] == 1, f"request {name!r} is twice in the queue or in the batch")
         require(
             0 <= sequence.num_computed_tokens <= sequence.num_tokens,
-            f"request {name!r} has {sequence.num_tokens} tokens, and "
+            f"request {name!r} has {sequence.num_tokens} tokens, but "
             f"{sequence.num_computed_tokens} count as computed",
         )
         require(
@@ -73,7 +73,7 @@ def check_invariants(
         num_blocks, num_computed = len(sequence.block_table), sequence.num_computed_tokens
         require(
             num_blocks == num_computed == sequence.num_in_flight == 0,
-            f"request {sequence.request_id!r} waits, yet holds {num_blocks} blocks for "
+            f"request {sequence.request_id!r} waits, but holds {num_blocks} blocks for "
             f"{num_computed} computed tokens",
         )
     for sequence in live:

@@ -22,8 +22,8 @@ def memory_use(engine: Engine) -> list[MemoryUse]:
     guessed = any(row.draft for step in steps for row in step.rows)
     if len(steps) < engine.trace.num_steps or guessed or any(step.sharing for step in steps):
         raise ValueError(
-            "this takes a trace of every step, of a run in which no block was shared and no token "
-            "guessed"
+            "memory use needs a trace of every step, of a run without shared blocks and without "
+            "draft tokens; this trace is of another run, or incomplete"
         )
     stored = _stored(steps)
     final: dict[tuple[str, int], int] = {}

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from ..core.completion import Completion
 from ..core.records import StepRecord, num_accepted, num_rejected
@@ -96,13 +94,16 @@ class Latencies:
         ending = ENDINGS.index("served" if c.was_served else c.finish_reason)
         self._seconds.extend([*seconds, ending, len(self._gaps)])
 
-    def columns(self) -> dict[str, np.ndarray]:
+    def columns(self) -> dict[str, Sequence[float]]:
         """Seconds by name, "arrival", LATENCIES and "itl", where there are any; and "ending", a
         place in ENDINGS for each."""
         names = ("arrival", *LATENCIES, "ending", "gaps")
-        table = np.array(self._seconds).reshape(-1, len(names))
-        columns = {name: table[~np.isnan(table[:, i]), i] for i, name in enumerate(names)}
-        return columns | {"itl": np.array(self._gaps)}
+        values = (self._seconds[i :: len(names)] for i in range(len(names)))
+        columns = {
+            name: [value for value in column if not math.isnan(value)]
+            for name, column in zip(names, values, strict=True)
+        }
+        return columns | {"itl": self._gaps}
 
 
 def inter_token_times(completion: Completion) -> list[float]:
@@ -129,7 +130,7 @@ def summary_of(
     with a draft. num_wasted_rows: computed for a request that had ended (engine/overlap.py).
     """
     seconds = latencies.columns()
-    begin = min(totals.begin, seconds["arrival"].min(initial=math.inf))
+    begin = min(totals.begin, min(seconds["arrival"], default=math.inf))
     duration = float(totals.end - begin) if totals.num_steps else 0.0
     tokens, rows, steps = totals.output_tokens, totals.num_rows, totals.num_steps
     summary: Summary = {
@@ -144,10 +145,9 @@ def summary_of(
     for name in LATENCIES:
         summary |= _spread(name, seconds[name], median=name != "queue")
     itl = seconds["itl"]
-    summary |= _spread("itl", itl) | {"itl_max_s": float(itl.max()) if len(itl) else None}
+    summary |= _spread("itl", itl) | {"itl_max_s": max(itl, default=None)}
     for ending in ("refused", "deadline"):
-        count = np.count_nonzero(seconds["ending"] == ENDINGS.index(ending))
-        summary[f"num_{ending}"] = int(count)
+        summary[f"num_{ending}"] = seconds["ending"].count(ENDINGS.index(ending))
     least = totals.least_free_blocks
     summary["num_preemptions"] = totals.num_preemptions
     summary["recomputed_tokens"] = totals.recomputed_tokens
@@ -196,11 +196,20 @@ def _cell(key: str, value: float | int | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
-def _spread(name: str, values: np.ndarray, median: bool = True) -> Summary:
-    figures = {"mean": np.mean, "p50": np.median, "p99": lambda v: np.percentile(v, 99)}
-    if not median:
-        del figures["p50"]
+def _spread(name: str, values: Sequence[float], median: bool = True) -> Summary:
+    shares = {"p50": 0.5, "p99": 0.99} if median else {"p99": 0.99}
+    if not values:
+        return dict.fromkeys([f"{name}_{key}_s" for key in ("mean", *shares)])
+    ordered = sorted(values)
+    spread = {key: _percentile(ordered, share) for key, share in shares.items()}
     return {
-        f"{name}_{key}_s": float(figure(values)) if len(values) else None
-        for key, figure in figures.items()
+        f"{name}_{key}_s": seconds
+        for key, seconds in ({"mean": math.fsum(values) / len(values)} | spread).items()
     }
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    """The value below which this share of the values is, between the two nearest."""
+    place = share * (len(ordered) - 1)
+    below = ordered[int(place)]
+    return below + (ordered[math.ceil(place)] - below) * (place - int(place))

@@ -197,8 +197,7 @@ class Overlap:
         self._describe(flight, kept)
         shown = [new if row.sequence not in flight.begun.gone else [] for row, new in rows]
         record = engine.trace.record(flight.plan, shown, finished, scheduler, now)
-        for sequence in finished:
-            engine._complete(sequence)
+        engine._complete(finished)
         return record
 
     def _tokens_of(self, flight: Flight) -> list[list[int]]:

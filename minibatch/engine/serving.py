@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
-
-from tqdm.auto import tqdm
 
 from ..core.completion import Completion
 from ..core.request import Sequence, TokenEvent
@@ -19,13 +18,14 @@ if TYPE_CHECKING:
 def step_until_finished(engine: Engine, sequences: list[Sequence], progress: bool) -> None:
     """What `Engine.run` does. progress: show a bar that counts requests."""
     unfinished = sequences[::-1]
-    with tqdm(total=len(sequences), unit="request", disable=not progress) as bar:
+    with _bar(len(sequences)) if progress else nullcontext() as bar:
         while unfinished:
-            if unfinished[-1].is_finished:
-                unfinished.pop()
-                bar.update()
-            else:
+            if not unfinished[-1].is_finished:
                 engine.step()
+                continue
+            unfinished.pop()
+            if bar is not None:
+                bar.update()
 
 
 def token_events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEvent]:
@@ -39,6 +39,12 @@ def completion(sequence: Sequence, model: Model) -> Completion:
     """What the user gets for a sequence that has ended, with its answer as text."""
     output = sequence.token_ids[sequence.num_prompt_tokens :]
     return sequence.completion(decode(model.tokenizer, output, sequence.stop_token_ids))
+
+
+def _bar(num_requests: int) -> AbstractContextManager:
+    from tqdm.auto import tqdm  # an engine without a bar needs no package
+
+    return tqdm(total=num_requests, unit="request")
 
 
 def _events(engine: Engine, sequences: list[Sequence]) -> Iterator[TokenEvent]:

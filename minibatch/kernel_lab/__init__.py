@@ -7,8 +7,8 @@
 
 It uses one greenlet for each CUDA thread, numpy's float32 for arithmetic, and a substitute for
 numba's `cuda`. It is slow, and it reports what a GPU does not: races, barriers that some threads
-skip, reads beyond the end, sectors asked for in vain. DIFFERENCES.md beside this file lists
-what the lab does not see, and where a GPU may give another result.
+skip, reads beyond the end, bytes that are asked for and not used. DIFFERENCES.md beside this file
+lists what the lab does not see, and where a GPU may give another result.
 
     run_kernel.py   one launch: makes the arrays, runs thread block after thread block
     substitutes.py  replaces `cuda`, `math`, types and intrinsics in a kernel

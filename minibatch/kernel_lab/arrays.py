@@ -114,7 +114,7 @@ class Watched:
             self._store(place, value)
             self._record(place, WRITES)
         elif place is not None:
-            raise IndexError(f"{self.name} takes {self.ndim} numbers, not {index}: one per axis")
+            raise IndexError(f"{self.name} takes {self.ndim} numbers, one per axis, not {index}")
 
     def load(self, index: int, number: int) -> np.ndarray:
         """Read `number` elements of a one-dimensional array by one wide load."""
@@ -122,7 +122,7 @@ class Watched:
         if first is None or last is None:
             return np.full(number, self._nothing)
         if first % number:
-            text = f"{{who}} loads {number} elements at {self.name}[{index}], no multiple of them"
+            text = f"{{who}} loads {number} at {self.name}[{index}]; use a multiple of {number}"
             self._notes.fault("out of bounds", text, what=self.name)
         self._record(first, READS, number)
         return self.data[first : last + 1]
@@ -157,7 +157,7 @@ class Watched:
                     return self._outside(index)
                 place += as_index(number) * stride
         except (TypeError, IndexError):  # a slice, a float, too many
-            text = f"{self.name} takes {self.ndim} whole numbers, not {index}"
+            text = f"{self.name} takes {self.ndim} whole numbers as an index, not {index}"
             raise IndexError(text) from None
         used = len(index)
         if used == len(axes):
@@ -169,7 +169,7 @@ class Watched:
     def _outside(self, index: tuple) -> None:
         sizes = enumerate(zip(index, self.shape, strict=False))
         beyond = (f"axis {i} ends at {n - 1}" for i, (at, n) in sizes if not 0 <= at < n)
-        why = next(beyond, "comes to this because an integer was too large for its type")
+        why = next(beyond, "this index is the result of an integer that was too large for its type")
         given = ", ".join(map(str, index))
         text = f"{{who}} asks for {self.name}[{given}], and {why}"
         self._notes.fault("out of bounds", text, what=self.name)
@@ -181,7 +181,7 @@ class Watched:
         if written is not None:
             is_new = not (written[place] if number == 1 else written[place : place + number].all())
             if is_new and how != WRITES:
-                text = f"{{who}} reads {self.at(place)}, which nobody has written"
+                text = f"{{who}} reads {self.at(place)}, which no thread has written"
                 self._notes.fault("unwritten", text, what=self.name)
             if how != READS:
                 written[place] = True

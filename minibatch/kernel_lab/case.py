@@ -126,8 +126,9 @@ def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) 
     for name in names_of(kernel):
         if name not in given and not left:
             raise TypeError(
-                f"{kernel.__name__} takes {name}, which is not there: there are "
-                f"{', '.join(given)}; give others by their names, or as `more`, in their order"
+                f"{kernel.__name__} has an argument {name}, but the case has only "
+                f"{', '.join(given)}; pass other arguments by name, or in order as a list: "
+                "more=[…]"
             )
         arguments.append(given[name] if name in given else left.pop(0))
     return arguments
@@ -151,7 +152,7 @@ def paged_case(
     their average, if it is not 0. scale: by default 1 / sqrt(head_dim). Raises ValueError for a row
     of no tokens."""
     if min(lengths, default=0) < 1:
-        raise ValueError(f"lengths {list(lengths)}: a case has rows, and a row has 1 token or more")
+        raise ValueError(f"lengths {list(lengths)}: give at least one row, and 1 token in each row")
     rng = np.random.default_rng(seed)
     common = min(shared_blocks, *(length // block_size for length in lengths), 10**9)
     needs = [-(-length // block_size) for length in lengths]

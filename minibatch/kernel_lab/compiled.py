@@ -28,12 +28,13 @@ class Compiled:
 
     registers: of a thread. stack: bytes of local memory of a thread; local: instructions that
     access it, without spills. float64: instructions on 64-bit floats. loads: of global memory,
-    instructions in the code, not in a run: {bytes of a lane: how many}.
+    instructions in the code, not in a run: {bytes of a lane: how many}. cubin: the machine code.
     """
 
     ptx: str
     log: str
     capability: tuple[int, int]
+    cubin: bytes = b""
 
     registers = property(lambda self: int(re.search(r"Used (\d+) registers", self.log)[1]))
     stack = property(lambda self: sum(map(int, re.findall(r"(\d+) bytes stack frame", self.log))))
@@ -63,11 +64,11 @@ class Compiled:
 
     def __str__(self) -> str:
         loads = ", ".join(f"{n} of {wide} bytes" for wide, n in sorted(self.loads.items()))
-        local = f"{self.stack} bytes of stack, {self.local} instructions on it"
+        local = f"{self.stack} bytes of stack, used by {self.local} instructions"
         return (
             f"{'{}.{}'.format(*self.capability):>4}: {self.registers} registers, "
-            f"{local if self.stack or self.local else 'no stack'}, {self.float64 or 'no'} float64, "
-            f"loads a lane: {loads or 'none'}"
+            f"{local if self.stack or self.local else 'no stack'}, "
+            f"{self.float64 or 'no'} float64 instructions, load instructions: {loads or 'none'}"
         )
 
 
@@ -103,5 +104,5 @@ def compiled_for(kernel: Callable, signature: tuple, capability: tuple[int, int]
     ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
     options = core.LinkerOptions(arch="sm_{}{}".format(*capability), ptxas_options=["-v"])
     linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
-    linker.link("cubin")
-    return Compiled(ptx, linker.get_info_log(), capability)
+    cubin = linker.link("cubin").code
+    return Compiled(ptx, linker.get_info_log(), capability, cubin)

@@ -33,11 +33,11 @@ def part_that_counted(
     shares = weights[:, None] * values
     for is_in in _parts(len(weights)):
         total = is_in @ weights
-        for divisor, ending in ((total, ""), (1.0, ", and been divided by the weights of all")):
+        for divisor, ending in ((total, ""), (1.0, ", divided by the weights of all tokens")):
             found = is_in @ shares / divisor
             if np.allclose(output, found, tolerance, tolerance):
                 counted = listed("token", np.flatnonzero(is_in).tolist(), MOST_SPANS)
-                return f"only {counted} had counted{ending}"
+                return f"only {counted} counted{ending}"
     return ""
 
 

@@ -88,7 +88,7 @@ class Fault:
     line = property(lambda self: self.site.line)
 
     def __str__(self) -> str:
-        more = f" ({self.count:,} times)" if self.count > 1 else ""
+        more = f" (the lab found {self.count:,} such cases)" if self.count > 1 else ""
         return f"{self.where}: {self.kind}: {self.sentence}{more}"
 
 
@@ -137,8 +137,8 @@ class Notes:
         """Count one more access or meeting. Raises Stop at the limit."""
         self.moment += 1
         if self.moment > self._most:
-            text = f"an endless loop? {{who}} is still at work after {self._most:,} accesses "
-            self.fault("no end", text + "and meetings (`most_accesses` allows more)")
+            text = f"an endless loop? {{who}} is still running after {self._most:,} accesses "
+            self.fault("no end", text + "and barriers (`most_accesses` allows more)")
             raise Stop
         if self.switch_threads:
             self.switch_threads()

@@ -67,8 +67,8 @@ class Entry:
     """One global array. used: bytes of all elements that are read, each counted once; touched:
     bytes of all sectors that are read, each counted once.
 
-    by_others: the factor of bytes read if each thread block reads a sector once, as if it had an
-    unlimited cache. within: the further factor without any cache. asked: bytes that all
+    by_others: how many thread blocks read a sector, on average. within: how many times each of them
+    asks for it; a perfect cache of the thread block would make it 1. asked: bytes that all
     instructions together ask for, in sectors, touched × by_others × within. is_broadcast: in all
     its reads the lanes read one address, which is almost free.
     """
@@ -83,9 +83,9 @@ class Entry:
     asked = property(lambda self: round(self.touched * self.by_others * self.within))
 
     def __str__(self) -> str:
-        factors = f"×{self.by_others:.1f} by thread blocks ×{self.within:.1f} within each"
-        how = "broadcast, as good as free" if self.is_broadcast else factors
-        return f"{self.array}: {self.used:,} bytes used of {self.touched:,} touched, {how}"
+        how = f"thread blocks per sector: {self.by_others:.1f}, reads by each: {self.within:.1f}"
+        how = "a broadcast, one request for all lanes" if self.is_broadcast else how
+        return f"{self.array}: {self.used:,} bytes used of {self.touched:,} touched; {how}"
 
 
 def ledger_entry(instructions: Instructions) -> Entry | None:

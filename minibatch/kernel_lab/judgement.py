@@ -55,6 +55,6 @@ def difference(name: str, got: np.ndarray, expected: np.ndarray, tolerance: floa
     among = f", all of them in {' and '.join(few)}" if few else ""
     number = f"{int((~close).sum()):,} of {close.size:,}"
     return (
-        f"{name} is wrong first at {where}: {got[first]:.6g}, and it should be "
+        f"{name} is first wrong at {where}: it is {got[first]:.6g} and should be "
         f"{expected[first]:.6g}; {number} elements are wrong{among}"
     )

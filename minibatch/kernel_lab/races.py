@@ -142,18 +142,18 @@ def _report(array: Watched, notes: Notes, same: list[Race], cause: str) -> None:
     here = columns[columns.place == race.place]  # all accesses to the element
     why = "nothing orders thread blocks"
     if not race.across:
-        why, names[1] = "no barrier comes between", names[1].partition(" of ")[0]
+        why, names[1] = "no barrier is between them", names[1].partition(" of ")[0]
         here = here[(here.thread // size == write.thread // size) & (here.epoch == write.epoch)]
     writes = here[here.how == WRITES]
     if other.how == READS and site.line == others[0].line and other.thread in writes.thread:
-        why += "; each reads it and writes it back, so that changes get lost: cuda.atomic.add does"
-        why += " both at once"
+        why += "; each reads it and writes it back, so changes are lost: use cuda.atomic.add,"
+        why += " which does both in one operation"
     elif not race.across and cause in ("after", "before"):
         skipped = [each.where for each in notes.faults if each.kind == "divergence"]
-        first = f": first let all threads come to the one in {skipped[0]}" if skipped else ""
-        why += first or f": one is missing {_between(site, others, cause, notes)}"
+        first = f": first let all threads reach the barrier in {skipped[0]}" if skipped else ""
+        why += first or f": a barrier is missing {_between(site, others, cause, notes)}"
     if other.how == write.how == WRITES and len({*writes.value}) == 1:
-        why += "; all of them write the same value, so it comes to the same: let one do it"
+        why += "; all write the same value, so the result is right: let only one thread write"
     visits = [_visit_number(columns, access) for access in pair]
     did = [
         f"{name} {DID[access.how]} it in {notes.where(SITES[access.site])}"
@@ -173,7 +173,7 @@ def _between(write: Site, reads: list[Site], cause: str, notes: Notes) -> str:
     last = max(reads, key=lambda read: (read.line < write.line, read.line))  # or of the last round
     if last.line == write.line:
         return f"in {notes.where(write)}, between reading and writing"
-    again = " comes again" * (last.line > write.line and last.function == write.function)
+    again = " runs again" * (last.line > write.line and last.function == write.function)
     return f"after {notes.where(last)}, before {notes.where(write)}{again}"
 
 

@@ -68,9 +68,8 @@ class Traffic:
         did += [f"{self.stores:,} stores"] * (self.stores > 0)
         cost = f"{self.bank_conflict:.1f} passes over the banks"
         if self.space == "global":
-            cost = (
-                f"{self.bytes_asked:,} bytes for {self.bytes_used:,}, {100 * self.coalescing:.3g}%"
-            )
+            share = f"{100 * self.coalescing:.3g} % of them"
+            cost = f"asked for {self.bytes_asked:,} bytes and used {share}"
         where = f" of {self.function}" if self.function else ""
         return f"line {self.line}{where}: {self.array}: {' and '.join(did)}, {cost}"
 
@@ -181,7 +180,7 @@ class Report:
         found = [array for array in (*self.globals, *self.shared) if array.name == name]
         if not found:
             names = ", ".join(dict.fromkeys(a.name for a in (*self.globals, *self.shared)))
-            raise ValueError(f"the kernel touches no array {name!r}; it has {names}")
+            raise ValueError(f"the kernel does not access an array {name!r}; it accesses {names}")
         return found
 
     @property
@@ -193,7 +192,8 @@ class Report:
     @property
     def findings(self) -> list[str]:
         """Faults, unwritten outputs, and the wrong element, as sentences."""
-        never = [f"{n:,} elements of {a} never written" for a, n in self.never_written.items()]
+        unwritten = self.never_written.items()
+        never = [f"{n:,} elements of the array {a} were never written" for a, n in unwritten]
         wrong = [self.wrong] * bool(self.wrong)
         return [*map(str, self.faults), *never, *wrong]
 
@@ -204,7 +204,7 @@ class Report:
         return f"{number or 'no'} fault{'s' * (number != 1)}"
 
     def __str__(self) -> str:
-        read = f"{self.bytes_read:,} bytes asked for, at least {self.least_bytes_read:,} needed"
+        read = f"{self.bytes_read:,} bytes asked for; at least {self.least_bytes_read:,} are needed"
         parts = (
             [f"{self.headline}\n{self.verdict}", *self.findings],
             [read, *self.ledger, *self.traffic],
@@ -224,4 +224,4 @@ class Report:
         em = WIDEST / max(asked.values(), default=1)
         faulty = {fault.line for fault in self.faults if fault.site.file == self.file}
         page = PAGES.get_template("report.html")
-        return page.render(report=self, asked=asked, used=used, faulty=faulty, em=em)
+        return page.render(report=self, asked=asked, used=used, faulty=faulty, em=em, widest=WIDEST)

@@ -97,7 +97,7 @@ class Launch:
         if not 0 < prod(self.notes.threads) <= MOST_THREADS or min(self.notes.grid) < 1:
             raise ValueError(
                 f"a grid of {grid} and {threads} threads: a thread block has 1 to {MOST_THREADS} "
-                "threads, and a grid at least one thread block each way"
+                "threads, and a grid at least one thread block in each direction"
             )
         self.globals: list[Watched] = []
         self.shared: list[Watched] = []
@@ -109,7 +109,7 @@ class Launch:
     def run(self, arguments: tuple, seconds: float) -> Notes:
         names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
         if len(arguments) != len(names):
-            raise TypeError(f"it takes {', '.join(names)}, and got {len(arguments)} of them")
+            raise TypeError(f"the kernel takes {', '.join(names)}; it got {len(arguments)} values")
         given = [self._argument(names[i], each) for i, each in enumerate(arguments)]
         body = rebuilt(self.kernel, self.notes, self._array)
 
@@ -121,7 +121,7 @@ class Launch:
             with suppress(Stop), time_limit(seconds):
                 self._run_blocks(thread)
         except TooLong as error:
-            text = f"an endless loop? {{who}} is still at work after {seconds:g} s "
+            text = f"an endless loop? {{who}} is still running after {seconds:g} s "
             text += "(`seconds` allows more)"
             who = self.notes.thread or thread_of(0, self.notes)
             self.notes.fault("no end", text, self._place_in_kernel(error), thread=who)
@@ -134,8 +134,9 @@ class Launch:
             pair = (one, other) if np.shares_memory(one.data, other.data) else ()
             if any(array.columns.how.any() for array in pair):
                 raise ValueError(
-                    f"{one.name} and {other.name} are the same memory, and the kernel writes it. "
-                    "The lab would miss their races: pass copies, or use one name"
+                    f"{one.name} and {other.name} share memory, and the kernel writes to this "
+                    "memory. The lab would miss races between the two arrays: pass copies, or "
+                    "use one parameter for both"
                 )
         for array in (*self.globals, *self.shared):
             find_races(array, self.notes)
@@ -163,14 +164,14 @@ class Launch:
         if space == "shared" and place in shared:
             return shared[place]
         if 0 in shape:
-            raise ValueError(f"a {space} array of no elements: its size must stand in the kernel")
+            raise ValueError(f"a {space} array has size 0; give a constant size above 0")
         frame = kernel_frame()
         name = _assigned_name(frame.f_code, frame.f_lasti) or f"the {space} array"
         array = self._watched(name, space, empty(shape, dtype))
         if space == "shared":
             shared[place] = array
             if sum(each.nbytes for each in shared.values()) > MOST_SHARED:
-                raise MemoryError(f"a thread block takes more than {MOST_SHARED:,} bytes, shared")
+                raise MemoryError(f"a thread block has over {MOST_SHARED:,} bytes of shared memory")
         return array
 
     def _argument(self, name: str, value: object) -> object:
@@ -181,7 +182,7 @@ class Launch:
         if not isinstance(value, np.ndarray):
             return np.float32(value) if isinstance(value, float) else value
         if not value.flags.c_contiguous:
-            raise ValueError(f"{name} is not contiguous; numpy.ascontiguousarray makes it so")
+            raise ValueError(f"{name} is not contiguous; use numpy.ascontiguousarray")
         return self._watched(name, "global", value)
 
     def _watched(self, name: str, space: str, array: np.ndarray) -> Watched | np.ndarray:
@@ -207,7 +208,7 @@ class Launch:
 def _three(sizes: Size) -> tuple[int, int, int]:
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     if not 1 <= len(sizes) <= 3:
-        raise ValueError(f"{sizes} has {len(sizes)} numbers; a grid or a block has 1 to 3")
+        raise ValueError(f"{sizes} has {len(sizes)} numbers; a grid or a thread block has 1 to 3")
     return (*map(int, sizes), 1, 1)[:3]
 
 

@@ -212,8 +212,8 @@ class Cuda:
             _, source = lane.brings
             if source not in given and 0 <= source < WARP:
                 mask = lane.place[1]
-                why = "takes no part" if mask >> source & 1 else f"mask {mask:#x} leaves out"
-                text = f"{{who}} reads lane {source}, which {why}: what it gets is undefined"
+                why = "does not take part" if mask >> source & 1 else f"mask {mask:#x} leaves out"
+                text = f"{{who}} reads lane {source}, which {why}: the value is undefined"
                 self._notes.fault("shuffle", text, lane.site, thread=lane)
         return [given.get(source, own) for own, source in (lane.brings for lane in lanes)]
 

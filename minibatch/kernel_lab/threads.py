@@ -19,7 +19,7 @@ from .faults import Notes, Site, Stop, call_stack, kernel_frame, site_here
 WARP = 32
 ALL = 0xFFFFFFFF
 BARRIER, SYNC_WARP = "syncthreads", "syncwarp"
-RULE = "All threads of a thread block must come to the same barrier"
+RULE = "All threads of a thread block must reach the same barrier"
 OF_A_RETURN = {"LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "POP_TOP", "NOP"}
 SWITCHED = "switched"  # returned by a thread that was interrupted, and can continue
 STAYS = 0.9  # with a schedule: the probability that a thread continues after an access
@@ -178,7 +178,7 @@ class Block:
         if elsewhere:
             here, other = first.parts_from(elsewhere[0])
             others = f"{_names(elsewhere)} in {self._notes.where(other)}"
-            text = f"{{who}} waits here, {others}. {RULE}"
+            text = f"{{who}} waits here, but {others}. {RULE}"
             self._notes.fault("divergence", text, here, other, thread=first)
         self._look_for_skips(waiting, self.threads)
         self._pause(waiting)
@@ -193,7 +193,7 @@ class Block:
             (what, *_), end = met[0].place, site_here(gone[0].home)
             kind = "divergence" if what in (BARRIER, SYNC_WARP) else "shuffle"
             text = f"{{who}} waits here in {what}; {_names(gone)} skipped it and ended in "
-            text += f"{self._notes.where(end)}. All of them must come to it"
+            text += f"{self._notes.where(end)}. All of them must reach it"
             self._notes.fault(kind, text, met[0].site, end, thread=met[0])
 
     def _deadlock(self, stuck: Thread) -> None:
@@ -203,7 +203,7 @@ class Block:
         absent = [lane for lane in named if not lane.done and lane.place != stuck.place]
         here, there = stuck.parts_from(absent[0])
         theirs, other, *_ = absent[0].place
-        text = f"{{who}} waits in {what} for its mask {mask:#x}, and {_names(absent)} in "
+        text = f"{{who}} waits in {what} with mask {mask:#x}, but {_names(absent)} in "
         where = f"{theirs}, {self._notes.where(there)}, mask {other:#x}"
         kind = "deadlock" if what == SYNC_WARP else "shuffle"
         self._notes.fault(kind, text + where, here, there, thread=stuck)
@@ -217,7 +217,7 @@ def wait(
     notes.count()
     thread, frame = notes.thread, kernel_frame(_getframe(1))
     if not mask >> thread.lane & 1:
-        text = f"{{who}} is in {what}, and its mask {mask:#x} leaves out its own lane {thread.lane}"
+        text = f"{{who}} calls {what} with mask {mask:#x}, without its own lane {thread.lane}"
         notes.fault("shuffle", text)
         raise Stop
     calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)]

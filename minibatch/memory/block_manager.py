@@ -55,7 +55,11 @@ class BlockManager:
 
     def append(self, sequence: Sequence, num_tokens: int) -> None:
         """Add the new blocks needed to compute `num_tokens` more tokens. Raises MemoryError if
-        fewer are free."""
+        fewer are free, and ValueError for a sequence that has ended: nothing will compute them."""
+        if sequence.is_finished:
+            raise ValueError(
+                f"request {sequence.request_id} has ended; append blocks to live requests only"
+            )
         missing = sequence.num_new_blocks(num_tokens, self.pool.block_size)
         if missing:
             sequence.block_table += self.pool.allocate(missing)

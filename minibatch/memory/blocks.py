@@ -67,7 +67,7 @@ class BlockPool:
         none, if fewer are free."""
         if num_blocks > self.num_free:
             raise MemoryError(
-                f"{num_blocks} blocks asked, {self.num_free} of {self.num_blocks} free"
+                f"{num_blocks} blocks needed, {self.num_free} of {self.num_blocks} free"
             )
         taken = [self._free.popitem(last=False)[0] for _ in range(num_blocks)]
         for block_id in taken:
@@ -103,9 +103,7 @@ class BlockPool:
         for block_id, times in Counter(block_ids).items():
             held = self._times_held(block_id)
             if times > held:
-                raise ValueError(
-                    f"block {block_id} is given back more often than it is held ({held})"
-                )
+                raise ValueError(f"block {block_id} is freed more often than it is held ({held})")
         for block_id in reversed(block_ids):  # a table's end is taken again before its beginning
             self._ref_counts[block_id] -= 1
             if self._ref_counts[block_id] == 0:

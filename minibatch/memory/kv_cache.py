@@ -30,7 +30,7 @@ class KVCache:
         if needed > (free := free_bytes(device)):
             raise MemoryError(
                 f"{num_blocks:,} KV blocks of {block_size:,} tokens take {needed / 1e9:,.1f} GB, "
-                f"and {free / 1e9:,.1f} GB are free: lower num_blocks or block_size"
+                f"and only {free / 1e9:,.1f} GB are free: lower num_blocks or block_size"
             )
 
         def empty(kv_heads: int, head_dim: int) -> torch.Tensor:

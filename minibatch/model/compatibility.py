@@ -22,7 +22,7 @@ TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}  # 
 
 
 class UnsupportedModelError(ValueError):
-    """This model needs something from attention that the engine does not do."""
+    """This model needs something from attention that the engine does not support."""
 
 
 @dataclass
@@ -58,23 +58,23 @@ def check_config(hf: PreTrainedModel) -> None:
     check_decoder_only(hf.config, name)
     if hf.get_output_embeddings() is None:
         raise UnsupportedModelError(
-            f"{name} has no output layer, so it answers with no token; load it by "
+            f"{name} has no output layer, so it generates no tokens; load it with "
             "AutoModelForCausalLM"
         )
     if not getattr(hf, "_supports_attention_backend", False):
         raise UnsupportedModelError(
-            f"{name} does not send its attention through transformers' AttentionInterface, so no "
-            "paged KV cache can be put under it"
+            f"{name} does not compute its attention through transformers' AttentionInterface, so "
+            "it cannot use a paged KV cache"
         )
     other = sorted(set(getattr(config, "layer_types", None) or []) - {"full_attention"})
     if other:
         raise UnsupportedModelError(
-            f"{name} has layers of type {', '.join(other)}; the engine does full_attention only"
+            f"{name} has layers of type {', '.join(other)}; the engine supports only full_attention"
         )
     if getattr(config, "attn_temperature_tuning", None):
         raise UnsupportedModelError(
-            f"{name} scales queries by their place in the forward pass (attn_temperature_tuning), "
-            "which is not their place in their own sequence"
+            f"{name} scales each query by its place in the forward pass (attn_temperature_tuning); "
+            "in a batch, this is not the query's place in its sequence"
         )
 
 
@@ -108,13 +108,14 @@ def probe(hf: PreTrainedModel) -> tuple[list[tuple[int, int]], int | None]:
     unknown = sorted(seen.keywords - HARMLESS)
     if unknown:
         raise UnsupportedModelError(
-            f"{name} passes {', '.join(unknown)} to its attention, which the engine does not do"
+            f"{name} passes {', '.join(unknown)} to its attention; the engine does not support "
+            "these arguments"
         )
     for layer, (query, key, value) in sorted(seen.shapes.items()):
         if query[-1] != key[-1] or key != value:
             raise UnsupportedModelError(
                 f"{name}, layer {layer}: query {tuple(query)}, K {tuple(key)}, V {tuple(value)}; "
-                "the engine needs one head size, and K and V of one shape"
+                "the engine needs one head size, and K and V of the same shape"
             )
     shapes = [(key[1], key[3]) for _, (_, key, _) in sorted(seen.shapes.items())]
     return shapes, min(seen.windows, default=None)
@@ -131,8 +132,8 @@ def context_length(hf: PreTrainedModel, window: int | None, asked: int | None) -
     if window is not None and window < limit:
         if asked is not None and asked > window:
             raise UnsupportedModelError(
-                f"{name} attends to a sliding window of {window} tokens; max_model_len {asked} is "
-                "more, and the engine computes full attention only"
+                f"{name} attends to a sliding window of {window} tokens, and the engine supports "
+                f"only full attention: max_model_len is {asked}; give at most {window}"
             )
         limit = window
     config = hf.config.get_text_config()
@@ -190,5 +191,5 @@ def check_agreement(
     if not gap <= allowed:
         raise UnsupportedModelError(
             f"{type(hf).__name__}: logits differ from its own eager attention by {gap:.2g} "
-            f"(allowed {allowed:.2g}); something in its attention is not what the engine computes"
+            f"(allowed {allowed:.2g}); its attention computes something that the engine does not"
         )

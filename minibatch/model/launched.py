@@ -104,7 +104,7 @@ class Launched:
         logits were not finite) becomes 0: that step fails when it is collected."""
         before = self._before
         if before._tokens is None:
-            raise RuntimeError("the step before failed, so this one has no input")
+            raise RuntimeError("the previous step failed, so this one has no input")
         places = [i for i, _ in self._awaited]
         rows = [before._places[sequence] for _, sequence in self._awaited]
         device = input_ids.device

@@ -52,8 +52,8 @@ def load_model(
         return Model(hf, tokenizer, max_model_len=max_model_len)
     if not isinstance(name, str | os.PathLike | None):
         raise TypeError(
-            f"a {type(name).__name__} is no model; load_model takes a hub id, a folder, or a model "
-            "of transformers"
+            f"a {type(name).__name__} is not a model; give a hub id, a folder, or a model object "
+            "of the transformers library"
         )
     place = find(str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer"))
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -78,8 +78,8 @@ class Model:
     ) -> None:
         if not isinstance(hf, PreTrainedModel):
             raise TypeError(
-                f"a {type(hf).__name__} is no model of transformers; mb.load_model takes a hub id "
-                "or a folder"
+                f"a {type(hf).__name__} is not a transformers model; mb.load_model takes a hub "
+                "id or a folder"
             )
         check_config(hf)
         self.hf = hf.eval()

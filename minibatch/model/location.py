@@ -47,7 +47,7 @@ def find(name: str) -> Place:
         return Place(str(OURS[name]), is_here=True)
     path = Path(name).expanduser() if name.startswith("~") else Path(name)
     if path.suffix == ".gguf" or (path.is_dir() and _only_gguf(path)):
-        raise cannot(name, "GGUF is not read; give the model that it was made from, in safetensors")
+        raise cannot(name, "GGUF is not supported; give the original model in safetensors")
     if path.is_file():
         raise cannot(name, f"this is a file; give its folder, {str(path.parent)!r}")
     if path.is_dir():
@@ -57,22 +57,22 @@ def find(name: str) -> Place:
         raise cannot(name, f"there is no folder {path.absolute()}")
     why = why_no_hub(name)
     if why and not isinstance(try_to_load_from_cache(name, "config.json"), str):
-        raise cannot(name, f"it is no folder here, was not downloaded before, and {why}")
+        raise cannot(name, f"there is no such folder here, it was not downloaded before, and {why}")
     return Place(name, is_here=bool(why))
 
 
 def check_folder(path: Path) -> None:
     """Raises OSError, naming what is missing, for a folder that is not a whole model."""
     if not (path / "config.json").is_file():
-        raise OSError(f"the folder {path} holds no model: config.json is missing")
+        raise OSError(f"the folder {path} does not hold a model: config.json is missing")
     if any(path.glob("*.safetensors")):
         return
     if any(path.glob("*.bin")):
         raise OSError(
             f"the folder {path} has its weights as .bin, which may run code when opened; only "
             "safetensors are read. If you trust them, convert them: AutoModelForCausalLM"
-            f".from_pretrained({str(path)!r}).save_pretrained(another_folder), and its tokenizer "
-            "likewise"
+            f".from_pretrained({str(path)!r}).save_pretrained(another_folder), and the tokenizer "
+            "in the same way"
         )
     raise OSError(f"the folder {path} holds a configuration but no weights, *.safetensors")
 
@@ -94,19 +94,19 @@ def why_no_hub(name: str) -> str:
         error = answers.get(timeout=timeout)  # looking up the hub's address may take longer
     except Empty:
         return (
-            f"the Hugging Face hub gave no answer within {timeout:g} s (is there a network? "
-            "HF_HUB_ETAG_TIMEOUT sets how long it is waited for)"
+            f"the Hugging Face hub gave no answer within {timeout:g} s (is there a network "
+            "connection? HF_HUB_ETAG_TIMEOUT sets how long to wait)"
         )
     if isinstance(error, HFValidationError):
         raise cannot(name, "there is no such folder, and a hub id is written owner/name") from error
     if isinstance(error, RepositoryNotFoundError):
         return (
-            "the Hugging Face hub has no such model, or not for you; if it is private or gated, "
-            "ask there for access and log in with `hf auth login`"
+            "the Hugging Face hub has no such model, or you may not access it; if it is private "
+            "or gated, ask there for access and log in with `hf auth login`"
         )
     if error is None or isinstance(error, HfHubHTTPError):  # it answers: transformers can ask it
         return ""
-    return f"the Hugging Face hub cannot be asked ({error!r}; is there a network?)"
+    return f"the Hugging Face hub cannot be reached ({error!r}; is there a network connection?)"
 
 
 def _ask_hub(name: str, timeout: float) -> Exception | None:

@@ -74,7 +74,7 @@ def wrong_output(attention: AttentionFunction, output: object, query: torch.Tens
     if isinstance(output, torch.Tensor):
         gave = f"a tensor of shape {list(output.shape)}"
     return TypeError(
-        f"{name} returned {gave}; attention has to return a tensor of the query's shape, "
+        f"{name} returned {gave}; attention must return a tensor of the query's shape, "
         f"{list(query.shape)}: tokens, heads, head dimension"
     )
 

@@ -63,8 +63,8 @@ def checked(tokens: list[int], highest: torch.Tensor, sequences: list[Sequence])
             value = float(highest[i])
             raise FloatingPointError(
                 f"request {name!r}: after its {n:,} tokens the model's highest logit is {value}; "
-                "its weights, or a number that overflows in this dtype, are at fault. Try float32, "
-                f"or give it up with abort({name!r})."
+                "the cause is the model's weights, or an overflow in this dtype. Try float32, or "
+                f"end the request with abort({name!r})."
             )
     return tokens
 

@@ -20,7 +20,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .figures.ablation import ablation
     from .figures.apart_or_mixed import apart_or_mixed
+    from .figures.around_request import around_request
     from .figures.arrivals import arrivals
     from .figures.autoscaled_day import autoscaled_day
     from .figures.block_size_tradeoff import block_size_tradeoff
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from .figures.knee import knee
     from .figures.kv_read import kv_read
     from .figures.ladder import ladder
+    from .figures.leaderboard import leaderboard
     from .figures.livelock import livelock
     from .figures.melting import melting
     from .figures.memory_use import memory_use
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     from .figures.rectangle import rectangle
     from .figures.replica_loads import replica_loads
     from .figures.request_times import request_times
+    from .figures.request_values import request_values
     from .figures.roofline import roofline
     from .figures.room import room
     from .figures.rules import rules
@@ -72,6 +76,7 @@ if TYPE_CHECKING:
     from .figures.savings import savings
     from .figures.scoreboard import scoreboard
     from .figures.scorecard import scorecard
+    from .figures.scores_by_load import scores_by_load
     from .figures.seismograph import seismograph
     from .figures.simulation_errors import simulation_errors
     from .figures.speculation import speculation
@@ -82,6 +87,7 @@ if TYPE_CHECKING:
     from .figures.thrown_away import thrown_away
     from .figures.timeline import timeline
     from .figures.token_costs import token_costs
+    from .figures.token_deadlines import token_deadlines
     from .figures.token_grid import token_grid
     from .figures.token_way import token_way
     from .figures.tradeoff import tradeoff
@@ -97,7 +103,9 @@ if TYPE_CHECKING:
     from .figures.window_curve import window_curve
 
 __all__ = [
+    "ablation",
     "apart_or_mixed",
+    "around_request",
     "arrivals",
     "autoscaled_day",
     "block_size_tradeoff",
@@ -122,6 +130,7 @@ __all__ = [
     "knee",
     "kv_read",
     "ladder",
+    "leaderboard",
     "livelock",
     "melting",
     "memory_use",
@@ -137,10 +146,11 @@ __all__ = [
     "queue_tails",
     "ratio_by_target",
     "real_and_simulated",
-    "rectangle",
     "recorded_replicas",
+    "rectangle",
     "replica_loads",
     "request_times",
+    "request_values",
     "roofline",
     "room",
     "rules",
@@ -149,6 +159,7 @@ __all__ = [
     "savings",
     "scoreboard",
     "scorecard",
+    "scores_by_load",
     "seismograph",
     "simulation_errors",
     "speculation",
@@ -159,6 +170,7 @@ __all__ = [
     "thrown_away",
     "timeline",
     "token_costs",
+    "token_deadlines",
     "token_grid",
     "token_way",
     "tradeoff",

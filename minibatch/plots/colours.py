@@ -18,7 +18,9 @@ WAITS = "#EEEEEE"  # has arrived, but computes nothing
 GUESS = "#7A2E63"  # your prediction
 PROTAGONISTS = ("#007F5C", "#E69F00", "#B04A86")
 DARK = "filter: invert(0.93) hue-rotate(180deg)"  # a dark theme inverts the lightness
-HATCHES = {"decode": "", "prefill": "////", "padding": "xx", "wasted": ".."}
+HATCHES = {"decode": "", "prefill": "////", "padding": "\\", "wasted": ".."}
+BURNT = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"]}  # in mark and legend
+LIMIT = {"color": INK, "linestyle": (0, (6, 3)), "linewidth": 2}  # a line that a limit draws
 # Okabe & Ito (2008), without black; green, vermillion and purple darker, for white letters
 COLOURS = (
     "#E69F00",

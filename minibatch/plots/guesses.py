@@ -20,7 +20,7 @@ Curve = list[tuple[float, float]]
 
 LOOK = {"color": GUESS, "linestyle": (0, (4, 3)), "linewidth": 2.5, "zorder": 5}
 PAPER = {"facecolor": "white", "edgecolor": GUESS, "boxstyle": "round,pad=0.25"}
-BOX = {"fontsize": 12, "color": INK, "bbox": PAPER, "zorder": 6}
+BOX = {"fontsize": 14, "color": INK, "bbox": PAPER, "zorder": 6}
 
 _guesses: dict[str, float | Curve] = {}
 _rooms: dict[str, list[float]] = {}
@@ -59,27 +59,27 @@ def written(number: float) -> str:
 
 
 def said(name: str | None, words: str = "") -> str:
-    """ "; you said 250" for a title, or "" without a guess. words: a format of the number."""
+    """ "; your guess: 250" for a title, or "" without a guess. words: a format of the number."""
     value = guess(name) if name else None
     if not isinstance(value, Real):
         return ""
-    return f"; you said {words.format(value) if words else written(value)}"
+    return f"; your guess: {words.format(value) if words else written(value)}"
 
 
 def mark(axis: Axes, name: str | None, along: str = "x", start: float = 0) -> None:
     """Draw into `axis` the guess for the question `name`; nothing if it was skipped.
 
-    A number is a dashed line at its place `along` "x" or "y", labelled "you said 250". A curve is a
-    dashed curve. The guesses of the class are a row of faint ticks. Call this last: it extends an
-    axis that is too short for the guess, and leaves out ticks beyond the ends. start: the place on
-    the axis from which the number counts.
+    A number is a dashed line at its place `along` "x" or "y", labelled "your guess: 250". A curve
+    is a dashed curve. The guesses of the class are a row of faint ticks. Call this last: it extends
+    an axis that is too short for the guess, and leaves out ticks beyond the ends. start: the place
+    on the axis from which the number counts.
     """
     value = guess(name) if name else None
     if isinstance(value, list):
         _draw_curve(axis, value)
     elif value is not None:
         _extend_axis(axis, along, [start + value])
-        label(axis, start + value, f"you said {written(value)}", along)
+        label(axis, start + value, f"your guess: {written(value)}", along)
         (axis.axvline if along == "x" else axis.axhline)(start + value, **LOOK)
     if name and heard(name):
         _draw_ticks(axis, [start + number for number in heard(name)], along)
@@ -95,7 +95,7 @@ def label(axis: Axes, value: float, words: str, along: str = "x") -> None:
         place, at = (value, 0.98), axis.get_xaxis_transform()
         look = {"xytext": (aside, 0), "ha": "right" if far else "left", "va": "top"}
     else:
-        place, at = (0.99, value), axis.get_yaxis_transform()
+        place, at = (1, value), axis.get_yaxis_transform()
         look = {"xytext": (0, aside), "ha": "right", "va": "top" if far else "bottom"}
     axis.annotate(words, place, xycoords=at, textcoords="offset points", **look, **BOX)
 
@@ -104,10 +104,10 @@ def _draw_curve(axis: Axes, points: Curve) -> None:
     xs, ys = zip(*points, strict=True)
     _extend_axis(axis, "x", xs)
     _extend_axis(axis, "y", ys)
-    axis.plot(xs, ys, **LOOK, label="you said", scalex=False, scaley=False)
+    axis.plot(xs, ys, **LOOK, label="your guess", scalex=False, scaley=False)
     far = ys[-1] > sum(axis.get_ylim()) / 2
     look = {"xytext": (0, -12 if far else 12), "ha": "right", "va": "top" if far else "bottom"}
-    axis.annotate("you said", points[-1], textcoords="offset points", **look, **BOX)
+    axis.annotate("your guess", points[-1], textcoords="offset points", **look, **BOX)
 
 
 def _draw_ticks(axis: Axes, numbers: list[float], along: str) -> None:
@@ -119,8 +119,8 @@ def _draw_ticks(axis: Axes, numbers: list[float], along: str) -> None:
     else:
         at = axis.get_yaxis_transform()
         axis.plot(edge, numbers, marker="_", transform=at, scaley=False, **look)
-    words = {"fontsize": 11, "color": GUESS, "ha": "right", "va": "top"}
-    axis.annotate(f"ticks: what {len(numbers)} in the room said", (1, 0), (0, -24), **words,
+    words = {"fontsize": 13, "color": GUESS, "ha": "right", "va": "top"}
+    axis.annotate(f"ticks: the {len(numbers)} guesses in the room", (1, 0), (0, -24), **words,
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
 
 

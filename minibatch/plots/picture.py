@@ -7,11 +7,13 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase, SubFigure
+from matplotlib.legend import Legend
 from matplotlib.ticker import ScalarFormatter
 
 from .colours import DARK, INK
@@ -21,7 +23,9 @@ STYLE = (
     f'<style>[data-jp-theme-light="false"] :is(.{CLASS}, .jp-MarkdownOutput img[src*="/images/"])'
     f" {{{DARK}}}</style>"
 )
-TITLE, LABEL, TICK = 15, 13, 12  # points, on a picture 11 inches wide
+# Points on a picture 11 inches wide: about as many pixels in the column of a lesson's page, where
+# the text beside it has 16 to 19. Nothing is smaller than SMALL.
+TITLE, LABEL, TICK, SMALL = 17, 15, 14, 13
 RC = {"svg.fonttype": "path", "svg.hashsalt": "minibatch"}  # the same picture, the same bytes
 
 
@@ -36,12 +40,32 @@ class Picture(Figure):
             self.savefig(file, format="svg", metadata={"Date": None})
             return file.getvalue()
 
+    def legend(self, *args: object, **look: object) -> Legend:
+        """As matplotlib's, with as many of its `ncols` columns as there is room for."""
+        return _legend(super().legend, self, *args, **look)
+
+    def add_subfigure(self, *args: object, **look: object) -> SubFigure:
+        part = super().add_subfigure(*args, **look)
+        part.legend = partial(_legend, part.legend, part)
+        return part
+
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.to_svg().encode()).decode()
         return (
             f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(self.alt)}" '
             f'class="{CLASS}" style="width: 100%; min-width: 36rem; max-width: 68rem">{STYLE}'
         )
+
+
+def _legend(
+    make: Callable[..., Legend], figure: FigureBase, *args: object, ncols: int = 1, **look: object
+) -> Legend:
+    while True:
+        legend = make(*args, ncols=ncols, **look)
+        if ncols == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return legend
+        legend.remove()
+        ncols -= 1
 
 
 def canvas(
@@ -73,7 +97,8 @@ class Thousands(ScalarFormatter):
 
 def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
     """Apply the common look. x, y: the labels of the axes, with units."""
-    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, wrap=True)
+    title = axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, wrap=True)
+    title._get_wrap_line_width = lambda: axis.bbox.width  # as wide as its panel, not the picture
     axis.set_xlabel(x, fontsize=LABEL, color=INK)
     axis.set_ylabel(y, fontsize=LABEL, color=INK)
     axis.tick_params(labelsize=TICK, colors=INK)
@@ -87,7 +112,7 @@ def dress(axis: Axes, finding: str, x: str = "", y: str = "") -> None:
 def corner(axis: Axes, text: str, at_left: bool = True) -> None:
     """Small print in an upper corner: how far the numbers can be trusted."""
     axis.text(0.01 if at_left else 0.99, 0.95, text, transform=axis.transAxes, color=INK, va="top",
-              ha="left" if at_left else "right", fontsize=TICK - 1, linespacing=1.35, zorder=7,
+              ha="left" if at_left else "right", fontsize=SMALL, linespacing=1.35, zorder=7,
               bbox={"facecolor": "white", "edgecolor": "#BBBBBB"})  # fmt: skip
 
 
@@ -95,6 +120,11 @@ def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
     """Set the alt text: `what` is drawn, then the findings. Other matplotlib Figures have none."""
     if isinstance(figure, Picture):
         figure.alt = " ".join([what, *(f"{finding}.".replace("\n", " ") for finding in findings)])
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """ "29 %", as the text of the lessons writes it, of a share of 0.29."""
+    return f"{100 * share:.{digits}f} %"
 
 
 def with_conditions(label: str, measured: Iterable[object]) -> str:

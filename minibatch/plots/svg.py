@@ -1,17 +1,19 @@
 """A run as a small SVG, quick enough to be drawn again at every step; without matplotlib.
 
 `strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds. Above
-it, if asked, it shows arrivals and the length of the queue. `grid` has a line for each request and
-a cell, with a letter, for each step.
+it, if asked, it shows arrivals and the length of the queue. `waits` has a line for each request,
+from its arrival to its last token. `grid` has a line for each request and a cell, with a letter,
+for each step.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from ..core.completion import Completion
 from ..core.records import StepRecord
 from .colours import EMPTY, FADED, GUESS, INK, WAITS, WASTE, WORK, ink_on, own_colours
 from .guesses import written
@@ -114,11 +116,12 @@ def strip(
         traffic=traffic,
         arrivals=[at(time) for time in traffic.arrivals] if traffic else (),
         queue=_area([(at(time), n) for time, n in traffic.queue]) if traffic else "",
+        label=_emptiest([(at(time), n) for time, n in traffic.queue]) if traffic else (),
         most_waiting=max((n for _, n in traffic.queue), default=0) if traffic else 0,
         ticks=[(at(place), f"{place:g}") for place in _round_places(end) if not hidden(place)],
         unit=unit,
         flag=flag and (at(flag[0]), flag[1]),
-        said=None if guess is None else (at(guess), f"you said {written(guess)}"),
+        said=None if guess is None else (at(guess), f"your guess: {written(guess)}"),
     )
 
 
@@ -148,6 +151,50 @@ def _area(queue: Sequence[tuple[float, int]]) -> str:
     for (x, _), level in zip(queue, levels, strict=True):
         points += [(x, points[-1][1]), (x, level)]
     return " ".join(f"{x:g},{y:g}" for x, y in [*points, (queue[-1][0], 100)])
+
+
+def _emptiest(queue: Sequence[tuple[float, int]]) -> tuple[int, str]:
+    """Where a label covers least of the queue: its place in percent, and the end that is there."""
+
+    def longest(place: tuple[int, str]) -> int:
+        left = {"end": place[0] - 15, "middle": place[0] - 8, "start": place[0]}[place[1]]
+        before = [n for x, n in queue if x <= left]
+        return max([*before[-1:], *(n for x, n in queue if left < x < left + 15), 0])
+
+    return min(((99, "end"), (1, "start"), (50, "middle"), (75, "end"), (25, "start")), key=longest)
+
+
+def waits(completions: Iterable[Completion], end: float, alt: str, row_height: int = 18) -> Markup:
+    """A line for each request that was served, in order of arrival, on an axis of seconds from 0 to
+    `end`: it waits for its first row (dots), for its first token (stripes), and then generates."""
+    served = sorted(
+        (c for c in completions if c.was_served),
+        key=lambda c: (c.arrival_time, c.first_scheduled_time),
+    )
+    bars = []
+    for line, c in enumerate(served):
+        places = c.arrival_time, c.first_scheduled_time, c.token_times[0], c.token_times[-1]
+        parts = (WAITS, "waiting"), (WORK, "prefill"), (WORK, "")
+        for (begin, close), (fill, hatch) in zip(itertools.pairwise(places), parts, strict=True):
+            left, width = (round(100 * t / max(end, 1e-9), 3) for t in (begin, close - begin))
+            words = f"{c.ttft:.2f} s to its first token" if hatch == "waiting" else ""
+            room = width / 100 * WIDTH / LETTER_WIDTH
+            bars.append(Bar(line, left, width, fill, words * (len(words) < room), INK, hatch))
+    panel = Panel(0, bars, len(served), labels=[c.request_id for c in served])
+    return _draw(
+        "strip.html",
+        [panel],
+        (100, len(served) * row_height + AXIS),
+        row_height,
+        alt,
+        letter=LETTER_WIDTH,
+        font_size=min(13, row_height - 4),
+        ticks=[(round(100 * t / end, 3), f"{t:g}") for t in _round_places(end)],
+        unit="seconds",
+        traffic=None,
+        flag=None,
+        said=None,
+    )
 
 
 def _round_places(end: float) -> list[float]:

@@ -144,4 +144,4 @@ def _words(error: Exception, folder: Path | None) -> str:
             text = log.read_text(encoding="utf-8", errors="replace")
             found = [line for line in text.splitlines() if re.search(r"\d [CE] \d|Error:", line)]
             lines += [f"{log.name}: {line[:400]}" for line in found[-MOST_WORDS:]]
-    return "\n".join(lines) + ("" if folder is None else f"\nAll it said is in {folder}.")
+    return "\n".join(lines) + ("" if folder is None else f"\nThe full logs are in {folder}.")

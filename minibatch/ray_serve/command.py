@@ -72,11 +72,25 @@ def make_parser() -> argparse.ArgumentParser:
     parser = command.make_parser()
     group = parser.add_argument_group("several engines, on Ray Serve (setup --ray)")
     add = group.add_argument
-    add("--replicas", type=int, metavar="N", help="engines, each in a process of its own")
-    add("--most-replicas", type=int, metavar="N", help="Ray adds some under load, up to so many")
+    add("--replicas", type=int, metavar="N", help="number of engines, each in its own process")
+    add("--most-replicas", type=int, metavar="N", help="most replicas; Ray adds some under load")
     add(
-        "--router", default="LeastRequests", metavar="NAME", help="of minibatch.routers, or m:Class"
+        "--router",
+        default="LeastRequests",
+        metavar="NAME",
+        help="a router of mb.routers, or m:Class",
     )
-    add("--gpus-per-replica", type=float, metavar="N", help="default: a share of those there are")
-    add("--start-seconds", type=float, default=90, metavar="S", help="to start in; default: 90")
+    add(
+        "--gpus-per-replica",
+        type=float,
+        metavar="N",
+        help="default: an equal share of this computer's GPUs",
+    )
+    add(
+        "--start-seconds",
+        type=float,
+        default=90,
+        metavar="S",
+        help="time allowed for the start; default: 90",
+    )
     return parser

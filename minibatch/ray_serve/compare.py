@@ -54,7 +54,7 @@ def main() -> int:
             results[name] = served(server)
             print(name, results[name], flush=True)
     content = {
-        "what": f"{AT_ONCE} clients, {EACH} requests each, all with one long beginning",
+        "what": f"{AT_ONCE} clients, {EACH} requests each, all with the same long beginning",
         "command": "python -m minibatch.ray_serve.compare",
         "ray": version("ray"),
         "machine": machine(),

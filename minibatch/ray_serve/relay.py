@@ -23,7 +23,7 @@ from .call import Call
 if TYPE_CHECKING:
     from ray.serve.handle import DeploymentHandle
 
-LOST = "the replica that served this request has ended; ask again"
+LOST = "the replica that served this request has ended; send the request again"
 
 
 class Relay:

@@ -77,7 +77,9 @@ def router_class(name: str) -> type[Router]:
     found = getattr(importlib.import_module(module) if module else routers, kind, None)
     if not isinstance(found, type) or not issubclass(found, Router) or found is Router:
         names = ", ".join(each for each in routers.__all__ if each not in NOT_ROUTERS)
-        raise ValueError(f'router {name!r}: there are {names}, or give your own as "module:Class"')
+        raise ValueError(
+            f'router {name!r} is not known; choose {names}, or give your own as "module:Class"'
+        )
     return found
 
 

@@ -40,7 +40,7 @@ class StickyUntilSaturated(LeastUncachedTokens):
         return chosen
 
     def is_saturated(self, view: ReplicaView) -> bool:
-        """Whether it shall get no request that another replica could take."""
+        """Whether it should get no request that another replica can take."""
         waiting = view.num_waiting + view.num_sent * self.count_sent
         return waiting > self.max_waiting or view.kv_use > self.max_kv_use
 

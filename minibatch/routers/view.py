@@ -16,9 +16,9 @@ from ..memory.prefix import hash_of, root
 
 
 class Incoming(NamedTuple):
-    """A request before any replica has it. num_tokens: of its prompt. prefix_hashes: of its full
-    blocks, by memory/prefix.py: the hash of each also depends on all blocks before it. session: the
-    conversation or user; None is unknown."""
+    """A request before a replica is chosen for it. num_tokens: of its prompt. prefix_hashes: of its
+    full blocks, by memory/prefix.py: the hash of each also depends on all blocks before it.
+    session: the conversation or user; None is unknown."""
 
     num_tokens: int
     prefix_hashes: tuple[bytes, ...] = ()
@@ -73,7 +73,7 @@ class ReplicaView(NamedTuple):
 
 
 class Router(ABC):
-    """Chooses a replica for each request. A router of your own derives from this and writes
+    """Chooses a replica for each request. Your own router derives from this class and writes
     `choose`. seed: of its random choices; the same calls get the same answers."""
 
     def __init__(self, seed: int = 0) -> None:

@@ -38,13 +38,14 @@ class QueueLimits:
         if self.max_waiting is not None and len(waiting) >= self.max_waiting:
             raise QueueFull(
                 f"{said} {len(waiting):,} requests wait; max_waiting is {self.max_waiting:,}. "
-                "Ask again later, or raise the limit."
+                "Send the request again later, or raise the limit."
             )
         if self.max_waiting_tokens is None:
             return
         tokens = sum(sequence.num_uncomputed_tokens for sequence in waiting)
         if tokens + num_tokens > self.max_waiting_tokens:
             raise QueueFull(
-                f"{said} {tokens:,} tokens wait, and it brings {num_tokens:,}; max_waiting_tokens "
-                f"is {self.max_waiting_tokens:,}. Ask again later, or raise the limit."
+                f"{said} {tokens:,} tokens wait, and the request has {num_tokens:,}; "
+                f"max_waiting_tokens is {self.max_waiting_tokens:,}. Send the request again later, "
+                "or raise the limit."
             )

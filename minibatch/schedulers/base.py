@@ -3,8 +3,8 @@
 A policy is one method, `plan(now)`. It may use or replace the rest:
 
     add ──> waiting ── admit ──> running ── update ──> finished
-               ^                    │
-               └───── preempt ──────┘
+             │ ^                    │
+      refuse ┘ └───── preempt ──────┘
 
 A waiting sequence holds no blocks. Tokens are added only in `update`, after the forward pass. The
 counter of computed tokens moves there, in `admit` (tokens in shared blocks count) and in `preempt`
@@ -28,7 +28,7 @@ from .backpressure import QueueLimits
 
 
 class Scheduler(ABC):
-    """Decides which sequences run. A policy of your own derives from this and writes `plan`.
+    """Decides which sequences run. Your own policy derives from this class and writes `plan`.
 
     max_batch_size: most sequences in one forward pass, at least 1. waiting: the queue, a deque of
     Sequence, its head next. running: a list of Sequence, in the order of admission. pool, clock:
@@ -39,6 +39,7 @@ class Scheduler(ABC):
 
     limits: QueueLimits | None = None
     max_batch_tokens: int | None = None
+    _refused: tuple[Sequence, ...] = ()
 
     @translates(POLICY)
     def __init__(self, max_batch_size: int = 8) -> None:
@@ -63,7 +64,7 @@ class Scheduler(ABC):
         when to ask again. now: seconds on the engine's clock."""
 
     def update(self, plan: StepPlan, tokens: list[list[int]], now: float) -> list[Sequence]:
-        """Take in what the forward pass computed; returns the sequences that finished.
+        """Apply the results of the forward pass; returns the sequences that finished.
 
         tokens: a list of token ids for each row of the plan, empty if the row did not reach its
         sequence's end. now: seconds on the engine's clock.
@@ -96,7 +97,8 @@ class Scheduler(ABC):
                 if not pool.is_sole_holder(block_id):
                     raise ValueError(
                         f"request {name!r} would write into block {block_id}, which "
-                        f"{pool.ref_count(block_id)} hold; only a sole holder may write"
+                        f"{pool.ref_count(block_id)} sequences hold; a sequence may write only "
+                        "into a block that it alone holds"
                     )
 
     def add(self, sequence: Sequence) -> None:
@@ -109,6 +111,12 @@ class Scheduler(ABC):
             self.waiting.remove(sequence)
         elif sequence in self.running:
             self.release(sequence)
+
+    def take_refused(self) -> tuple[Sequence, ...]:
+        """The sequences that were refused since the last call. The engine calls this after each
+        plan."""
+        refused, self._refused = self._refused, ()
+        return refused
 
     # What policies are made of ------------------------------------------------------------------
 
@@ -125,7 +133,7 @@ class Scheduler(ABC):
     def admit(self, now: float, num_tokens: int, sequence: Sequence | None = None) -> Sequence:
         """Move a sequence from the queue, as a rule its head, into the running list.
 
-        num_tokens: the tokens that its blocks shall hold, shared ones included. Ask for its
+        num_tokens: the tokens that its blocks must hold, shared ones included. Read its
         `num_uncomputed_tokens` afterwards: tokens in shared blocks need not be computed.
         """
         sequence = self.waiting[0] if sequence is None else sequence
@@ -137,6 +145,18 @@ class Scheduler(ABC):
         sequence.num_tokens_admitted = sequence.num_tokens
         self.running.append(sequence)
         return sequence
+
+    def refuse(self, sequence: Sequence) -> None:
+        """End a waiting request as "refused", at once: a server answers with HTTP 503, and the user
+        may try another server. Raises ValueError if it does not wait, or was admitted before."""
+        if sequence not in self.waiting or sequence.first_scheduled_time is not None:
+            raise ValueError(
+                f"request {sequence.request_id!r} cannot be refused; refuse only a waiting "
+                "request that was never admitted (a preempted request was admitted before)"
+            )
+        self.waiting.remove(sequence)
+        sequence.abort_reason, sequence.abort_time = "refused", self.clock.now()
+        self._refused = (*self._refused, sequence)
 
     def add_row(self, plan: StepPlan, sequence: Sequence, most: float = math.inf) -> None:
         """Plan as many tokens of a running sequence as are left to compute: at most `most`, and at
@@ -168,8 +188,8 @@ class Scheduler(ABC):
 
     def preempt_one(self, candidates: list[Sequence]) -> Sequence:
         """Preempt one of these, in order of admission, by `choose_victim`. A sequence without a new
-        token since its last admission is spared while another has one; if none has, the newest is
-        preempted. So two sequences cannot preempt each other without end."""
+        token since its last admission is not preempted while another has one; if none has, the
+        newest is preempted. So two sequences cannot preempt each other without end."""
         moved = [s for s in candidates if s.num_tokens > s.num_tokens_admitted]
         victim = self.choose_victim(moved) if moved else candidates[-1]
         self.preempt(victim)
@@ -194,7 +214,7 @@ class Scheduler(ABC):
         self.blocks.release(sequence)
 
     def retire(self, finished: list[Sequence]) -> None:
-        """Remove finished sequences, at once; a policy of yours may keep them longer."""
+        """Remove finished sequences at once; your own policy may keep them longer."""
         for sequence in finished:
             self.release(sequence)
 

@@ -14,7 +14,7 @@ from .base import Scheduler
 
 
 class Budget(Scheduler):
-    """Iteration-level scheduling with chunked prefill; each other decision is a part of its own.
+    """Iteration-level scheduling with chunked prefill; each other decision is a separate part.
 
     max_batch_tokens: most tokens in one forward pass, at least max_batch_size. Each decode takes
     one; prompts share the rest, in chunks. (Sarathi-Serve, Agrawal et al., 2024)

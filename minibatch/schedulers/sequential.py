@@ -6,7 +6,7 @@ from .base import Scheduler
 
 
 class Sequential(Scheduler):
-    """No batching. What every other policy is measured against."""
+    """No batching: the baseline of every other policy."""
 
     @translates(POLICY)
     def __init__(self) -> None:

@@ -25,7 +25,8 @@ class News(NamedTuple):
 class Written(NamedTuple):
     """When the tokens of one HTTP request were written to its socket, in `perf_counter` seconds.
 
-    received: when its head had come. times: one for each token; those of one write are equal.
+    received: when its head had come. times: one for each token, taken just before its write; those
+    of one write are equal.
     """
 
     request_id: str

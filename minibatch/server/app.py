@@ -76,7 +76,7 @@ class Api:
     async def one_model(self, request: Request) -> JSONResponse:
         """`/v1/models/NAME`."""
         if request.path_params["name"] != self.name:
-            raise ApiError(404, f"there is no such model; ask for {self.name!r}", "model")
+            raise ApiError(404, f"there is no such model; use {self.name!r}", "model")
         return JSONResponse(self._model_card())
 
     async def health(self, request: Request) -> JSONResponse:

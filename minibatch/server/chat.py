@@ -20,14 +20,16 @@ def prompt_of(messages: object, model: Model) -> str:
         raise ApiError(400, "messages must be a list with at least one message", param="messages")
     if model.tokenizer is None or not model.tokenizer.chat_template:
         raise ApiError(
-            400, "this model has no chat template; ask /v1/completions instead", param="messages"
+            400, "this model has no chat template; use /v1/completions instead", param="messages"
         )
     rendered = [_message(message, f"messages[{i}]") for i, message in enumerate(messages)]
     render = model.tokenizer.apply_chat_template
     try:
         return render(rendered, tokenize=False, add_generation_prompt=True)
     except Exception as error:  # a template is a program of the model's author, and may refuse
-        raise ApiError(400, f"the chat template refuses: {error}", param="messages") from error
+        raise ApiError(
+            400, f"the chat template rejects the messages: {error}", param="messages"
+        ) from error
 
 
 def _message(message: object, path: str) -> dict[str, str]:

@@ -183,8 +183,8 @@ def _queue_error(sequence: Sequence) -> ApiError:
     if reason == "deadline":
         return ApiError(
             504,
-            f"the request waited {sequence.request.deadline:g} s, its deadline, and did not begin; "
-            "ask again later",
+            f"the request waited until its deadline of {sequence.request.deadline:g} s and did not "
+            "begin; send it again later",
             code="deadline",
         )
-    return ApiError(503, f"the request was ended before it began ({reason}); ask again later")
+    return ApiError(503, f"the request was ended before it began ({reason}); send it again later")

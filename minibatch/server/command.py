@@ -9,6 +9,7 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +26,7 @@ from .server import Server, check_arguments, listen
 LEVELS = ("debug", "info", "warning", "error")
 KEPT = 100  # steps and completions in the trace
 FILES = 8192  # that may be open
+SIZES = {"max_batch_size": 8, "max_batch_tokens": 256}  # of a make_policy without its own
 GRACE = 30.0  # seconds for running requests after SIGTERM
 
 
@@ -46,10 +48,10 @@ def main(arguments: list[str], parser: argparse.ArgumentParser | None = None) ->
     stop = threading.Event()
     for name in ("SIGTERM", "SIGINT"):
         signal.signal(getattr(signal, name), lambda *_: stop.set())
-    print(f"{server.name} is served at {server.url}/v1 (Ctrl-C ends it)", flush=True)
+    print(f"{server.name} is served at {server.url}/v1 (Ctrl-C ends the server)", flush=True)
     while not stop.wait(0.5):  # without a time, Windows would not see Ctrl-C
         if not server.is_running:
-            print("the server has ended by a fault; its log says more", file=sys.stderr)
+            print("the server has ended because of a fault; see its log", file=sys.stderr)
             return 1
     print(f"Stopping: running requests get up to {GRACE:g} s to end.", flush=True)
     server.stop()
@@ -124,7 +126,9 @@ def make_policy(options: EngineFlags) -> Scheduler:
     kind = from_file(Path(name)) if name.endswith(".py") else shipped.get(name.lower())
     if kind is None:
         names = ", ".join(shipped)
-        raise ValueError(f"--policy {name}: there are {names}, or give a file that ends in .py")
+        raise ValueError(
+            f"--policy {name} does not exist; choose from {names}, or give a file that ends in .py"
+        )
     sizes = {
         "max_batch_size": options.max_batch_size,
         "max_batch_tokens": options.max_batch_tokens,
@@ -132,19 +136,25 @@ def make_policy(options: EngineFlags) -> Scheduler:
     given = {key: value for key, value in sizes.items() if value is not None}
     taken = inspect.signature(kind).parameters
     for key in given.keys() - taken.keys():
-        raise ValueError(f"--{key.replace('_', '-')}: the policy {kind.__name__} has none")
-    policy = kind(**given)
-    policy.limits = QueueLimits(options.max_queued, options.max_queued_tokens)
+        flag = key.replace("_", "-")
+        raise ValueError(f"--{flag}: the policy {kind.__name__} has no such setting")
+    needed = {key for key, each in taken.items() if each.default is each.empty}
+    policy = kind(**{key: SIZES[key] for key in SIZES.keys() & needed} | given)
+    if policy.limits is None:  # those of a learner's file stay
+        policy.limits = QueueLimits(options.max_queued, options.max_queued_tokens)
     return policy
 
 
-def from_file(path: Path) -> type[Scheduler]:
-    """The one policy that a file defines. Raises ValueError if there are none or several."""
+def from_file(path: Path) -> Callable[..., Scheduler]:
+    """The `make_policy` of a file (lesson 14), or else the one policy that it defines. Raises
+    ValueError if there is neither, or several policies."""
     if not path.is_file():
         raise ValueError(f"--policy {path}: there is no such file")
     spec = importlib.util.spec_from_file_location("policy_of_yours", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    if callable(made := getattr(module, "make_policy", None)):
+        return made
     found = [
         value
         for value in vars(module).values()
@@ -154,7 +164,9 @@ def from_file(path: Path) -> type[Scheduler]:
     ]
     if len(found) != 1:
         names = ", ".join(kind.__name__ for kind in found) or "none"
-        raise ValueError(f"--policy {path}: it must define one Scheduler, and has {names}")
+        raise ValueError(
+            f"--policy {path}: the file must define make_policy or one Scheduler; it has {names}"
+        )
     return found[0]
 
 
@@ -179,11 +191,11 @@ def make_parser() -> argparse.ArgumentParser:
     add("--num-blocks", type=int, metavar="N", help="KV blocks of 16 tokens")
     add("--prefix-caching", action="store_true", help="requests that begin alike share K and V")
     add("--speculation", metavar="NAME", help="prompt-lookup, or a smaller model's name")
-    add("--max-queued", type=int, default=256, metavar="N", help="requests; default: 256")
-    add("--max-queued-tokens", type=int, metavar="N", help="prompt tokens in the queue")
-    add("--deadline", type=float, metavar="S", help="seconds a request may wait; default: no end")
-    add("--host", default="127.0.0.1", help="another than 127.0.0.1 needs --api-key")
-    add("--port", type=int, default=8000, help="default: 8000; 0: any free one")
-    add("--api-key", metavar="KEY", help="what clients must send as their key")
+    add("--max-queued", type=int, default=256, metavar="N", help="most requests; default: 256")
+    add("--max-queued-tokens", type=int, metavar="N", help="most prompt tokens in the queue")
+    add("--deadline", type=float, metavar="S", help="seconds a request may wait; default: no limit")
+    add("--host", default="127.0.0.1", help="an address other than 127.0.0.1 needs --api-key")
+    add("--port", type=int, default=8000, help="default: 8000; 0: any free port")
+    add("--api-key", metavar="KEY", help="the key that clients must send")
     add("--log-level", choices=LEVELS, default="info", help="default: info")
     return parser

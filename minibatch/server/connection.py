@@ -89,7 +89,7 @@ class Connection(H11Protocol):
         if self.transport.is_closing():
             return
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            error = ApiError(408, f"the head did not come within {HEAD_SECONDS:g} s")
+            error = ApiError(408, f"the request head did not arrive within {HEAD_SECONDS:g} s")
             response = error.response()
             head = [*self.server_state.default_headers, *response.raw_headers]
             for event in (

@@ -189,10 +189,10 @@ class EngineThread:
 
     def _open_circuit(self, error: Exception) -> None:
         """Serve no more: end all requests with an error, and refuse new ones."""
-        logger.critical("the engine cannot serve any more", exc_info=error)
+        logger.critical("the engine can no longer serve", exc_info=error)
         self.circuit_error = (
-            f"the engine has failed, at last with {type(error).__name__}: {error}; restart the "
-            "server"
+            f"the engine has failed; the last error was {type(error).__name__}: {error}; restart "
+            "the server"
         )
         self._fail_all(ApiError(500, self.circuit_error, code="engine_failed"))
         self.engine.reset()
@@ -237,7 +237,7 @@ class EngineThread:
             if unsent[answer] <= MOST_UNSENT and total <= MOST_UNSENT_IN_ALL:
                 break
             total -= unsent[answer]
-            logger.warning("a client is too slow: %d tokens wait for it", unsent[answer])
+            logger.warning("a client reads too slowly: %d tokens wait for it", unsent[answer])
             answer.hang_up()
             self.cancel(answer)
             if answer.on_stuck is not None:

@@ -98,9 +98,10 @@ class Exchange:
                 self._started = True
                 start = {"type": "http.response.start", "status": 200, "headers": EVENT_STREAM}
                 await send(start)
+            now = perf_counter()
             if out:
                 await send(_body(b"".join(out), more=not self._is_over))
-            self._measure(news)
+            self._measure(news, now)
 
     def _events(self, chunks: Chunks, news: News) -> list[bytes]:
         """The chunks that these tokens make; none after the choice's end."""
@@ -132,8 +133,9 @@ class Exchange:
                 headers = [(b"content-type", b"application/json")]
                 headers.append((b"content-length", str(len(body)).encode()))
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
+                now = perf_counter()
                 await send(_body(body, more=False))
-                self._measure(news)
+                self._measure(news, now)
 
     @property
     def _is_over(self) -> bool:
@@ -145,9 +147,10 @@ class Exchange:
             self.answer.close(index)
             self.thread.finish(self.answer, index)
 
-    def _measure(self, news: list[News]) -> None:
-        """These tokens have been written."""
-        now, metrics, begun = perf_counter(), self.metrics, self.written.received
+    def _measure(self, news: list[News], now: float) -> None:
+        """These tokens have been written. now: the time before the write, because the client may
+        have them before the write returns."""
+        metrics, begun = self.metrics, self.written.received
         self.written.times.extend([now] * sum(len(each.token_ids) for each in news))
         if self.ask.stream:
             for index in {each.index for each in news}:

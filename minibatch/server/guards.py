@@ -59,7 +59,7 @@ class Guard:
         if self._expected is not None and scope["path"] not in OPEN:
             given = _only(headers, b"authorization") or b""
             if not hmac.compare_digest(given, self._expected):
-                message = "this server needs its API key as Authorization: Bearer KEY"
+                message = "this server needs its API key in the header Authorization: Bearer KEY"
                 raise ApiError(401, message, code="invalid_api_key")
         if scope["method"] == "POST":
             kind, _, options = (_only(headers, b"content-type") or b"").partition(b";")
@@ -105,16 +105,16 @@ class Bodies:
                     if len(body) > MOST_BODY:
                         raise ApiError(413, TOO_LARGE)
                     if self.num_bytes > MOST_BODIES:
-                        raise overloaded("too many large requests come at once; ask again later")
+                        raise overloaded("too many large requests at once; send it again later")
         except TimeoutError as error:
-            raise ApiError(408, f"the body did not come within {BODY_SECONDS:g} s") from error
+            raise ApiError(408, f"the body did not arrive within {BODY_SECONDS:g} s") from error
 
 
 def _only(headers: list[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     """The value of a header that comes once; None if it is absent. Two of it are refused."""
     values = [value for key, value in headers if key == name]
     if len(values) > 1:
-        raise ApiError(400, f"the header {name.decode()} comes {len(values)} times; send it once")
+        raise ApiError(400, f"the header {name.decode()} appears {len(values)} times; send it once")
     return values[0] if values else None
 
 

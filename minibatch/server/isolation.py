@@ -48,7 +48,9 @@ class IsolatingRunner:
         try:
             return self.inner.run(plan)
         except Exception:
-            logger.exception("a forward pass of %d rows failed; each runs alone", len(plan.rows))
+            logger.exception(
+                "a forward pass of %d rows failed; each row runs alone", len(plan.rows)
+            )
         tokens: list[list[int]] = []
         errors: dict[str, Exception] = {}
         for row in plan.rows:

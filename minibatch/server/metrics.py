@@ -34,7 +34,7 @@ class Metrics:
         )
         self._gauge(
             "kv_cache_usage_perc",
-            "KV blocks in use; 1 is all.",
+            "Share of KV blocks in use, 0 to 1.",
             lambda: 1 - pool.num_free / pool.num_blocks,
         )
         self.prompt_tokens = self._counter("prompt_tokens", "Tokens of computed prompts.")

@@ -64,7 +64,7 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
     fields = Fields(body)
     asked = fields.text("model")
     if asked != name:
-        message = f"there is no model {asked!r} here; ask for {name!r}"
+        message = f"there is no model {asked!r} here; use {name!r}"
         raise ApiError(404, message, param="model", code="model_not_found")
     if is_chat:
         prompts: list[str | list[int]] = [prompt_of(fields.take("messages"), model)]
@@ -72,10 +72,11 @@ def read(body: dict[str, object], is_chat: bool, model: Model, name: str) -> Ask
         prompts = _prompts(fields.take("prompt"))
     n = fields.integer("n", 1, 1, MOST_CHOICES)
     if len(prompts) * n > MOST_CHOICES:
-        message = f"of {len(prompts)} prompts is more than {MOST_CHOICES} choices; ask for fewer"
+        message = f"of {n} for {len(prompts)} prompts makes more than {MOST_CHOICES} choices"
+        message += "; ask for fewer"
         raise fields.error("n", message)
     if fields.take("best_of") not in (None, 1, n):
-        raise fields.error("best_of", f"must be n, which is {n}; leave it out")
+        raise fields.error("best_of", f"must equal n, {n}; leave it out")
     max_tokens = fields.integer("max_tokens", None if is_chat else COMPLETION_TOKENS, 1, 2**31)
     if is_chat:
         max_tokens = fields.integer("max_completion_tokens", max_tokens, 1, 2**31)
@@ -153,9 +154,9 @@ def _max_tokens(ask: Ask, ids: list[int], model: Model, pool: BlockPool) -> int:
     if not ids or wanted > room:
         param = "max_tokens" if ids and room > 0 else ask.prompt_param
         message = (
-            f"{len(ids):,} prompt tokens and {wanted:,} new ones do not fit: there is room for "
+            f"{len(ids):,} prompt tokens and {wanted:,} new tokens do not fit: a prompt may have "
         )
-        message += f"1 to {most - 1:,} and {most:,} in all; shorten the prompt or lower max_tokens"
+        message += f"1 to {most - 1:,}, both together {most:,}; shorten one of them"
         raise ApiError(400, message, param=param, code="context_length_exceeded")
     return wanted
 
@@ -205,7 +206,9 @@ def _prompts(prompt: object) -> list[str | list[int]]:
     else:
         prompts = prompt if isinstance(prompt, list) else []
     if not prompts or not all((isinstance(p, str) and p) or _is_ids(p) for p in prompts):
-        message = "prompt must be a text, a list of token ids, or a list of either; none empty"
+        message = (
+            "prompt must be a text, a list of token ids, or a list of either, none of them empty"
+        )
         raise ApiError(400, message, param="prompt")
     return prompts
 

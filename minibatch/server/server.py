@@ -43,8 +43,9 @@ KEEP_ALIVE_SECONDS = 5  # an idle connection is closed after these
 class Server:
     """An OpenAI-compatible server. `port` and `url` are where it listens, once it has started.
 
-    engine: serves until `stop`, and is yours again then. host: another than this computer's own
-    needs an api_key. port: 0 is any free one. name: the model's; None is its folder's.
+    engine: serves until `stop`; after that you may use it directly. host: any other than this
+    computer's own needs an api_key. port: 0 is any free one. name: the model's; None is its
+    folder's.
     deadline: seconds after which a request that was not admitted ends. grace: seconds that running
     requests get to end in `stop`.
     Raises ValueError for a wrong argument, OSError if the port is taken.
@@ -64,8 +65,8 @@ class Server:
     ) -> None:
         if not isinstance(engine.clock, WallClock) or type(engine.clock).now is not WallClock.now:
             raise ValueError(
-                f"this engine has a {type(engine.clock).__name__}; clients wait in real time: make "
-                "the engine without clock="
+                f"this engine has a {type(engine.clock).__name__}; a server needs real time: "
+                "make the engine without clock="
             )
         if engine.has_work:
             raise ValueError("this engine still has requests; run them to their end, or reset it")
@@ -140,7 +141,7 @@ class Server:
         """Call this in the engine's thread, between two steps, and return its result: to look at
         the engine while it serves. Raises RuntimeError if the server does not run."""
         if not self.engine_thread.is_alive:
-            raise RuntimeError("this server does not run; its engine is yours to use")
+            raise RuntimeError("this server is not running; use the server's engine directly")
         return self.engine_thread.submit(function).result()
 
     def __enter__(self) -> Server:

@@ -87,8 +87,8 @@ def capacity(
     traffic_of: a function of a rate (requests per second) and a seed, such as
     `lambda rate, seed: mb.traffic.poisson(rate, 500, seed=seed)`. A seed must give the same
     requests at every rate, only closer together. A run must last many times the SLO's limits: a
-    queue that grows slowly makes nobody late at first. start: the first rate tried. tolerance: a
-    seed's bisection ends when the rates around its capacity differ by this share. Other arguments
+    queue that grows slowly makes no request late at first. start: the first rate tried. tolerance:
+    a seed's bisection ends when the rates around its capacity differ by this share. Other arguments
     are those of `mb.simulate` and `slo.attainment`. Raises ValueError for fewer than 20 seeds, too
     few requests for the goal, or an SLO that is missed at every rate, or met at every rate.
     """
@@ -96,7 +96,7 @@ def capacity(
         raise ValueError(f"goal is {goal}; give a share of requests between 0 and 1, such as 0.9")
     if seeds < FEWEST_SEEDS:
         raise ValueError(
-            f"{seeds} seeds say too little: capacities of single streams differ by tens of per "
+            f"{seeds} seeds are too few: the capacities of single streams differ by tens of per "
             f"cent. Give at least {FEWEST_SEEDS}."
         )
     if not (start > 0 and tolerance > 0):
@@ -140,7 +140,7 @@ def bisection(
         if rises:
             raise ValueError(f"{slo} is met at every rate up to {high:.3g}/s; tighten it")
         raise ValueError(
-            f"{slo} is missed even at {low:.3g} requests/s, where each runs alone; loosen it"
+            f"{slo} is missed even at {low:.3g} requests/s, where requests run alone; loosen it"
         )
     while high > low * (1 + tolerance):
         middle = sqrt(low * high)

@@ -66,7 +66,7 @@ class Claim:
 
 
 def over_seeds(speedup: Callable[..., float], *args: object) -> Run:
-    """The median of twenty draws of the requests."""
+    """The median of twenty random samples of the requests."""
     return lambda machine: median(speedup(*args, seed, machine) for seed in SEEDS)
 
 
@@ -97,9 +97,10 @@ TABLE = (
     _of_vllm(
         1536,
         "23",
-        "3.6 (naive answers run to the longest of all 1,000) × 2.0 (a free slot is taken at once) "
-        "× 2.9 (paged memory holds more requests than a batch of 4). In another order the factors "
-        "differ, and their product depends on one answer, the longest",
+        "the factors are 3.6 (the naive server generates every answer up to the longest of all "
+        "1,000) × 2.0 (vLLM uses a free slot immediately) × 2.9 (paged memory has room for more "
+        "requests than a batch of 4). In another order the factors differ. Their product depends "
+        "on the longest answer",
     ),
     _of_vllm(512, "no number found", "no answer is longer than 512, so naive batching wastes less"),
     _of_vllm(128, "no number found", "its batch of 12 has half of what the memory holds"),
@@ -107,8 +108,8 @@ TABLE = (
     Claim(
         "FasterTransformer / naive batching",
         "4",
-        "its answers run to the longest of their own batch, not of all 1,000. Not simulated: "
-        "faster kernels, and its server's pause of 1 s before each batch",
+        "a batch runs until its own longest answer ends, not up to the longest of all 1,000. The "
+        "simulation leaves out faster kernels and the server's pause of 1 s before each batch",
         _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; FasterTransformer's batch is 4, too",
         _ANYSCALE,
         anyscale.MACHINE,
@@ -117,8 +118,8 @@ TABLE = (
     Claim(
         "TGI and Ray / naive batching",
         "8",
-        "the simulation has none of TGI's pauses and copies when requests join a batch. It is an "
-        "upper bound, and twice the published number",
+        "the simulation leaves out TGI's pauses and copies when requests join a batch. So its "
+        "ratio is an upper bound: twice the published ratio",
         _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; room for 8,100 tokens",
         _ANYSCALE,
         anyscale.MACHINE,
@@ -127,8 +128,8 @@ TABLE = (
     Claim(
         "Orca / FasterTransformer, batch 1",
         "36.9",
-        "a batch of 1 waits in a queue long before Orca's slots are full. The ratio follows the "
-        "latency target",
+        "with a batch of 1, requests wait in the queue at a load that does not fill Orca's slots. "
+        "The ratio depends on the latency target",
         _ORCA_SETTINGS + f", {orca.MOST_SLOTS} slots",
         _ORCA,
         orca.MACHINE,
@@ -137,8 +138,9 @@ TABLE = (
     Claim(
         "Orca / FasterTransformer, batch 8",
         "36.9",
-        "a batch of 8 carries twice as much at this target, and more at a looser one; the paper "
-        "compares with the better of several",
+        "at this latency target, the simulated baseline's throughput with a batch of 8 is twice "
+        "that with a batch of 1, so the ratio is smaller. The paper compares with the best of "
+        "several baselines; we do not know why its ratio is larger",
         _ORCA_SETTINGS + f", {orca.MOST_SLOTS} slots",
         _ORCA,
         orca.MACHINE,
@@ -171,14 +173,14 @@ TABLE = (
     Claim(
         "SGLang / other engines",
         "up to 5",
-        "prompts share prefixes: columns of lengths have no prompts to share",
+        "the gain comes from prompts that share prefixes; columns of lengths have no prompts",
         "Llama-7B on A10G, RadixAttention",
         "LMSYS blog, January 2024",
     ),
     Claim(
         "TensorRT-LLM, batch 512 / 64",
         "1.27 (and 1.05 for 2,048)",
-        "its fall from 512 to 2,048 comes from kernels and memory that a roofline does not have",
+        "the fall from 512 to 2,048 comes from kernels and memory that a roofline does not model",
         "Llama-3.3-70B, 4 H100: 1,944, 2,467, 2,044 tokens/s at 64, 512, 2,048",
         "TensorRT-LLM documentation",
     ),
@@ -193,7 +195,7 @@ TABLE = (
     Claim(
         "DistServe / vLLM",
         "7.4 × requests, 12.6 × tighter limits",
-        "it divides prompts and decodes between GPUs, and one simulated engine has no second one",
+        "it computes prompts and decodes on different GPUs; the simulated engine has only one",
         "OPT-13B to 175B, TTFT and TPOT limits at 90 % attainment",
         "Zhong et al., OSDI 2024",
     ),

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..core.plan import StepPlan
-from ..memory.kv_cache import bytes_per_token
 
-if TYPE_CHECKING:  # importing transformers takes seconds, and a cost model needs no model
+if TYPE_CHECKING:  # a cost model with known numbers needs neither arrays nor a model
+    import numpy as np
+
     from ..model.load import Model
 
 
@@ -48,6 +47,8 @@ def decode_step(model: Model, batch_size: int, context: int) -> StepCost:
     operations (multiply, add) for each weight and token; in attention four for each query head,
     head dimension and token of context (two for q·k, two for the sum over V).
     """
+    from ..memory.kv_cache import bytes_per_token
+
     weights = num_weights(model)
     query_size = sum(model.hf.config.num_attention_heads * dim for _, dim in model.kv_shapes)
     attention_flops = batch_size * 4 * query_size * context
@@ -174,6 +175,8 @@ class CostModel:
 
         plans, seconds: of the measured steps. No coefficient is negative.
         """
+        import numpy as np
+
         counts = np.array([(1, *contents(plan)) for plan in plans], dtype=float)
         counts[:, 3] *= kv_bytes_per_token
         times = np.array(seconds, dtype=float)
@@ -219,6 +222,8 @@ def _nonnegative_least_squares(matrix: np.ndarray, target: np.ndarray) -> np.nda
     Some elements are 0; the others are the plain least-squares solution with their columns only.
     There are so few columns that every choice of them is tried.
     """
+    import numpy as np
+
     best, smallest = np.zeros(matrix.shape[1]), float(target @ target)
     for chosen in product((False, True), repeat=matrix.shape[1]):
         x = np.zeros(matrix.shape[1])

@@ -26,19 +26,19 @@ from .pretend import PretendModel, PretendRunner
 
 PACKAGE = Path(__file__).parents[1]
 FINGERPRINTS = {
-    "core/clock.py": "261b8ba7fc1b",
-    "core/plan.py": "f1e0153200e3",
-    "core/request.py": "e94b565822ea",
-    "memory/blocks.py": "07849905c274",
-    "memory/block_manager.py": "edfc48a27fe8",
-    "schedulers/base.py": "e76291270ac3",
+    "core/clock.py": "6c1cc01e67c9",
+    "core/plan.py": "df11e931c7a8",
+    "core/request.py": "1596533ebbed",
+    "memory/blocks.py": "5c6666208cb0",
+    "memory/block_manager.py": "46b5fa9359f6",
+    "schedulers/base.py": "c4dd47db4e19",
     "schedulers/continuous.py": "8add3c730686",
     "schedulers/static.py": "017707fd691b",
-    "schedulers/sequential.py": "323f22757492",
+    "schedulers/sequential.py": "ca545af01c66",
     "engine/arrivals.py": "5dbebeb3e5f7",
-    "engine/engine.py": "438d93facb25",
-    "simulator/pretend.py": "7b2ac1d52e1a",
-    "simulator/cost.py": "85a7f2f68c73",
+    "engine/engine.py": "f7c3f0b790b6",
+    "simulator/pretend.py": "40c651864197",
+    "simulator/cost.py": "4e991c24e06a",
 }
 KNOWN = (Continuous, Static, Sequential)
 PARTS = (Scheduler, BlockPool, BlockManager, Sequence, Row, StepPlan, Arrivals, Engine)
@@ -64,17 +64,26 @@ def reason_for_engine(
     if functions := [name for kind in (*KNOWN, *PARTS) for name in replaced(kind)]:
         return f"The engine ran: {', '.join(functions)} was replaced; it runs the new code."
     if others := set(vars(policy)) - OPTIONS:
-        return f"The engine ran: this {name} has {', '.join(sorted(others))}, which only it knows."
+        return (
+            f"The engine ran: this {name} has {', '.join(sorted(others))}, which the fast "
+            "simulator does not know."
+        )
     if policy.pool is not None or policy.waiting or policy.running:
-        return f"The engine ran: this {name} is in use already."
+        return f"The engine ran: this {name} is already in use."
     if policy.max_batch_tokens is not None and type(policy) is not Continuous:
         return f"The engine ran: this {name} has a token budget."
     if policy.limits is not None:
         return f"The engine ran: this {name} limits its queue."
     if any(request.deadline is not None for request in requests or ()):
-        return "The engine ran: some requests have a deadline, which only it enforces."
+        return (
+            "The engine ran: some requests have a deadline, which the fast simulator does not "
+            "enforce."
+        )
     if callable(step_time) and not _has_seconds(step_time):
-        return "The engine ran: the step time is a function of the plan, which only it makes."
+        return (
+            "The engine ran: the step time is a function of the plan, and the fast simulator "
+            "makes no plans."
+        )
     return None
 
 

@@ -115,7 +115,7 @@ def rate_at(system: System, target: float, machine: Preset = MACHINE) -> float:
     rates, medians = sweep(system, machine)
     if not medians[0] <= target <= medians[-1]:
         raise ValueError(
-            f"a target of {target:g} floors is outside of the runs of {system.name}, "
+            f"a target of {target:g} floors is outside the range of the runs of {system.name}, "
             f"{medians[0]:.2f} to {medians[-1]:.2f}; choose one within"
         )
     return float(np.exp(np.interp(np.log(target), np.log(medians), np.log(rates))))

@@ -51,8 +51,9 @@ class Preset:
         for share in self.efficiencies:
             if not 0 < share <= 1:
                 raise ValueError(
-                    f"efficiency is {share}; give a share of the data sheet's limits, above 0 and "
-                    f"at most 1 (kernels reach {EFFICIENCIES[0]} to {EFFICIENCIES[-1]})"
+                    f"efficiency is {share}; give a number above 0 and at most 1, the part of "
+                    "the data sheet's maximum speed that a kernel reaches (kernels reach "
+                    f"{EFFICIENCIES[0]} to {EFFICIENCIES[-1]})"
                 )
         if self.stages < 1 or self.num_gpus % self.stages:
             raise ValueError(

@@ -20,7 +20,7 @@ TOKEN = 0  # the token that it always generates
 
 
 class PretendModel:
-    """Stands in for `Model`. Requests are token ids that end at `max_tokens`."""
+    """Used in place of `Model`. Requests are token ids that end at `max_tokens`."""
 
     hf = tokenizer = None
     eos_token_ids: frozenset[int] = frozenset()

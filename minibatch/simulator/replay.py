@@ -183,7 +183,7 @@ def replay(requests: Iterable[Request], memory: Contiguous | Paged) -> list[Mome
         while waiting and not preempted and memory.grow(waiting[0]):
             running.append(waiting.popleft())
         if waiting and not running:
-            raise ValueError(f"request {waiting[0].name!r} fits into no hole of an empty memory")
+            raise ValueError(f"request {waiting[0].name!r} does not fit even into an empty memory")
         moments.append(_moment(running, waiting, memory, preempted))
         for tenant in list(running):
             tenant.written += 1

@@ -28,18 +28,18 @@ from .pretend import TOKEN, PretendModel
 from .traffic import Traffic, by_arrival
 
 STEPS_BETWEEN_REPORTS = 100_000
-FAST = "The fast simulator ran: {} is unedited, and it knows its rules."
+FAST = "The fast simulator ran: it knows the rules of {}, which is not edited."
 StepTime = float | Callable[[StepPlan], float]
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """What became of each request; times are float64 [n], seconds, from 0 on.
+    """The outcome of each request; times are float64 [n], seconds, from 0 on.
 
-    arrival, first_scheduled, first_token, finish: NaN where it never came to that: the request was
-    refused, or ended at its deadline. prompt, output: tokens asked for. preemptions: how often each
-    was preempted. num_steps: forward passes. path: "fast" or "engine"; why: why this one.
+    arrival, first_scheduled, first_token, finish: NaN where this did not happen: the request was
+    refused, or ended at its deadline. prompt, output: tokens of the request. preemptions: how often
+    each was preempted. num_steps: forward passes. path: "fast" or "engine"; why: why this one.
     """
 
     arrival: np.ndarray

@@ -96,12 +96,12 @@ class Attainment:
     def __str__(self) -> str:
         text = (
             f"{self.goodput:.3g} requests/s in time: {self.num_met:,} of {self.num_requests:,} met "
-            f"{self.slo}; {self.num_failed:,} failed and count as missed"
+            f"{self.slo}; {self.num_failed:,} failed (a failed request counts as missed)"
         )
         if self.num_cut:
             text += (
-                f"; the first {self.num_cut:,} and the last {self.num_cut:,} arrivals ran and are "
-                "not counted (warm-up, drain)"
+                f"; the first {self.num_cut:,} and the last {self.num_cut:,} arrivals ran but "
+                "are not counted (the server fills and empties)"
             )
         return text
 
@@ -129,8 +129,8 @@ def attainment(results: Results, slo: SLO, cut: float = 0.1) -> Attainment:
     duration = float(end - arrival[num_cut])
     if duration <= 0:
         raise ValueError(
-            f"the {len(met[counted]):,} counted requests arrived at one time, "
-            f"{arrival[num_cut]:g} s, so a rate has no meaning; give cut=0 to count until the end"
+            f"the {len(met[counted]):,} counted requests all arrived at {arrival[num_cut]:g} s, "
+            "so a rate has no meaning; give cut=0 to count until the end"
         )
     return Attainment(
         slo=slo,

@@ -63,9 +63,9 @@ def predict(
 
 
 def break_even(rates: Sequence[Prediction]) -> float | None:
-    """The batch size at which speculation stops paying, between two of `rates` (in order of size).
-    Beyond the last rate, the last two are extrapolated, up to four times its batch size. None: no
-    such size, or it pays at no size."""
+    """The batch size from which on speculation is not faster, between two of `rates` (in order of
+    size). Beyond the last rate, the last two are extrapolated, up to four times its batch size.
+    None: no such size, or speculation is faster at no size."""
     points = [(log2(rate.batch_size), rate.speed_up) for rate in rates]
     for (size, times), (next_size, next_times) in pairwise(points):
         if times <= 1:
@@ -78,7 +78,7 @@ def break_even(rates: Sequence[Prediction]) -> float | None:
 
 
 def pays(rates: Sequence[Prediction]) -> str:
-    """The largest batch size at which speculation pays, in words."""
+    """The largest batch size at which speculation is faster, in words."""
     if rates[0].speed_up <= 1:
         return "at no size"
     last = rates[-1].batch_size

@@ -41,7 +41,7 @@ def check_enough(num_values: int, q: float) -> None:
         within = np.floor(100 - share) if q > 50 else np.ceil(share)
         advice += f", or take p{within:g}"
     raise ValueError(
-        f"p{q:g} of {num_values:,} values rests on the {beyond:.3g} beyond it, and needs "
+        f"p{q:g} of {num_values:,} values has only {beyond:.3g} values beyond it; it needs "
         f"{FEWEST_BEYOND}. {advice}."
     )
 
@@ -80,8 +80,8 @@ def median_interval(values: Sequence[float] | np.ndarray, confidence: float = 0.
         k, outside = k + 1, more
     if k == 0:
         raise ValueError(
-            f"{n} runs have no interval of {confidence:.0%} confidence; their lowest and highest "
-            f"hold the median with {max(0.0, 1 - 2 * 0.5**n):.0%}. Run more seeds, such as 20."
+            f"{n} runs are too few for {confidence:.0%} confidence: even from lowest to highest "
+            f"they give only {max(0.0, 1 - 2 * 0.5**n):.0%}. Run more seeds, such as 20."
         )
     return Interval(
         float(ordered[k - 1]), float(np.median(ordered)), float(ordered[-k]), 1 - outside, n

@@ -75,8 +75,8 @@ class Traffic:
         )
 
     def requests(self, vocab_size: int | None = None, seed: int = 0) -> list[Request]:
-        """A request for each row, named "0", "1", …, for a model with so many token ids: its prompt
-        is drawn at random. None repeats one token."""
+        """A request for each row, named "0", "1", …, for a model with this many token ids: its
+        prompt is drawn at random. None repeats one token."""
         if vocab_size is None:
             return [self._request(i) for i in range(len(self))]
         rng = np.random.default_rng(seed)

@@ -15,8 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..core.request import Request
 from ..wayfarer import RUNNING_EXAMPLE, WEIGHTS
 from .pretend import PretendModel
@@ -52,7 +50,7 @@ def agents(
     published output lengths; below 1, prompts are random and answers are cut, also on Wayfarer.
     """
     if n < 1:
-        raise ValueError(f"n is {n}; ask for 1 agent or more")
+        raise ValueError(f"n is {n}; give 1 agent or more")
     if not 0 < prompt_scale <= 1:
         raise ValueError(f"prompt_scale is {prompt_scale}; give a share in (0, 1]")
     if not 0 < output_scale <= 1:
@@ -77,6 +75,8 @@ def poisson(requests: Iterable[Request], rate: float, seed: int = 0) -> list[Req
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"rate is {rate}; give requests per second, above 0")
     requests = list(requests)
+    import numpy as np
+
     arrivals = np.random.default_rng(seed).exponential(1 / rate, len(requests)).cumsum()
     return _arriving(requests, arrivals.tolist())
 
@@ -89,10 +89,14 @@ def bursts(
     within: seconds over which a burst's requests arrive, at random times; 0: all at once.
     """
     if size < 1 or not (math.isfinite(every) and every > 0):
-        raise ValueError(f"size is {size}, every is {every}; give 1 or more, and seconds above 0")
+        raise ValueError(f"size is {size}, every is {every}; give size 1 or more, every above 0 s")
     if not 0 <= within <= every:
-        raise ValueError(f"within is {within}; give seconds from 0 to {every:g}, until the next")
+        raise ValueError(
+            f"within is {within}; give seconds from 0 to {every:g}, the time between bursts"
+        )
     requests = list(requests)
+    import numpy as np
+
     late = np.random.default_rng(seed).uniform(0, within, len(requests))
     burst = np.arange(len(requests)) // size
     return _arriving(requests, np.sort(burst * every + late).tolist())
@@ -116,6 +120,8 @@ def _random_tokens(
     model: Model, name: str, index: int, prompt_scale: float, output_scale: float
 ) -> Request:
     length = prompt_length(name[0], prompt_scale)
+    import numpy as np
+
     ids = np.random.default_rng(index).integers(0, model.vocab_size, length).tolist()
     output = max(1, round(OUTPUT_LENGTHS[NAMES.index(name[0])] * output_scale))
     return Request(ids, max_tokens=output, ignore_eos=True, request_id=name)

@@ -50,7 +50,7 @@ class DraftModel(Proposer):
 
     def bind(self, vocab_size: int, max_batch_size: int, max_model_len: int) -> None:
         if self.pool is not None:
-            raise RuntimeError("this DraftModel already guesses for an engine; make a new one")
+            raise RuntimeError("this DraftModel already serves an engine; make a new one")
         if self.model.vocab_size != vocab_size:
             raise ValueError(
                 f"the draft model has {self.model.vocab_size:,} token ids and the engine's model "

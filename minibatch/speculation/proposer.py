@@ -12,8 +12,8 @@ GuessFunction = Callable[[list[int], int], list[int]]
 
 
 class Proposer:
-    """Proposes draft tokens for the sequences of one engine. A proposer of your own writes `guess`,
-    or `guess_all` if it works better on all sequences at once.
+    """Proposes draft tokens for the sequences of one engine. Your own proposer writes `guess`, or
+    `guess_all` if it works better on all sequences at once.
 
     num_guesses: most draft tokens for a sequence in one step, at least 1.
     """
@@ -24,7 +24,8 @@ class Proposer:
     def guess(self, token_ids: list[int], most: int) -> list[int]:
         """At most `most` token ids that may follow these (the prompt and the answer so far). Fewer,
         or none, cost less than rejected ones."""
-        raise NotImplementedError(f"{type(self).__name__} has neither guess nor guess_all")
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} has neither `guess` nor `guess_all`; write one of them")
 
     def guess_all(self, sequences: list[Sequence], most: list[int]) -> list[list[int]]:
         """The same for several sequences: a list of token ids for each."""
@@ -49,7 +50,7 @@ class Proposer:
 
 
 class Function(Proposer):
-    """A function of yours: `guess(token_ids, most)`."""
+    """Your own function: `guess(token_ids, most)`."""
 
     def __init__(self, function: GuessFunction, num_guesses: int = 4) -> None:
         super().__init__(num_guesses)
@@ -67,13 +68,13 @@ def as_proposer(thing: Guesser | None) -> Proposer | None:
     if thing is None or hasattr(thing, "guess_all"):
         if isinstance(thing, type):
             raise TypeError(
-                f"{thing.__name__} is a class; make a guesser of it: {thing.__name__}(…)"
+                f"{thing.__name__} is a class; make a proposer of it: {thing.__name__}(…)"
             )
         return thing
     if callable(thing):
         return Function(thing)
     if hasattr(thing, "hf"):
-        raise TypeError("a model alone guesses nothing; give mb.DraftModel(it)")
+        raise TypeError("a model alone proposes no draft tokens; give mb.DraftModel(model)")
     raise TypeError(
         f"speculation is a {type(thing).__name__}; give mb.PromptLookup(), mb.DraftModel(model), "
         "or a function: guess(token_ids, most) -> token ids"
@@ -90,13 +91,14 @@ def unused(proposer: Proposer | None) -> Proposer | None:
 def checked(draft: list[int], most: int, vocab_size: int, proposer: Proposer) -> list[int]:
     """At most `most` draft tokens as plain ints. Raises TypeError or ValueError for what is not a
     token id."""
-    name = f"what {type(proposer).__name__} guessed"
+    name = f"the draft of {type(proposer).__name__}"
     if draft is None:
-        raise TypeError(f"{name} is None; give a list of token ids, [] for no guess")
+        raise TypeError(f"{name} is None; give a list of token ids, [] for no draft")
     ids = token_ids(name, draft)[:most]
     outside = [i for i in ids if i >= vocab_size]
     if outside:
         raise ValueError(
-            f"{name} has {outside[0]} in it, outside the vocabulary, 0 to {vocab_size - 1:,}"
+            f"{name} contains token id {outside[0]}, which is outside the vocabulary, 0 to "
+            f"{vocab_size - 1:,}"
         )
     return ids

@@ -16,32 +16,52 @@ Everything drawn here comes from step records (`engine.trace`), so any policy ca
     memory_player.py      MemoryPlayer           race.py              EngineRace
     kernel_stepper.py     KernelStepper          slide.py             Slide
     window_slider.py      WindowSlider           playground.py        Playground
-    watch.py              watch
+    watching.py           watch
     predict.py            `mb.predict` and `mb.predict_curve`: a question before a run
     still.py              a widget that leaves a picture of itself in a saved notebook
     stepping.py           controls to step along a run: back, step, play, go to
     run_film.py           an engine's run as a list of frames
     film_controls.py      the stepping controls for such a film
     pool_film.py          the pool after each step
+    pool_grid.py          one of them as a grid of blocks
     frame.py              one frame as HTML: slots, queue, answers
+    lanes.py              frames of several films, side by side
     events.py             what happened in a step, as a sentence
+    policies.py           the policies that a menu offers, and new ones of a class
     menu.py               the menu of policies
     plan_lines.py         the source of a policy's `plan`, and the lines that admitted requests
     playground_panels.py  the panels of the playground
     playground_traffic.py its requests
     widget_templates.py   the HTML templates of all widgets
+
+A control is loaded when it is first used: films and frames need neither ipywidgets nor a notebook.
 """
 
-from .block_map import BlockMap
-from .kernel_stepper import KernelStepper
-from .memory_player import MemoryPlayer
-from .player import EnginePlayer
-from .playground import Playground
-from .race import EngineRace
-from .slide import Slide
-from .watch import watch
-from .window_slider import WindowSlider
+import importlib
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from .block_map import BlockMap
+    from .kernel_stepper import KernelStepper
+    from .memory_player import MemoryPlayer
+    from .player import EnginePlayer
+    from .playground import Playground
+    from .race import EngineRace
+    from .slide import Slide
+    from .watching import watch
+    from .window_slider import WindowSlider
+
+_HOMES = {
+    "BlockMap": "block_map",
+    "EnginePlayer": "player",
+    "EngineRace": "race",
+    "KernelStepper": "kernel_stepper",
+    "MemoryPlayer": "memory_player",
+    "Playground": "playground",
+    "Slide": "slide",
+    "WindowSlider": "window_slider",
+    "watch": "watching",
+}
 __all__ = [
     "BlockMap",
     "EnginePlayer",
@@ -53,3 +73,13 @@ __all__ = [
     "WindowSlider",
     "watch",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,15 +15,17 @@ NUMBERS = ["no", "one", "two", "three", "four", "five", "six"]
 NUMBERS += ["seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
-def step_text(film: Film, position: int) -> str:
-    """What happened in the step that led to frame `position` of the film; "" before the first."""
+def step_text(film: Film, position: int, slot: str = "slot") -> str:
+    """What happened in the step that led to frame `position` of the film; "" before the first.
+
+    slot: the word for a place in the batch."""
     frame = film.frames[position]
     if frame.record is None:
         return ""
     before = film.frames[position - 1]
     sentences = [
         *_departures(before.record, frame.record, frame.num_output_tokens),
-        _row_sentence(frame.record, frame.num_output_tokens),
+        _row_sentence(frame.record, frame.num_output_tokens, slot),
     ]
     if position == film.last and not film.engine.has_work:
         total = len(frame.finished)
@@ -56,12 +58,13 @@ def _departures(
         done = f"{are} done{_tokens(kept, counts)}"
         sentences.append(f"{names(kept)} {done} and {_verb('keep', kept)} {slots}")
     if now.preempted:
-        verbs = _verb("give", now.preempted), _verb("wait", now.preempted)
-        sentences.append(f"{names(now.preempted)} {verbs[0]} way and {verbs[1]} again")
+        are = "is" if len(now.preempted) == 1 else "are"
+        waits = _verb("wait", now.preempted)
+        sentences.append(f"{names(now.preempted)} {are} preempted and {waits} again")
     return sentences
 
 
-def _row_sentence(record: StepRecord, counts: dict[str, int]) -> str:
+def _row_sentence(record: StepRecord, counts: dict[str, int], slot: str) -> str:
     rows = record.rows
     new = [row for row in rows if row.request_id in record.admitted]
     more = [row for row in rows if row.kind == "prefill" and row not in new]
@@ -70,7 +73,7 @@ def _row_sentence(record: StepRecord, counts: dict[str, int]) -> str:
     padding = [row for row in rows if row.kind == "padding"]
     parts = []
     if new:
-        joins = f"joins slot {new[0].slot}" if len(new) == 1 else "join"
+        joins = f"joins {slot} {new[0].slot}" if len(new) == 1 else "join"
         parts.append(f"{names(_ids(new))} {joins}: {_prompt(new)}")
     if more:
         parts.append(f"{names(_ids(more))} {_verb('read', more)} {_prompt(more)} more")
@@ -85,7 +88,7 @@ def _row_sentence(record: StepRecord, counts: dict[str, int]) -> str:
         parts.append(f"{rest} others write one each" if parts else f"{rest} write one token each")
     if padding:
         are = "row is" if len(padding) == 1 else "rows are"
-        parts.append(f"{number(len(padding))} {are} padding, read by nobody")
+        parts.append(f"{number(len(padding))} {are} padding")
     return "; ".join(parts)
 
 

@@ -24,12 +24,12 @@ def event_html(*events: tuple[str, str]) -> str:
     return PAGES.get_template("event.html").render(events=events)
 
 
-def event(film: Film, position: int) -> tuple[str, str]:
-    """Title and text of the step that led to that frame."""
+def event(film: Film, position: int, slot: str = "slot") -> tuple[str, str]:
+    """Title and text of the step that led to that frame. slot: as in `step_text`."""
     waiting = len(film.frames[0].texts)
     if position == 0:
         return "before the first step", f"{count(waiting, 'request')} wait{'s' * (waiting == 1)}."
-    return f"step {position:,}", step_text(film, position)
+    return f"step {position:,}", step_text(film, position, slot)
 
 
 def slots_html(
@@ -39,12 +39,13 @@ def slots_html(
     longest: int = LONGEST_TEXT,
     brief: bool = False,
     narrow: bool = False,
+    slot: str = "slot",
 ) -> Markup:
     """A row for each slot: its request, its kind of work, and the end of the answer.
 
     own: colours of the highlighted requests. longest: characters of an answer shown. brief: leave
     out the kind of work, except padding, and the number of tokens. narrow: leave out only that
-    number, so that the answer has room.
+    number, so that the answer has room. slot: the title of the first column.
     """
     frame = film.frames[position]
     record = frame.record
@@ -67,6 +68,7 @@ def slots_html(
             own=own,
             brief=brief,
             narrow=narrow,
+            slot_title=slot,
         )
     )
 

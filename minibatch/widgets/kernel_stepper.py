@@ -29,11 +29,13 @@ class KernelStepper(WithStill):
 
     def __init__(self, report: Report) -> None:
         if not report.pauses:
-            raise ValueError("this report watched no block to its end; see `watch` of lab.run")
+            raise ValueError(
+                "this report has not recorded a whole thread block; give `watch` to lab.run"
+            )
         self.report, self.position = report, 0
         narrow = ipywidgets.Layout(width="7em")
         self.back_button = ipywidgets.Button(
-            description="◀ Back", tooltip="to the barrier before", layout=narrow
+            description="◀ Back", tooltip="to the previous barrier", layout=narrow
         )
         self.step_button = ipywidgets.Button(
             description="Step ▶", tooltip="to the next barrier", layout=narrow

@@ -21,7 +21,7 @@ _numbers = itertools.count()  # an id must be unique in the whole page
 @dataclass
 class Bar:
     """left, width: in pixels. kind: "tokens", "reserved" (but empty), "short" (a hole too short for
-    the next request) or "hole". title: a description in words."""
+    the next request) or "hole". title: a description in words. middle: of its text."""
 
     left: float
     width: float
@@ -30,6 +30,12 @@ class Bar:
     ink: str
     text: str
     title: str
+
+    @property
+    def middle(self) -> float:
+        """Where its text is, so that the whole text is inside the strip."""
+        half = LETTER * len(self.text) / 2 + 4
+        return min(max(self.left + self.width / 2, half), WIDTH - half)
 
 
 @dataclass
@@ -64,7 +70,7 @@ class MemoryPlayer(Stepping):
     @property
     def turns(self) -> list[int]:
         """The positions at which, in one of the memories, a request arrives, leaves or is
-        preempted, or begins to wait though enough is free."""
+        preempted, or begins to wait although enough memory is free."""
         state_of = attrgetter("running", "waiting", "preempted", "waits_though_enough_is_free")
         found = set()
         for run in self.runs.values():
@@ -85,7 +91,9 @@ class MemoryPlayer(Stepping):
             for name, run in self.runs.items()
         }
         waits = [n for n, m in moments.items() if m is not None and m.waits_though_enough_is_free]
-        words = [f"{n}: {moments[n].waiting[0]} waits though enough is free." for n in waits]
+        words = [
+            f"{n}: {moments[n].waiting[0]} waits although enough memory is free." for n in waits
+        ]
         title = f"step {self.position:,}" if self.position else "before the first step"
         self.line.value = event_html((title, " ".join(words)))
         lanes = [Lane(n, m, list(_bars(m, self.sizes[n]))) for n, m in moments.items()]
@@ -108,18 +116,34 @@ def _bars(moment: Moment | None, size: int) -> Iterable[Bar]:
     def bar(place: range, kind: str, name: str, title: str) -> Bar:
         width, colour = len(place) * scale, colour_of(name) if name else ""
         text = name if kind == "tokens" else f"{len(place):,}" if kind == "short" else ""
-        text = text if width > LETTER * len(text) + 4 else ""
+        text = text if width > LETTER * len(text) + (0 if kind == "short" else 6) else ""
         ink = ink_on(colour) if name else ""
         return Bar(round(place.start * scale, 1), round(width, 1), kind, colour, ink, text, title)
 
+    for name, places in _runs(moment):
+        place = range(places[0].start, places[-1].stop)
+        yield bar(place, "tokens", name, f"{name}: {len(place):,} tokens")
     for stretch in moment.stretches:
-        start, end = stretch.place.start, stretch.place.stop
-        middle, name = start + stretch.tokens, stretch.name
-        yield bar(range(start, middle), "tokens", name, f"{name}: {stretch.tokens:,} tokens")
+        middle, end, name = stretch.place.start + stretch.tokens, stretch.place.stop, stretch.name
         if middle < end:
-            title = f"{name}: {end - middle:,} reserved and empty"
+            title = f"{name}: {end - middle:,} tokens reserved and empty"
             yield bar(range(middle, end), "reserved", name, title)
     for hole in moment.holes:
         short = len(hole) < moment.fits
-        title = f"a hole of {len(hole):,}" + f"; the next needs {moment.fits:,}" * short
+        title = f"a hole of {len(hole):,}" + f"; the next request needs {moment.fits:,}" * short
         yield bar(hole, "short" if short else "hole", "", title)
+
+
+def _runs(moment: Moment) -> list[tuple[str, list[range]]]:
+    """The places that hold tokens: those of one request that touch are together."""
+    runs: list[tuple[str, list[range]]] = []
+    for stretch in sorted(moment.stretches, key=lambda stretch: stretch.place.start):
+        start = stretch.place.start
+        held = range(start, start + stretch.tokens)
+        if not held:
+            continue
+        if runs and runs[-1][0] == stretch.name and runs[-1][1][-1].stop == start:
+            runs[-1][1].append(held)
+        else:
+            runs.append((stretch.name, [held]))
+    return runs

@@ -11,7 +11,8 @@ from ..engine.engine import Engine
 from ..engine.trace import Trace
 from .film_controls import Filmed
 from .frame import event, event_html, frame_html
-from .menu import Policy, PolicyMenu, new, settings
+from .menu import PolicyMenu
+from .policies import Policy, new, settings
 from .run_film import Film
 
 
@@ -20,7 +21,7 @@ class EnginePlayer(Filmed):
     If the engine refuses one, its ValueError is raised, and none of them is kept.
 
     highlight: ids of the one to three requests with their own colours. show_plan: show the source
-    of the policy's `plan` beside the slots, with the line marked that admitted the new request.
+    of the policy's `plan` below the slots, with the line marked that admitted the new request.
 
     Going back changes nothing in the engine; going forward past the newest step runs a step. If
     your policy raises an exception, it is shown, and the next step tries again. The menu has every

@@ -20,12 +20,13 @@ from ..schedulers import Scheduler
 from ..simulator.cost import CostModel
 from . import playground_panels as panels
 from .frame import event_html
-from .menu import COURSE, PolicyMenu, new
+from .menu import PolicyMenu
 from .playground_traffic import AT_ONCE, Described, Traffic
+from .policies import COURSE, new
 from .still import WithStill
 from .widget_templates import PAGES
 
-OWN, BUDGETS = "as the policy has it", (16, 32, 64, 128, 256, 512, 1024, 2048)  # tokens a step
+OWN, BUDGETS = "(policy's default)", (16, 32, 64, 128, 256, 512, 1024, 2048)  # tokens a step
 ENDLESS, WHOLE = "never short", "a whole request"
 
 
@@ -175,7 +176,7 @@ class Playground(WithStill):
                 name, trace = self._serve(policy)
                 traces[name] = trace
         except DoesNotFit as refused:
-            what, error = "Nobody is served.", str(refused)
+            what, error = "No request is served.", str(refused)
         except Exception as raised:  # an unfinished policy
             error = f"{type(raised).__name__}: {raised}"
         self._show(traces, what, error)
@@ -201,11 +202,7 @@ class Playground(WithStill):
             error=error,
             has_padding=any(map(panels.has_padding, traces.values())),
             summaries=summaries,
-            figures={
-                key: figure
-                for key, figure in panels.FIGURES.items()
-                if any(found[key] is not None for found in summaries.values())
-            },
+            figures=panels.shown_figures(summaries.values()),
             step_time=self.step_time,
             cost=self.cost if self.takes.value else None,
             prompt=self.prompt.value,

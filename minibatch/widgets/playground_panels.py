@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -17,7 +18,7 @@ FIGURES = {
     "num_steps": ("steps", "{:,}"),
     "slot_utilization": ("rows that yield a token", "{:.0%}"),
     "batch_fill": ("slots with a row", "{:.0%}"),
-    "peak_share": ("the pool, where it was fullest", "{:.0%}"),
+    "peak_share": ("most of the pool in use", "{:.0%}"),
     "num_preemptions": ("preemptions", "{:,}"),
     "prefix_hit_rate": ("prompt tokens found in the cache", "{:.0%}"),
     "ttft_mean_s": ("time to first token, mean", "{:.2f} s"),
@@ -53,10 +54,16 @@ def memory(trace: Trace, end: float, num_blocks: int, block_size: int, is_endles
     times = [100 * step.start_time / end for step in trace.steps] + [
         100 * trace.steps[-1].end_time / end
     ]
+    changes = [(trace.steps[0].start_time, held[0])]
+    for (before, step), number in zip(pairwise(trace.steps), held[1:], strict=True):
+        if step.start_time > before.end_time:
+            changes.append((before.end_time, 0))  # no request was running
+        changes.append((step.start_time, number))
+    begun = [100 * time / end for time, _ in changes]
     return Markup(
         PAGES.get_template("memory.html").render(
             said=f"{words}; grey is free, and known to the cache" if any(known) else words,
-            held=_area(times, held, top),
+            held=_area([*begun, times[-1]], [number for _, number in changes], top),
             known=_area(times, both, top) if any(known) else "",
         )
     )
@@ -77,6 +84,16 @@ def summary(trace: Trace, num_blocks: int, is_endless: bool) -> Summary:
     slowest = max(completion.ttft for completion in trace.completions)
     found |= {"ttft_slowest_s": slowest, "peak_share": found["peak_blocks"] / num_blocks}
     return found | dict.fromkeys(("peak_share", "num_preemptions") if is_endless else ())
+
+
+def shown_figures(summaries: Iterable[Summary]) -> dict[str, tuple[str, str]]:
+    """Of FIGURES, those with a meaning in any of these."""
+    summaries = list(summaries)
+    return {
+        key: figure
+        for key, figure in FIGURES.items()
+        if any(found[key] is not None for found in summaries)
+    }
 
 
 def gist(trace: Trace) -> str:

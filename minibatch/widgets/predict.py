@@ -26,13 +26,13 @@ class Question(WithStill):
     sliders: a screen reader's names for them; Jupyter's sliders have no names.
     """
 
-    asks = "Move the slider to your guess."
+    asks: str  # what the line says before a guess is kept
 
     def __init__(
         self, name: str, question: str, controls: list[ipywidgets.Widget], sliders: Sequence[str]
     ) -> None:
         self.name, self.question = name, question
-        self.button = ipywidgets.Button(description="That is my guess", icon="check")
+        self.button = ipywidgets.Button(description="This is my guess", icon="check")
         self.button.on_click(lambda _: self._keep())
         super().__init__([*controls, self.button])
         page = PAGES.get_template("question.html")
@@ -77,6 +77,8 @@ class Predict(Question):
         self.unit = unit
         kept = guesses.guess(name)
         is_number = kept is not None and not isinstance(kept, list)
+        ends = f"{guesses.written(low)} to {guesses.written(high)} {unit}".rstrip()
+        self.asks = f"Move the slider to your guess: {ends}."
         self.is_whole = isinstance(low, int) and isinstance(high, int)
         start = kept if is_number else None
         self.slider, self.number = _slider_and_number(low, high, start, "your guess")
@@ -85,7 +87,7 @@ class Predict(Question):
         self.unit_label = ipywidgets.Label(unit_of(self.answer, unit) if is_number else unit)
         controls = [self.slider, self.number, self.unit_label]
         super().__init__(name, question, controls, [question])
-        self.step = self.slider.step
+        self.step, self.start = self.slider.step, self.slider.value
         if not is_number:
             self.button.disabled = True
             self.add_class(NOT_MOVED)
@@ -94,6 +96,8 @@ class Predict(Question):
 
     def _moved(self, _: object) -> None:
         if self.button.disabled:  # the first move: from now on whole steps
+            if abs(self.slider.value - self.start) < self.step / 4:
+                return  # the browser rounds 6.050000000000001 to 6.05
             self.button.disabled = False
             self.remove_class(NOT_MOVED)
             low = self.slider.min
@@ -107,13 +111,13 @@ class Predict(Question):
         return round(self.slider.value) if self.is_whole else self.slider.value
 
     def _words(self, kept: float | guesses.Curve) -> str:
-        return f"You said {guesses.written(kept)} {unit_of(kept, self.unit)}".rstrip() + "."
+        return f"Your guess: {guesses.written(kept)} {unit_of(kept, self.unit)}".rstrip() + "."
 
 
 class PredictCurve(Question):
     """A slider and a field for each point of a curve, and a picture of the curve."""
 
-    asks = "Move the sliders until the curve is yours."
+    asks = "Move the sliders until the curve is your guess."
 
     def __init__(
         self,

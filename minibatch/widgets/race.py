@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
 
 from ..core.clock import Clock, WallClock
 from ..core.request import Request
@@ -15,39 +12,14 @@ from ..engine.argument_checks import as_requests
 from ..engine.engine import Engine
 from ..plots import guesses
 from ..plots.colours import own_colours
-from .events import step_text
-from .frame import (
-    SHORTEST_STRIP,
-    event_html,
-    is_over,
-    num_padding,
-    run_html,
-    slots_html,
-    waiting_at,
-)
-from .menu import Policy, new, settings, title
+from .frame import SHORTEST_STRIP
+from .lanes import lane, lanes_html
+from .policies import Policy, new, settings, title
 from .run_film import Film
 from .stepping import Stepping
-from .widget_templates import PAGES, count
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ..model.load import Model
-
-TEXT = 60  # characters of an answer shown
-
-
-@dataclass
-class Lane:
-    """The part of the picture for one engine."""
-
-    name: str
-    film: Film
-    num_tokens: int
-    padding: int
-    waiting: tuple[str, ...]
-    flag: str
-    slots: Markup
-    strip: Markup
 
 
 class EngineRace(Stepping):
@@ -165,42 +137,13 @@ class EngineRace(Stepping):
             self.go_to(max(self._moments[self.position]))
 
     def show(self) -> None:
-        films, places = list(self.films.items()), self.places
         if self.in_seconds:
-            end = max(film.frames[-1].seconds for _, film in films)
+            end = max(film.frames[-1].seconds for film in self.films.values())
         else:
-            end = max(SHORTEST_STRIP, self.guessed_step or 0, *(film.last for _, film in films))
+            last = max(film.last for film in self.films.values())
+            end = max(SHORTEST_STRIP, self.guessed_step or 0, last)
         lanes = [
-            self._lane(name, film, place, end)
-            for (name, film), place in zip(films, places, strict=True)
+            lane(name, film, place, end, self.own, self.in_seconds, self.guessed_step)
+            for (name, film), place in zip(self.films.items(), self.places, strict=True)
         ]
-        self.line.value = event_html(
-            *(
-                (f"{lane.name}, step {place:,}", _event_text(lane, place, max(places)))
-                for lane, place in zip(lanes, places, strict=True)
-            )
-        )
-        self.view.value = PAGES.get_template("race.html").render(lanes=lanes, own=self.own)
-
-    def _lane(self, name: str, film: Film, place: int, end: float) -> Lane:
-        frame = film.frames[place]
-        flag = ""
-        if is_over(film, place):
-            flag = f"⚑ {count(place, 'step')}, {frame.seconds:.3g} s"
-        return Lane(
-            name,
-            film,
-            sum(frame.num_output_tokens.values()),
-            num_padding(film, place),
-            waiting_at(film, place),
-            flag,
-            slots_html(film, place, self.own, TEXT, brief=True),
-            run_html(film, place, self.own, end, self.in_seconds, flag, 16, self.guessed_step),
-        )
-
-
-def _event_text(lane: Lane, place: int, furthest: int) -> str:
-    """What happened in a lane's step; or that it is over, if others have gone on."""
-    if lane.flag and place < furthest:
-        return "has finished."
-    return step_text(lane.film, place) or "before the first step."
+        self.line.value, self.view.value = lanes_html(lanes, self.own)

@@ -1,4 +1,4 @@
-"""Move the window of a policy, and see which requests leave when: in one stream, and in all.
+"""Move the window of a policy, and see which requests start when: in one stream, and in all.
 
 Engine and policy are real; time is virtual: every step takes 25 ms.
 """
@@ -19,14 +19,14 @@ from ..simulator.streams import STEP_TIME, Outcome, outcomes
 from .frame import event_html
 from .still import WithStill
 
-SHOWN = 20  # requests of a stream whose departures are drawn
+FIRST, LAST = 25, 30  # requests of a stream whose departures are drawn: a whole burst of six
 
 
 class WindowSlider(WithStill):
     """Controls for the traffic, one of its streams, and the window.
 
-    traffic: streams of requests by name. runs: their outcomes by name and window; 0 must be one of
-    the windows. policy: makes a policy from a window in seconds.
+    traffic: streams of at least 31 requests in order of arrival, by name. runs: their outcomes by
+    name and window; 0 must be one of the windows. policy: makes a policy from a window in seconds.
     """
 
     def __init__(
@@ -60,10 +60,17 @@ class WindowSlider(WithStill):
         stream = self.traffic[name][self.stream.value - 1]
         clock = VirtualClock(STEP_TIME)
         engine = Engine(PretendModel(), self.policy(window), clock=clock)
-        engine.run(stream[:SHOWN])
+        engine.run(stream[: LAST + 1])  # no later arrival changes what is drawn
         (outcome,) = outcomes(lambda: self.policy(window), [stream])
-        words = f"{outcome.ttft_s:.2f} s to the first token on average, without the first twenty."
+        words = f"{outcome.ttft_s:.2f} s to the first token on average, from request 21 on."
         self.line.value = event_html((f"Window {window:g} s", words))
-        shown, yours = {f"its first {len(stream[:SHOWN])}": engine.trace}, (window, outcome)
-        figure = plots.stream_and_window(shown, {name: self.runs[name]}, {name: yours})
+        shown = {f"requests {FIRST} to {LAST}": engine.trace}
+        figure = plots.stream_and_window(
+            shown, {name: self.runs[name]}, {name: (window, outcome)}, _seconds(stream)
+        )
         self.view.value = figure._repr_html_()
+
+
+def _seconds(stream: Sequence[Request]) -> tuple[float, float]:
+    """From the arrival of the first request that is drawn to the arrival after the last one."""
+    return stream[FIRST - 1].arrival_time, stream[LAST].arrival_time

@@ -111,8 +111,8 @@ def test_the_report_names_everyone_the_machine_and_the_limits(measured):
 def test_a_workload_past_the_models_context_is_left_out_with_the_numbers(folder, capsys):
     assert bench.main(["--agents", "8", "--model", str(folder), "--only", "continuous"]) == 0
     printed = capsys.readouterr().out
-    assert "published prompts: left out; they need 1,500 tokens" in printed
-    assert "short prompts: left out; they need 330 tokens" in printed
+    assert "published prompts: left out; its requests need 1,500 tokens" in printed
+    assert "short prompts: left out; its requests need 330 tokens" in printed
     assert "Nothing was measured" in printed
 
 
@@ -227,8 +227,8 @@ def test_everyone_takes_a_turn_in_every_round_and_nobody_is_always_last(tiny_mod
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--only", "vllm"], "no contender 'vllm'"),
-        (["--rounds", "0"], "'0' is not a whole number from 1 up"),
+        (["--only", "vllm"], "there is no 'vllm'"),
+        (["--rounds", "0"], "'0' is not a whole number of 1 or more"),
         (["--threads", "4096"], "may run on"),
         (["--json", "no/such/folder/bench.json"], "there is no folder"),
         (["--model", "/no/such/model"], "cannot load"),

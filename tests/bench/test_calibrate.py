@@ -136,7 +136,7 @@ def test_the_time_between_two_steps_is_part_of_the_first():
 def test_plans_of_another_trace_are_refused():
     recorder = PlanRecorder(mb.VirtualClock(1.0))
     engine(recorder).run(requests(1))
-    with pytest.raises(ValueError, match="0 steps in the trace, 5 plans"):
+    with pytest.raises(ValueError, match="the trace has 0 steps, and 5 plans"):
         recorder.steps(engine(mb.VirtualClock(1.0)).trace)
 
 

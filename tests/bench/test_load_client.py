@@ -85,7 +85,7 @@ def test_failed_and_cancelled_requests_are_rows_and_infinitely_late():
     outcomes = [row.outcome for row in report.rows]
     assert outcomes == ["served", "failed", "cancelled", "cancelled", "served"]
     assert "reset by peer" in report.rows[1].error
-    assert report.rows[2].error == "no whole answer within 2 s"
+    assert report.rows[2].error == "no complete answer within 2 s"
     assert report.e2e(99) == report.ttft(99) == math.inf
     assert "5 requests: 2 served, 1 failed, 2 cancelled" in str(report)
     assert load(nothing, [0.0]).rows[0].outcome == "failed"

@@ -122,7 +122,7 @@ def test_the_timed_step_is_a_decode_step_over_the_whole_context(tiny_model, monk
 
 
 def test_a_context_longer_than_the_model_s_is_refused(tiny_model):
-    with pytest.raises(ValueError, match="256 tokens and one more: this model's holds 256"):
+    with pytest.raises(ValueError, match="are longer than this model's context of 256"):
         measure.step_times(tiny_model, (1,), (256,))
 
 

@@ -196,5 +196,5 @@ def test_an_error_in_the_stream_is_a_failed_request(name):
 
 @pytest.mark.parametrize("data", ['{"error": "he said "no""}', "17", "[]", ""])
 def test_what_is_not_a_chunk_is_a_failed_request(data):
-    with pytest.raises(RequestFailed, match="not JSON|no JSON object"):
+    with pytest.raises(RequestFailed, match="not JSON|not a JSON object"):
         piece_of(data)

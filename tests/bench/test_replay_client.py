@@ -87,7 +87,7 @@ BREAKS = {
     "not a stream of events but application/json": json_answer(200, {"choices": []}),
     "no memory": stream(text("a"), event(error={"message": "no memory"})),
     "without a finish_reason": stream(text("a"), text("b")),
-    'the server ended it: "abort"': stream(text("a"), text("", "abort")),
+    'the server ended the answer: "abort"': stream(text("a"), text("", "abort")),
     "incomplete": SSE + chunked(text("a")),
     "not JSON": stream(b'data: {"choices": [\n\n'),
     "HTTP 500": json_answer(500, "<html>"),
@@ -141,7 +141,7 @@ def test_an_answer_that_never_ends_is_given_up():
     with serving(hang) as server:
         result = mb.replay(server.url, requests(2), timeout_s=0.2)
     assert [row.outcome for row in result.rows] == ["cancelled"] * 2
-    assert "no whole answer within 0.2 s" in str(result)
+    assert "no complete answer within 0.2 s" in str(result)
 
 
 def test_more_connections_than_httpx_allows_by_itself():
@@ -197,7 +197,7 @@ def test_the_file_has_a_line_for_each_request(tmp_path):
 def test_answers_shorter_than_asked_are_told():
     with serving(lambda body: words(2)) as server:
         result = mb.replay(server.url, requests(3, tokens=5, ignore_eos=True))
-    assert any("3 of 3 answers ended before the length asked for" in w for w in result.warnings)
+    assert any("3 of 3 answers ended before the requested length" in w for w in result.warnings)
 
 
 def test_other_prompt_counts_are_told():

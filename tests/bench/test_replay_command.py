@@ -84,9 +84,9 @@ def test_the_agents_are_the_courses(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("shakespeare", {}, "there are agents, azure-conversation, azure-code, and files ending"),
+        ("shakespeare", {}, "choose agents, azure-conversation, azure-code, or a file"),
         ("gone.csv", {}, "there is no file gone.csv"),
-        ("agents", {"num_requests": 0}, "num_requests is 0; ask for 1 or more"),
+        ("agents", {"num_requests": 0}, "num_requests is 0; give 1 or more"),
         ("agents", {"rate": -1.0}, "rate is -1.0; give requests per second, above 0"),
         ("azure-code", {"scale": 0.0}, "scale is 0.0; give a factor above 0"),
     ],

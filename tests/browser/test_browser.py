@@ -323,15 +323,15 @@ def test_a_guess_is_made_without_a_mouse(page, lab):
     field.fill("250")
     field.press("Enter")
     first = page.locator(".minibatch-question").first
-    button = first.get_by_role("button", name="That is my guess", disabled=False)
+    button = first.get_by_role("button", name="This is my guess", disabled=False)
     button.press("Enter")
-    scroll_until_seen(page, "You said 250 steps.")  # also: no move of the slider is under way
+    scroll_until_seen(page, "Your guess: 250 steps.")  # also: no move of the slider is under way
     page.get_by_role("slider", name="How many steps?").press("ArrowRight")
     button.press("Enter")
-    scroll_until_seen(page, "You said 251 steps.")
+    scroll_until_seen(page, "Your guess: 251 steps.")
     page.get_by_role("slider", name="ms at 256 tokens").press("PageUp")
     page.get_by_role("img", name="Your curve: 0 at 16, 5 at 256, 0 at 1,536.").wait_for()
-    page.get_by_role("button", name="That is my guess").last.press("Enter")
+    page.get_by_role("button", name="This is my guess").last.press("Enter")
     scroll_until_seen(page, "Your curve is kept.")
     screenshot_outputs(page, "questions")
     no_errors(page)
@@ -489,7 +489,7 @@ def test_any_number_can_be_the_first_guess_and_none_is_suggested(page, lab):
     said = {"left": 0, "right": 8, "middle": 4, "Home": 0, "End": 8, "typed": 8}
     for number, (name, expected) in enumerate(said.items()):
         question = page.locator(".minibatch-question").nth(number if name != "typed" else 6)
-        button = question.get_by_role("button", name="That is my guess")
+        button = question.get_by_role("button", name="This is my guess")
         slider = page.get_by_role("slider", name=f"How many, by {name}?")
         assert button.is_disabled()
         assert slider.get_attribute("aria-valuetext") == "no guess yet"
@@ -503,9 +503,9 @@ def test_any_number_can_be_the_first_guess_and_none_is_suggested(page, lab):
             question.get_by_label("your guess").press("Enter")
         else:
             slider.press(name)
-        question.get_by_role("button", name="That is my guess", disabled=False).click()
+        question.get_by_role("button", name="This is my guess", disabled=False).click()
         question.get_by_text(
-            f"You said {expected} steps."
+            f"Your guess: {expected} steps."
         ).wait_for()  # in this question: others say the same
         assert slider.get_attribute("aria-valuetext") != "no guess yet"
     slider = page.get_by_role("slider", name="How many, by ArrowRight?")

@@ -66,7 +66,10 @@ def test_negative_padding_is_refused():
 
 
 def test_padding_over_nothing_is_refused():
-    refused([mb.Row(planned(), 0, 3)], "padding alone needs something computed before")
+    refused(
+        [mb.Row(planned(), 0, 3)],
+        "at least 1 token if the request has no",
+    )
 
 
 def test_an_empty_row_is_refused():
@@ -85,7 +88,7 @@ def test_more_tokens_than_are_left_are_refused():
 
 def test_too_few_blocks_are_refused_with_their_numbers():
     sequence = planned(num_prompt_tokens=9, blocks=1)
-    refused([mb.Row(sequence, 9)], "9 tokens need 2 more blocks of 4 than its table of 1")
+    refused([mb.Row(sequence, 9)], "9 tokens need 2 more blocks of 4 than the 1 in its")
 
 
 def test_a_refused_plan_is_named_by_its_request_among_good_ones():

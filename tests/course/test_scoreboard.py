@@ -23,13 +23,13 @@ def own_progress(tmp_path, monkeypatch):
 
 def test_a_served_line_is_kept_for_the_next_lesson(tiny_model):
     card = scoreboard.add("padded batches", tiny_model, num_agents=5)
-    assert "nothing served yet" in card.view.value
+    assert "nothing is served yet" in card.view.value
     card.button.click()
     line = scoreboard.lines()["padded batches"]
     assert line.num_agents == 5
     assert 0 < line.median_s <= line.worst_s < line.seconds
     assert line.num_rows > line.num_padding > 0
-    assert f"{line.num_padding:,} of its" in card.line.value
+    assert f"{line.num_padding:,} of all" in card.line.value
     again = scoreboard.add("with a window", tiny_model, num_agents=5)
     assert f"padded batches, {line.seconds:.1f} s" in again.view.value
 
@@ -41,10 +41,10 @@ def test_the_race_opens_the_guess_of_lesson_0(tiny_model):
     guesses.forget()  # another lesson, another kernel
     assert scoreboard.guess_last_line().answer == 30
     card = scoreboard.race(tiny_model, num_agents=5)
-    assert "you said 30" not in card.still
+    assert "your guess: 30" not in card.still
     card.button.click()
     assert list(scoreboard.lines()) == ["one by one", "padded batches", "continuous"]
-    assert "In lesson 0 you said 30 %." in card.line.value
+    assert "Your guess in lesson 0 was 30 %." in card.line.value
     assert "Same answers." in card.view.value
     assert card.view.value.count("<img") == 3
 
@@ -85,7 +85,7 @@ def test_a_missing_line_keeps_its_place():
 
 def test_the_race_says_how_far_the_others_were():
     figure = finish({"one by one": [3.0, 6.0, 9.0], "continuous": [2.0, 3.0, 3.5]})
-    assert "When continuous has served its 3: 1 of one by one" in figure.alt
+    assert "When continuous has served all 3: 1 of one by one" in figure.alt
 
 
 def test_a_line_that_does_not_exist_is_refused_by_name(tiny_model):

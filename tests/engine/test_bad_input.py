@@ -110,8 +110,8 @@ class Unharmed:
         ({"top_k": -2}, ValueError, "top_k is -2; it must be -1 or more"),
         ({"arrival_time": math.nan}, ValueError, "arrival_time is nan"),
         ({"arrival_time": -0.5}, ValueError, "arrival_time is -0.5"),
-        ({"request_id": "running"}, ValueError, "request 'running' is live already"),
-        ({"request_id": "waiting"}, ValueError, "request 'waiting' is live already"),
+        ({"request_id": "running"}, ValueError, "request 'running' is already live"),
+        ({"request_id": "waiting"}, ValueError, "request 'waiting' is already live"),
     ],
 )
 @pytest.mark.parametrize("way", ["add", "run", "stream"])
@@ -145,7 +145,7 @@ def test_one_id_twice_in_one_call_is_refused(engine):
     twins = [mb.Request([1], max_tokens=1, request_id="twin") for _ in range(2)]
     with (
         Unharmed(engine),
-        pytest.raises(ValueError, match="two of these requests are named 'twin'"),
+        pytest.raises(ValueError, match="two of these requests have the id 'twin'"),
     ):
         engine.run(twins)
 
@@ -230,7 +230,7 @@ def test_an_engine_that_cannot_be_is_refused_and_leaves_its_scheduler_free(
 
 def test_an_engine_whose_memory_cannot_be_had_leaves_its_scheduler_free(tiny_model):
     scheduler = mb.Continuous(2)
-    said = r"10,000,000 KV blocks of 10,000,000 tokens take [\d,.]+ GB, and [\d.]+ GB are free"
+    said = r"10,000,000 KV blocks of 10,000,000 tokens take [\d,.]+ GB, and only [\d.]+ GB are free"
     with pytest.raises(MemoryError, match=said):
         mb.Engine(tiny_model, scheduler, num_blocks=10**7, block_size=10**7)
     mb.Engine(tiny_model, scheduler, num_blocks=4)
@@ -271,14 +271,17 @@ class Unprepared(mb.Continuous):
             (mb.PretendModel, POLICY),
             r"PretendModel is a class; make a model of it: PretendModel\(\)",
         ),
-        ((MODEL, "continuous"), r"'continuous' is no policy; give one: mb\.Continuous\(\)"),
-        ((MODEL, "round robin"), r"'round robin' is no policy; give one: mb\.Continuous\("),
-        ((MODEL, None), r"None is no policy; give one: mb\.Continuous\("),
-        ((MODEL, Underived()), r"Underived is no Scheduler; .* class Underived\(mb\.Scheduler\)"),
+        ((MODEL, "continuous"), r"'continuous' is not a policy; give one: mb\.Continuous\(\)"),
+        ((MODEL, "round robin"), r"'round robin' is not a policy; give one: mb\.Continuous\("),
+        ((MODEL, None), r"None is not a policy; give one: mb\.Continuous\("),
+        (
+            (MODEL, Underived()),
+            r"Underived is not a subclass of Scheduler; .* class Underived\(mb\.Scheduler\)",
+        ),
         ((MODEL, Unprepared()), r"Unprepared has no max_batch_size; call super\(\)\.__init__"),
         ((POLICY, MODEL), r"model and policy are swapped; give Engine\(model, policy\)"),
-        (("wayfarer", POLICY), r"'wayfarer' is no model; give mb\.load_model\('wayfarer'\)"),
-        ((None, POLICY), r"None is no model; give one: mb\.load_model\(\)"),
+        (("wayfarer", POLICY), r"'wayfarer' is not a model; give mb\.load_model\('wayfarer'\)"),
+        ((None, POLICY), r"None is not a model; give one: mb\.load_model\(\)"),
     ],
 )
 def test_an_engine_of_wrong_parts_says_what_it_is_made_of(arguments, says):
@@ -288,29 +291,31 @@ def test_an_engine_of_wrong_parts_says_what_it_is_made_of(arguments, says):
 
 
 def test_a_transformers_model_is_told_how_it_becomes_one_of_ours(tiny_model):
-    with pytest.raises(TypeError, match=r"a LlamaForCausalLM is no model; .* mb\.load_model\(it\)"):
+    with pytest.raises(
+        TypeError, match=r"a LlamaForCausalLM is not a model; .* mb\.load_model\(it\)"
+    ):
         mb.Engine(tiny_model.hf, mb.Continuous(2))
 
 
 @pytest.mark.parametrize(
     ("way", "given", "says"),
     [
-        ("run", "hello", r"'hello' is no list of requests; make one: \[Request\('hello'\)\]"),
-        ("stream", "hello", r"'hello' is no list of requests; make one: \[Request\('hello'\)\]"),
-        ("run", ["hello"], r"'hello' is no request; make one: Request\('hello'\)"),
-        ("add", "hello", r"'hello' is no request; make one: Request\('hello'\)"),
-        ("run", [1, 2], r"1 is no request; make one: Request\(prompt\)"),
-        ("run", None, r"None is no list of requests; make one: \[Request\(prompt\)\]"),
+        ("run", "hello", r"'hello' is not a list of requests; make one: \[Request\('hello'\)\]"),
+        ("stream", "hello", r"'hello' is not a list of requests; make one: \[Request\('hello'\)\]"),
+        ("run", ["hello"], r"'hello' is not a request; make one: Request\('hello'\)"),
+        ("add", "hello", r"'hello' is not a request; make one: Request\('hello'\)"),
+        ("run", [1, 2], r"1 is not a request; make one: Request\(prompt\)"),
+        ("run", None, r"None is not a list of requests; make one: \[Request\(prompt\)\]"),
         (
             "run",
             {"prompt": "hello"},
-            r"a dict is no list of requests; make one: \[Req",
+            r"a dict is not a list of requests; make one: \[Req",
         ),
-        ("add", [5, 6], r"\[5, 6\] is no request; make one: Request\(\[5, 6\]\)"),
+        ("add", [5, 6], r"\[5, 6\] is not a request; make one: Request\(\[5, 6\]\)"),
         (
             "add",
             [mb.Request([5])],
-            "a list is no request; add takes one at a time, run takes",
+            "a list is not a request; give `add` one request at a time, or give `run`",
         ),
         ("add", mb.Request, r"Request is a class; make a request of it: Request\(prompt\)"),
     ],

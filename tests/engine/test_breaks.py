@@ -266,7 +266,7 @@ def swaps_the_rows(patch):
 
 
 def a_finished_request_stays_live(patch):
-    patch.setattr(Engine, "_complete", lambda self, sequence: None)
+    patch.setattr(Engine, "_complete", lambda self, sequences: sum(1 for _ in sequences))
 
 
 BREAKS = [

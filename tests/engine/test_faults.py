@@ -465,11 +465,11 @@ class NeverRetires(mb.Continuous):
         (
             TakesTooFewBlocks,
             ValueError,
-            "'A': 9 tokens need 5 more blocks of 2 than its table of 0",
+            "'A': 9 tokens need 5 more blocks of 2 than the 0 in its block table",
         ),
         (PlansTooMuch, ValueError, "'A': .* tokens planned, only 9 are left"),
         (PlansEmptyRows, ValueError, "'A': a row of 0 tokens|'A' has an empty row"),
-        (NeverRetires, ValueError, "'A' has finished; plan no more tokens for it"),
+        (NeverRetires, ValueError, "'A' has finished; plan no more tokens for this request"),
     ],
 )
 def test_a_wrong_policy_gets_an_error_that_says_what_is_wrong(tiny_model, policy, error, says):
@@ -628,5 +628,5 @@ def test_a_row_kept_from_an_earlier_step_is_refused(tiny_model):
     engine = engine_of(tiny_model, Keeps(3))
     engine.add(requests()[1])
     engine.step()
-    with pytest.raises(ValueError, match="'B': this row is from an earlier step; make it new"):
+    with pytest.raises(ValueError, match="'B': this row is from an earlier step; make a new row"):
         engine.step()

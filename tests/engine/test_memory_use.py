@@ -57,5 +57,5 @@ def test_a_static_batch_holds_its_blocks_to_its_end():
 
 def test_a_block_with_two_holders_is_refused():
     engine = served(mb.Continuous(2), [(16, 4)], 16, prefix_caching=True)
-    with pytest.raises(ValueError, match="no block was shared"):
+    with pytest.raises(ValueError, match="without shared blocks"):
         memory_use(engine)

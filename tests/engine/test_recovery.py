@@ -204,7 +204,7 @@ def sequences_of(plan):
 
 
 WRONG_ANSWERS = [  # method, what it makes of the right answer, and what the engine says to that
-    ("plan", lambda plan: None, "plan returned None; it has to return a StepPlan: .*`return`"),
+    ("plan", lambda plan: None, "plan returned None; it must return a StepPlan: .*`return`"),
     ("plan", lambda plan: plan.rows, r"plan returned a list; .* a StepPlan: .*StepPlan\(rows\)"),
     ("plan", lambda plan: mb.StepPlan(plan.rows[0]), r"plan .* rows are a Row; .* a list of Row"),
     ("plan", lambda plan: mb.StepPlan(None), r"plan .* rows are None; .* a list of Row"),
@@ -247,7 +247,9 @@ def test_a_sequence_that_goes_on_is_not_taken_for_a_finished_one():
 
     engine = engine_of(Hasty(max_batch_size=1))
     engine.add(request("A"))
-    with pytest.raises(ValueError, match=r"^Hasty\.update returned 'A' as finished; 1 of its 4"):
+    with pytest.raises(
+        ValueError, match=r"^Hasty\.update returned 'A', which has not finished: 1 of"
+    ):
         engine.step()
     assert engine.has_work
 
@@ -266,7 +268,7 @@ def test_a_second_thread_is_refused_and_nothing_is_lost(second):
 
     def run_and_be_called(plan):
         def call():
-            with pytest.raises(RuntimeError, match="another thread; one thread at a time"):
+            with pytest.raises(RuntimeError, match="another thread; only one thread at a time"):
                 acts[second]()
             refusals.append(second)
 
@@ -495,7 +497,10 @@ def updating(change):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda up, plan, tokens, now: up(plan, tokens, now) and [], "no 'C', which has finished"),
+        (
+            lambda up, plan, tokens, now: up(plan, tokens, now) and [],
+            "without 'C', which has finished",
+        ),
         (lambda up, plan, tokens, now: [], "has advanced"),
     ],
 )

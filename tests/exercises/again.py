@@ -16,19 +16,17 @@ def stays_right(student, name, cases, right, as_asked=as_list):
         expected, shown = right(*case), f"{name}({', '.join(map(str, case))})"
         if as_asked(first) != expected:
             raise Wrong(
-                "[remembers_an_earlier_call] "
-                f"{shown}, as call {number} with the same lists, which the caller has filled anew: "
-                "your answer is that of an earlier call. Look at the arguments in each call, and "
-                "remember nothing.",
+                f"[remembers_an_earlier_call] {shown} is call {number}, with the same list objects "
+                "and new contents: you return the answer of an earlier call. Read the arguments in "
+                "each call, and keep nothing between calls.",
                 expected=expected,
                 got=first,
             )
         if as_asked(later) != expected:
             raise Wrong(
-                "[answers_share_a_list] "
-                f"{shown}: your answer was right, and has changed since: another call has given "
-                "the same list to another caller, who went on to use it. Make a new list for each "
-                "answer.",
+                f"[answers_share_a_list] {shown}: your answer was right, and has changed since: "
+                "your function returned the same list to another caller, and that caller changed "
+                "the list. Make a new list for each answer.",
                 expected=expected,
                 got=later,
             )

@@ -76,17 +76,17 @@ def not_a_number(got):
     """What to say of an answer that is no number at all; "" for one that is."""
     if got is None:
         return (
-            "[returned_nothing] "
-            "your function returned nothing (None): end it with `return` and the number."
+            "[returned_nothing] your function returned nothing (None). End it with `return` and "
+            "the number."
         )
     if isinstance(got, Array):
         return (
-            "[tensor_for_a_number] "
-            "a plain number is asked for, and yours is a tensor: .item() takes it out."
+            "[tensor_for_a_number] your answer is a tensor; return a plain number. Use .item() "
+            "to get the number of the tensor."
         )
     if type(got) not in (int, float):
-        return f"[not_a_number] a number is asked for, and yours is {a_kind(got)}."
-    return "[number_is_nan] that is no number (NaN)." if math.isnan(got) else ""
+        return f"[not_a_number] your answer is {a_kind(got)}; return a number."
+    return "[number_is_nan] your answer is NaN, which is not a number." if math.isnan(got) else ""
 
 
 def as_parts(expected, got):
@@ -94,11 +94,13 @@ def as_parts(expected, got):
     is_several = isinstance(got, list | tuple) and all(type(one) in (int, float) for one in got)
     if is_several and len(got) == 1 and same(expected, got[0]):
         return (
-            "[list_for_a_number] a plain number is asked for, and yours is a list with one in it."
+            "[list_for_a_number] your answer is a list that holds a number; return the plain "
+            "number."
         )
     if is_several and same(expected, sum(got)):
         return (
-            f"[parts_not_added_up] one number is asked for, and yours are {len(got)}: add them up."
+            f"[parts_not_added_up] your answer has {len(got)} numbers; return one number. Add "
+            "them up."
         )
     return ""
 
@@ -107,8 +109,8 @@ def as_a_float(expected, got):
     """What to say of the right number, if it was to be whole."""
     if type(got) is float and math.isclose(got, expected):
         return (
-            "[float_for_a_whole_number] "
-            f"a whole number is asked for, and yours is the float {got}: int(...), or // for /."
+            f"[float_for_a_whole_number] your answer is the float {got}; return a whole number. "
+            "Use int(...), or // in place of /."
         )
     return ""
 
@@ -147,20 +149,20 @@ def in_units(unit):
     """The part that comes last: what became of the number in the end."""
     return {
         "": lambda *_: lambda number: number,
-        f"[in_thousands] the answer is in {unit}, and yours is in thousands of them.": (
+        f"[in_thousands] your answer is in thousands of {unit}; return {unit}.": (
             lambda *_: lambda number: number / 1000,
             lambda *_: lambda number: number // 1000,
             lambda *_: lambda number: number / 1024,
             lambda *_: lambda number: number // 1024,
         ),
-        f"[in_millions] the answer is in {unit}, and yours is in millions of them.": (
+        f"[in_millions] your answer is in millions of {unit}; return {unit}.": (
             lambda *_: lambda number: number / 10**6,
             lambda *_: lambda number: number // 10**6,
             lambda *_: lambda number: number / 2**20,
             lambda *_: lambda number: number // 2**20,
         ),
-        "[in_thousands_of_millions] "
-        f"the answer is in {unit}, and yours is in thousands of millions of them.": (
+        f"[in_thousands_of_millions] your answer is in thousands of millions of {unit}; return "
+        f"{unit}.": (
             lambda *_: lambda number: number / 10**9,
             lambda *_: lambda number: number / 2**30,
         ),
@@ -213,8 +215,8 @@ class Counted:
             return sentence
         if "object is not callable" in sentence:
             otherwise = (
-                "[calls_a_number] "
-                f"what comes in are numbers, {', '.join(self.names)}: call none of them."
+                f"[calls_a_number] you call an argument as a function, but {', '.join(self.names)} "
+                "are numbers."
             )
         return f"{self.name}({shown}) fails with {sentence} ({otherwise.rstrip('.')})."
 
@@ -234,10 +236,10 @@ class Counted:
                 ):
                     return why(seen, self.together, *self.parts)
                 near = all(abs(got - self.right(*arguments)) < 1 for arguments, _ in seen)
-                cut = ": // leaves the whole number only; a fraction is divided by /"
+                cut = ": // drops the fraction; use / to keep it"
                 return (
-                    "[always_the_same_number] "
-                    f"yours is {got}, whatever comes in{cut * (near and type(got) is int)}."
+                    f"[always_the_same_number] you return {got}, whatever the arguments "
+                    f"are{cut * (near and type(got) is int)}."
                 )
             return why(seen, self.together, *self.parts) or self._out_of_step(student)
         except Raised:
@@ -267,11 +269,11 @@ class Counted:
                     return ""
                 if not same(due - right, there - got) and not same(due * got, there * right):
                     found.append(
-                        "[grows_otherwise] "
-                        f"it follows {name} in another way than it should. Take another case, "
-                        f"{', '.join(map(self._shown, self.names, arguments))}, and double {name}: "
-                        f"the right answer goes from {right:,} to {due:,}, and yours goes from "
-                        f"{got:,} to {there:,}."
+                        f"[grows_otherwise] your answer does not depend on {name} as the right "
+                        "answer does. Take another case, "
+                        f"{', '.join(map(self._shown, self.names, arguments))}, and double "
+                        f"{name}. The right answer goes from {right:,} to {due:,}, and your "
+                        f"answer goes from {got:,} to {there:,}."
                     )
             if 1 <= len(found) <= 2:
                 return found[-1]

@@ -84,10 +84,10 @@ def served(student, slots: int, budget: int, requests: list[Ask], **options) -> 
         if not error.sentence.startswith("MemoryError"):
             raise
         raise Wrong(
-            "[pool_runs_dry] "
-            f"The pool ran dry ({error.sentence}). When a sequence joins, take blocks for its "
-            "longest possible answer (max_num_tokens), and let it wait if self.can_grow says that "
-            "there are too few for just as many."
+            f"[pool_runs_dry] The pool ran out of blocks ({error.sentence}). When a sequence "
+            "joins, take blocks for max_num_tokens: its prompt and its longest possible answer. "
+            "Ask self.can_grow for the same number first, and let the sequence wait if the answer "
+            "is no."
         ) from None
 
 
@@ -98,9 +98,8 @@ def _in_words_of_a_budget(scheduler: RemoteScheduler, budget: int, otherwise: st
     empty = [row.sequence.request_id for row in scheduler.planned.rows if not row.num_tokens]
     if empty and step.startswith("In step"):
         return (
-            "[row_of_no_tokens] "
-            f"{step}: {empty[0]} has a row of 0 tokens. Where nothing is left of the budget there "
-            "is no row: whoever gets none waits for the next step."
+            f"[row_of_no_tokens] {step}: {empty[0]} has a row of 0 tokens. When nothing is left "
+            "of the budget, add no more rows: a sequence without a row waits for the next step."
         )
     if not any(code in otherwise for code in NO_ROWS):
         return otherwise
@@ -108,16 +107,16 @@ def _in_words_of_a_budget(scheduler: RemoteScheduler, budget: int, otherwise: st
     left = who.num_uncomputed_tokens
     if left > budget:
         return (
-            "[prompt_is_not_cut] "
-            f"{step}: nobody has a row, and {who.request_id} has {left} tokens to compute, more "
-            f"than the budget of {budget}: it gets a chunk, min(num_uncomputed_tokens, left), and "
+            f"[prompt_is_not_cut] {step}: no sequence has a row, and {who.request_id} has {left} "
+            f"tokens to compute, more than the budget of {budget}. Give {who.request_id} a chunk "
+            "of min(num_uncomputed_tokens, left), where `left` is what is left of the budget, and "
             "the rest in the next steps."
         )
     if left == 1 and who in scheduler.running:
         return (
-            "[one_token_gets_no_row] "
-            f"{step}: nobody has a row, and {who.request_id} has one token left to compute: of an "
-            "answer or of a prompt, it is a row like any other."
+            f"[one_token_gets_no_row] {step}: no sequence has a row, and {who.request_id} has one "
+            "token left to compute. It gets a row like any other, whether the token belongs to "
+            "its answer or to its prompt."
         )
     return otherwise
 
@@ -128,24 +127,26 @@ def fits_the_budget(step: Step, budget: int, drawing: object = None) -> None:
         return
     most = max(step.prompts.values(), default=0)
     num_decodes, num_prompts = len(step.decodes), len(step.prompts)
-    said = "[rows_not_all_counted] count all rows, and give the last one what is left."
+    said = (
+        "[rows_not_all_counted] count the tokens of all rows, and give the last row only what "
+        "is left."
+    )
     if most == max(step.needs[name] for name in step.prompts) and most > budget:
         said = (
-            "[long_prompt_is_not_cut] "
-            "a prompt longer than what is left is cut: its row gets min(num_uncomputed_tokens, "
-            "left), and the rest of it waits for the next step."
+            "[long_prompt_is_not_cut] cut a prompt that is longer than what is left: its row gets "
+            "min(num_uncomputed_tokens, left), and the rest of the prompt waits for the next step."
         )
     elif step.num_tokens - budget == num_decodes:
         said = (
-            "[decodes_not_counted] "
-            f"{num_decodes} of them are decodes, which take a token each of the same budget: what "
-            "is left for prompts is max_batch_tokens less the decodes."
+            f"[decodes_not_counted] {num_decodes} of these tokens belong to decodes, and each "
+            "decode takes one token of the same budget. Prompts can have max_batch_tokens minus "
+            "the number of decodes."
         )
     elif num_prompts > 1 and most <= budget - num_decodes:
         said = (
-            "[prompts_do_not_share] "
-            f"each of the {num_prompts} prompts for itself would fit beside the decodes; but they "
-            "share one budget, and after each row less of it is left."
+            f"[prompts_do_not_share] each of the {num_prompts} prompts alone would fit beside the "
+            "decodes, but the prompts share one budget: after each row, subtract its tokens from "
+            "what is left."
         )
     raise Wrong(
         "[over_the_budget] "
@@ -163,11 +164,11 @@ def stalls_nobody(step: Step, drawing: object = None) -> None:
     if not stalled:
         return
     prompts = ", ".join(step.prompts)
-    while_ = f"while {prompts}'s prompt was computed" if prompts else "though it runs"
+    while_ = f"while prompts of {prompts} were computed" if prompts else "though it runs"
     raise Wrong(
-        "[chunk_stalls_a_decode] "
-        f"In step {step.number} {stalled[0]}, who writes, had no row, {while_}. A chunk must never "
-        "stall a decode: give whoever has one token to compute its row first, in every step.",
+        f"[chunk_stalls_a_decode] In step {step.number} {stalled[0]} decodes, but had no row "
+        f"{while_}. A chunk must never stall a decode: in every step, first give a row to each "
+        "sequence that has one token to compute.",
         expected=f"a row each for {', '.join(step.decodes)}",
         got=step.told(),
         drawing=drawing,
@@ -185,11 +186,11 @@ def keeps_the_order(step: Step, drawing: object = None) -> None:
         return
     first, other = short[0], passed[0]
     raise Wrong(
-        "[prompt_out_of_order] "
-        f"In step {step.number} {other}'s prompt got {step.rows[other]} tokens, and {first}'s, "
-        f"which came before it, {step.rows.get(first, 0)} of the {step.needs[first]} it "
-        "still needs. Prompts share the budget in the order of admission: all that the first one "
-        "needs, then what is left to the next; and whoever came first is admitted first.",
+        f"[prompt_out_of_order] In step {step.number} {other}'s prompt got {step.rows[other]} "
+        f"tokens. {first} was admitted before {other}, and its prompt got only "
+        f"{step.rows.get(first, 0)} of the {step.needs[first]} tokens that it still needs. Prompts "
+        "share the budget in the order of admission: the first gets all it needs, the next gets "
+        "from what is left. Admit in the order of arrival.",
         expected=f"{first} before {other}",
         got=step.told(),
         drawing=drawing,
@@ -203,24 +204,23 @@ def wastes_nothing(step: Step, budget: int, slots: int, drawing: object = None) 
         return
     needs = {name: need for name, need in step.needs.items() if name not in step.decodes}
     cut = [name for name, need in needs.items() if step.rows.get(name, 0) < need]
-    begin = f"In step {step.number}, {idle} of {budget} tokens of the budget were left"
+    begin = f"In step {step.number}, {idle} of {budget} tokens of the budget stayed unused"
     if cut:
         got, need = step.rows.get(cut[0], 0), needs[cut[0]]
         said = (
-            "[chunk_is_too_small] "
-            f"{begin}, and {cut[0]}'s prompt got {got} of the {need} tokens it still needs: a "
-            "prompt gets all that is left, however it is to be cut."
+            f"[chunk_is_too_small] {begin}, and {cut[0]}'s prompt got {got} of the {need} tokens "
+            "it still needs: a prompt gets all tokens that are left, and may be cut at any token."
         )
         if any(name in step.prompts for name in needs if name not in cut):
             said += (
-                " [next_prompt_not_begun] "
-                "When one prompt is done within a step, the next goes on in the same step."
+                " [next_prompt_not_begun] When one prompt is complete and tokens are left, the "
+                "next prompt gets them in the same step."
             )
     elif step.waiting and len(step.needs) < slots:
         said = (
-            "[nobody_joins_though_tokens_are_left] "
-            f"{begin}, a slot was free, and {step.waiting[0]} waited: whoever may join does so in "
-            "the same step, and gets a first chunk of what is left."
+            f"[nobody_joins_though_tokens_are_left] {begin}, a slot was free, and "
+            f"{step.waiting[0]} waited: let it join in the same step, and give its first chunk "
+            "what is left."
         )
     else:
         return

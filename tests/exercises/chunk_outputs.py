@@ -62,16 +62,16 @@ def about_a_chunk(name, result):
     is_full = cut[:, 1] < cut[:, 2]
     if all(np.isnan(array[~is_full]).all() for array in got) and not is_full.all():
         return (
-            "[nothing_is_written_for_an_empty_chunk] Nothing is written for an empty chunk, begin "
-            "== end: write a maximum below every score, and zeros."
+            "[nothing_is_written_for_an_empty_chunk] You write nothing for an empty chunk (begin "
+            "== end): write a maximum below every score, and write zeros."
         )
     output, highest, total = (array[is_full] for array in got)
     right_output, right_highest, right_total = (array[is_full] for array in right)
     for belief in (lambda begin, end: slice(end - begin), lambda begin, end: slice(end)):
         if is_like(output, parts_of(name, belief)[0][is_full], right_output):
             return (
-                "[chunk_reads_from_token_zero] "
-                "A chunk begins at token `begin` of its row, and yours at token 0."
+                "[chunk_reads_from_token_zero] Your chunk begins at token 0 of the row; a chunk "
+                "begins at token `begin` of its row."
             )
     scales = {1.0: "are not scaled", 32**-0.5: "are multiplied by 1 / sqrt(32)"}
     scales |= {1 / one.scale: "are divided by `scale`"}
@@ -87,35 +87,37 @@ def about_a_chunk(name, result):
         return TOO_HIGH
     if is_like(output, right_output / right_total[..., None], right_output):
         return (
-            "[chunk_output_is_divided] "
-            "A chunk's output is the sum of weight * v, not divided by anything yet."
+            "[chunk_output_is_divided] You divide a chunk's output: do not divide it yet. The "
+            "output of a chunk is the sum of weight * v."
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         quotients = output / total[..., None], right_output / right_total[..., None]
     same_sums = np.allclose(output, right_output, 1e-4, 1e-4)
     if same_sums and not np.allclose(highest, right_highest, 1e-4, 1e-4):
         return (
-            "[weights_under_another_maximum] The sums are right, and `part_highest` is not: it is "
-            "the maximum under which the weights of the chunk were summed up."
+            "[weights_under_another_maximum] The sums are right, but `part_highest` is wrong: "
+            "write the maximum that you subtracted from the chunk's scores."
         )
     if np.allclose(*quotients, 1e-3, 1e-3) and not same_sums:
         return (
-            "[chunk_has_a_lower_maximum] The sums of a chunk are too large by one factor, since "
-            "the maximum that is subtracted is not the highest score of the chunk's own tokens."
+            "[chunk_has_a_lower_maximum] The sums of a chunk are all too large by the same "
+            "factor: the maximum that you subtract must be the highest score of the chunk's own "
+            "tokens."
         )
     if name == LONG and (left := left_out(output[0, 0])):
         return (
-            f"[small_weights_are_left_out] Chunk 0 comes out as if {left:,} tokens with small "
-            "weights had been left out. Many small weights are not small together."
+            f"[small_weights_are_left_out] Your result for chunk 0 leaves out {left:,} tokens with "
+            "small weights. Many small weights have a large sum: add all of them."
         )
     if name == LONG:
         return (
-            "[long_chunks_are_wrong] Shorter chunks are right: a chunk may be as long as it likes."
+            "[long_chunks_are_wrong] Your result is right only for shorter chunks: a chunk may "
+            "have any length."
         )
     if (got[2][~is_full] != 0).any() or (got[0][~is_full] != 0).any():
         return (
-            "[empty_chunk_is_wrong] "
-            "An empty chunk has a total and an output of 0: no token is in its sums."
+            "[empty_chunk_is_wrong] An empty chunk must have a total and an output of 0: its sums "
+            "contain no token."
         )
     return about_another_size(name) if name == ODD else ""
 
@@ -139,8 +141,8 @@ def about_the_slots(name, kind, said):
     row, begin, end = chunks_of(name)[int(number[1])].tolist()
     if begin == end and "block_tables[" in said:
         return (
-            f"[empty_chunk_looks_up] Chunk {number[1]} is empty, ({row}, {begin}, {end}): there "
-            "may be no token `begin`, and no KV block of it to look up."
+            f"[empty_chunk_looks_up] Chunk {number[1]} is empty, ({row}, {begin}, {end}): its row "
+            "may have no token `begin`, so do not look up a KV block for it."
         )
     if begin == end or kind not in ("foreign", "unwritten") or name == ODD:
         return ""
@@ -148,8 +150,8 @@ def about_the_slots(name, kind, said):
         return ""
     return (
         f"[chunk_reads_a_wrong_slot] Chunk {number[1]} is ({row}, {begin}, {end}), and it reads a "
-        f"slot that is not of tokens {begin} to {end - 1} of row {row}. Token t of a row is at "
-        "place t % block_size of its KV block, with t counted from the beginning of the row."
+        f"slot that does not belong to tokens {begin} to {end - 1} of row {row}. Token t of a row "
+        "is at place t % block_size of its KV block, with t counted from the beginning of the row."
     )
 
 
@@ -174,26 +176,29 @@ def about_the_joined(name, result):
             joined = shares @ output[seen, head] / (shares @ total[seen, head])
         if np.allclose(joined, got[wrong_row, head], 1e-4, 1e-4, equal_nan=True):
             if name == CHUNKS:
-                return not_all(f" Only the first {len(seen)} chunks of row {wrong_row} are joined.")
+                return not_all(f" You join only the first {len(seen)} chunks of row {wrong_row}.")
             if (cut[seen, 1] == cut[seen, 2]).all() and np.isin(seen, own).all():
                 return (
-                    f"[empty_chunk_cuts_the_row] Row {wrong_row} comes out as if only its empty "
-                    f"{named(seen)} had been joined; the row has {named(own)}. An empty chunk "
-                    "neither begins nor ends a row."
+                    f"[empty_chunk_cuts_the_row] Your result for row {wrong_row} joins only its "
+                    f"empty {named(seen)}; the row has {named(own)}. An empty chunk neither begins "
+                    "nor ends a row."
                 )
             return (
-                f"[other_chunks_are_joined] Row {wrong_row} comes out as if {named(seen)} of the "
-                f"work list had been joined, and it has {named(own)}."
+                f"[other_chunks_are_joined] Your result for row {wrong_row} joins {named(seen)} of "
+                f"the work list; the row has {named(own)}."
             )
     if name == CHUNKS and (
         left := shares_left_out(output, total, highest, got[wrong_row], own, head)
     ):
         return (
-            f"[small_chunks_are_left_out] Row {wrong_row} comes out as if {left:,} chunks with "
-            "small shares had been left out. Many small shares are not small together."
+            f"[small_chunks_are_left_out] Your result for row {wrong_row} leaves out {left:,} "
+            "chunks with small shares. Many small shares have a large sum: add all of them."
         )
     if weighs_the_same(output, total, highest, cut, got):
-        return "[chunks_weigh_the_same] Chunks with a smaller maximum weigh less, by exp."
+        return (
+            "[chunks_weigh_the_same] You give all chunks the same weight. A chunk with a smaller "
+            "maximum weighs less: multiply by exp(its maximum - the highest maximum)."
+        )
     return not_all("") if name == CHUNKS else ""
 
 
@@ -211,8 +216,8 @@ def shares_left_out(output, total, highest, got, own, head):
 
 def not_all(how_many):
     return (
-        "[not_all_chunks_are_seen] Shorter work lists are right. Of this one not all chunks are "
-        f"seen: it has chunks.shape[0] of them.{how_many}"
+        "[not_all_chunks_are_seen] Your result is right only for shorter work lists. You never "
+        f"read some chunks of this list: it has chunks.shape[0] chunks.{how_many}"
     )
 
 

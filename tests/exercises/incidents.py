@@ -17,7 +17,7 @@ def goes_on_as_ours(student, name, arguments, ours, said, requests, **incidents)
     except NotAttempted:
         raise
     except Raised as error:
-        error.sentence = f"{said} Yours fails with {error.sentence.rstrip('.')}."
+        error.sentence = f"{said} Your policy fails with {error.sentence.rstrip('.')}."
         raise
     got = got if isinstance(got, list) else []
     for number in range(max(len(due), len(got))):
@@ -28,4 +28,6 @@ def goes_on_as_ours(student, name, arguments, ours, said, requests, **incidents)
             for steps in (due, got)
         )
         if expected != rows:
-            raise Wrong(f"{said} Step {number + 1} differs.", expected=expected, got=rows)
+            raise Wrong(
+                f"{said} The rows of step {number + 1} are wrong.", expected=expected, got=rows
+            )

@@ -6,7 +6,9 @@ from minibatch import kernel_lab as lab
 
 SMALL = {"heads": 2, "kv_heads": 1, "block_size": 4}
 CASES = {  # what a kernel must get right, each by the sentence for its place
-    "rows of one token, of a full KV block, of one more": {"lengths": [1, 4, 5]},
+    "rows of one token, of a full KV block, and of a full KV block and one token": {
+        "lengths": [1, 4, 5]
+    },
     "rows of different length that share a KV block": {
         "lengths": [4, 9, 5],
         "shared_blocks": 1,
@@ -24,12 +26,12 @@ LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chu
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 ODD = "nine rows in KV blocks of 13 tokens"
 LOW = "all scores near -4,000,000"
-STEPS = "scores that fall to -12 in head 0, and rise by 86 and more at a time in head 1"
+STEPS = "scores that fall to -12 in head 0, and rise in steps of 86 and more in head 1"
 APART = STEPS + ", in chunks of one token"
 EMPTY_FIRST = "an empty chunk first in each row"
 TILES = "scores 500 times as large in three tiles of tokens"
-QUARTET = "four query heads to a KV head"
-EVEN = "a KV head to each query head"
+QUARTET = "four query heads for each KV head"
+EVEN = "a KV head for each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
     FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
     WIDE: {"lengths": [5], "heads": 1, "block_size": 3, "head_dim": 288},

@@ -7,22 +7,21 @@ from kernel_cases import LOW, STEPS, TILES
 SHARP = "scores 500 times as large"
 OVERFLOWS, VANISHES = 88.72, -103.9  # exp of more is infinite, and of less 0, in float32
 FROM_0 = (
-    "[maximum_begins_at_zero] "
-    "A maximum that begins at 0, or near it, is higher than all scores of a row that are far below "
-    "0, and their weights come to nothing: begin at LOWEST."
+    "[maximum_begins_at_zero] Your maximum begins at 0, or near 0. If all scores of a row are far "
+    "below 0, their weights then become 0: begin at LOWEST."
 )
 TOO_HIGH = (
-    "[maximum_begins_too_high] "
-    "The maximum begins too high, for example at -1000 or at -1e6: all scores of this case are "
-    "lower. Their weights come to nothing: begin at LOWEST."
+    "[maximum_begins_too_high] Your maximum begins too high, for example at -1000 or at -1e6: all "
+    "scores of this case are lower, and their weights become 0: begin at LOWEST."
 )
 TOO_LATE = (
-    "[maximum_follows_too_late] "
-    "The maximum waits until a score is far above it. exp of 89 is beyond float32, and the sum of "
-    "a dozen exp of 86.4 is, too: let it follow earlier."
+    "[maximum_follows_too_late] Your maximum is replaced only when a score is far above it. "
+    "exp(89) does not fit in float32, nor does the sum of a dozen exp(86.4). Replace the maximum "
+    "at every higher score."
 )
 NO_MAXIMUM = (
-    "[exp_overflows] exp of 500 is beyond float32: subtract the maximum from the score first."
+    "[exp_overflows] You take exp of a score of 500, which does not fit in float32: subtract the "
+    "maximum from the score first."
 )
 
 
@@ -43,8 +42,8 @@ def about_no_numbers(name, one, got):
         return TOO_LATE  # most other such maxima fail before, in SHARP or in TILES
     if name not in (SHARP, TILES, STEPS):
         return (
-            "[output_is_nan] "
-            "NaN comes of infinity minus infinity, of 0 / 0, or of unwritten memory."
+            "[output_is_nan] Your output has NaN, which comes from infinity - infinity, from 0 / "
+            "0, or from memory that was never written."
         )
     said = {why for why, maximum in maxima(one) if (bad_under(one, maximum) == is_bad).all()}
     if len(said) == 1:
@@ -53,9 +52,9 @@ def about_no_numbers(name, one, got):
         return TOO_LATE
     where = ", ".join(f"row {row} head {head}" for row, head in np.argwhere(is_bad)[:3].tolist())
     return (
-        f"[weights_are_no_numbers] There are no numbers in {where}: a weight is infinite, or all "
-        "are 0. The maximum that is subtracted is that of one row and one query head, and follows "
-        "every token with a higher score."
+        f"[weights_are_no_numbers] The output has NaN in {where}: a weight is infinite, or all "
+        "weights are 0. Keep one maximum for each row and query head, and replace it at every "
+        "token with a higher score."
     )
 
 
@@ -80,21 +79,22 @@ def maxima(one):
     yield FROM_0, lambda scores: running(np.maximum(scores, 0), 1)
     if group > 1:
         yield (
-            "[one_maximum_for_the_group] Two query heads share one maximum. The higher scores of "
-            "one head make all weights of the other 0: each query head has a maximum of its own.",
+            "[one_maximum_for_the_group] You keep one maximum for two query heads. The higher "
+            "scores of one head make all weights of the other head 0: each query head has a "
+            "maximum of its own.",
             lambda scores: running(
                 scores.reshape(-1, group, scores.shape[1]).max(1).repeat(group, 0), 1
             ),
         )
         yield (
-            "[maximum_begins_at_another_head] The maximum of a query head begins at a score of "
-            "the first head of its group, which may be far above all of its own.",
+            "[maximum_begins_at_another_head] You begin the maximum of a query head at a score "
+            "of the first head of its group. That score may be far above all scores of this head.",
             lambda scores: running(np.concatenate([scores[first, :1], scores], 1), 1)[:, 1:],
         )
     stops = (
-        "[maximum_stops] A maximum is subtracted, and it is not the highest score so far: it "
-        "stays behind while later scores are more than 88 above it, and exp is infinite. Compare "
-        "it with the score of every token."
+        "[maximum_stops] The maximum that you subtract is not the highest score so far: later "
+        "scores are more than 88 above it, and exp is infinite. Compare the maximum with the score "
+        "of every token."
     )
     for first_tokens in (1, 2, 4, 8, 16, 32, 64):
 

@@ -19,8 +19,8 @@ def about_the_output(name, result):
         never = got.size - result["stored"].get("output", [0])[0] // 4
         if never > 0 and never == np.isnan(got).sum():
             return (
-                f"[output_is_never_written] {never:,} elements of output are never written: "
-                "each row has as many as query heads * 32."
+                f"[output_is_never_written] Your kernel does not write {never:,} elements of "
+                "`output`: a row has 32 elements for each query head."
             )
         return about_another_size(name) if name == ODD else about_no_numbers(name, one, got)
     likely = [
@@ -33,8 +33,8 @@ def about_the_output(name, result):
     for _, said in likely:
         if said.startswith("[tokens_weigh_the_same]") and name not in CASES:
             return (
-                "[differences_are_lost] All tokens of this case weigh the same, and in "
-                "the cases before it they did not: is a score limited before exp?"
+                "[differences_are_lost] In this case all tokens get the same weight, and in "
+                "earlier cases they did not. Does your kernel limit a score before it takes exp?"
             )
         return said
     if name == ODD:
@@ -43,12 +43,13 @@ def about_the_output(name, result):
         return seen
     if name == MANY:
         return (
-            "[long_rows_are_wrong] Shorter rows are right: what becomes of tokens beyond the 32nd?"
+            "[long_rows_are_wrong] Shorter rows are right: what does your kernel do with "
+            "tokens after the 32nd?"
         )
     if name in (SHARP, TILES):
         return (
-            "[large_scores_are_wrong] "
-            "Small scores are right: what was summed up under an older maximum has to shrink."
+            "[large_scores_are_wrong] Small scores are right: when the maximum rises, multiply "
+            "the earlier sums by exp(old maximum - new maximum)."
         )
     return ""
 
@@ -65,47 +66,45 @@ def believed(one):
     heads, kv_heads = one.query.shape[1], one.key_cache.shape[2]
     group = heads // kv_heads
     names = {
-        "[scores_not_scaled] The scores are not scaled: q k times `scale`.": {"scale": 1.0},
-        "[divided_by_scale] The scores are divided by `scale`: multiply them.": {
+        "[scores_not_scaled] You do not scale the scores: a score is q · k times `scale`.": {
+            "scale": 1.0
+        },
+        "[divided_by_scale] You divide the scores by `scale`: multiply them by `scale`.": {
             "scale": 1 / one.scale
         },
-        "[not_divided_by_the_sum] It is not divided by the sum of the weights.": {
+        "[not_divided_by_the_sum] You do not divide the output by the sum of the weights.": {
             "total": lambda w, w_run: 1.0
         },
-        "[sum_does_not_shrink] When a higher maximum comes, the sum of weights shrinks, too.": {
-            "total": lambda w, w_run: w_run.sum(0)
+        "[sum_does_not_shrink] When the maximum rises, your weighted sum of V shrinks, but your "
+        "sum of weights does not; both must shrink.": {"total": lambda w, w_run: w_run.sum(0)},
+        "[weighted_sum_does_not_shrink] When the maximum rises, your sum of weights shrinks, but "
+        "your weighted sum of V does not; both must shrink.": {"run": True},
+        "[no_sum_shrinks] When the maximum rises, your two sums do not shrink; both must shrink by "
+        "exp(old maximum - new maximum). Calculate this factor before you overwrite the old "
+        "maximum.": {
+            "run": True,
+            "total": lambda w, w_run: w_run.sum(0),
         },
-        "[weighted_sum_does_not_shrink] "
-        "When a higher maximum comes, the weighted sum of V shrinks, too.": {"run": True},
-        "[no_sum_shrinks] When a higher maximum comes, both sums shrink by exp(old maximum - new "
-        "maximum), and yours stay: calculate it before the new maximum takes the old one's "
-        "place.": {"run": True, "total": lambda w, w_run: w_run.sum(0)},
-        "[last_token_is_missing] The last token is missing: a row has seq_lens[row] of them.": {
+        "[last_token_is_missing] You leave out the last token: a row has seq_lens[row] tokens.": {
             "tokens": slice(0, -1)
         },
-        "[first_token_is_missing] The first token is missing.": {"tokens": slice(1, None)},
-        "[first_tile_only] Only the first 32 tokens are seen.": {"tokens": slice(0, 32)},
-        "[kv_head_by_remainder] "
-        "Query head h reads KV head h // (heads // kv_heads), and yours h % kv_heads.": {
-            "kv_head": lambda h: h % kv_heads
+        "[first_token_is_missing] You leave out the first token of a row.": {
+            "tokens": slice(1, None)
         },
-        "[kv_head_always_zero] "
-        "Query head h reads KV head h // (heads // kv_heads), and yours always 0.": {
-            "kv_head": lambda h: 0
-        },
-        "[kv_head_always_by_two] "
-        "Query head h reads KV head h // (heads // kv_heads), and yours h // 2.": {
-            "kv_head": lambda h: h // 2 % kv_heads
-        },
-        "[scale_of_its_own] "
-        "Scores are multiplied by the argument `scale`, and yours always by 1 / sqrt(32).": {
-            "scale": 32**-0.5
-        },
-        "[tokens_weigh_the_same] "
-        "All tokens weigh the same: the weight of a token is exp(score - maximum).": {"flat": True},
-        "[sum_of_another_head] "
-        "Each query head is divided by its own sum of weights, and yours by that of the first "
-        "query head of its group.": {"total_of": lambda h: h // group * group},
+        "[first_tile_only] You read only the first 32 tokens of a row.": {"tokens": slice(0, 32)},
+        "[kv_head_by_remainder] Your query head h reads KV head h % kv_heads; it must read KV "
+        "head h // (heads // kv_heads).": {"kv_head": lambda h: h % kv_heads},
+        "[kv_head_always_zero] Your query heads always read KV head 0; query head h must read KV "
+        "head h // (heads // kv_heads).": {"kv_head": lambda h: 0},
+        "[kv_head_always_by_two] Your query head h reads KV head h // 2; it must read KV head h "
+        "// (heads // kv_heads).": {"kv_head": lambda h: h // 2 % kv_heads},
+        "[scale_of_its_own] Your scores are always multiplied by 1 / sqrt(32); multiply them by "
+        "the argument `scale`.": {"scale": 32**-0.5},
+        "[tokens_weigh_the_same] All tokens get the same weight: the weight of a token is "
+        "exp(score - maximum).": {"flat": True},
+        "[sum_of_another_head] You divide each query head by the sum of the first query head of "
+        "its group; divide "
+        "each query head by its own sum of weights.": {"total_of": lambda h: h // group * group},
         "[no_sum_over_the_lanes] "
         "A score is a sum over all 32 lanes, and each of your lanes has only its own product.": {
             "steps": ()
@@ -124,8 +123,8 @@ def believed(one):
     for entries in (1, 16, 32, 64, 128, 256):
         if entries < width:
             said = (
-                f"[table_is_longer] The block table has {width} entries in this case, and only "
-                f"the first {f'{entries} are' if entries > 1 else 'is'} used, again and again."
+                f"[table_is_longer] The block table has {width} entries in this case, and your "
+                f"kernel uses only the first {f'{entries}' if entries > 1 else 'one'}, repeatedly."
             )
             slots = np.arange(max(one.seq_lens))
             again = slots // block_size % entries * block_size + slots % block_size
@@ -179,7 +178,7 @@ def tokens_seen(one, got):
     off = np.abs(output - got.reshape(-1, 1, 32)).max((0, 2))
     seen = int(np.argmin(off[:-1])) + 1
     is_near = off[seen - 1] < min(1e-4, off[-1] / 4)
-    said = f"[first_tokens_only] Only the first {seen} tokens are seen."
+    said = f"[first_tokens_only] You read only the first {seen} tokens of a row."
     return [(off[seen - 1], said)] if is_near else []
 
 
@@ -197,10 +196,9 @@ def about_the_tokens(one, got):
     seen = one.why(got)
     if not seen and kept and off[kept - 1] < 2e-5:
         return (
-            "[small_weights_are_left_out] "
-            f"Row {row}, head {head} comes out as if {length - kept} tokens with a weight of "
-            f"{at_the_time[order[kept]]:.2g} or less had been left out. Many small weights are "
-            "not small together: every token belongs in both sums."
+            f"[small_weights_are_left_out] Your result for row {row}, head {head} leaves out "
+            f"{length - kept} tokens with a weight of {at_the_time[order[kept]]:.2g} or less. Many "
+            "small weights have a large sum: add every token to both sums."
         )
     if seen:
         return (

@@ -117,38 +117,41 @@ def about_the_fault(name, kind, said):
     if kind == "out of bounds" and (beyond := BEYOND.search(said)):
         array, axis, last = beyond[1], int(beyond[2]), int(beyond[3])
         if array in ("key_cache", "value_cache") and axis == 1:
-            return f"[another_block_size] In this case block_size, {array}.shape[1], is {last + 1}."
+            return (
+                "[another_block_size] Your kernel goes past the end of a KV block: in this case "
+                f"block_size, {array}.shape[1], is {last + 1}."
+            )
         if array in ("key_cache", "value_cache") and axis == 2:
             heads = len(case(name).query[0])
             return (
-                "[another_number_of_heads] "
-                f"Query heads here: {heads}. KV heads, {array}.shape[2]: {last + 1}. Query head h "
+                "[another_number_of_heads] Your kernel goes past the last KV head: in this case "
+                f"heads is {heads}, and kv_heads, {array}.shape[2], is {last + 1}. Query head h "
                 "belongs to KV head h // (heads // kv_heads)."
             )
         if array == "block_tables" and axis == 1:
             return (
                 f"[another_width_of_the_table] The block table of a row has {last + 1} entries: "
-                "is a token looked up that lies beyond the row's last one?"
+                "does your kernel look up a token past the row's last token?"
             )
         if is_own_array(array) and name == TILES and last + 1 < options(name)["block_size"]:
             return (
-                "[array_shorter_than_a_kv_block] A KV block has "
-                f"{options(name)['block_size']} tokens in this case, and an array of yours has "
-                f"{last + 1} places: keep a tile of a fixed length, whatever the block size is."
+                f"[array_shorter_than_a_kv_block] A KV block has {options(name)['block_size']} "
+                f"tokens in this case, and one of your arrays has {last + 1} places: use a tile "
+                "of a fixed length that does not depend on the block size."
             )
         if is_own_array(array) and name in COSTLY:
             return (
-                "[array_as_long_as_the_context] "
-                f"{array or 'An array'} has {last + 1:,} elements, and the case is {name}: no "
-                "array may grow with the context."
+                f"[array_as_long_as_the_context] {array or 'An array'} of your kernel has "
+                f"{last + 1:,} elements, too few for this case, {name}: no array may grow with the "
+                "context."
             )
     if name in (ODD, WIDE):
         return about_another_size(name)
     if name == FOUR and kind == "race":
         return (
-            "[heads_do_not_fill_the_threads] "
-            "Heads of 16 and 32 elements are copied without a race. Heads of 48 are not: 64 "
-            "threads are more than one head of them and less than two."
+            "[heads_do_not_fill_the_threads] Your kernel copies heads of 16 and 32 elements "
+            "without a race, but not heads of 48 elements: 64 threads are more than one such head "
+            "and fewer than two."
         )
     if kind == "race" and said.startswith("keys["):
         return (
@@ -160,11 +163,10 @@ def about_the_fault(name, kind, said):
 
 def about_another_size(name):
     return (
-        "[kv_blocks_of_another_size] "
-        f"KV blocks of 4 tokens are read right, and KV blocks of {options(name)['block_size']} are "
-        "not. Token t is at place t % block_size of KV block block_tables[row, t // block_size]. "
-        "The size may be odd: then t & (block_size - 1) is another place, and two tokens that "
-        "follow each other may be in two KV blocks."
+        "[kv_blocks_of_another_size] Your kernel reads KV blocks of 4 tokens correctly, but not "
+        f"KV blocks of {options(name)['block_size']}. Token t is at place t % block_size of KV "
+        "block block_tables[row, t // block_size]. The size need not be a power of two: then t & "
+        "(block_size - 1) is the wrong place, and two neighbouring tokens may be in two KV blocks."
     )
 
 
@@ -202,20 +204,20 @@ def check_compiled(student, function, most_float64=0):
         return
     if found["refused"]:
         raise Wrong(
-            f"[does_not_compile] {function}: numba cannot compile it for a GPU: {found['refused']}"
+            f"[does_not_compile] {function}: numba cannot compile this kernel for a GPU: "
+            f"{found['refused']}"
         )
     if found["float64"] and most_float64 is not None:
         raise Wrong(
-            "[float64_instructions] "
-            f"{function}: compiled for a GPU, it has {found['float64']} instructions on float64. A "
-            "number such as 0.0 or -1e30 is one, and so is 1 / x, where 1 is an integer; "
-            "float32(0) and float32(1) / x are not."
+            f"[float64_instructions] {function}: compiled for a GPU, this kernel has "
+            f"{found['float64']} instructions on float64. A constant such as 0.0 or -1e30 is "
+            "float64, and so is 1 / x with the integer 1. Write float32(0) and float32(1) / x."
         )
     if found["stack"]:
         raise Wrong(
-            "[array_in_memory] "
-            f"{function}: compiled for a GPU, a thread keeps {found['stack']} bytes in memory "
-            "instead of in registers: an array's index has to be known when it is compiled."
+            f"[array_in_memory] {function}: compiled for a GPU, a thread keeps {found['stack']} "
+            "bytes in memory instead of in registers: the index of a local array must be known at "
+            "compile time."
         )
 
 

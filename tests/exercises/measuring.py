@@ -78,16 +78,16 @@ class LoadTest:
     def send(self, i):
         if type(i) is not int or not 0 <= i < len(self.due):
             self._fail(
-                f"[sends_no_such_request] send({i!r}): a request's number is 0 to "
+                f"[sends_no_such_request] send({i!r}): a request's number goes from 0 to "
                 f"{len(self.due) - 1}"
             )
         if i in self.sent:
             self._fail(f"[sends_twice] request {i} is sent a second time, at {self.time} ms")
         if self.time < self.due[i]:
             self._fail(
-                "[sends_before_it_is_due] "
-                f"request {i} is sent at {self.time} ms and is due at {self.due[i]} ms. wait may "
-                "return early, with an answer: look at now() before you send"
+                f"[sends_before_it_is_due] request {i} is sent at {self.time} ms, before it is due "
+                f"at {self.due[i]} ms. `wait` may return early, with an answer: look at now() "
+                "before you send"
             )
         self._num_idle = 0
         self.sent[i] = self.time
@@ -96,18 +96,18 @@ class LoadTest:
     def wait(self, until):
         if type(until) not in (int, float) or math.isnan(until):
             self._fail(
-                f"[waits_without_a_time] wait({until!r}): until is a time in milliseconds, a number"
+                f"[waits_without_a_time] wait({until!r}): `until` must be a number, a time in "
+                "milliseconds"
             )
         if self.time >= self.end_ms:
             self._fail(
-                "[waits_after_the_end] "
-                f"wait is called at {self.time} ms, and the test was over at {self.end_ms} ms. "
-                "Some requests are never answered: leave the loop at end_ms"
+                f"[waits_after_the_end] `wait` is called at {self.time} ms, but the test ended at "
+                f"{self.end_ms} ms. Some requests never get an answer: leave the loop at end_ms"
             )
         if until > self.end_ms:
             self._fail(
-                "[waits_beyond_the_end] "
-                f"wait({until}): the test is over at {self.end_ms} ms. Wait until end_ms at most"
+                f"[waits_beyond_the_end] wait({until}): the test ends at {self.end_ms} ms. Wait at "
+                "most until end_ms"
             )
         self._idle()
         coming = [self.answer_ms(i) for i in self.sent if i not in self.told]
@@ -129,9 +129,8 @@ class LoadTest:
         self._num_idle += 1
         if self._num_idle > MOST_IDLE_CALLS:
             self._fail(
-                "[time_stands_still] "
-                f"{MOST_IDLE_CALLS} calls at {self.time} ms, and nothing is sent. Time passes in "
-                "wait alone, if `until` is later than now()"
+                f"[time_stands_still] you make {MOST_IDLE_CALLS} calls at {self.time} ms and send "
+                "nothing. Time passes only in `wait`, and only if `until` is later than now()"
             )
 
     def _fail(self, sentence):
@@ -202,12 +201,15 @@ class System:
     def attainment(self, rate, seeds):
         """One run for each seed; for a single number, one run, and a number."""
         if type(rate) not in (int, float) or not 0 < rate < math.inf:
-            self._fail(f"[rate_is_no_rate] attainment({rate!r}, …): a rate is a number above 0")
+            self._fail(
+                f"[rate_is_no_rate] attainment({rate!r}, …): a rate must be a number above 0"
+            )
         if type(seeds) is int:
             return self._run(rate, seeds)
         if not isinstance(seeds, list | tuple) or not all(type(seed) is int for seed in seeds):
             self._fail(
-                f"[seeds_are_no_list] attainment(…, {seeds!r}): seeds is a list of whole numbers"
+                f"[seeds_are_no_list] attainment(…, {seeds!r}): seeds must be a list of whole "
+                "numbers"
             )
         return [self._run(rate, seed) for seed in seeds]
 
@@ -215,7 +217,7 @@ class System:
         if len(self.runs) >= self.most_runs:
             self._fail(
                 f"[too_many_runs] this is run {len(self.runs) + 1}; {self.most_runs} are allowed. "
-                "Halve the range of rates with each rate that you try"
+                "Choose each rate so that it halves the range"
             )
         self.runs.append((rate, seed))
         luck = random.Random(f"{self.name} {seed}").gauss(0, self.spread)

@@ -18,7 +18,7 @@ def kv_bytes(student):
     per_token = student.call("kv_bytes_per_token", **WAYFARER, bytes_per_number=4)
     tokens = PROMPT_LENGTHS[-1] + OUTPUT_LENGTHS[-1]
     return (
-        f"By your count agent H, with {tokens:,} tokens of prompt and answer, fills "
+        f"By your count, agent H, with {tokens:,} tokens of prompt and answer, fills "
         f"{tokens * per_token / 1e6:.1f} MB of Wayfarer's cache."
     )
 
@@ -36,7 +36,7 @@ def step_bytes(student):
         for rows in (1, 64)
     )
     return (
-        "By your count a model of a billion weights in bfloat16, with 1,000 tokens of context at "
+        "By your count, a model of a billion weights in bfloat16, with 1,000 tokens of context at "
         f"50 kB each, reads {one / 1e9:.2f} GB for one row and {many / 1e9:.2f} GB for 64: "
         f"{many / one:.1f} times the bytes for 64 times the tokens."
     )
@@ -56,9 +56,9 @@ def step_flops(student):
         for rows in (1, 64)
     )
     return (
-        "By your count a model of a billion weights does "
-        f"{one / 1e9:.2f} billion operations for one row and {many / 1e9:.0f} billion for 64: "
-        f"{many / one:.0f} times as many. Rows share bytes, and no operations."
+        f"By your count, a model of a billion weights does {one / 1e9:.2f} billion operations for "
+        f"one row and {many / 1e9:.0f} billion for 64: {many / one:.0f} times as many. Rows share "
+        "bytes, but not operations."
     )
 
 
@@ -72,8 +72,8 @@ def greedy(student):
     fed = sum(len(one.token_ids) for one in model.passes)
     without = sum(len(prompt) + n for n in range(len(answer)))
     return (
-        f"After a prompt of {len(prompt)} tokens your loop wrote {len(answer)} and fed the model "
-        f"{fed}; without a cache it would have been {without}."
+        f"After a prompt of {len(prompt)} tokens your loop generated {len(answer)} tokens and gave "
+        f"the model {fed} tokens as input; without a cache it would be {without}."
     )
 
 
@@ -90,8 +90,8 @@ def padding(student):
     eight = student.call("padding_share", list(OUTPUT_LENGTHS), 8)
     fifty = student.call("padding_share", [OUTPUT_LENGTHS[i % 8] for i in range(50)], 8)
     return (
-        f"By your count {eight:.1%} of the eight agents' slot-steps are padding, and {fifty:.1%} "
-        "of the fifty's."
+        f"By your count, {eight:.1%} of the eight agents' slot-steps are padding, and {fifty:.1%} "
+        "of the slot-steps of fifty agents."
     )
 
 
@@ -105,8 +105,9 @@ def coaches(student):
             leaves.append(len(waiting))
             waiting = []
     return (
-        f"Asked every eighth of a second for a minute in which {len(arrivals)} came, with a window "
-        f"of 3 s, your rule sent off {len(leaves)} coaches with {sum(leaves)} people."
+        f"Called every eighth of a second for a minute in which {len(arrivals)} requests arrived, "
+        f"with a window of 3 s, your rule started {len(leaves)} batches with {sum(leaves)} "
+        "requests."
     )
 
 
@@ -122,8 +123,8 @@ def dynamic(student):
         student, "MyDynamic", mb.Dynamic, 24, every=12, max_batch_size=8, max_wait=60
     )
     return (
-        "With steps of a second, a window of 60 s and somebody every 12 s your policy serves 24 "
-        f"agents in {_batches(yours)} batches, {_like(yours, ours, _batches)}."
+        "With steps of a second, a window of 60 s and an arrival every 12 s, your policy serves "
+        f"24 agents in {_batches(yours)} batches, {_like(yours, ours, _batches)}."
     )
 
 
@@ -137,8 +138,8 @@ def updating(scheduler):
     engine = serve(scheduler, some_requests(random.Random(0), 16))
     tokens = sum(len(completion.token_ids) for completion in engine.trace.completions)
     return (
-        f"Your update took in {tokens} tokens of 16 requests and saw each one out: "
-        f"{engine.pool.num_free} of {engine.pool.num_blocks} blocks are free again."
+        f"Your `update` appended {tokens} tokens to 16 requests, and released each request at its "
+        f"end: {engine.pool.num_free} of {engine.pool.num_blocks} blocks are free again."
     )
 
 
@@ -160,8 +161,8 @@ def probe(student):
     )
     return (
         f"By your probe Wayfarer's attention reads {max(read) / 1e6:.1f} MB of K and V in the "
-        f"fullest step of the eight agents, and {read[-1] / 1e6:.1f} MB in the last, when only H "
-        "is left."
+        f"fullest step of the eight agents, and {read[-1] / 1e6:.1f} MB in the last step, when "
+        "only H is left."
     )
 
 
@@ -169,16 +170,18 @@ def accepting(student):
     draft, own = [7, 7, 7, 2], [7, 7, 5, 2, 9]
     new, computed, back = student.call("accept", draft, own, 30, [4, 9, 1, 6, 3], 8)
     return (
-        f"Of {len(draft)} guesses yours kept {len(new) - 1} and added one token; {computed} tokens "
-        f"have K and V, and of 5 blocks of 8 {len(back)} went back."
+        f"Of {len(draft)} draft tokens your function accepted {len(new) - 1}, and added one "
+        f"token. {computed} tokens have K and V, and {len(back)} of 5 blocks (of 8 tokens each) "
+        "went back to the pool."
     )
 
 
 def worth(student):
     tokens = student.call("expected_tokens", 0.8, 4)
     return (
-        f"By your formula four guesses, each right 8 times of 10, give {tokens:.2f} tokens a step; "
-        f"if a guess costs a tenth of a step, that is {tokens / 1.4:.2f} times as fast."
+        f"By your formula, four draft tokens with an acceptance rate of 0.8 give {tokens:.2f} "
+        f"tokens a step. If a draft token costs a tenth of a step, that is {tokens / 1.4:.2f} "
+        "times as fast."
     )
 
 
@@ -190,8 +193,8 @@ def sampled(student):
     kept = sum(a == b for a, b in zip(drawn, came, strict=True)) / len(came)
     shares = ", ".join(f"{came.count(token) / len(came):.0%}" for token in range(3))
     return (
-        f"Of 2,000 drafts drawn from {q} yours accepts {kept:.0%}, and what comes is {shares}: the "
-        f"model's {p}."
+        f"Of 2,000 draft tokens drawn from {q} your function accepts {kept:.0%}. The tokens that "
+        f"come out have shares of {shares}; the model's probabilities are {p}."
     )
 
 
@@ -202,8 +205,8 @@ def guesser(student):
         lambda token_ids, most: list(student.call("propose", token_ids, most)), QUOTING_OFTEN
     )
     return (
-        f"On {len(QUOTING_OFTEN)} answers that quote their prompts your guesses give {found:.2f} "
-        "tokens a step; without any it is 1."
+        f"On {len(QUOTING_OFTEN)} answers that quote their prompts, your draft tokens give "
+        f"{found:.2f} tokens a step; without draft tokens it is 1."
     )
 
 
@@ -231,7 +234,8 @@ def _batches(steps):
 
 
 def _like(yours, ours, count):
-    return "like ours" if count(yours) == count(ours) else f"and ours in {count(ours):,}"
+    same = count(yours) == count(ours)
+    return "as our policy does" if same else f"and our policy needs {count(ours):,}"
 
 
 def slots(student):
@@ -242,8 +246,8 @@ def slots(student):
     jumps = sum(b != a + 1 for a, b in zip(got, got[1:], strict=False))
     return (
         f"By your mapping the {len(got):,} tokens of two prompts, A's and B's, lie in "
-        f"{len(set(got)):,} slots of {sum(map(len, tables))} blocks; after {jumps} of them the next"
-        " one is somewhere else."
+        f"{len(set(got)):,} slots of {sum(map(len, tables))} blocks; after {jumps} of these "
+        "tokens, the next token is not in the next slot."
     )
 
 
@@ -260,7 +264,8 @@ def pool(student):
     left = sum(map(len, got[-1].values())) or "none"
     return (
         f"Your pool of 200 blocks has served eight agents and one more answer to A in {len(got)} "
-        f"steps: {most} were held at a time, {shared} of them by two, and {left} in the end."
+        f"steps: at most {most} blocks were held at the same time, at most {shared} of them by two "
+        f"requests, and {left} at the end."
     )
 
 
@@ -270,8 +275,8 @@ def copies(student):
     holders = [2] * len(table) + [0]
     copied, _ = student.call("copy_on_write", table, holders, [len(table)], tokens - 1, 1, 16)
     return (
-        f"By your rule a second answer to H's prompt of {tokens:,} tokens shares {len(table)} "
-        f"blocks with the first, and has to copy {len(copied)}."
+        f"By your rule, a second answer to H's prompt of {tokens:,} tokens shares {len(table)} "
+        f"blocks with the first answer, and copies {len(copied)} of them."
     )
 
 
@@ -282,7 +287,9 @@ def how_many(student):
         for allocator in ("maximum", "power of two", "told", "paged")
     }
     told = ", ".join(f"{count} with “{allocator}”" for allocator, count in fits.items())
-    return f"By your count 16,384 tokens of memory hold so many agents, A to H over again: {told}."
+    return (
+        f"By your count, 16,384 tokens of memory hold this many agents (A to H, repeated): {told}."
+    )
 
 
 def names(student):
@@ -293,8 +300,8 @@ def names(student):
         seen.update(chain)
         blocks += len(chain)
     return (
-        f"Eight prompts as long as the agents', of which the first 670 tokens are the same, fill "
-        f"{blocks} blocks, and by your names {len(seen)} of them are different."
+        "Eight prompts are as long as the agents' prompts, and share their first 670 tokens. They "
+        f"fill {blocks} blocks, and your function gives {len(seen)} different names."
     )
 
 
@@ -303,8 +310,9 @@ def matching(student):
     known = {name: i for i, name in enumerate(names[:41])}
     found = student.call("cached_prefix", names, 1300, 16, known)
     return (
-        f"With a manual of 670 tokens in the cache, H's 1,300 find {len(found)} blocks of 16 by "
-        f"your rule, and {1300 - 16 * len(found)} tokens are left to compute."
+        "The cache holds a manual of 670 tokens. By your rule, H's prompt of 1,300 tokens finds "
+        f"{len(found)} blocks of 16 tokens, and {1300 - 16 * len(found)} tokens are left to "
+        "compute."
     )
 
 
@@ -314,8 +322,8 @@ def eviction(student):
     gone = student.call("evict", trunk + tails, 100)
     left = sum(one not in gone for one in range(41))
     return (
-        f"Five agents share a manual of 41 blocks, and 100 blocks are needed: by your rule {left} "
-        "of the manual's 41 stay."
+        f"Five agents share a manual of 41 blocks, and 100 blocks are needed: by your rule, {left} "
+        "of the manual's 41 blocks stay."
     )
 
 
@@ -324,8 +332,8 @@ def again(student):
     packed = student.ask("lookups", rounds=[[prompt], [prompt]], num_blocks=64, block_size=16)
     _, num_found, reason, at = student.unpacked(packed)[-1]
     return (
-        f"A's {PROMPT_LENGTHS[0]} tokens, word for word a second time, in your engine: {num_found} "
-        f"found, and a miss for “{reason}” at {at}."
+        f"A's {PROMPT_LENGTHS[0]} tokens are sent to your engine a second time: {num_found} are "
+        f"found, and token {at} is missed for the reason “{reason}”."
     )
 
 
@@ -339,7 +347,7 @@ def under_a_budget(student):
     most = max(sum(row.num_tokens for row in step.rows) for step in chunks)
     return (
         f"Under your policy L's prompt of 1,300 tokens is computed in {len(chunks)} chunks beside "
-        f"seven who write; no step computes more than {most} tokens, and nobody stands still."
+        f"seven decodes; no step computes more than {most} tokens, and no decode is stalled."
     )
 
 
@@ -349,8 +357,8 @@ def with_a_cap(student):
         shares = student.call("capped_shares", list(needs), 128, 16)
         needs, steps = [need - share for need, share in zip(needs, shares, strict=True)], steps + 1
     return (
-        f"By your shares S's 80 tokens are computed after {steps} steps, behind two long prompts, "
-        "with a budget of 128 and a cap of 16; without a cap it takes 19 steps."
+        f"By your shares, S's 80 tokens behind two long prompts are computed after {steps} steps "
+        "(budget 128, cap 16); without a cap it takes 19 steps."
     )
 
 
@@ -360,9 +368,9 @@ def by_hand(student):
     steps = student.call("chunks_and_slots", [1300], [0], [blocks[:82]], 7, 128, 16)
     slots = [slot for step in steps for *_, its in step for slot in its]
     return (
-        f"By your hand L's 1,300 tokens take {len(steps)} steps beside seven decodes, in chunks of "
-        f"{steps[0][0][2] - steps[0][0][1]} and at last {steps[-1][0][2] - steps[-1][0][1]}, and "
-        f"lie in {len(set(slots)):,} different slots."
+        f"By your function, L's 1,300 tokens take {len(steps)} steps beside seven decodes, in "
+        f"chunks of {steps[0][0][2] - steps[0][0][1]} tokens and a last chunk of "
+        f"{steps[-1][0][2] - steps[-1][0][1]}. They lie in {len(set(slots)):,} different slots."
     )
 
 
@@ -374,8 +382,8 @@ def victim(student):
         for choose in (lambda c: student.call("whom_to_preempt", c), lambda c: -1)
     )
     return (
-        f"By your choice {yours:,} tokens are computed again in four crowds of forty; if the "
-        f"newest always gives way it is {newest:,}."
+        f"By your choice, {yours:,} tokens are computed again for four groups of forty requests; "
+        f"if the newest request is always preempted, {newest:,} are."
     )
 
 
@@ -384,8 +392,8 @@ def admission(student):
 
     yours = sum(serve_pools(POOLS, lambda asked: student.calls("may_begin", [*map(list, asked)])))
     return (
-        f"By your rule everybody in 1,000 pools is served, in {yours:,} steps; keeping the maximum "
-        f"for everybody takes {maximum_steps():,}."
+        f"By your rule, every request of 1,000 pools is served, in {yours:,} steps; reserving the "
+        f"maximum for every request takes {maximum_steps():,}."
     )
 
 
@@ -397,8 +405,8 @@ def refusing(student):
         for refuse in (lambda *queue: student.call("whom_to_refuse", *queue), lambda *queue: ())
     )
     return (
-        f"Of {len(STREAM)} who come, 1.2 times what the machine can compute, {yours} get a first "
-        f"token in time by your rule; without a refusal it is {nobody}."
+        f"{len(STREAM)} requests arrive, 1.2 times what the machine can compute. By your rule "
+        f"{yours} of them get a first token in time; without refusals it is {nobody}."
     )
 
 
@@ -412,8 +420,9 @@ def aging(student):
         10_000,
     )
     return (
-        "With somebody of priority 5 every 100 ms, and a point for each 100 ms of waiting, who has "
-        f"no priority is served after {waited} ms by your rule; by priority alone, never."
+        "A request of priority 5 arrives every 100 ms, and each 100 ms of waiting are worth one "
+        f"point. By your rule, a request of priority 0 is served after {waited} ms; by priority "
+        "alone, never."
     )
 
 
@@ -441,8 +450,9 @@ def load_generator(student):
     found = student.call("run_load", list(test.due), test.end_ms, *given)
     late = sum(latency > 100 for latency in found)
     return (
-        f"A server stalls for 890 ms: by your generator {late} of {len(found)} requests wait for "
-        "longer than 100 ms. A generator that waits for each answer would report one."
+        f"A server stalls for 890 ms: your generator reports that {late} of {len(found)} requests "
+        "wait for longer than 100 ms. A generator that waits for each answer would report only one "
+        "such request."
     )
 
 
@@ -455,7 +465,7 @@ def highest_rate(student):
     arguments = (system.low, system.high, system.target, system.most_runs)
     found = student.call("capacity", GivenFunction(system.attainment), *arguments)
     return (
-        f"In a system that you have not seen, yours finds {found:.2f} requests per second after "
+        f"In a system that you have not seen, you find {found:.2f} requests per second after "
         f"{len(system.runs)} runs; the true capacity is {system.capacity:.2f}."
     )
 
@@ -465,8 +475,9 @@ def apart(student):
 
     first, last = student.call("first_and_last", dict(CLAIM))["memory"]
     return (
-        f"Of a speed-up of {CLAIM[max(CLAIM, key=len)] / CLAIM[()]:.1f} times, memory is "
-        f"{first:.1f} times when it is switched on first, and {last:.1f} times when it is last."
+        f"The speed-up of all changes is {CLAIM[max(CLAIM, key=len)] / CLAIM[()]:.1f} times. The "
+        f"change “memory” gives {first:.1f} times if it is switched on first, and {last:.1f} times "
+        "if it is switched on last."
     )
 
 
@@ -477,7 +488,7 @@ def hang_up(student):
     line = Line(pieces, 630, hangs_up_ms=100)
     Scene([line]).run(student)
     return (
-        f"A client hangs up after 100 ms of an answer that takes 630 ms: yours has sent "
+        "A client hangs up after 100 ms of an answer that takes 630 ms: your function has sent "
         f"{len(line.sent)} of {len(pieces)} pieces, and aborts at {line.aborts[0][0]} ms."
     )
 
@@ -515,7 +526,7 @@ def time_parts(student):
     )
     parts = student.call("where_the_time_went", [row])["parts"][0]
     told = ", ".join(f"{name} {ms}" for name, ms in parts.items())
-    return f"By your parts, 1,264 ms of one request went into (ms): {told}."
+    return f"By your function, the 1,264 ms of one request consist of (ms): {told}."
 
 
 def routed_crowd(student):
@@ -532,7 +543,7 @@ def routed_crowd(student):
     own, other = (sum(one.ttft for one in served) / len(served) for served in (own, other))
     return (
         f"In a stream that you have not seen, the mean TTFT is {own:.2f} s by your router, and "
-        f"{other:.2f} s if the replicas take turns."
+        f"{other:.2f} s by round robin."
     )
 
 
@@ -541,22 +552,25 @@ def uncached_manual(student):
     cached = {0: [], 1: chain[:200], 2: chain[1:]}
     found = student.call("uncached_tokens", 4010, chain, cached, 16)
     told = ", ".join(f"{tokens:,} on replica {replica}" for replica, tokens in found.items())
-    return f"A prompt of 4,010 tokens, of which replica 2 has evicted the first block: {told}."
+    return (
+        "A prompt has 4,010 tokens, and replica 2 has evicted its first block. By your function, "
+        f"the uncached tokens are {told}."
+    )
 
 
 def longest_to_split(student):
     from test_ex13_more_than_one_engine import case
 
-    quick, slow = (
-        student.call("split_or_not", *case(8000, 200, (), {"gbit_per_s": gbit}))
-        for gbit in (400, 0.5)
-    )
-    told = " and ".join(
-        f"{one['apart'][1] * 1000:.0f} ms ({'split' if one['split'] else 'do not split'})"
-        for one in (quick, slow)
-    )
+    def predicted(gbit, side):
+        network = {"gbit_per_s": gbit, "latency_s": 0.001, "first_token_from": side}
+        one = student.call("split_or_not", *case(8000, 200, (), network))
+        return f"{one['apart'][0]:.2f} s ({'split' if one['split'] else 'do not split'})"
+
     return (
-        f"A prompt of 8,000 tokens over 400 Gbit/s and over 0.5: by your prediction TPOT is {told}."
+        "A prompt has 8,000 tokens, and the decode replica sends the first token: by your "
+        f"prediction, TTFT is {predicted(400, 'decode')} over 400 Gbit/s, and "
+        f"{predicted(10, 'decode')} over 10 Gbit/s. If the prefill replica sends the first token, "
+        f"TTFT is {predicted(10, 'prefill')}."
     )
 
 
@@ -566,6 +580,6 @@ def scaled_day(student):
     day = Day("now yours", ((0, 2.0), (1, 2.0), (3, 8.0), (6, 2.0)), num_ready=5)
     served = live(day, lambda *arguments: student.call("desired", *arguments))
     return (
-        f"On six hours with one peak, {served.attainment:.1%} of the requests wait for 2 seconds "
+        f"In six hours with one peak, {served.attainment:.1%} of the requests wait for 2 seconds "
         f"or less, with {served.replica_hours:.0f} replica-hours and {served.num_changes} changes."
     )

@@ -23,95 +23,140 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 TWINS = ("overlooks twins", "overlooks twins, below 0")
 BELIEFS = {
-    "newest": "[newest_first] "
-    "Of the free blocks, the one that has been free for longest is taken first; yours "
-    "takes the one that was freed last. Take from one end of the queue and put back at the other: "
-    "popleft and append.",
-    "from the right": "[taken_from_the_right] "
-    "At first block 0 comes first. The block to take next stands on the left of "
-    "free_ids, and yours takes from the right: popleft, and append for those that come back.",
-    "by number": "[lowest_number_first] "
-    "Of the free blocks, the one that has been free for longest is taken first; yours "
-    "takes the one with the lowest number.",
-    "by allocation": "[first_taken_first] "
-    "What counts is since when a block has been free, not when it was taken: a "
-    "block that was taken long ago, and freed just now, has only just become free.",
-    "from its front": "[frees_from_the_front] "
-    "Of the blocks that come back in one call the last one counts as freed "
-    "first, so that a table's end is taken again before its beginning: walk through "
-    "reversed(block_ids).",
-    "twins by the last": "[frees_twins_by_the_last] "
-    "A block that is named twice in one call is free with the last hold that "
-    "is given up: walking from the end, that is where it stands first in the table. Yours gives up "
-    "all its holds where it stands last.",
-    "frees for all": "[frees_for_all_holders] "
-    "Freeing gives up one hold, and others may hold the block, too: yours takes "
-    "it from all of them, and would hand it out while they still read it.",
-    "frees while held": "[frees_while_held] "
-    "A block is free when nobody holds it any more; yours goes into the free "
-    "ones though somebody still holds it, and would be handed out to another.",
-    "never frees": "[never_frees] "
-    "A block whose last holder has left is free again; yours never goes back into "
-    "the free ones, so in the end there are none.",
-    "frees by the first": "[frees_by_the_first] "
-    "A block that two have held is free once both have left; yours goes back "
-    "into the free ones only if it was never shared.",
-    "does not share": "[share_adds_nothing] "
-    "share adds one hold to each block; yours leaves the holders as they are, so "
-    "the first who leaves would take the block from the other.",
-    "shares anew": "[share_sets_two] "
-    "share adds one hold to those there are; yours sets the holders to 2, and a "
-    "third one is forgotten.",
-    "shares once": "[twins_share_once] A block that is named twice gets two holds more.",
-    "holds nothing": "[taker_holds_nothing] "
-    "Who takes a block holds it, once: after allocate its holders are 1.",
-    "adds nothing up": "[holders_are_left_over] "
-    "A block whose holders come down to 0 is free, with 0 holders.",
-    "one by one": "[frees_one_by_one] "
-    "A call that is refused changes nothing; yours has given back the blocks that "
-    "stand before the wrong one. Look at all of them first, then change the books.",
-    "shares one by one": "[shares_one_by_one] "
-    "A call that is refused changes nothing; yours has shared the blocks that "
-    "stand before the wrong one. Look at all of them first, then change the books.",
-    "overlooks twins": "[overlooks_twins] "
-    "A block that is named twice in one call gives up two holds, so it has to "
-    "have two: Counter(block_ids) says how often each is named.",
-    "overlooks twins, below 0": "[overlooks_twins_below_zero] "
-    "A block that is named twice in one call gives up two holds, so it "
-    "has to have two: Counter(block_ids) says how often each is named.",
-    "twins once": "[counts_twins_once] "
-    "A block that is named twice in one call gives up two holds, so it has to have "
-    "two; a set, or a look at each alone, forgets how often: Counter(block_ids) says it.",
-    "frees twice": "[frees_twice] "
-    "A block that is free already is given back again, and now stands among the "
-    "free ones twice: two sequences would get it. Raise ValueError for a block that nobody holds.",
-    "frees twice, at 0": "[frees_twice_at_zero] "
-    "A block that is free already is given back again, and now stands "
-    "among the free ones twice: two sequences would get it. Raise ValueError for a block that "
-    "nobody holds.",
-    "is silent": "[frees_nothing_silently] "
-    "Giving back what is not held is a mistake of whoever calls, and passing over it "
-    "in silence hides it: raise ValueError.",
-    "counts from the end": "[counts_from_the_end] "
-    "Block -1 does not exist, but Python's lists take it for their last "
-    "one: ask 0 <= block_id < self.num_blocks.",
-    "shares the free": "[shares_the_free] "
-    "A free block is held by nobody, so there is nothing to share: it would be "
-    "held and free at once. Raise ValueError.",
-    "shares the free, and takes it": "[shares_and_takes_the_free] "
-    "A free block is held by nobody, so there is nothing to "
-    "share: who needs one takes it by allocate. (That free blocks can be found by what they hold "
-    "is lesson 07.) Raise ValueError.",
-    "shares nothing silently": "[shares_nothing_silently] "
-    "Sharing what nobody holds is a mistake of whoever calls: raise "
-    "ValueError, and do not pass over it in silence.",
-    "takes what there is": "[takes_what_there_is] "
-    "Too few are free, so none may be taken: MemoryError, and the books "
-    "stay as they are. Yours has taken those that there were, and they are lost.",
-    "gives fewer": "[gives_fewer] "
-    "Fewer are free than were asked for: raise MemoryError, and give none. Who gets "
-    "fewer blocks than it asked for writes past the end of its table.",
-    "keeps one": "[keeps_one] All free blocks can be taken, down to the last: n fit if n are free.",
+    "newest": (
+        "[newest_first] You take the block that was freed last; of the free blocks, take the one "
+        "that has been free for longest. Take from one end of the queue and put back at the "
+        "other: popleft and append."
+    ),
+    "from the right": (
+        "[taken_from_the_right] You take from the right of free_ids; the block to take next is "
+        "on the left, and at first block 0 comes first. Use popleft, and append for blocks that "
+        "come back."
+    ),
+    "by number": (
+        "[lowest_number_first] You take the block with the lowest number; of the free blocks, "
+        "take the one that has been free for longest."
+    ),
+    "by allocation": (
+        "[first_taken_first] You take the block that was allocated first; take the block that "
+        "became free first. A block that was allocated long ago and freed just now comes last."
+    ),
+    "from its front": (
+        "[frees_from_the_front] You free the blocks of a call from the front; free the last block "
+        "first, so that the end of a block table is taken again before its beginning. Loop over "
+        "reversed(block_ids)."
+    ),
+    "twins by the last": (
+        "[frees_twins_by_the_last] You give up all holds of a block at its last place in the "
+        "table. A block that is named twice in one call becomes free when its last hold is given "
+        "up. You walk from the end, so that is at its first place."
+    ),
+    "frees for all": (
+        "[frees_for_all_holders] You free a block for all sequences that hold it, so the block "
+        "could be allocated again while they still read it. Freeing gives up one hold."
+    ),
+    "frees while held": (
+        "[frees_while_held] You put a block among the free blocks while a sequence still holds "
+        "it, so the block could be allocated to another sequence. A block is free when no "
+        "sequence holds it."
+    ),
+    "never frees": (
+        "[never_frees] You never put a block among the free blocks, so at some point no free block "
+        "is left. A block whose last holder has left is free again."
+    ),
+    "frees by the first": (
+        "[frees_by_the_first] You put a block among the free blocks only if it was never shared. "
+        "A block that two sequences have held is free when both have left."
+    ),
+    "does not share": (
+        "[share_adds_nothing] You do not change the number of holders in `share`, so the first "
+        "holder that leaves takes the block from the other holder: `share` adds one hold to each "
+        "block."
+    ),
+    "sets two holders": (
+        "[share_sets_two] You set the number of holders to 2 in `share`, and so forget a third "
+        "holder: `share` adds 1 to the number of holders."
+    ),
+    "shares once": (
+        "[twins_share_once] You add one hold for a block that is named twice; this block gets "
+        "two more holds."
+    ),
+    "holds nothing": (
+        "[taker_holds_nothing] You do not count the hold of the sequence that allocates a block: "
+        "after `allocate`, the block's number of holders is 1."
+    ),
+    "adds nothing up": (
+        "[holders_are_left_over] A free block must have 0 holders; you leave another number there."
+    ),
+    "one by one": (
+        "[frees_one_by_one] You have already freed the blocks before the wrong block; a call "
+        "that is refused changes nothing. Check all blocks first, then change free_ids and "
+        "holders."
+    ),
+    "shares one by one": (
+        "[shares_one_by_one] You have already shared the blocks before the wrong block; a call "
+        "that is refused changes nothing. Check all blocks first, then change the holders."
+    ),
+    "overlooks twins": (
+        "[overlooks_twins] You overlook that a block is named twice in one call. This block "
+        "gives up two holds, so it must have two: Counter(block_ids) counts how often each block "
+        "is named."
+    ),
+    "overlooks twins, below 0": (
+        "[overlooks_twins_below_zero] You overlook that a block is named twice in one call. This "
+        "block gives up two holds, so it must have two: Counter(block_ids) counts how often each "
+        "block is named."
+    ),
+    "twins once": (
+        "[counts_twins_once] You count a block that is named twice in one call once. This block "
+        "gives up two holds, so it must have two. A set, or a check of each id alone, does not "
+        "see the repetition: use Counter(block_ids)."
+    ),
+    "frees twice": (
+        "[frees_twice] You free a block that is already free, and the block is now among the "
+        "free blocks twice: two sequences would get it. Raise ValueError for a block that has no "
+        "holder."
+    ),
+    "frees twice, at 0": (
+        "[frees_twice_at_zero] You free a block that is already free, and the block is now among "
+        "the free blocks twice: two sequences would get it. Raise ValueError for a block that "
+        "has no holder."
+    ),
+    "is silent": (
+        "[frees_nothing_silently] You ignore a call that frees a block without a holder. This is "
+        "a mistake of the caller: raise ValueError."
+    ),
+    "counts from the end": (
+        "[counts_from_the_end] You accept block -1, which does not exist; a Python list reads -1 "
+        "as its last entry: check 0 <= block_id < self.num_blocks."
+    ),
+    "shares the free": (
+        "[shares_the_free] You share a free block, so it would be held and free at the same "
+        "time. A free block has no holder and cannot be shared: raise ValueError."
+    ),
+    "shares the free, and takes it": (
+        "[shares_and_takes_the_free] You share a free block and take it from the free blocks. A "
+        "free block has no holder and cannot be shared: a sequence gets a free block with "
+        "`allocate`. (Lesson 07 finds free blocks by their content.) Raise ValueError."
+    ),
+    "shares nothing silently": (
+        "[shares_nothing_silently] You ignore a call that shares a block without a holder. This "
+        "is a mistake of the caller: raise ValueError."
+    ),
+    "takes what there is": (
+        "[takes_what_there_is] You have taken the blocks that were free, and these blocks are "
+        "lost. Too few blocks are free, so take none: raise MemoryError, and change neither "
+        "free_ids nor holders."
+    ),
+    "gives fewer": (
+        "[gives_fewer] You return fewer blocks than the call asks for. A sequence with fewer "
+        "blocks than it needs writes past the end of its table: raise MemoryError, and return no "
+        "blocks."
+    ),
+    "keeps one": (
+        "[keeps_one] You never allocate the last free block. All free blocks can be taken: a call "
+        "for n succeeds if n are free."
+    ),
 }
 
 
@@ -177,7 +222,9 @@ class Believing:
             if self.believes("shares the free, and takes it") and not self.holders[block]:
                 self.queue.remove(block)
             self.was_shared.add(block)
-            self.holders[block] = 2 if self.believes("shares anew") else self.holders[block] + 1
+            self.holders[block] = (
+                2 if self.believes("sets two holders") else self.holders[block] + 1
+            )
 
     def may_share(self, block):
         self.exists(block)
@@ -261,7 +308,7 @@ def walked(student, num_blocks, calls):
         "call_methods", name="MyPool", num_blocks=num_blocks, block_size=4, calls=packed
     )
     if not isinstance(got, list) or len(got) != len(calls):
-        raise Died("it does not answer as a worker does")
+        raise Died("your pool's process gave no valid reply")
     seen, errors = [], []
     for (method, _), one in zip(calls, got, strict=True):
         error = one.get("raised")
@@ -309,24 +356,21 @@ def moved(calls, before, due, seen, passed):
         return ""
     if ("rebuild", []) in calls:
         return (
-            "[a_book_of_its_own] "
-            "The engine has reset the pool: rebuild([]) makes free_ids and holders anew, and block "
-            "0 comes first again. Yours goes by a book of its own, which rebuild does not know: "
-            "keep no others than those two."
+            "[a_book_of_its_own] You use a record of your own that `rebuild` does not reset. The "
+            "engine has reset the pool: rebuild([]) makes new free_ids and holders, and block 0 "
+            "comes first again. Keep only these two."
         )
     if any(raised for _, raised, _, _ in before):
         return (
-            "[refusal_moves_blocks] "
-            "A call that is refused changes nothing, and the order of the free blocks neither. "
-            "Yours has moved some: first look at all that is asked, and raise; then change the "
-            "books."
+            "[refusal_moves_blocks] You have moved blocks in a call that is refused; such a call "
+            "changes nothing, not even the order of the free blocks. First check the whole call, "
+            "and raise if it is wrong; only then change free_ids and holders."
         )
     if not calls and passed:
         return (
-            "[new_pool_is_not_new] "
-            "This is a new pool: all of its blocks are free, and 0 comes first. Yours goes on with "
-            "what an earlier pool has done: keep everything in self.free_ids and self.holders, "
-            "which each pool has for itself."
+            "[new_pool_is_not_new] You continue with the state of an earlier pool. This is a new "
+            "pool: all of its blocks are free, and block 0 comes first. Keep everything in "
+            "self.free_ids and self.holders, which belong to one pool each."
         )
     return ""
 
@@ -342,10 +386,9 @@ def keeps_its_answers(student, num_blocks, calls):
         later = student.unpacked(one.get("later"))
         if gave is not None and later != gave:
             raise Wrong(
-                "[blocks_change_later] "
-                f"{shown(calls[number])} gave {gave}, and after {so_far(calls, len(calls))[6:-2]} "
-                "that very list holds other blocks: it has become a sequence's block table. Make a "
-                "new list in each call.",
+                f"[blocks_change_later] {shown(calls[number])} gave {gave}, and after "
+                f"{so_far(calls, len(calls))[6:-2]} the same list holds other blocks: a sequence "
+                "uses it as its block table. Return a new list in each call.",
                 expected=gave,
                 got=later,
             )
@@ -357,11 +400,11 @@ def isinstance_of_misuse(error):
 
 def what_it_means(sentence):
     if IS_WITHHELD in sentence:
-        return "[calls_super] The books are self.free_ids and self.holders; do without super()."
+        return "[calls_super] Use self.free_ids and self.holders only, without super()."
     if "IndexError: pop from an empty deque" in sentence:
         return (
-            "[takes_from_an_empty_queue] "
-            "Fewer are free than are asked for: that is a MemoryError, before any is taken."
+            "[takes_from_an_empty_queue] You take from an empty queue. Fewer blocks are free "
+            "than the call asks for: raise MemoryError before you take any."
         )
     return ""
 
@@ -389,35 +432,46 @@ def at_once(call, due, seen):
     """What to say of an answer of the wrong kind, or of the wrong error."""
     gave, raised, num_free, _ = seen
     if due[1] and raised and raised != due[1]:
-        return f"[raises_another_error] it raises {raised}, and should raise {due[1]}."
+        return f"[raises_another_error] your pool raises {raised}; it must raise {due[1]}."
     if due[1] is None and raised:
-        return f"[raises_without_reason] it raises {raised}, and all is well with this call."
+        return f"[raises_without_reason] your pool raises {raised}, but this call is correct."
     if due[0] is not None and gave is None and not raised:
         return (
-            "[blocks_are_nothing] "
-            "it returned nothing (None): end it with `return` and the list of ids."
+            "[blocks_are_nothing] your `allocate` returned nothing (None). End it with `return` "
+            "and the list of ids."
         )
     if due[0] is not None and not raised and not isinstance(gave, list):
         return (
-            f"[blocks_are_no_list] it returned a {type(gave).__name__}; a list of ids is asked for."
+            f"[blocks_are_no_list] your `allocate` returned a {type(gave).__name__}; it must "
+            "return a list of ids."
         )
     if type(num_free) is not int:
         return (
-            "[num_free_is_no_number] "
-            "num_free has to be a whole number; leave it as it is, len(self.free_ids)."
+            "[num_free_is_no_number] num_free must be a whole number; leave it as it was given, "
+            "len(self.free_ids)."
         )
     return ""
 
 
 def differs(due, seen):
     if due[1] and not seen[1]:
-        why = "fewer are free" if due[1] == "MemoryError" else "somebody gives or shares too much"
-        return f"[raises_no_error] {why}, so it raises {due[1]}; yours does not."
+        why = (
+            "fewer blocks are free than the call asks for"
+            if due[1] == "MemoryError"
+            else "the call frees or shares a block more often than it is held"
+        )
+        return f"[raises_no_error] {why}, so it must raise {due[1]}; your call raises no error."
     if due[0] != seen[0]:
-        return "[other_blocks_next] other blocks come next: see who has been free for longest."
+        return (
+            "[other_blocks_next] your pool gives the wrong blocks: find the block that has been "
+            "free for longest."
+        )
     if due[3] != seen[3]:
-        return "[other_holders] afterwards the blocks have other numbers of holders."
-    return f"[other_num_free] afterwards {due[2]} blocks are free."
+        return "[other_holders] the numbers of holders are wrong after your call."
+    return (
+        f"[other_num_free] the number of free blocks is wrong after your call: {due[2]} blocks "
+        "must be free."
+    )
 
 
 def explained(num_blocks, calls, got, passed):

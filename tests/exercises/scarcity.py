@@ -112,7 +112,7 @@ def life(pool: Pool) -> Generator[Question, bool, int]:
                 break
             running.append(waiting.popleft())
         if not running:
-            raise NotAdmitted(f"{waiting[0].name} waits for ever, though no request runs")
+            raise NotAdmitted(f"{waiting[0].name} waits forever, though no request runs")
         moved = []
         for one in running:
             lacks = -(-one.num_tokens // pool.block_size) - one.num_blocks
@@ -122,8 +122,9 @@ def life(pool: Pool) -> Generator[Question, bool, int]:
         if not moved:
             held = ", ".join(f"{one.name} {one.num_blocks}" for one in running)
             raise Stuck(
-                f"in step {num_steps + 1} all stand still: each needs a block more, none of "
-                f"{pool.num_blocks} is free, and nobody will leave (blocks held: {held})"
+                f"in step {num_steps + 1} no request can continue: each needs one more block, "
+                f"none of {pool.num_blocks} is free, and no request will finish (blocks held: "
+                f"{held})"
             )
         for one in moved:
             one.num_tokens += 1

@@ -115,8 +115,8 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
         number = len(engine.trace.steps) + 1
         if number > MOST_STEPS:
             raise Wrong(
-                "[no_end] "
-                f"After {MOST_STEPS} steps there is still no end; {_names(scheduler.running)} runs."
+                f"[no_end] After {MOST_STEPS} steps the run has not ended; still running: "
+                f"{_names(scheduler.running)}."
             )
         try:
             engine.step()
@@ -130,36 +130,38 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
             raise
 
 
-WAKE_AT_IS_ROUNDED = (
-    "[wake_at_is_rounded] The alarm is rounded, and so it rings too early or too late:"
-)
+WAKE_AT_IS_ROUNDED = "[wake_at_is_rounded] Your wake_at is rounded, so it is too early or too late:"
 MEANS = {  # what Python says, and what that means in a policy
     "IndexError: deque index": "[asks_an_empty_queue] "
-    "Nobody waits any more there: ask `self.waiting` before each "
-    "self.waiting[0]. (self.admit takes the head out of the queue by itself.)",
+    "The queue is empty there: check `self.waiting` before each self.waiting[0]. (self.admit "
+    "itself removes the head of the queue.)",
     "deque mutated during iteration": "[loops_over_a_changing_queue] "
-    "self.admit takes from self.waiting while your loop walks "
-    "through it: a `while` loop asks anew each time.",
-    "'int' object is not subscriptable": "[advance_with_other_arguments] "
-    "sequence.advance(num_tokens, new_tokens, now): first how "
-    "many tokens the row has computed, then the list of the new ones, which may be empty.",
+    "self.admit removes a sequence from self.waiting while your `for` loop walks through it. A "
+    "`while` loop checks the queue again each time.",
+    "'int' object is not subscriptable": (
+        "[advance_with_other_arguments] Call sequence.advance(num_tokens, new_tokens, now): "
+        "num_tokens is how many tokens the row has computed, and new_tokens is a list, which may "
+        "be empty."
+    ),
     "IndexError: list index": "[partial_row_has_no_token] "
-    "A row that has not reached its sequence's end brings an empty list.",
+    "A row that has not reached its sequence's end has an empty list of new tokens.",
     "'int' object is not iterable": "[frees_no_list] "
     "self.pool.free takes a list of blocks, such as a block_table.",
-    "'bool' object is not callable": "[calls_a_property] "
-    "is_finished is a property: no parentheses after it.",
+    "'bool' object is not callable": (
+        "[calls_a_property] is_finished is a property: write no parentheses after it."
+    ),
     "no attribute 'can_admit'": "[borrows_can_admit] "
     "can_admit, which the player shows, is a method of Continuous. Your class inherits from "
     "mb.Scheduler: write its conditions yourself (a request waits, a slot is free, and "
     "self.can_grow).",
     "RecursionError": "[plan_calls_itself] "
-    "self.plan calls itself: super().plan(now) is the plan of the class above.",
-    "'NoneType' and 'float'": "[arrival_of_the_request] "
-    "When somebody came says sequence.arrival_time, on the engine's "
-    "clock; that of its request may be None.",
+    "self.plan calls itself without end: call super().plan(now), the plan of the parent class.",
+    "'NoneType' and 'float'": (
+        "[arrival_of_the_request] Use sequence.arrival_time, a time on the engine's clock. "
+        "request.arrival_time may be None."
+    ),
     "'Sequence' and 'float'": "[arrival_of_a_sequence] "
-    "Times are asked for: sequence.arrival_time of each one who waits.",
+    "The list must hold times: sequence.arrival_time of each waiting sequence.",
 }
 
 
@@ -167,9 +169,9 @@ def in_a_policy(scheduler: mb.Scheduler, sentence: str) -> str:
     """What Python says of a policy, and what that means there."""
     if not scheduler.waiting and not scheduler.running:
         return (
-            "[fails_with_nobody_there] "
-            "The engine also asks when nobody waits or runs, and then your policy fails: "
-            f"{sentence}. The plan has no rows then, mb.StepPlan()."
+            "[fails_with_nobody_there] The engine also calls `plan` when no sequence waits or "
+            f"runs, and then your policy fails: {sentence}. Return a plan without rows then, "
+            "mb.StepPlan()."
         )
     meaning = [means for said, means in MEANS.items() if said in sentence]
     return f"{sentence}. {meaning[0]}" if meaning else sentence
@@ -193,7 +195,7 @@ def serves_in_an_engine(
         )
     except Raised as error:
         error.sentence = (
-            f"[fails_in_its_own_engine] In an engine of its own your policy fails: {error.sentence}"
+            f"[fails_in_its_own_engine] In a complete mb.Engine your policy fails: {error.sentence}"
         )
         raise
     engine = mb.Engine(
@@ -211,8 +213,8 @@ def serves_in_an_engine(
     theirs = [set(names) for names in got] if isinstance(got, list) else got
     if theirs != ends:
         raise Wrong(
-            "[ends_differ_in_its_own_engine] "
-            "In an engine of its own your policy lets requests end in other steps.",
+            "[ends_differ_in_its_own_engine] In a complete mb.Engine, your policy makes requests "
+            "end in the wrong steps.",
             expected=[sorted(names) for names in ends],
             got=[sorted(names) for names in theirs] if isinstance(got, list) else got,
         )
@@ -266,7 +268,8 @@ def computes_what_is_left(
     for number, (due, rows) in enumerate(zip(expected, got, strict=False), 1):
         if {row[0] for row in due} != {row[0] for row in rows}:
             raise Wrong(
-                f"In pass {number} {', '.join(sorted(row[0] for row in rows))} ran. {others}",
+                f"In pass {number}, the plan had rows of "
+                f"{', '.join(sorted(row[0] for row in rows))}. {others}",
                 expected=", ".join(sorted(row[0] for row in due)),
                 got=", ".join(sorted(row[0] for row in rows)),
             )
@@ -274,28 +277,28 @@ def computes_what_is_left(
         for name, num_tokens, padding, left in rows:
             if num_tokens != left:
                 raise Wrong(
-                    f"In pass {number} {name}'s row computes {num_tokens} tokens, and {left} are "
-                    f"left. {said}",
+                    f"In pass {number}, {name}'s row computes {num_tokens} tokens, but {left} are "
+                    f"left to compute. {said}",
                     expected=f"{name}: {left}",
                     got=f"{name}: {num_tokens}",
                 )
             if is_padded and num_tokens + padding != longest:
                 raise Wrong(
-                    f"In pass {number} {name}'s row has {num_tokens} tokens and {padding} of "
-                    f"padding, and the longest row computes {longest}. {said}",
+                    f"In pass {number}, {name}'s row has {num_tokens} tokens and {padding} of "
+                    f"padding, but the longest row computes {longest} tokens. {said}",
                     expected=f"{name}: {num_tokens} + {longest - num_tokens} padding",
                     got=f"{name}: {num_tokens} + {padding} padding",
                 )
 
 
 CACHED = (
-    "With prefix caching (lesson 07) B and C find the beginning of their prompts computed when "
-    "self.admit takes them in. A row computes what is left then, num_uncomputed_tokens."
+    "With prefix caching (lesson 07) B and C find the beginning of their prompts in the cache "
+    "when self.admit admits them. A row computes only the rest, num_uncomputed_tokens."
 )
 FAILED = (
-    "Pass 4 failed: the engine put all that ran back into the queue, without their blocks, and "
-    "with their tokens. So the prompt and the answer so far are left to compute, "
-    "num_uncomputed_tokens, and not the prompt alone."
+    "Pass 4 failed: the engine put all running sequences back into the queue. They lost their "
+    "blocks and kept their tokens, so both the prompt and the answer so far must be computed: "
+    "num_uncomputed_tokens."
 )
 TWO_ALIKE = asks(("A", 20, 2), ("B", 20, 3, 5.0), ("C", 7, 3, 5.0))
 
@@ -315,79 +318,72 @@ def why_refused(scheduler: mb.Scheduler, error: Exception, now: float) -> str:
         left, has = sequence.num_uncomputed_tokens, len(sequence.block_table)
         if name in seen and not n:
             return (
-                "[second_row_is_padding] "
-                f"{name} has two rows in one plan, one of them padding alone. Whoever is in "
-                "self.running has one row; a slot that nobody has needs none."
+                f"[second_row_is_padding] {name} has two rows in one plan, one of them only "
+                "padding. Each sequence in self.running has one row; an empty slot needs no row."
             )
         if name in seen and sequence.first_scheduled_time != now:
             return (
-                "[rows_of_an_earlier_plan] "
-                f"{name} has two rows in one plan, and has run before: the list still has the rows "
-                "of an earlier plan. Make a new one in each plan(), rows = []."
+                f"[rows_of_an_earlier_plan] {name} has two rows in one plan: the list still has "
+                "the rows of an earlier plan. Make a new list in each call of plan(), rows = []."
             )
         if name in seen:
             return (
-                "[two_rows_in_one_plan] "
-                f"{name} has two rows in one plan. Who has just been admitted stands in "
-                "self.running already; and a plan's list of rows is a new one, not the class's."
+                f"[two_rows_in_one_plan] {name} has two rows in one plan. A sequence that has "
+                "just been admitted is already in self.running. Also make a new list of rows in "
+                "each call; do not keep one in the class."
             )
         seen.add(name)
         if sequence.is_finished and n:
             return (
-                "[finished_row_computes] "
-                f"{name} has finished, and its row computes {n} more; it has nothing left to "
-                "compute: ask sequence.is_finished, which an end token and max_tokens bring about."
+                f"[finished_row_computes] {name} has finished, and its row computes {n} more "
+                "tokens, though nothing is left to compute. Check sequence.is_finished: it is "
+                "True after an end token or max_tokens tokens."
             )
         if sequence.is_finished and not has:
             return (
-                "[finished_blocks_are_gone] "
-                f"{name} has finished, and its blocks are gone, though its row of padding still "
-                "reads what is in them. In a static batch it keeps them, and its slot, until the "
-                "batch has ended; then `retire` gives them back."
+                f"[finished_blocks_are_gone] {name} has finished, and its blocks are already "
+                "free, though its padding row still reads them. In a static batch it keeps its "
+                "blocks and its slot until the batch ends; then `retire` frees them."
             )
         if sequence.is_finished and not row.num_padding_tokens:
             return (
-                "[finished_row_is_empty] "
-                f"{name} has finished, and its row is empty, without padding. In a static batch it "
-                "goes on as padding, as many tokens as the other rows have; elsewhere it has left."
+                f"[finished_row_is_empty] {name} has finished, and its row is empty, without "
+                "padding. In a static batch, give it a row of padding as long as the other rows; "
+                "in other policies, a finished sequence has no row."
             )
         if row.num_padding_tokens < 0:
             return (
-                "[negative_padding] "
-                f"{name}'s row has {row.num_padding_tokens} tokens of padding: rows are padded to "
-                "the longest of them, so none has less than 0."
+                f"[negative_padding] {name}'s row has {row.num_padding_tokens} tokens of padding: "
+                "rows are padded to the longest row, so padding is never below 0."
             )
         if n == 0 and not row.start:
             return (
-                "[prompt_row_is_padding_only] "
-                f"{name} has computed nothing yet, and its row is padding only: mb.Row(s, n, "
-                f"padding), first what it computes, {left} tokens, then the padding."
+                f"[prompt_row_is_padding_only] {name} has computed nothing yet, and its row is "
+                "only padding. Use mb.Row(s, n, padding): n is the number of tokens to compute, "
+                f"here {left}."
             )
         if n == 0 and not row.num_padding_tokens:
             return (
-                "[row_of_no_tokens] "
-                f"{name} has a row of 0 tokens; it has {left} to compute, num_uncomputed_tokens."
+                f"[row_of_no_tokens] {name} has a row of 0 tokens; it has num_uncomputed_tokens = "
+                f"{left} to compute."
             )
         if n > left:
             what = {
                 sequence.num_prompt_tokens: "its whole prompt, ",
                 sequence.num_tokens: "all its tokens, ",
-                sequence.max_num_tokens: "its longest answer, too, ",
+                sequence.max_num_tokens: "including its longest answer, ",
             }.get(n, "")
             return (
-                "[computes_more_than_is_left] "
-                f"{name}'s row computes {n} tokens, {what}and only {left} are not computed yet: "
-                "num_uncomputed_tokens says how many. (What a row has beyond that can only be "
-                "padding.)"
+                f"[computes_more_than_is_left] {name}'s row computes {n} tokens, {what}but "
+                f"num_uncomputed_tokens is {left}. (More tokens in a row can only be padding.)"
             )
         size = scheduler.pool.block_size
         if sequence.num_new_blocks(n, size):
             most = sequence.max_num_tokens
             return (
-                "[too_few_blocks] "
-                f"{name} computes up to its token {row.seq_len}, and holds {_blocks(has)} of "
-                f"{size}: too few. Whoever joins gets blocks for its longest possible answer, here "
-                f"{most} tokens with the prompt, {_blocks(-(-most // size))}: "
+                f"[too_few_blocks] {name} computes up to its token {row.seq_len}, and holds only "
+                f"{_blocks(has)} of {size}. A sequence that joins gets blocks for its prompt and "
+                f"its longest possible answer, here {most} tokens, {_blocks(-(-most // size))}: "
                 "self.admit(now, sequence.max_num_tokens)."
             )
     if len(plan.rows) > scheduler.max_batch_size:
@@ -401,24 +397,22 @@ def _too_many(rows: list[mb.Row], size: int) -> str:
     said = f"{len(rows)} sequences run, and max_batch_size is {size}: "
     if any(row.sequence.is_finished for row in rows):
         return (
-            "[finished_slot_given_away] "
-            f"{said}who has finished holds its slot, too, until its batch has ended. Nobody joins "
-            "before that."
+            f"[finished_slot_given_away] {said}a finished sequence also holds its slot until its "
+            "batch ends. No sequence joins before that."
         )
     if joined < len(rows) and joined <= size:
         return (
-            "[running_slots_not_counted] "
-            f"{said}{joined} joined, and the {len(rows) - joined} who ran already take slots, too. "
-            "len(self.running) counts both."
+            f"[running_slots_not_counted] {said}{joined} joined, and the {len(rows) - joined} "
+            "that already ran take slots, too. len(self.running) counts both."
         )
     if len(rows) == size + 1:
         return (
-            "[one_too_many_run] "
-            f"{said}one too many. Before each one joins, len(self.running) < self.max_batch_size "
-            "has to hold (<, not <=)."
+            f"[one_too_many_run] {said}one too many. Before each sequence joins, "
+            "len(self.running) < self.max_batch_size must hold (<, not <=)."
         )
     return (
-        f"[too_many_run] {said}ask len(self.running) < self.max_batch_size before each one joins."
+        f"[too_many_run] {said}check len(self.running) < self.max_batch_size before each "
+        "sequence joins."
     )
 
 
@@ -430,71 +424,68 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
     """Why nothing happens any more, though somebody is there."""
     if scheduler.running:
         return (
-            "[running_have_no_rows] "
-            f"the plan has no rows, though {_names(scheduler.running)} run"
-            f"{'s' * (len(scheduler.running) == 1)}: everyone in self.running has a row in every "
-            "step, and who has just joined too."
+            f"[running_have_no_rows] the plan has no rows, though {_names(scheduler.running)} "
+            f"run{'s' * (len(scheduler.running) == 1)}: each sequence in self.running has a row "
+            "in every step, also one that has just joined."
         )
     waiting = f"{_names(scheduler.waiting)} wait{'s' * (len(scheduler.waiting) == 1)}"
     window = getattr(scheduler, "options", {}).get("max_wait")
     if not scheduler.waiting:
         return (
-            "[wakes_for_nobody] "
-            f"nobody waits or runs, and your plan wants to be asked again at {plan.wake_at} s, "
-            "which is now or over: a plan without rows, mb.StepPlan(), is enough. The engine asks "
-            "when somebody comes."
+            "[wakes_for_nobody] no sequence waits or runs, and your plan sets wake_at to "
+            f"{plan.wake_at} s, which is not in the future. Return a plan without rows, "
+            "mb.StepPlan(): the engine calls `plan` when a request arrives."
         )
     if window is None and len(scheduler.waiting) > scheduler.max_batch_size:
         return (
-            "[waiting_counted_as_slots] "
-            f"the plan has no rows, though {waiting} and nobody runs. Slots are taken by those who "
-            "run: ask len(self.running) < self.max_batch_size; how many wait does not matter."
+            f"[waiting_counted_as_slots] the plan has no rows, though {waiting} and no sequence "
+            "runs. Only running sequences take slots: check len(self.running) < "
+            "self.max_batch_size; the number that wait does not matter."
         )
     if window is None:
         return (
-            "[waits_for_a_full_batch] "
-            f"the plan has no rows, though {waiting} and nobody runs: whoever fits joins, "
-            "also if not all slots are filled, for nobody else may come."
+            f"[waits_for_a_full_batch] the plan has no rows, though {waiting} and no sequence "
+            "runs. A sequence that fits joins even if some slots stay empty: perhaps no other "
+            "request ever arrives."
         )
     oldest = scheduler.waiting[0]
     name, ends = oldest.request_id, oldest.arrival_time + window
-    told = f"at {now:g} s {waiting}, nobody runs, and the plan has no rows"
-    came = f"{name} came at {oldest.arrival_time:g} s, and its window of {window:g} s ends at "
+    told = f"at {now:g} s {waiting}, no sequence runs, and the plan has no rows"
+    came = f"{name} arrived at {oldest.arrival_time:g} s, and its window of {window:g} s ends at "
     is_full = len(scheduler.waiting) >= scheduler.max_batch_size
     if plan.wake_at is None and (is_full or now >= ends):
-        what = "the batch is full" if is_full else "the oldest's window is over"
+        what = "the batch is full" if is_full else "the window of the oldest request is over"
         if window == 0 and not is_full:
-            what = "its window of 0 s is over at once (`if max_wait` takes it for none)"
+            what = (
+                "its window of 0 s is over at once (`if max_wait` treats 0 as if there were no "
+                "window)"
+            )
         return (
-            "[start_has_no_rows] "
-            f"{told}, though {what}: it starts now. super().plan(now) makes its rows; return what "
-            "that answers."
+            f"[start_has_no_rows] {told}, though {what}: the batch starts now. Return "
+            "super().plan(now), which makes its rows."
         )
     if plan.wake_at is None:
         return (
-            "[no_time_to_wake] "
-            f"{told}, and no wake_at, which says when to ask again: {came}{ends:g} s."
+            f"[no_time_to_wake] {told}, and no wake_at. Set wake_at: it tells the engine when to "
+            f"call `plan` again. {came}{ends:g} s."
         )
     if now >= ends and abs(plan.wake_at - now - window) < 1e-6:
         return (
-            "[window_begins_anew] "
-            f"{told}, with wake_at={plan.wake_at:g}, a whole window from now, so that only a full "
-            f"batch would ever start. {came}{ends:g} s: it begins with arrival_time, not anew "
-            "whenever your plan is asked."
+            f"[window_begins_anew] {told}, with wake_at={plan.wake_at:g}, a whole window from now, "
+            f"so only a full batch can ever start. {came}{ends:g} s: the window begins at "
+            "arrival_time, not at each call of `plan`."
         )
     if now >= ends and now - oldest.arrival_time < window:
         return (
-            "[window_by_a_difference] "
-            f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, now. But now - arrival_time "
-            "comes out a rounding error below max_wait: compare now with arrival_time + max_wait, "
-            "which is the very number that wake_at has."
+            f"[window_by_a_difference] {told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, "
+            "which is now. But now - arrival_time is below max_wait, because of a rounding error. "
+            "Compare `now` with arrival_time + max_wait, the same number as wake_at."
         )
     if now >= ends:
         return (
-            "[window_ends_too_late] "
-            f"{told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, so its time is up, and yet "
-            "it is made to wait: as soon as now is arrival_time + max_wait, not only after it "
-            "(<, not <=), the batch starts."
+            f"[window_ends_too_late] {told}, with wake_at={plan.wake_at:g}. {came}{ends:g} s, so "
+            "the window is over, but the request still waits. The batch starts as soon as `now` "
+            "reaches arrival_time + max_wait (wait while <, not <=)."
         )
     if plan.wake_at == window:
         return (
@@ -504,24 +495,23 @@ def _no_rows(scheduler: mb.Scheduler, plan: mb.StepPlan, now: float) -> str:
         )
     if abs(plan.wake_at - (ends - now)) < 1e-6:
         return (
-            "[wakes_at_the_rest] "
-            f"{told}, with wake_at={plan.wake_at:g}, which is how long there is to wait. It is a "
-            f"time on the clock, as `now` is: {came}{ends:g} s."
+            f"[wakes_at_the_rest] {told}, with wake_at={plan.wake_at:g}, which is the time left "
+            f"to wait. wake_at is a time on the clock, as `now` is: {came}{ends:g} s."
         )
     if plan.wake_at in (round(ends, digits) for digits in range(7)):
         return (
-            f"{WAKE_AT_IS_ROUNDED} {told}, with wake_at={plan.wake_at:g}. {came}{ends!r} s: wake_at"
-            " is that very number."
+            f"{WAKE_AT_IS_ROUNDED} {told}, with wake_at={plan.wake_at:g}. {came}{ends!r} s: "
+            "wake_at must be exactly this number."
         )
     if plan.wake_at > now:
         return (
-            "[wakes_again_and_again] "
-            f"{told}, {scheduler.num_empty:,} times in a row: yours asks again after "
-            f"{plan.wake_at - now:g} s. {came}{ends:g} s, which is wake_at from the first time on."
+            f"[wakes_again_and_again] {told}, {scheduler.num_empty:,} times one after another, "
+            f"each time with a wake_at only {plan.wake_at - now:g} s later. {came}{ends:g} s: set "
+            "wake_at to this time in the first plan."
         )
     return (
-        "[wakes_in_the_past] "
-        f"{told}, with wake_at={plan.wake_at:g}, which is over. {came}{ends:g} s."
+        f"[wakes_in_the_past] {told}, with wake_at={plan.wake_at:g}, which is in the past. "
+        f"{came}{ends:g} s."
     )
 
 
@@ -538,33 +528,34 @@ def _fits_exactly(scheduler: mb.Scheduler) -> Callable[[object], None]:
             most = blocks(sequence.max_num_tokens)
             if has > most and before.get(name, has) < has:
                 raise Wrong(
-                    "[grows_beyond_its_need] "
-                    f"{name} joined with {before[name]} blocks, now has {has}, and can need {most} "
-                    "at most: self.grow(s, n) gives blocks for n tokens more than are computed. "
-                    "Who has all its blocks from the start need not grow."
+                    f"[grows_beyond_its_need] {name} joined with {before[name]} blocks, now has "
+                    f"{has}, and needs at most {most}. self.grow(s, n) adds blocks for n tokens "
+                    "after the computed ones. A sequence that has all its blocks from the start "
+                    "need not grow."
                 )
             if has > most:
                 others = {blocks(one.max_num_tokens) for one in scheduler.sequences.values()}
                 if has == blocks(sequence.max_num_tokens + 1):
                     said = (
-                        "[last_token_has_no_place] "
-                        "The answer's last token is not in it: nothing comes after that one."
+                        "[last_token_has_no_place] max_num_tokens does not count the answer's last "
+                        "token: no token is computed after it, so its K and V are not stored."
                     )
                 elif has == blocks(sequence.max_num_tokens + sequence.num_prompt_tokens):
-                    said = "[prompt_counted_twice] The prompt is in it already."
+                    said = "[prompt_counted_twice] max_num_tokens already includes the prompt."
                 elif has in others:
                     said = (
-                        "[blocks_of_somebody_longer] "
-                        "Yours are as many as somebody longer needs: each takes blocks for its own "
-                        "answer, and padding is stored nowhere."
+                        "[blocks_of_somebody_longer] You take as many blocks as a longer "
+                        "sequence needs. Each sequence takes blocks for its own answer, and "
+                        "padding is not stored."
                     )
                 else:
                     said = (
-                        "[blocks_beyond_the_longest_answer] Take blocks for these, and for no more."
+                        "[blocks_beyond_the_longest_answer] Take blocks for these tokens, "
+                        "and no more."
                     )
                 raise Wrong(
-                    f"{name} holds {has} blocks of {size}; its prompt and its longest answer are "
-                    f"max_num_tokens, {sequence.max_num_tokens} tokens, {most} blocks. {said}",
+                    f"{name} holds {has} blocks of {size}; max_num_tokens, its prompt and its "
+                    f"longest answer, is {sequence.max_num_tokens} tokens, {most} blocks. {said}",
                     expected=f"{most} blocks",
                     got=f"{has} blocks",
                 )
@@ -590,26 +581,29 @@ def asks_the_pool(student_policy, num_slots: int) -> None:
         return
     are_left = "1 was" if dry[0] == 1 else f"{dry[0]} were"
     seen = (
-        "The pool ran dry (MemoryError): A and B hold 6 blocks of 4 each, C's prompt of 8 tokens "
-        f"and its longest answer are 21 tokens, 6 blocks, and {are_left} left. "
+        "The pool ran out of blocks (MemoryError). A and B hold 6 blocks of 4 each. C's prompt of "
+        f"8 tokens and its longest answer are 21 tokens, 6 blocks, and {are_left} left. "
     )
     if dry[0] == 0:
         raise Wrong(
-            "[pool_never_asked] "
-            f"{seen}Ask self.can_grow(self.waiting[0], n) before each self.admit(now, n), both for "
-            "n = max_num_tokens, and let it wait if the answer is no."
+            f"[pool_never_asked] {seen}Ask self.can_grow(self.waiting[0], n) before each "
+            "self.admit(now, n), both with n = max_num_tokens, and let the sequence wait if the "
+            "answer is no."
         )
     asked = {
-        2: "[asks_for_the_prompt] that is its prompt alone",
-        3: "[asks_for_a_little_more] that is its prompt and a little more",
-        4: "[asks_for_the_answer] that is its answer alone, max_tokens, without the prompt",
+        2: "[asks_for_the_prompt] that is room for its prompt alone",
+        3: "[asks_for_a_little_more] that is room for its prompt and a little more",
+        4: (
+            "[asks_for_the_answer] that is room for its answer alone, max_tokens, without the "
+            "prompt"
+        ),
         5: "[asks_rounded_down] "
-        "you have rounded down, where self.can_grow(sequence, num_tokens) rounds up",
-    }.get(dry[0], "[asks_for_too_few] which are too few")
+        "you rounded down, but self.can_grow(sequence, num_tokens) rounds up",
+    }.get(dry[0], "[asks_for_too_few] that is too few")
     raise Wrong(
-        f"{seen}With {dry[0] - 1} left C was made to wait, so you have asked for {dry[0]}: {asked}."
-        " Ask self.can_grow and self.admit for the same number, max_num_tokens: too few for just "
-        "as many means that it waits."
+        f"{seen}With {dry[0] - 1} left, C had to wait, so you asked for {dry[0]} blocks: {asked}. "
+        "Ask self.can_grow and self.admit for the same number, max_num_tokens, and let the "
+        "sequence wait if can_grow says no."
     )
 
 
@@ -666,9 +660,8 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask], said: str = 
     )
     if second and not first:
         raise Wrong(
-            "[joiners_have_no_row] "
-            "They join, and the plan has no rows for them: only when it is asked again are they "
-            "there. Whoever joins has a row in that very plan.",
+            "[joiners_have_no_row] Sequences join, but this plan has no rows for them; only the "
+            "next plan has. A sequence that joins gets a row in the same plan.",
             expected=second,
             got=first,
         )
@@ -676,9 +669,9 @@ def plans_alike_twice(scheduler: mb.Scheduler, requests: list[Ask], said: str = 
         raise Wrong(said, expected=first, got=second)
     if first != second:
         raise Wrong(
-            "[plans_differ_when_asked_twice] "
-            "plan was called twice at the same time, without an update in between, and gave other "
-            "rows: ask each sequence what it still needs, remember nothing.",
+            "[plans_differ_when_asked_twice] We called `plan` twice at the same time, without an "
+            "update in between, and the second plan has other rows. Read what each sequence still "
+            "needs, and keep nothing between calls.",
             expected=first,
             got=second,
         )

@@ -7,49 +7,112 @@ import codecs
 import re
 
 BELIEFS = {
-    "chunk": "[a_chunk_is_whole] a chunk may end anywhere, also within a line. Keep what is left "
-    "of it for the next call of feed.",
-    "letter": "[decodes_each_chunk] the bytes of one letter may come in two chunks. Keep half a "
-    "letter until the rest has come: an incremental decoder does.",
-    "lf": "[only_line_feeds_end_lines] a line ends with \\n, \\r\\n or \\r; yours knows \\n alone.",
-    "no cr": "[no_lone_cr] a line ends with \\r, too, without a \\n after it.",
-    "two": "[crlf_is_two_ends] a \\n just after a \\r belongs to it, also in the next chunk; yours "
-    "takes it for the end of an empty line, which ends the event too soon.",
-    "late": "[waits_after_cr] a line has ended as soon as its \\r has come; yours waits for the "
-    "next byte, which may take long.",
-    "splitlines": "[splits_at_other_characters] only \\n, \\r\\n and \\r end a line; "
-    "str.splitlines ends it at \\x0b, \\x0c, \\x1c, \\x85 and \\u2028 as well.",
-    "strip": "[strips_all_spaces] one space after the colon is left out, and no more: pieces of "
-    "text begin with spaces.",
-    "keep": "[keeps_the_space] one space after the colon does not belong to the value.",
-    "need": "[needs_the_space] the space after the colon may be missing.",
-    "last colon": "[splits_at_every_colon] the value is all after the first colon; it may have "
-    "colons of its own.",
-    "prefix": "[takes_longer_names] a line belongs to the data if its name is 'data'; yours takes "
-    "every line that begins with these letters.",
-    "case": "[ignores_case] names are taken as they are: 'Data' is another field.",
-    "no colon": "[needs_a_colon] a line without a colon is a field with an empty value: 'data' "
-    "alone is a line of data.",
-    "last": "[keeps_the_last_line_only] an event may have several lines of data: join their values "
-    "by \\n.",
-    "joined": "[joins_without_line_feed] the values of several lines of data are joined by \\n.",
-    "each": "[an_event_for_each_line] an empty line ends an event; a line of data does not.",
-    "empty": "[gives_events_without_data] an event without a line of data gives nothing.",
-    "no empty": "[leaves_out_empty_data] an event whose line of data has an empty value gives ''.",
-    "bom": "[keeps_the_byte_order_mark] a byte order mark at the beginning of the stream is left "
-    "out; with it, the name of the first field is another one.",
-    "all boms": "[drops_every_mark] one byte order mark is left out, at the beginning of the "
-    "stream; elsewhere it is a letter as any other.",
-    "crlf": "[joins_with_crlf] the values of several lines of data are joined by \\n alone.",
-    "comment": "[comments_are_data] a line that begins with a colon is a comment: leave it out.",
-    "again": "[gives_events_again] each event is given once; yours gives old ones again.",
-    "kept": "[keeps_data_of_the_last_event] the next event begins without data; yours still has "
-    "that of the one before.",
-    "shared": "[streams_share_their_state] two objects read two streams; yours keep what is left "
-    "of a chunk together, in the class or the module.",
-    "order": "[needs_another_field_first] an event may consist of data alone, and its fields come "
-    "in any order.",
-    "open": "[gives_unfinished_events] an event that no empty line has ended yet is not complete.",
+    "chunk": (
+        "[a_chunk_is_whole] you treat a chunk as whole lines; a chunk may end anywhere, also "
+        "within a line. Keep the unfinished line for the next call of `feed`."
+    ),
+    "letter": (
+        "[decodes_each_chunk] you decode each chunk alone; the bytes of one letter may come in "
+        "two chunks. Keep the first part until the rest has come, as an incremental decoder does."
+    ),
+    "lf": (
+        "[only_line_feeds_end_lines] you end lines only at \\n; a line ends with \\n, \\r\\n or "
+        "\\r."
+    ),
+    "no cr": (
+        "[no_lone_cr] you do not end a line at a lone \\r; a line ends with \\r, too, without a "
+        "\\n after it."
+    ),
+    "two": (
+        "[crlf_is_two_ends] you treat a \\n just after a \\r as the end of an empty line, which "
+        "ends the event too soon; this \\n belongs to the \\r, also in the next chunk."
+    ),
+    "late": (
+        "[waits_after_cr] you wait for the next byte after a \\r, which may take a long time; a "
+        "line has ended as soon as its \\r has come."
+    ),
+    "splitlines": (
+        "[splits_at_other_characters] you end lines at other characters, as str.splitlines does "
+        "at \\x0b, \\x0c, \\x1c, \\x85 and \\u2028; only \\n, \\r\\n and \\r end a line."
+    ),
+    "strip": (
+        "[strips_all_spaces] you remove all spaces after the colon; remove only one space: "
+        "pieces of text may begin with spaces."
+    ),
+    "keep": (
+        "[keeps_the_space] you keep the space after the colon; one space after the colon does "
+        "not belong to the value."
+    ),
+    "need": "[needs_the_space] you require a space after the colon; this space may be missing.",
+    "last colon": (
+        "[splits_at_every_colon] you split at every colon; the value is everything after the "
+        "first colon, and may have colons of its own."
+    ),
+    "prefix": (
+        "[takes_longer_names] you accept every name that begins with 'data'; a line belongs to the "
+        "data only if its name is exactly 'data'."
+    ),
+    "case": (
+        "[ignores_case] you accept 'Data' as 'data'; names are case-sensitive, and 'Data' is "
+        "another field."
+    ),
+    "no colon": (
+        "[needs_a_colon] you leave out a line without a colon; such a line is a field with an "
+        "empty value: 'data' alone is a line of data."
+    ),
+    "last": (
+        "[keeps_the_last_line_only] you keep only the last line of data; an event may have several "
+        "lines of data: join their values with \\n."
+    ),
+    "joined": (
+        "[joins_without_line_feed] you join the values of several lines of data without \\n; join "
+        "them with \\n."
+    ),
+    "each": (
+        "[an_event_for_each_line] you end an event at a line of data; only an empty line ends an "
+        "event."
+    ),
+    "empty": (
+        "[gives_events_without_data] you return an event that has no line of data; leave out such "
+        "an event."
+    ),
+    "no empty": (
+        "[leaves_out_empty_data] you leave out an event whose line of data has an empty value; "
+        "return '' for this event."
+    ),
+    "bom": (
+        "[keeps_the_byte_order_mark] you keep the byte order mark, which becomes part of the "
+        "first field's name; remove a byte order mark at the beginning of the stream."
+    ),
+    "all boms": (
+        "[drops_every_mark] you remove every byte order mark; remove only the mark at the "
+        "beginning of the stream: elsewhere it is an ordinary character."
+    ),
+    "crlf": (
+        "[joins_with_crlf] you join the values of several lines of data with \\r\\n; join them "
+        "with \\n alone."
+    ),
+    "comment": (
+        "[comments_are_data] you read a comment as a field; a line that begins with a colon is a "
+        "comment: leave it out."
+    ),
+    "again": "[gives_events_again] you return old events again; return each event once.",
+    "kept": (
+        "[keeps_data_of_the_last_event] you keep the data of the event before; the next event "
+        "begins without data."
+    ),
+    "shared": (
+        "[streams_share_their_state] your two objects share the rest of a chunk, in the class or "
+        "the module, but they read two streams. Keep the rest in `self`."
+    ),
+    "order": (
+        "[needs_another_field_first] you require another field before data; an event may have only "
+        "data, and fields come in any order."
+    ),
+    "open": (
+        "[gives_unfinished_events] you return an event before its empty line; an event is complete "
+        "only after an empty line."
+    ),
 }
 
 

@@ -13,7 +13,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from minibatch.course.judging.values import Array, pack, unpack
 
-NO_END = "is there a loop that never ends? this is"
+NO_END = "does your loop never end? this is"
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,8 @@ class StandIn:
         shape = _whole_numbers(packed, "input_ids").shape
         if len(shape) != 2 or shape[0] != 1 or not 0 < shape[1] <= room:
             raise ValueError(
-                "[input_of_another_shape] "
-                f"input_ids has the shape {list(shape)[:4]}; it must be [1, tokens], with 1 to "
-                f"{room} tokens: a list of ids in a list makes such a tensor"
+                f"[input_of_another_shape] input_ids has the shape {list(shape)[:4]}; it must be "
+                f"[1, tokens], with 1 to {room} tokens. torch.tensor([ids]) makes such a tensor"
             )
         return _one_row(packed, "input_ids", shape[1], self.hf.config.vocab_size)
 
@@ -158,8 +157,8 @@ def _one_row(packed: object, name: str, length: int, limit: int) -> torch.Tensor
 def _whole_numbers(packed: object, name: str) -> Array:
     array = unpack(packed)
     if not isinstance(array, Array) or array.dtype not in ("int64", "int32", "bool"):
-        holds = f"; yours holds {array.dtype}" if isinstance(array, Array) else ""
-        hint = " (torch.tensor keeps whole numbers, torch.Tensor makes floats)" if holds else ""
+        holds = f"; your tensor holds {array.dtype}" if isinstance(array, Array) else ""
+        hint = " (torch.tensor keeps whole numbers; torch.Tensor makes floats)" if holds else ""
         raise ValueError(
             f"[argument_is_no_tensor] {name} must be a tensor of whole numbers (int64){holds}{hint}"
         )

@@ -144,16 +144,19 @@ class Scene:
 
     def tokens(self, line):
         if any(own is line and name == "tokens" for own, name, _, _ in self.waiting.values()):
-            line.fail("[reads_twice_at_once] two waits for the next piece are under way at once")
+            line.fail(
+                "[reads_twice_at_once] two calls wait for the next piece of `tokens` at the same "
+                "time"
+            )
         return self._later(line, "tokens", self._next_ms(line))
 
     def send(self, line, *texts):
         if len(texts) != 1 or not isinstance(texts[0], str):
-            line.fail(f"[sends_no_text] send{texts!r}: send one text")
+            line.fail(f"[sends_no_text] send{texts!r}: send takes one text")
         if any(own is line and name == "send" for own, name, _, _ in self.waiting.values()):
             line.fail(
-                "[two_sends_at_once] a send begins while another one is under way. Then nothing "
-                "keeps the pieces in their order: await each send before the next"
+                "[two_sends_at_once] a send begins before the last send has ended. Then the pieces "
+                "may arrive in another order: await each send before the next"
             )
         line.sends.append((self.time, texts[0]))
         when = self.time + line.send_ms
@@ -168,7 +171,7 @@ class Scene:
 
     def abort(self, line, *args):
         if args:
-            line.fail(f"[abort_takes_nothing] abort{args!r}: abort has no arguments")
+            line.fail(f"[abort_takes_nothing] abort{args!r}: abort takes no arguments")
         line.aborts.append((self.time, line.told_end_ms <= self.time))
         return {"now": None}
 
@@ -198,7 +201,7 @@ class Scene:
         if name == "send":
             if self.time >= line.gone_ms:
                 line.failed_ms = min(line.failed_ms, self.time)
-                return {"raise": [line.error, "the client is gone"]}
+                return {"raise": [line.error, "the client has disconnected"]}
             line.sent.append(text)
         return {"now": None}
 

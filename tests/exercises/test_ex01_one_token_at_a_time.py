@@ -21,54 +21,45 @@ KV_BYTES = Counted(
     then(math.prod),
     {
         "": lambda layers, query, kv, dim, size: 2,
-        "[key_or_value_only] "
-        "a token leaves a key and a value, and you have counted one of the two.": lambda *_: 1,
+        "[key_or_value_only] a token has a key and a value in the cache; you have counted only one "
+        "of them.": lambda *_: 1,
         "[four_vectors] K and V are two vectors, and you have counted four.": lambda *_: 4,
-        "[query_is_kept] "
-        "a token leaves a key and a value; its query is used once, and not kept. You have counted "
-        "three.": lambda *_: 3,
+        "[query_is_kept] a token has a key and a value in the cache; the query is used once, and "
+        "not stored. You have counted three vectors.": lambda *_: 3,
     },
     {
         "": lambda layers, query, kv, dim, size: layers,
-        "[one_layer] "
-        "each of the layers has keys and values of its own, and you have counted one layer.": (
+        "[one_layer] each layer has its own keys and values, and you have counted one layer.": (
             lambda *_: 1
         ),
         "[one_layer_left_out] "
-        "every layer has keys and values of its own, the last one, too; you have left one out.": (
+        "every layer has its own keys and values; you have left one layer out.": (
             lambda layers, query, kv, dim, size: layers - 1
         ),
-        "[one_layer_more] only the layers have keys and values, and you have counted one more.": (
-            lambda layers, query, kv, dim, size: layers + 1
-        ),
+        "[one_layer_more] keys and values are in num_layers layers; you have counted one layer too "
+        "many.": (lambda layers, query, kv, dim, size: layers + 1),
         "[layers_added_to_heads] "
-        "each layer has all the KV heads: layers times heads, and you have added the two.": (
+        "each layer has all the KV heads: multiply layers by heads. You have added them.": (
             lambda layers, query, kv, dim, size: Fraction(layers + kv, kv)
         ),
     },
     {
         "": lambda layers, query, kv, dim, size: kv,
         "[query_heads_counted] "
-        "query heads share the keys and values of KV heads: only KV heads have something to keep, "
-        "and you have counted query heads.": lambda layers, query, kv, dim, size: query,
-        "[query_heads_added] "
-        "query heads keep nothing, only KV heads do; you have added the two up.": (
-            lambda layers, query, kv, dim, size: query + kv
+        "query heads share the keys and values of KV heads. Only KV heads are stored, and you "
+        "have counted query heads.": lambda layers, query, kv, dim, size: query,
+        "[query_heads_added] you have added the query heads to the KV heads; only KV heads are "
+        "stored.": (lambda layers, query, kv, dim, size: query + kv),
+        "[query_heads_multiplied] you have multiplied the KV heads by the query heads; only KV "
+        "heads are stored.": (lambda layers, query, kv, dim, size: query * kv),
+        "[divided_by_kv_heads] you have divided by num_kv_heads, which is the number of heads that "
+        "have keys and values.": (lambda layers, query, kv, dim, size: query // kv),
+        "[kv_heads_by_share] you change num_kv_heads. Use num_kv_heads as it is; how many query "
+        "heads share a KV head does not matter here.": lambda layers, query, kv, dim, size: (
+            kv / query
         ),
-        "[query_heads_multiplied] "
-        "query heads keep nothing, only KV heads do; you have multiplied the two.": (
-            lambda layers, query, kv, dim, size: query * kv
-        ),
-        "[divided_by_kv_heads] "
-        "num_kv_heads is how many heads have keys and values; you have divided by it.": (
-            lambda layers, query, kv, dim, size: query // kv
-        ),
-        "[kv_heads_by_share] "
-        "num_kv_heads is how many there are, as it stands; how many query heads share each does "
-        "not matter here.": lambda layers, query, kv, dim, size: kv / query,
-        "[kv_heads_floored_to_zero] "
-        "num_kv_heads is how many there are, as it stands; num_kv_heads // num_query_heads is 0 as "
-        "soon as heads share.": (
+        "[kv_heads_floored_to_zero] you divide num_kv_heads by num_query_heads, and // gives 0 if "
+        "query heads share a KV head. Use num_kv_heads as it is.": (
             lambda layers, query, kv, dim, size: kv // query,
             lambda layers, query, kv, dim, size: query * (kv // query),
         ),
@@ -77,51 +68,43 @@ KV_BYTES = Counted(
             lambda *_: 1
         ),
         "[one_vector_for_each_query_head] "
-        "num_kv_heads heads have a key and a value each; you have counted one vector for each query"
-        " head, which comes out right only where these are twice as many, as in Wayfarer.": (
+        "each of num_kv_heads heads has a key and a value. You have counted one vector for each "
+        "query head; that is right only if there are twice as many query heads, as in Wayfarer.": (
             lambda layers, query, kv, dim, size: query / 2,
             lambda layers, query, kv, dim, size: query // 2,
         ),
-        "[keys_by_kv_head_values_by_query_head] "
-        "query heads that share a key share its value as well; you have counted a vector for each "
-        "KV head and another for each query head.": (
-            lambda layers, query, kv, dim, size: (kv + query) / 2
-        ),
-        "[queries_counted] "
-        "queries are used once, and not kept; you have counted one for each query head.": (
-            lambda layers, query, kv, dim, size: kv + query / 2
-        ),
+        "[keys_by_kv_head_values_by_query_head] you have counted a vector for each KV head and a "
+        "vector for each query head; query heads that share "
+        "a key also share the value.": (lambda layers, query, kv, dim, size: (kv + query) / 2),
+        "[queries_counted] you have counted a query for each query head; queries are used once, "
+        "and not stored.": (lambda layers, query, kv, dim, size: kv + query / 2),
     },
     {
         "": lambda layers, query, kv, dim, size: dim,
         "[key_is_one_number] "
         "a key is a vector of head_dim numbers, and you have counted one number.": lambda *_: 1,
-        "[head_dim_divided_by_heads] "
-        "head_dim is the length of one head's vector already; do not divide it by the heads.": (
-            lambda layers, query, kv, dim, size: dim // query
-        ),
-        "[head_dim_divided_by_kv_heads] "
-        "head_dim is the length of one head's vector already; do not divide it by the KV heads.": (
-            lambda layers, query, kv, dim, size: dim // kv
-        ),
-        "[head_dim_squared] "
-        "a key has head_dim numbers, not its square.": lambda layers, query, kv, dim, size: dim**2,
+        "[head_dim_divided_by_heads] you divide head_dim by the heads; head_dim is already the "
+        "length of one head's vector.": (lambda layers, query, kv, dim, size: dim // query),
+        "[head_dim_divided_by_kv_heads] you divide head_dim by the KV heads; head_dim is already "
+        "the length of one head's vector.": (lambda layers, query, kv, dim, size: dim // kv),
+        "[head_dim_squared] you "
+        "square head_dim; a key has head_dim numbers.": lambda layers, query, kv, dim, size: dim**2,
     },
     {
         "": lambda layers, query, kv, dim, size: size,
-        "[always_four_bytes] "
-        "not every number has 4 bytes: bytes_per_number says how many.": lambda *_: 4,
-        "[always_two_bytes] "
-        "not every number has 2 bytes: bytes_per_number says how many.": lambda *_: 2,
-        "[numbers_not_bytes] "
-        "you have counted numbers: each has bytes_per_number bytes.": lambda *_: 1,
-        "[bits_not_bytes] the answer is in bytes, and yours is in bits.": (
+        "[always_four_bytes] you count 4 bytes for each number: use bytes_per_number.": lambda *_: (
+            4
+        ),
+        "[always_two_bytes] you count 2 bytes for each number: use bytes_per_number.": lambda *_: 2,
+        "[numbers_not_bytes] you have counted numbers, not bytes: each number has bytes_per_number "
+        "bytes.": lambda *_: 1,
+        "[bits_not_bytes] you count bits; the answer is in bytes.": (
             lambda layers, query, kv, dim, size: 8 * size
         ),
     },
     in_units("bytes")
     | {
-        "[bytes_divided_by_eight] bytes_per_number is bytes already; do not divide by 8.": (
+        "[bytes_divided_by_eight] you divide by 8; bytes_per_number is in bytes already.": (
             lambda *_: lambda number: number / 8,
             lambda *_: lambda number: number // 8,
         )
@@ -131,47 +114,55 @@ KV_BYTES = Counted(
 
 @pytest.mark.task("1.1", points=0.25)
 def test_a_token_has_a_key_and_a_value(student):
-    said = "[other_bytes_of_one_head] a key of 16 numbers and a value of 16 numbers, 4 bytes each."
+    said = (
+        "[other_bytes_of_one_head] your number is wrong: count a key of 16 numbers and a value "
+        "of 16 numbers, 4 bytes each."
+    )
     KV_BYTES.check(student, (1, 1, 1, 16, 4), said)
 
 
 @pytest.mark.task("1.1", points=0.25)
 def test_only_the_heads_that_have_keys_and_values_count(student):
     said = (
-        "[other_bytes_of_shared_heads] "
-        "2 KV heads have a key and a value of 16 numbers each; the 8 query heads share them."
+        "[other_bytes_of_shared_heads] your number is wrong: each of the 2 KV heads has a key "
+        "and a value of 16 numbers; the 8 query heads share them."
     )
     KV_BYTES.check(student, (1, 8, 2, 16, 4), said)
     said = (
-        "[other_bytes_of_one_shared_head] "
-        "one KV head has a key and a value of 16 numbers, for all of the 8 query heads."
+        "[other_bytes_of_one_shared_head] your number is wrong: one KV head has a key and a "
+        "value of 16 numbers, for all of the 8 query heads."
     )
     KV_BYTES.check(student, (1, 8, 1, 16, 4), said)
 
 
 @pytest.mark.task("1.1", points=0.25)
-def test_every_layer_keeps_its_own(student):
+def test_every_layer_has_its_own_keys_and_values(student):
     said = (
-        "[other_bytes_of_layers] "
-        "each of the 6 layers has keys and values of its own, in 4 heads of 32 numbers."
+        "[other_bytes_of_layers] your number is wrong: each of the 6 layers has keys and values "
+        "of its own, in 4 heads of 32 numbers."
     )
     KV_BYTES.check(student, (6, 8, 4, 32, 4), said)
 
 
 @pytest.mark.task("1.1", points=0.25)
-def test_numbers_have_as_many_bytes_as_it_says(student, rng):
+def test_bytes_per_number_says_how_many_bytes_a_number_has(student, rng):
     KV_BYTES.check(
         student,
         (32, 32, 8, 128, 2),
-        "[other_bytes_of_two_byte_numbers] here each number has 2 bytes.",
+        "[other_bytes_of_two_byte_numbers] your number is wrong: here each number has 2 bytes.",
     )
     KV_BYTES.check(
-        student, (3, 12, 3, 80, 1), "[other_bytes_of_one_byte_numbers] here each number has 1 byte."
+        student,
+        (3, 12, 3, 80, 1),
+        ("[other_bytes_of_one_byte_numbers] your number is wrong: here each number has 1 byte."),
     )
     for _ in range(5):
         layers, heads, group = (rng.randint(1, 40) for _ in range(3))
         dim, size = rng.choice([32, 64, 80, 128]), rng.choice([1, 2, 4, 8])
-        said = "[other_bytes_by_the_formula] compare it with the lesson's formula."
+        said = (
+            "[other_bytes_by_the_formula] your number is wrong: compare your code with the "
+            "lesson's formula."
+        )
         KV_BYTES.check(student, (layers, heads * group, heads, dim, size), said)
 
 
@@ -184,31 +175,26 @@ STEP_BYTES = Counted(
     then(lambda parts: parts[0](parts[1:])),
     {
         "": lambda *_: sum,
-        "[larger_of_the_two] "
-        "weights and K and V come one after the other, through the same wires: their bytes add up. "
-        "You have taken the larger of the two.": lambda *_: max,
+        "[larger_of_the_two] the step reads the weights, K and V over the same memory bus, so add "
+        "their bytes. You have taken only the larger number.": lambda *_: max,
     },
     {
         "": lambda weights, size, kv, rows, context: weights * size,
         "[weights_left_out] the weights are read, too, and you have left them out.": lambda *_: 0,
-        "[weights_not_bytes] you have counted weights: each has bytes_per_number bytes.": (
-            lambda weights, size, kv, rows, context: weights
-        ),
-        "[weights_always_four_bytes] "
-        "not every weight has 4 bytes: bytes_per_number says how many.": (
+        "[weights_not_bytes] you have counted weights, not bytes: each weight has bytes_per_number "
+        "bytes.": (lambda weights, size, kv, rows, context: weights),
+        "[weights_always_four_bytes] you count 4 bytes for each weight: use bytes_per_number.": (
             lambda weights, size, kv, rows, context: 4 * weights
         ),
-        "[weights_always_two_bytes] "
-        "not every weight has 2 bytes: bytes_per_number says how many.": (
+        "[weights_always_two_bytes] you count 2 bytes for each weight: use bytes_per_number.": (
             lambda weights, size, kv, rows, context: 2 * weights
         ),
         "[weights_read_for_each_row] "
         "the weights are read once, however many rows use them; you read them for each row.": (
             lambda weights, size, kv, rows, context: weights * size * rows
         ),
-        "[weights_counted_for_each_row] "
-        "the weights are read once, for all rows, and each has bytes_per_number bytes; you have "
-        "counted the weights, for each row.": (
+        "[weights_counted_for_each_row] the weights are read once for all rows, and each weight "
+        "has bytes_per_number bytes; you have counted weights, not bytes, once for each row.": (
             lambda weights, size, kv, rows, context: weights * rows
         ),
         "[weights_read_for_each_token] "
@@ -219,10 +205,10 @@ STEP_BYTES = Counted(
         "the weights are read once in a step; you read them for each row and token.": (
             lambda weights, size, kv, rows, context: weights * size * context * rows
         ),
-        "[weights_in_bits] the answer is in bytes, and yours counts the weights in bits.": (
+        "[weights_in_bits] you count the weights in bits; the answer is in bytes.": (
             lambda weights, size, kv, rows, context: 8 * weights * size
         ),
-        "[weights_read_twice] a weight is read once; you read each twice.": (
+        "[weights_read_twice] you read each weight twice; a weight is read once.": (
             lambda weights, size, kv, rows, context: 2 * weights * size
         ),
         "[weights_divided_among_rows] "
@@ -234,23 +220,21 @@ STEP_BYTES = Counted(
     {
         "": lambda weights, size, kv, rows, context: rows * context * kv,
         "[kv_left_out] "
-        "K and V are read as well, of each token of each row's context; you have left them out.": (
+        "K and V of each token of each row's context are read, too; you have left them out.": (
             lambda *_: 0
         ),
-        "[kv_read_once] "
-        "K and V are not shared: each row reads those of its own context; you read them once.": (
-            lambda weights, size, kv, rows, context: context * kv
-        ),
+        "[kv_read_once] rows do not share K and V: each row reads K and V of its own context. You "
+        "have counted only one row.": (lambda weights, size, kv, rows, context: context * kv),
         "[kv_of_one_token] "
-        "K and V are read of every token of the context, and you have counted one token.": (
+        "K and V of every token of the context are read, and you have counted one token.": (
             lambda weights, size, kv, rows, context: rows * kv
         ),
         "[kv_of_the_newest_alone] "
-        "K and V are read of all tokens of the context; you have counted the newest alone.": (
+        "K and V of all tokens of the context are read; you have counted only the newest token.": (
             lambda weights, size, kv, rows, context: (context > 0) * rows * kv
         ),
         "[kv_of_one_token_for_all_rows] "
-        "K and V are read of every token of each row's context; you have counted one token.": (
+        "K and V of every token of each row's context are read; you have counted one token.": (
             lambda weights, size, kv, rows, context: kv
         ),
         "[kv_multiplied_by_bytes] "
@@ -258,15 +242,13 @@ STEP_BYTES = Counted(
         "bytes_per_number once more.": (
             lambda weights, size, kv, rows, context: rows * context * kv * size
         ),
-        "[kv_counts_tokens] "
-        "each token of the context has kv_bytes_per_token bytes; you have counted tokens.": (
-            lambda weights, size, kv, rows, context: rows * context
-        ),
-        "[kv_counts_tokens_with_bytes] "
-        "each token of the context has kv_bytes_per_token bytes; you have counted tokens with "
-        "bytes_per_number each.": lambda weights, size, kv, rows, context: rows * context * size,
+        "[kv_counts_tokens] you have counted tokens; each token of the context has "
+        "kv_bytes_per_token bytes.": (lambda weights, size, kv, rows, context: rows * context),
+        "[kv_counts_tokens_with_bytes] you have counted bytes_per_number bytes for each token; a "
+        "token of the context has "
+        "kv_bytes_per_token bytes.": lambda weights, size, kv, rows, context: rows * context * size,
         "[kv_of_one_token_more] "
-        "K and V of `context` tokens are in the cache and read; you have read one token more.": (
+        "K and V of `context` tokens are read from the cache; you have counted one token more.": (
             lambda weights, size, kv, rows, context: rows * (context + 1) * kv
         ),
         "[kv_of_one_token_less] "
@@ -275,45 +257,45 @@ STEP_BYTES = Counted(
             lambda weights, size, kv, rows, context: rows * (context - 1) * kv,
         ),
         "[kv_of_one_row_less] "
-        "every row reads the K and V of its own context, the first one, too; you have left one row "
-        "out.": lambda weights, size, kv, rows, context: (rows - 1) * context * kv,
-        "[kv_of_wayfarer] "
-        "a token has kv_bytes_per_token bytes of K and V; you have taken Wayfarer's 6,144.": (
+        "every row reads the K and V of "
+        "its own context; you have left one row out.": lambda weights, size, kv, rows, context: (
+            (rows - 1) * context * kv
+        ),
+        "[kv_of_wayfarer] a token has kv_bytes_per_token bytes of K and V; you have used "
+        "Wayfarer's number, 6,144.": (
             lambda weights, size, kv, rows, context: rows * context * 6144
         ),
-        "[kv_of_the_context_squared] one new token reads its context once, not its square.": (
-            lambda weights, size, kv, rows, context: rows * context**2 * kv
-        ),
+        "[kv_of_the_context_squared] you square the context; one new token reads the context "
+        "once.": (lambda weights, size, kv, rows, context: rows * context**2 * kv),
         "[kv_as_in_a_prefill] "
-        "one new token reads its context once; you have counted what each token before it has "
-        "read, as in a prefill.": (
+        "one new token reads its context once; you have counted the reads of each earlier token, "
+        "too, as in a prefill.": (
             lambda weights, size, kv, rows, context: rows * (context * (context + 1) // 2) * kv,
             lambda weights, size, kv, rows, context: rows * (context * (context - 1) // 2) * kv,
         ),
-        "[kv_taken_twice] kv_bytes_per_token has K and V in it already; you have taken it twice.": (
+        "[kv_taken_twice] "
+        "kv_bytes_per_token already includes K and V; you have multiplied it by 2.": (
             lambda weights, size, kv, rows, context: 2 * rows * context * kv
         ),
-        "[kv_taken_half] "
-        "K and V of all `context` tokens are read, kv_bytes_per_token for each; you have taken "
-        "half.": (
+        "[kv_taken_half] you count half of the bytes; K and V of all `context` tokens are read, "
+        "kv_bytes_per_token for each token.": (
             lambda weights, size, kv, rows, context: rows * context * kv / 2,
             lambda weights, size, kv, rows, context: rows * context * kv // 2,
             lambda weights, size, kv, rows, context: rows * (context // 2) * kv,
         ),
         "[rows_added_to_context] "
-        "each of the rows reads `context` tokens: rows times tokens, and you have added the two.": (
+        "each row reads `context` tokens: multiply rows by tokens. You have added them.": (
             lambda weights, size, kv, rows, context: (rows + context) * kv,
             lambda weights, size, kv, rows, context: (rows + context - 1) * kv,
         ),
-        "[rows_squared] each row reads its own context, once; you have squared the rows.": (
+        "[rows_squared] you have squared batch_size; each row reads its own context, once.": (
             lambda weights, size, kv, rows, context: rows**2 * context * kv
         ),
     },
     in_units("bytes")
     | {
-        "[divided_by_the_rows] "
-        "that is for each token written; the bytes of the whole step are asked for: do not divide "
-        "by batch_size.": (
+        "[divided_by_the_rows] you divide by batch_size, which gives the number for each "
+        "generated token; return the bytes of the whole step.": (
             lambda weights, size, kv, rows, context: lambda number: number / rows,
             lambda weights, size, kv, rows, context: lambda number: number // rows,
         )
@@ -324,33 +306,36 @@ STEP_BYTES = Counted(
 @pytest.mark.task("1.2", points=0.5)
 def test_all_the_weights_are_read(student):
     said = (
-        "[other_bytes_without_context] "
-        "nothing is in the cache yet; 1,000 weights of 4 bytes are read."
+        "[other_bytes_without_context] your number is wrong: nothing is in the cache yet, and "
+        "the step reads only 1,000 weights of 4 bytes."
     )
     STEP_BYTES.check(student, (1000, 4, 256, 1, 0), said)
     STEP_BYTES.check(
         student,
         (1000, 2, 256, 1, 0),
-        "[other_bytes_of_two_byte_weights] now each weight has 2 bytes.",
+        "[other_bytes_of_two_byte_weights] your number is wrong: now each weight has 2 bytes.",
     )
 
 
 @pytest.mark.task("1.2", points=0.5)
-def test_they_are_read_once_for_all_rows(student):
+def test_weights_are_read_once_for_all_rows(student):
     said = (
-        "[other_bytes_of_rows_without_context] "
-        "nothing is in the cache yet, and the weights are read once, however many rows use them."
+        "[other_bytes_of_rows_without_context] your number is wrong: nothing is in the cache "
+        "yet, and the weights are read once, however many rows use them."
     )
     STEP_BYTES.check(student, (1000, 4, 256, 8, 0), said)
 
 
 @pytest.mark.task("1.2", points=0.5)
 def test_each_row_reads_its_own_keys_and_values(student):
-    said = "[other_bytes_of_one_row] the row reads 256 bytes for each of its 10 tokens."
+    said = (
+        "[other_bytes_of_one_row] your number is wrong: the row reads 256 bytes for each of its "
+        "10 tokens."
+    )
     STEP_BYTES.check(student, (1000, 4, 256, 1, 10), said)
     said = (
-        "[other_bytes_of_eight_rows] "
-        "K and V are not shared: each of the 8 rows reads those of its own 10 tokens."
+        "[other_bytes_of_eight_rows] your number is wrong: rows do not share K and V, so each of "
+        "the 8 rows reads the K and V of its own 10 tokens."
     )
     STEP_BYTES.check(student, (1000, 4, 256, 8, 10), said)
 
@@ -365,8 +350,8 @@ def test_it_agrees_with_minibatch_in_bfloat16(student, rng):
     from minibatch.simulator import cost
 
     said = (
-        "[bytes_rounded] "
-        "large numbers have to come out exactly, to the last byte: float32 rounds them."
+        "[bytes_rounded] you round a large number: float32 does this. The number of bytes must "
+        "be exact: use int."
     )
     STEP_BYTES.check(student, (7_000_000_001, 2, 131_072, 3, 8191), said)
     model = mb.Model(make_tiny_llama().to(torch.bfloat16))
@@ -379,8 +364,8 @@ def test_it_agrees_with_minibatch_in_bfloat16(student, rng):
         )
         assert step.weight_bytes + step.kv_bytes == STEP_BYTES.right(*arguments)
         said = (
-            "[other_bytes_than_the_cost_model] "
-            "minibatch's own cost.decode_step counts otherwise for this model in bfloat16."
+            "[other_bytes_than_the_cost_model] your number is wrong: minibatch's own "
+            "cost.decode_step gives another number for this model in bfloat16."
         )
         STEP_BYTES.check(student, arguments, said)
 
@@ -406,58 +391,52 @@ STEP_FLOPS = Counted(
         "each weight is a multiplication and an addition, two operations; you counted three.": (
             lambda weights, *_: 3 * weights
         ),
-        "[six_operations_a_weight] "
-        "each weight is a multiplication and an addition, two operations; six are for training, "
-        "whose way back takes four more.": lambda weights, *_: 6 * weights,
-        "[weights_not_multiplied] "
-        "the weights are multiplied with, too, and you have left them out.": lambda *_: 0,
+        "[six_operations_a_weight] you count six operations for each weight; each weight is a "
+        "multiplication and an addition, two operations. Six are for training, where the "
+        "backward pass takes four more.": lambda weights, *_: 6 * weights,
+        "[weights_not_multiplied] each row multiplies with the weights, too; you have left these "
+        "operations out.": lambda *_: 0,
         "[weights_multiplied_by_layers] "
-        "num_weights has the weights of all layers in it; you have multiplied it by num_layers.": (
-            lambda weights, layers, *_: 2 * weights * layers
-        ),
+        "num_weights already includes the weights of all layers; you have multiplied it by "
+        "num_layers.": (lambda weights, layers, *_: 2 * weights * layers),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: rows,
         "[weights_of_one_row] "
-        "each row multiplies with every weight, for itself, though it is read once; you have "
-        "counted one row.": lambda *_: 1,
-        "[weights_for_each_token] "
-        "each row multiplies with every weight once in a step; you have counted it for every token "
-        "of the context.": lambda weights, layers, heads, dim, rows, context: rows * context,
-        "[weights_for_each_token_of_one_row] "
-        "each row multiplies with every weight once in a step; you have counted it for every token "
-        "of the context, and for one row.": (
+        "a weight "
+        "is read once, but each row multiplies with it; you have counted one row.": lambda *_: 1,
+        "[weights_for_each_token] each row multiplies with every weight once in a step; you have "
+        "counted every weight once for each "
+        "token of the context.": lambda weights, layers, heads, dim, rows, context: rows * context,
+        "[weights_for_each_token_of_one_row] each row multiplies with every weight once in a step; "
+        "you have counted every weight once for each token of the context, and for only one row.": (
             lambda weights, layers, heads, dim, rows, context: context
         ),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: 4,
         "[two_operations_in_attention] "
-        "attention compares with the keys and adds up the values: each is a multiplication "
-        "and an addition a number, four operations in all; you have counted two.": lambda *_: 2,
+        "attention multiplies and adds once for each number of a key, and once for each number of "
+        "a value: four operations in all. You have counted two.": lambda *_: 2,
         "[one_operation_in_attention] "
-        "attention compares with the keys and adds up the values: each is a multiplication "
-        "and an addition a number, four operations in all; you have counted one.": lambda *_: 1,
-        "[eight_operations_in_attention] "
-        "attention is four operations a number, two with the key and two with the value; you have "
-        "counted eight.": lambda *_: 8,
-        "[three_operations_in_attention] "
-        "attention is four operations a number, two with the key and two with the value; you have "
-        "counted three.": lambda *_: 3,
-        "[twelve_operations_in_attention] "
-        "attention is four operations a number, two with the key and two with the value; twelve "
-        "are for training.": lambda *_: 12,
-        "[attention_left_out] "
-        "attention is computed as well, over the context; you have left it out.": lambda *_: 0,
+        "attention multiplies and adds once for each number of a key, and once for each number of "
+        "a value: four operations in all. You have counted one.": lambda *_: 1,
+        "[eight_operations_in_attention] attention takes four operations for each number, two with "
+        "the key and two with the value; you have counted eight.": lambda *_: 8,
+        "[three_operations_in_attention] attention takes four operations for each number, two with "
+        "the key and two with the value; you have counted three.": lambda *_: 3,
+        "[twelve_operations_in_attention] you count twelve operations for each number, as in "
+        "training; attention takes four, two with the key and two with the value.": lambda *_: 12,
+        "[attention_left_out] each row also computes attention over its context; you have left "
+        "attention out.": lambda *_: 0,
         "[softmax_counted] "
-        "only the multiplications and additions with keys and values are asked for; you have also "
-        "counted operations of the softmax.": tuple(
+        "count only the multiplications and additions with keys and values; you have also counted "
+        "the softmax.": tuple(
             lambda weights, layers, heads, dim, rows, context, more=more: 4 + Fraction(more, dim)
             for more in range(1, 7)
         ),
-        "[one_addition_less] "
-        "head_dim numbers are counted as head_dim multiplications and as many additions; you have "
-        "counted an addition less.": (
+        "[one_addition_less] head_dim numbers are head_dim multiplications and head_dim additions; "
+        "you have counted one addition fewer.": (
             lambda weights, layers, heads, dim, rows, context: 4 - Fraction(1, dim),
             lambda weights, layers, heads, dim, rows, context: 4 - Fraction(2, dim),
             lambda weights, layers, heads, dim, rows, context: 4 - Fraction(1, context),
@@ -469,21 +448,20 @@ STEP_FLOPS = Counted(
     {
         "": lambda weights, layers, heads, dim, rows, context: layers,
         "[attention_in_one_layer] "
-        "attention is done in each layer, and you have counted one.": lambda *_: 1,
+        "each layer computes attention, and you have counted one layer.": lambda *_: 1,
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: heads,
         "[attention_of_one_head] "
-        "each query head attends for itself, and you have counted one.": lambda *_: 1,
+        "each query head computes its own attention, and you have counted one head.": lambda *_: 1,
         "[attention_of_half_the_heads] "
-        "each query head attends for itself, also those that share K and V: that saves bytes, not "
-        "arithmetic. You have counted half of them.": (
+        "each query head computes its own attention, also those that share K and V: sharing saves "
+        "bytes, not arithmetic. You have counted half of the heads.": (
             lambda weights, layers, heads, dim, rows, context: heads // 2,
             lambda weights, layers, heads, dim, rows, context: Fraction(heads, 2),
         ),
-        "[attention_once_for_all_heads] "
-        "each query head compares with the keys, and adds up the values, for itself; you have done "
-        "one of the two once for all heads.": (
+        "[attention_once_for_all_heads] you have counted the comparison with the keys, or the "
+        "sum of the values, only once for all heads; each query head computes both.": (
             lambda weights, layers, heads, dim, rows, context: Fraction(heads + 1, 2)
         ),
     },
@@ -491,33 +469,28 @@ STEP_FLOPS = Counted(
         "": lambda weights, layers, heads, dim, rows, context: dim,
         "[attention_of_one_number] "
         "a key and a value have head_dim numbers, and you have counted one.": lambda *_: 1,
-        "[attention_squares_head_dim] each of the head_dim numbers counts once, not squared.": (
-            lambda weights, layers, heads, dim, rows, context: dim**2
-        ),
-        "[attention_divides_head_dim] "
-        "head_dim is the length of one head's vector already; do not divide it by the heads.": (
+        "[attention_squares_head_dim] you square head_dim; each of the head_dim numbers counts "
+        "once.": (lambda weights, layers, heads, dim, rows, context: dim**2),
+        "[attention_divides_head_dim] you divide head_dim by the heads; head_dim is already the "
+        "length of one head's vector.": (
             lambda weights, layers, heads, dim, rows, context: dim // heads
         ),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: rows,
         "[attention_of_one_row] "
-        "each of the rows computes its own attention, over its own context; you have counted one "
-        "row.": lambda *_: 1,
-        "[attention_to_all_rows] "
-        "a row attends to its own context alone; you have let it attend to those of all rows.": (
-            lambda weights, layers, heads, dim, rows, context: rows**2
-        ),
+        "each row computes "
+        "its own attention, over its own context; you have counted one row.": lambda *_: 1,
+        "[attention_to_all_rows] you let a row attend to the contexts of all rows; a row attends "
+        "only to its own context.": (lambda weights, layers, heads, dim, rows, context: rows**2),
     },
     {
         "": lambda weights, layers, heads, dim, rows, context: context,
-        "[attention_squares_the_context] "
-        "one new token attends to its context once, not its square.": (
-            lambda weights, layers, heads, dim, rows, context: context**2
-        ),
+        "[attention_squares_the_context] you square the context; one new token attends to the "
+        "context once.": (lambda weights, layers, heads, dim, rows, context: context**2),
         "[attention_as_in_a_prefill] "
-        "one new token attends to each token of the context once; you have counted what the context"
-        " attends to, as in a prefill.": (
+        "one new token attends to each token of the context once; you have counted the attention "
+        "of each context token, too, as in a prefill.": (
             lambda weights, layers, heads, dim, rows, context: context * (context + 1) / 2,
             lambda weights, layers, heads, dim, rows, context: context * (context - 1) / 2,
             lambda weights, layers, heads, dim, rows, context: context**2 / 2,
@@ -536,19 +509,19 @@ STEP_FLOPS = Counted(
             lambda weights, layers, heads, dim, rows, context: context // rows,
             lambda weights, layers, heads, dim, rows, context: Fraction(context, rows),
         ),
-        "[attention_to_one_token_more] the context is `context` tokens; you have taken one more.": (
+        "[attention_to_one_token_more] "
+        "the context has `context` tokens; you have counted one more.": (
             lambda weights, layers, heads, dim, rows, context: context + 1
         ),
-        "[attention_to_one_token_less] "
-        "the context is all `context` tokens; you have left one out.": (
+        "[attention_to_one_token_less] the context has `context` tokens; you have left one out.": (
             lambda weights, layers, heads, dim, rows, context: context - 1
         ),
     },
     in_units("operations")
     | {
         "[operations_of_one_row] "
-        "each row multiplies with every weight and attends to its own context, for itself, though "
-        "the weights are read once; you have counted one row.": (
+        "the weights are read once, but each row multiplies with every weight and attends to its "
+        "own context; you have counted one row.": (
             lambda weights, layers, heads, dim, rows, context: lambda number: number / rows,
             lambda weights, layers, heads, dim, rows, context: lambda number: number // rows,
         )
@@ -559,13 +532,13 @@ STEP_FLOPS = Counted(
 @pytest.mark.task("1.3", points=0.5)
 def test_a_weight_is_two_operations_for_each_row(student):
     said = (
-        "[other_operations_without_context] "
-        "no context yet, so only weights count: a multiplication and an addition with each."
+        "[other_operations_without_context] your number is wrong: there is no context yet, so "
+        "count only the weights, a multiplication and an addition for each."
     )
     STEP_FLOPS.check(student, (1000, 1, 1, 16, 1, 0), said)
     said = (
-        "[other_operations_of_rows] "
-        "no context yet; each of the 8 rows multiplies with every weight, for itself."
+        "[other_operations_of_rows] your number is wrong: there is no context yet, and each of "
+        "the 8 rows multiplies with every weight."
     )
     STEP_FLOPS.check(student, (1000, 1, 1, 16, 8, 0), said)
 
@@ -573,9 +546,9 @@ def test_a_weight_is_two_operations_for_each_row(student):
 @pytest.mark.task("1.3", points=0.5)
 def test_attention_is_four_operations_for_each_number(student):
     said = (
-        "[other_operations_of_one_row] "
-        "2 heads · 16 numbers · 10 tokens of context: two operations for each in comparing with "
-        "the keys, and two more in adding up the values."
+        "[other_operations_of_one_row] your number is wrong: attention has 2 heads · 16 numbers · "
+        "10 tokens of context. For each number, count two operations with the key, and two more "
+        "with the value."
     )
     STEP_FLOPS.check(student, (0, 1, 2, 16, 1, 10), said)
 
@@ -583,8 +556,8 @@ def test_attention_is_four_operations_for_each_number(student):
 @pytest.mark.task("1.3", points=0.5)
 def test_each_row_attends_to_its_own_context(student):
     said = (
-        "[other_operations_of_eight_rows] "
-        "each of the 8 rows computes its own attention, over its own context."
+        "[other_operations_of_eight_rows] your number is wrong: each of the 8 rows computes its "
+        "own attention, over its own context."
     )
     STEP_FLOPS.check(student, (1000, 1, 2, 16, 8, 10), said)
 
@@ -596,8 +569,8 @@ def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
     from minibatch.simulator import cost
 
     said = (
-        "[operations_rounded] "
-        "large numbers have to come out exactly, to the last operation: float32 rounds them."
+        "[operations_rounded] you round a large number: float32 does this. The number of "
+        "operations must be exact: use int."
     )
     STEP_FLOPS.check(student, (7_000_000_001, 31, 9, 64, 3, 8191), said)
     model = tiny_model()
@@ -606,8 +579,8 @@ def test_it_agrees_with_minibatch_on_a_real_model(student, rng):
         arguments = (cost.num_weights(model), 2, 4, 8, rows, context)
         assert cost.decode_step(model, rows, context).flops == STEP_FLOPS.right(*arguments)
         said = (
-            "[other_operations_than_the_cost_model] "
-            "minibatch's own cost.decode_step counts otherwise; this model has 2 layers."
+            "[other_operations_than_the_cost_model] your number is wrong: minibatch's own "
+            "cost.decode_step gives another number; this model has 2 layers."
         )
         STEP_FLOPS.check(student, arguments, said)
 
@@ -742,16 +715,16 @@ def decode_with(student, model, stand_in, prompt, max_tokens, end_token_id=NEVER
         raise Wrong(
             "[loop_passes_max_tokens] "
             f"max_tokens is {max_tokens}, and after {len(stand_in.passes)} passes your loop still "
-            "goes on: is there a loop that never ends? The answer ends when it has max_tokens, "
-            "whether the model has said the end token or not."
+            "runs. Does it ever end? An answer ends when it has max_tokens tokens, even if the "
+            "model has not generated the end token."
         ) from None
     asked = f"A prompt of {len(prompt)} tokens, max_tokens={max_tokens}, end token {end_token_id}"
     held = stand_in.passes[0].num_cached if stand_in.passes else None
     if held:
         raise Wrong(
-            "[begins_with_an_old_cache] "
-            f"{asked}: into pass 1 went a cache that holds {held} tokens already, of an earlier "
-            "call with this model. Each call of greedy_decode begins without a cache, None."
+            f"[begins_with_an_old_cache] {asked}: pass 1 gets a cache that already holds {held} "
+            "tokens of an earlier call with this model. Each call of greedy_decode must begin "
+            "without a cache (None)."
         )
     if got != expected:
         said = (
@@ -759,12 +732,12 @@ def decode_with(student, model, stand_in, prompt, max_tokens, end_token_id=NEVER
             or another_end(expected, got, prompt, max_tokens, end_token_id)
             or left_over(student, stand_in, prompt, max_tokens)
             or another_pass(stand_in.passes, got, prompt)
-            or "[other_answer] the answer is another one than that of generate."
+            or "[other_answer] your answer differs from the answer of `generate` in transformers."
         )
         raise Wrong(f"{asked}: {said}", expected=expected, got=got)
     for number, one in enumerate(stand_in.passes, 1):
         if said := out_of_place(one, number):
-            raise Wrong(f"[right_by_luck] {asked}: the tokens came out right, by luck; {said}")
+            raise Wrong(f"[right_by_luck] {asked}: the tokens are right only by chance; {said}")
     return got, stand_in.passes
 
 
@@ -773,27 +746,25 @@ def refused(sentence, passes):
     sentence = sentence.removeprefix("RuntimeError: ValueError: ")
     if "[token_out_of_range]" in sentence and passes:
         return (
-            "[argmax_over_all_places] "
-            f"{sentence}. What went into pass {len(passes) + 1} is no token of its vocabulary: "
-            "argmax over all of out.logits counts through every place, so take those of the last "
-            "place first, out.logits[0, -1]."
+            f"[argmax_over_all_places] {sentence}. The input of pass {len(passes) + 1} is not a "
+            "token id of the vocabulary. `argmax` of all of out.logits counts through all places: "
+            "take only the last place, out.logits[0, -1]."
         )
     if "[input_on_another_device]" in sentence:
         return (
-            f"{sentence}. Make each tensor there: torch.tensor(…, device=model.device). (This test "
-            "only pretends that the computer has such a device.)"
+            f"{sentence}. Create each tensor on the model's device: torch.tensor(…, "
+            "device=model.device). (This test only simulates such a device.)"
         )
     if "[cache_of_another_model]" in sentence:
         return (
-            "[keeps_a_cache_between_calls] "
-            f"{sentence}. Each call of greedy_decode begins without a cache, None: is one kept from"
-            " the call before?"
+            f"[keeps_a_cache_between_calls] {sentence}. Does your function keep a cache from an "
+            "earlier call? Begin each call of greedy_decode without a cache (None)."
         )
     if "out of bounds for dimension 1" in sentence:
         return (
-            "[logits_of_a_place_that_is_not] "
-            f"{sentence}. After the prompt one token goes in, and logits has one place for it: the "
-            "last one is logits[0, -1], however many went in."
+            f"[logits_of_a_place_that_is_not] {sentence}. You ask for a place that `logits` does "
+            "not have: after the prompt, each pass gets one token, and `logits` has one place for "
+            "this token. Take the last place, logits[0, -1], however many tokens a pass gets."
         )
     return sentence
 
@@ -812,18 +783,17 @@ def left_over(student, stand_in, prompt, max_tokens):
         passes.append(len(again.passes))
     if passes[0] == len(stand_in.passes) and answers[0] != answers[1]:
         return (
-            "[other_answer_when_asked_again] "
-            "asked the same once more, your function gives another answer. Either it samples: "
-            "greedy decoding takes the token with the highest score, argmax. Or something outlives "
-            "the call, such as a list that is a default in its `def`, or outside of it."
+            "[other_answer_when_asked_again] called again with the same arguments, your function "
+            "gives another answer. Either your function samples; greedy decoding takes the token "
+            "with the highest score, argmax. Or your function keeps something between calls, such "
+            "as a list that is created outside the function or is a default in its `def`."
         )
     if passes[0] >= len(stand_in.passes):
         return ""
     return (
-        "[goes_on_where_it_ended] "
-        f"called a second time, your function goes on where the call before ended, after "
-        f"{passes[0]} passes: something outlives the call, such as a list or a cache that "
-        "is made outside of it or stands as a default in its `def`."
+        "[goes_on_where_it_ended] called a second time, your function continues where the first "
+        f"call ended, after {passes[0]} passes. Your function keeps something between calls, such "
+        "as a list or a cache that is created outside the function or is a default in its `def`."
     )
 
 
@@ -837,16 +807,15 @@ def not_a_list(got):
         isinstance(got, list) and any(isinstance(token, Array) for token in got)
     ):
         return (
-            "[answer_holds_tensors] "
-            "the answer has to be a list of plain numbers, and yours holds tensors: a tensor of "
-            "one number gives it with .item()."
+            "[answer_holds_tensors] your answer holds tensors; return a list of plain numbers. "
+            "Use .item() to get the number of a tensor."
         )
     if not isinstance(got, list):
-        return f"[answer_is_no_list] the answer has to be a list, and yours is {a_kind(got)}."
+        return f"[answer_is_no_list] your answer is {a_kind(got)}; return a list."
     if any(type(token) is not int for token in got):
         return (
-            "[answer_holds_no_whole_numbers] "
-            "the answer has to be a list of whole numbers, one token after the other."
+            "[answer_holds_no_whole_numbers] your answer holds things that are not whole numbers; "
+            "return a list of the token ids, in order."
         )
     return ""
 
@@ -859,90 +828,88 @@ def another_end(expected, got, prompt, max_tokens, end):
         return ends_too_early(expected, got, prompt, max_tokens, end)
     if got[: len(prompt)] == prompt:
         return (
-            "[answer_begins_with_the_prompt] "
-            "the answer begins with the prompt; return only the tokens that come after it."
+            "[answer_begins_with_the_prompt] your answer begins with the prompt; return only the "
+            "tokens that come after the prompt."
         )
     if got and got[0] == prompt[-1] and got[1:] == expected[: len(got) - 1]:
         return (
-            "[answer_begins_with_the_last_of_the_prompt] "
-            f"the answer begins with {prompt[-1]}, the prompt's last token; it begins after that."
+            f"[answer_begins_with_the_last_of_the_prompt] your answer begins with {prompt[-1]}, "
+            "the prompt's last token; return only the tokens after this token."
         )
     if len(got) >= 1 and len(expected) > 1 and got[: len(expected) - 1] == expected[1:]:
         return (
-            "[first_token_is_missing] "
-            f"the first token, {expected[0]}, is missing: it comes out of the prompt's own pass and"
-            " belongs to the answer."
+            f"[first_token_is_missing] the first token, {expected[0]}, is missing in your "
+            "answer: the pass over the prompt generates this token, and it belongs to the answer."
         )
     if got[: len(expected)] == expected:
         if expected[-1] == end == 0:
             return (
-                "[goes_on_after_end_token_zero] "
-                f"{ZERO} Here it is the end token, and the answer ends there; yours goes on."
+                f"[goes_on_after_end_token_zero] {ZERO} Here 0 is the end token, so the answer "
+                "must end there; your answer continues."
             )
         if expected[-1] == end:
-            first = "the very first token is" if len(expected) == 1 else "the model then says"
-            what = f"{first} the end token, {end}: the answer ends there, and yours goes on."
+            first = "the first token is" if len(expected) == 1 else "the model then generates"
+            what = (
+                f"{first} the end token, {end}: the answer must end there, and your answer "
+                "continues."
+            )
             if end > 256:
                 return (
-                    "[compares_by_identity] "
-                    f"{what} (`is` asks for the very same object, which Python keeps of numbers up "
-                    "to 256 only: compare by ==.)"
+                    f"[compares_by_identity] {what} (`is` tests for the same object, and Python "
+                    "reuses objects only for numbers up to 256: compare with ==.)"
                 )
             return f"[goes_on_after_the_end_token] {what} Compare each new token with end_token_id."
         return (
-            "[more_than_max_tokens] "
-            f"these are {len(got)} tokens, more than max_tokens; the one that comes out of the "
-            "prompt's own pass counts, too."
+            f"[more_than_max_tokens] your answer has {len(got)} tokens, more than max_tokens; "
+            "the token from the pass over the prompt counts, too."
         )
     return ""
 
 
-ZERO = "0 is a token like any other, though `if token` takes it for none."
+ZERO = "0 is a valid token id, but your code treats 0 as no token, as `if token` does."
 
 
 def ends_too_early(expected, got, prompt, max_tokens, end):
     if expected[len(got)] == 0:
         return (
-            "[ends_at_token_zero] "
-            f"{ZERO} The model says it after {len(got)} tokens, and there your answer ends."
+            f"[ends_at_token_zero] {ZERO} The model generates 0 after {len(got)} tokens, and your "
+            "answer ends there."
         )
     if expected[-1] == end and len(got) == len(expected) - 1:
         return (
-            "[end_token_is_missing] "
-            f"the end token, {end}, is missing: the answer ends there, and the end token is its "
-            "last one."
+            f"[end_token_is_missing] the end token, {end}, is missing in your answer: the end "
+            "token is the last token of the answer."
         )
     if end in prompt:
         return (
             "[end_token_of_the_prompt_ends_it] "
-            f"the end token {end} stands in the prompt, and so the answer ended at once: only what "
-            "the model says ends it. Ask about the newest token alone, not about all of them."
+            f"the prompt contains the end token {end}, so your answer ended at once. Only a "
+            "generated end token ends an answer: check the newest token, not all tokens."
         )
     if len(got) == max_tokens - len(prompt):
         return (
-            "[max_tokens_counts_the_prompt] "
-            f"the answer ended after {len(got)}, when prompt and answer together had "
-            f"{len(prompt) + len(got)} tokens: max_tokens counts those of the answer only."
+            f"[max_tokens_counts_the_prompt] your answer ends after {len(got)} tokens, when prompt "
+            f"and answer together have {len(prompt) + len(got)} tokens: max_tokens counts only the "
+            "answer's tokens."
         )
     if len(got) == max_tokens - 1:
         return (
-            "[one_token_too_few] "
-            f"the answer has {len(got)} tokens, one too few: max_tokens are allowed."
+            f"[one_token_too_few] your answer has {len(got)} tokens, one token too few: max_tokens "
+            "tokens are allowed."
         )
     if len(got) == 1:
         return (
-            "[ends_after_the_first_token] "
-            "the answer ended after its first token: is `return` inside the loop?"
+            "[ends_after_the_first_token] your answer ends after the first token: is `return` "
+            "inside the loop?"
         )
     if expected[len(got)] in got or got[-1:] and got[-1] in got[:-1]:
         return (
-            "[ends_where_a_token_repeats] "
-            f"the answer ended after {len(got)} tokens, where the model repeats one of them: only "
-            "the end token and max_tokens end an answer."
+            f"[ends_where_a_token_repeats] your answer ends after {len(got)} tokens, where the "
+            "model repeats a token: only the end token and max_tokens end an answer."
         )
     return (
-        "[ends_too_early] "
-        f"the answer ended after {len(got)} tokens, with no end token and below max_tokens."
+        f"[ends_too_early] your answer ends after {len(got)} tokens. They are fewer than "
+        "max_tokens, and none is the end token."
     )
 
 
@@ -954,20 +921,20 @@ def another_pass(passes, got, prompt):
         into = passes[0].token_ids if passes else []
         if into and len(into) < len(prompt) and into in (prompt[-len(into) :], prompt[: len(into)]):
             return (
-                "[prompt_goes_in_cut] "
-                f"{len(into):,} of the prompt's {len(prompt):,} tokens went in, and the others the "
-                "model never saw. A prompt goes in whole, however long it is."
+                f"[prompt_goes_in_cut] you give the model {len(into):,} of the prompt's "
+                f"{len(prompt):,} tokens, and never the other tokens. Give the model the whole "
+                "prompt, however long the prompt is."
             )
         into = into or "nothing"
         return (
-            "[other_tokens_in_the_first_pass] "
-            f"into the first pass went {into}, and the prompt is {prompt}."
+            f"[other_tokens_in_the_first_pass] you give {into} to the first pass, and the prompt "
+            f"is {prompt}: give the first pass the whole prompt."
         )
     if fed_again(passes, prompt):
         return (
-            "[last_of_the_prompt_goes_in_again] "
-            f"into pass 2 went the prompt's last token, {prompt[-1]}, once more: the first token of"
-            f" the answer is read off the prompt's own pass already, {passes[0].last}."
+            f"[last_of_the_prompt_goes_in_again] you give the prompt's last token, {prompt[-1]}, "
+            "to pass 2 a second time. The pass over the prompt already generates the first token "
+            f"of the answer, {passes[0].last}."
         )
     skipped = 0 if whole else len(prompt) - 1
     for i, (one, token) in enumerate(zip(passes[skipped:], got, strict=False)):
@@ -976,7 +943,7 @@ def another_pass(passes, got, prompt):
         if alone and number > 1 and not passes[number - 2].kept:
             return (
                 "[pass_keeps_no_cache] "
-                f"pass {number - 1} kept no cache to hand on to pass {number}: use_cache=True, in "
+                f"pass {number - 1} returned no cache for pass {number}: set use_cache=True, in "
                 "the pass over the prompt as well."
             )
         if said := wrongly_fed(one, text, number, i > 0 or not whole):
@@ -997,28 +964,26 @@ def wrongly_fed(one, text, number, follows):
     new, newest = one.token_ids, text[-1]
     if follows and one.num_cached is None and new != text:
         return (
-            "[pass_without_a_cache] "
-            f"into pass {number} went {new} without a cache, so the model has not seen what came "
-            "before. All before the newest token is in the cache, out.past_key_values of the last "
-            "pass: hand it on."
+            f"[pass_without_a_cache] you give {new} without a cache to pass {number}, so the model "
+            "does not see the earlier tokens. Give this pass the cache of the previous pass, "
+            "out.past_key_values."
         )
     if follows and one.num_cached is not None and new == text:
         return (
-            "[whole_text_with_the_cache] "
-            f"into pass {number} went the whole text again, and the cache with it, which holds it "
-            "already: after the prompt only the newest token goes in."
+            f"[whole_text_with_the_cache] you give pass {number} the whole text again, together "
+            "with the cache that already holds this text. After the prompt, give each pass only "
+            "the newest token."
         )
     if follows and one.num_cached is not None and new != [newest]:
         return (
-            "[other_token_goes_in] "
-            f"into pass {number} went {new}: only the newest token goes in, which is {newest}."
+            f"[other_token_goes_in] you give {new} to pass {number}: give this pass only the "
+            f"newest token, which is {newest}."
         )
     past = one.num_cached or 0
     if past + len(new) != len(text):
         return (
-            "[other_tokens_in_the_cache] "
-            f"before pass {number} {past} tokens were in the cache, and there should have been "
-            f"{len(text) - len(new)}: every token goes in once."
+            f"[other_tokens_in_the_cache] before pass {number}, the cache holds {past} tokens; it "
+            f"must hold {len(text) - len(new)}: give the model every token once."
         )
     return out_of_place(one, number)
 
@@ -1028,13 +993,13 @@ def out_of_place(one, number):
     if one.positions is not None and one.positions != places:
         return (
             "[other_positions] "
-            f"in pass {number} {one.token_ids} went in at position {one.positions}: each token "
-            f"goes in at its own position in the text, here {places}."
+            f"pass {number} got {one.token_ids} at position {one.positions}; each token has its "
+            f"own position in the text, here {places}."
         )
     if one.mask is not None and not all(one.mask):
         return (
-            "[mask_hides_tokens] "
-            f"the attention_mask of pass {number} hides tokens; all of them are real."
+            f"[mask_hides_tokens] your attention_mask of pass {number} hides tokens; all of "
+            "these tokens are real."
         )
     return ""
 
@@ -1043,31 +1008,31 @@ def wrongly_read(one, token, number):
     right = f"The next token is the one with the highest logit at the last place, {one.last}"
     if token == one.second and one.gap < 1e-3:
         return (
-            "[logits_are_rounded] "
-            f"{right}, and yours is {token} (pass {number}), whose logit is lower by {one.gap:.1g}."
-            " Two logits as near as these are the same in float16: take argmax of the logits as "
-            "they are."
+            f"[logits_are_rounded] {right}, and your answer is {token} (pass {number}), whose "
+            f"logit is lower by {one.gap:.1g}. Two logits this close are equal in float16: take "
+            "argmax of the logits without conversion."
         )
     if token == one.first:
         return (
-            "[logits_of_the_first_place] "
-            f"{token} is what pass {number} says after the first place. {right}: logits[0, -1]."
+            f"[logits_of_the_first_place] your answer has {token}, which pass {number} predicts "
+            f"after the first place. {right}: logits[0, -1]."
         )
     if token == one.lowest:
-        return f"[lowest_logit] {token} has the lowest logit of pass {number}. {right}: argmax."
+        return (
+            f"[lowest_logit] your answer has {token}, which has the lowest logit of pass {number}. "
+            f"{right}: argmax."
+        )
     if token in (int(one.highest), round(one.highest)):
         return (
-            "[logit_in_place_of_a_token] "
-            f"{token} is how high the highest logit of pass {number} is. {right}: argmax says where"
-            " it stands, max how high it is."
+            f"[logit_in_place_of_a_token] your answer has {token}, the value of the highest logit "
+            f"of pass {number}. {right}: `argmax` returns the place of the highest logit, and "
+            "`max` returns the value."
         )
-    return (
-        f"[other_token_than_the_highest] {right}, and in the answer stands {token} (pass {number})."
-    )
+    return f"[other_token_than_the_highest] {right}, but the answer has {token} (pass {number})."
 
 
 @pytest.mark.task("1.4", points=1)
-def test_the_first_token_comes_out_of_the_pass_over_the_prompt(student, rng):
+def test_the_pass_over_the_prompt_gives_the_first_token(student, rng):
     model = random_model(rng)
     for prompt in (PROMPT, clear_prompt(rng, model, 5), clear_prompt(rng, model, 9)):
         try:
@@ -1100,43 +1065,43 @@ def test_it_stops_after_the_end_token(student, rng):
 
 
 @pytest.mark.task("1.4", points=1)
-def test_no_token_goes_in_twice_or_in_vain(student, rng):
+def test_the_model_gets_no_token_twice_or_without_need(student, rng):
     _, passes = decode(student, random_model(rng), PROMPT, 12)
     num_fed, most = sum(len(one.token_ids) for one in passes), len(PROMPT) + 12 - 1
     whole_again = all(one.num_cached is None for one in passes)
     if num_fed > most + 1 and whole_again:
         sentence = (
-            "[never_a_cache] "
-            f"{num_fed} tokens went in for a prompt of 7 and an answer of 12, many of them again "
-            "and again, and never a cache. Their keys and values are in out.past_key_values: hand "
-            "it to the next pass, and feed only what is new."
+            f"[never_a_cache] the model got {num_fed} tokens for a prompt of 7 and an answer of "
+            "12, many of them repeatedly, and never got a cache. The keys and values of earlier "
+            "tokens are in out.past_key_values: give this cache to the next pass, together with "
+            "only the new token."
         )
     elif num_fed > most + 1:
         sentence = (
-            "[tokens_go_in_again] "
-            f"{num_fed} tokens went in for a prompt of 7 and an answer of 12, some of them again. "
-            "Their keys and values are in the cache: feed only what is new."
+            f"[tokens_go_in_again] the model got {num_fed} tokens for a prompt of 7 and an answer "
+            "of 12, some of them twice. The keys and values of earlier tokens are in the cache: "
+            "give each pass only the new token."
         )
     else:
         sentence = (
-            "[one_token_goes_in_too_many] "
-            f"{num_fed} tokens went in for a prompt of 7 and an answer of 12, one too many. The "
-            "first token comes out of the prompt's own pass, and the last need not go in any more."
+            f"[one_token_goes_in_too_many] the model got {num_fed} tokens for a prompt of 7 and "
+            "an answer of 12, one token too many. The pass over the prompt generates the first "
+            "token, and the last token needs no pass."
         )
     if num_fed > most:
         raise Wrong(sentence, expected=f"{most} tokens", got=f"{num_fed} tokens")
 
 
 @pytest.mark.task("1.4", points=0.25)
-def test_the_prompt_goes_in_whole(student, rng):
+def test_the_model_gets_the_whole_prompt_in_one_pass(student, rng):
     from tiny import make_tiny_model  # tests/support/tiny.py
 
     _, passes = decode(student, random_model(rng), PROMPT, 12)
     if len(passes) > 12:
         raise Wrong(
-            "[prompt_goes_in_piece_by_piece] "
-            f"An answer of 12 tokens took {len(passes)} passes. The prompt goes in whole, in one: "
-            "its tokens share one reading of the weights.",
+            f"[prompt_goes_in_piece_by_piece] An answer of 12 tokens took {len(passes)} passes. "
+            "Give the model the whole prompt in one pass: then all its tokens share one read of "
+            "the weights.",
             expected=[7] + [1] * 11,
             got=[len(one.token_ids) for one in passes],
         )
@@ -1144,16 +1109,16 @@ def test_the_prompt_goes_in_whole(student, rng):
     fed = [token for one in passes for token in one.token_ids]
     if fed[: len(LONG_PROMPT)] != LONG_PROMPT:
         raise Wrong(
-            "[long_prompt_goes_in_cut] "
-            f"{len(passes[0].token_ids):,} of the prompt's {len(LONG_PROMPT):,} tokens went in, and"
-            " the answer came out right by luck. A prompt goes in whole, however long it is.",
+            f"[long_prompt_goes_in_cut] you give the model {len(passes[0].token_ids):,} of the "
+            f"prompt's {len(LONG_PROMPT):,} tokens, and the answer is right only by chance. Give "
+            "the model the whole prompt, however long the prompt is.",
             expected=f"{len(LONG_PROMPT):,} tokens",
             got=f"{len(passes[0].token_ids):,} tokens",
         )
 
 
 @pytest.mark.task("1.4", points=0.25)
-def test_what_goes_in_is_on_the_device_of_the_model(student):
+def test_the_inputs_are_on_the_device_of_the_model(student):
     from tiny import make_tiny_model  # tests/support/tiny.py
 
     decode(student, make_tiny_model(seed=1), PROMPT, 4, device="xpu:0")
@@ -1177,17 +1142,17 @@ def test_any_prompt_is_answered(student, rng):
         num_fed, most = sum(len(one.token_ids) for one in passes), length + len(got) - 1
         if len(passes) > len(got):
             raise Wrong(
-                "[passes_after_the_end_token] "
-                f"{len(passes)} passes for an answer of {len(got)} tokens: after the end token "
-                "your loop goes on, for tokens that are cut off. The answer has ended; stop there.",
+                f"[passes_after_the_end_token] your loop takes {len(passes)} passes for an answer "
+                f"of {len(got)} tokens: it continues after the end token, and these tokens are "
+                "removed later. Stop at the end token.",
                 expected=f"{len(got)} passes",
                 got=f"{len(passes)} passes",
             )
         if num_fed > most:
             raise Wrong(
-                "[tokens_go_in_twice_or_in_vain] "
-                f"An answer of {len(got)} tokens to a prompt of {length}: some tokens went in "
-                "twice, or in vain.",
+                f"[tokens_go_in_twice_or_in_vain] For an answer of {len(got)} tokens to a prompt "
+                f"of {length} tokens, you give the model some tokens twice, or tokens that need no "
+                "pass.",
                 expected=f"{most} tokens",
                 got=f"{num_fed} tokens",
             )

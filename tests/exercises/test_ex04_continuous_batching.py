@@ -82,8 +82,8 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
     if row.num_tokens != 4:
         raise Wrong(
             "[joiners_prompt_in_pieces] "
-            f"A's prompt has 4 tokens, and its row computes {row.num_tokens}: whoever joins has "
-            "its whole prompt before it, num_uncomputed_tokens.",
+            f"A's prompt has 4 tokens, and its row computes {row.num_tokens}: a sequence that "
+            "joins computes its whole prompt, num_uncomputed_tokens.",
             expected="A: 4",
             got=f"A: {row.num_tokens}",
         )
@@ -92,7 +92,7 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
     if computed.get("B") not in (7, None):
         raise Wrong(
             "[other_prompt_in_pieces] "
-            f"B's prompt has 7 tokens, and its row computes {computed['B']}: a prompt is computed "
+            f"B's prompt has 7 tokens, and its row computes {computed['B']}: compute a prompt "
             "whole, in one step.",
             expected="B: 7",
             got=f"B: {computed['B']}",
@@ -102,8 +102,8 @@ def test_a_prompt_is_computed_whole_in_one_row(student):
     if row.num_tokens != 5000:
         raise Wrong(
             "[long_prompt_in_pieces] "
-            f"A's prompt has 5,000 tokens, and its row computes {row.num_tokens:,}: whoever joins "
-            "has its whole prompt before it, however long it is.",
+            f"A's prompt has 5,000 tokens, and its row computes {row.num_tokens:,}: a sequence "
+            "that joins computes its whole prompt, however long it is.",
             expected="A: 5000",
             got=f"A: {row.num_tokens}",
         )
@@ -114,19 +114,19 @@ def no_padding(step):
         if row.num_padding_tokens:
             raise Wrong(
                 "[rows_are_padded] "
-                f"{row.request_id}'s row has {row.num_padding_tokens} tokens of padding: rows need "
-                "not be equally long here, and what is computed for nothing is lost."
+                f"{row.request_id}'s row has {row.num_padding_tokens} tokens of padding: rows "
+                "need not be equally long here, so padding only wastes time."
             )
 
 
 @pytest.mark.task("4.1", points=0.25)
-def test_no_more_run_than_there_are_slots(student):
+def test_at_most_as_many_run_as_there_are_slots(student):
     engine = serve(planning(student), FIVE, steps=1)
     if len(engine.scheduler.running) > 3:  # as the engine itself says of too many rows
         raise Wrong(
             "[more_run_than_slots] "
-            f"{len(engine.scheduler.running)} sequences run in 3 slots: ask "
-            "len(self.running) < self.max_batch_size before each one joins."
+            f"{len(engine.scheduler.running)} sequences run in 3 slots: check len(self.running) < "
+            "self.max_batch_size before each sequence joins."
         )
 
 
@@ -144,10 +144,9 @@ def test_several_may_join_in_the_same_step(student):
         if without:
             have = f"only {joined}" if joined else "none"
             raise Wrong(
-                "[admitted_without_a_row] "
-                f"{joined + len(without)} were admitted in step {number}, and {have} of them "
-                f"{'have' if joined > 1 else 'has'} a row: each who joins gets a row in that very "
-                "step, inside the loop that admits.",
+                f"[admitted_without_a_row] You admit {joined + len(without)} in step {number}, and "
+                f"{have} of them {'have' if joined > 1 else 'has'} a row: each sequence that joins "
+                "gets a row in the same step, inside the loop that admits.",
                 expected=", ".join(sorted({*step.admitted} | without)),
                 got=", ".join(sorted(step.admitted)),
                 drawing=drawn(expected, engine),
@@ -155,18 +154,19 @@ def test_several_may_join_in_the_same_step(student):
         if joined < room:
             free = f"{3 - running} slots were free" if running < 2 else "a slot was free"
             raise Wrong(
-                "[nobody_joins] "
-                f"In step {number} nobody joined, though {free} and others waited. {idle(engine)}"
+                f"[nobody_joins] In step {number} no sequence joined, though {free} and requests "
+                f"waited. {idle(engine)}"
                 if joined == 0
-                else f"Only {joined} joined in step {number}, though {free} and {waiting} waited: "
+                else f"Only {joined} joined in step {number}, though {free} and {waiting} requests "
+                "waited: "
                 + (
-                    "[slot_stays_empty] "
-                    "a slot stays empty, for len(self.running) < self.max_batch_size is all that "
-                    "has to hold before the next one joins."
+                    "[slot_stays_empty] a slot stays empty. While len(self.running) < "
+                    "self.max_batch_size, the next request joins."
                     if joined == 2 and max(len(each.rows) for each in engine.trace.steps) == 2
-                    else "[too_few_join_a_step] as many join in a step as there is room for."
+                    else "[too_few_join_a_step] in each step, admit as many requests as there is "
+                    "room for."
                     if joined > 1
-                    else "[one_joins_a_step] go on admitting as long as there is room, in a loop."
+                    else "[one_joins_a_step] admit requests in a loop, while there is room."
                 ),
                 expected=room,
                 got=joined,
@@ -178,9 +178,9 @@ def test_several_may_join_in_the_same_step(student):
     if len(step.rows) < 3:
         raise Wrong(
             "[budget_of_tokens] "
-            f"Three slots and the whole pool are free, A, B and C wait with 400 tokens each, and "
-            f"{len(step.rows)} joined. Slots and blocks decide, and there is no budget of tokens "
-            "here: who fits joins now, however long the prompt is.",
+            "Three slots and the whole pool are free, A, B and C wait with 400 tokens each, and "
+            f"only {len(step.rows)} joined. Here only slots and blocks limit admission, not a "
+            "token budget: a sequence that fits joins now, however long its prompt is.",
             expected=3,
             got=len(step.rows),
         )
@@ -204,17 +204,20 @@ def idle(engine):
     running = set()
     for step in engine.trace.steps:
         if step.admitted and running:
-            return "[free_slot_is_not_taken] A slot that falls free is taken in the very next step."
+            return (
+                "[free_slot_is_not_taken] You leave a slot free: a free slot must be filled in "
+                "the next step."
+            )
         running = (running | set(step.admitted)) - set(step.finished)
     return (
         "[waits_for_the_whole_batch] "
-        "Your plan waits for the whole batch to end before anybody joins, which is static "
-        "batching: a slot that falls free is taken in the very next step, whoever else runs."
+        "Your plan waits until the whole batch has ended before a sequence joins, which is static "
+        "batching. Fill a free slot in the next step, even while others run."
     )
 
 
 @pytest.mark.task("4.1", points=0.25)
-def test_whoever_runs_gets_a_row_in_every_step(student):
+def test_each_running_sequence_gets_a_row_in_every_step(student):
     engine, left_out = served(student, FIVE)
     for number, step in enumerate(engine.trace.steps, 1):
         no_padding(step)
@@ -223,8 +226,8 @@ def test_whoever_runs_gets_a_row_in_every_step(student):
             still = ", ".join(sorted(left_out[number - 1]))
             raise Wrong(
                 "[runner_stands_still] "
-                f"In step {number} {still} stood still. Everyone who runs takes part in every "
-                "step, also in one that computes somebody else's prompt.",
+                f"In step {number}, {still} had no row. Each running sequence has a row in every "
+                "step, also while another sequence's prompt is computed.",
                 expected=sorted(left_out[number - 1] | planned),
                 got=sorted(planned),
                 drawing=drawn(serve(Reserving(3), FIVE), engine),
@@ -244,7 +247,7 @@ def test_a_free_slot_never_waits_for_the_others(student):
                 empty = slots - len(step.rows)
                 raise Wrong(
                     "[slots_stand_empty] "
-                    f"In step {number}, {empty} of {slots} slots stood empty while "
+                    f"In step {number}, {empty} of {slots} slots were empty while "
                     f"{', '.join(step.waiting)} waited. {idle(engine)}",
                     expected=f"{slots} rows",
                     got=f"{len(step.rows)} rows",
@@ -258,8 +261,8 @@ def test_first_come_is_first_served(student):
     if joined(engine) != "A, B, C, D, E":
         raise Wrong(
             "[joins_in_another_order] "
-            "They came in the order A, B, C, D, E and joined in another: then somebody can be "
-            "overtaken for ever. The head of the queue joins first.",
+            "The requests arrived in the order A, B, C, D, E and joined in another order. Then a "
+            "request can be overtaken forever. The head of the queue joins first.",
             expected="A, B, C, D, E",
             got=joined(engine),
         )
@@ -282,14 +285,15 @@ def in_a_small_pool(student, slots, requests, num_blocks, **options):
             raise
         raise Wrong(
             "[pool_runs_dry] "
-            f"The pool of {num_blocks} blocks ran dry ({error.sentence}). When a sequence joins, "
-            "take blocks for its longest possible answer (max_num_tokens), and let it wait if "
-            "self.can_grow says that there are too few for just as many."
+            f"The pool of {num_blocks} blocks ran out ({error.sentence}). When a sequence joins, "
+            "take blocks for max_num_tokens: its prompt and its longest possible answer. Ask "
+            "self.can_grow for the same number first, and let the sequence wait if the answer is "
+            "no."
         ) from None
 
 
 @pytest.mark.task("4.1", points=1.25)
-def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
+def test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     """Blocks of 4, answers of up to 12: A and B may need 4 each, C 7, for its prompt 4, D 4."""
     asks_the_pool(lambda slots: planning(student, slots), 4)
     requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
@@ -298,17 +302,17 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     if "B" not in first and {"C", "D"} & {*first}:
         raise Wrong(
             "[runner_sent_back] "
-            "A and B fit, and C does not; and yet B did not run, but "
-            f"{' and '.join(sorted({*first} - {'A'}))} did. Was B sent back to make room for C? "
-            "Who runs goes on, and who does not fit waits.",
+            "A and B fit, and C does not. But B did not run, and "
+            f"{' and '.join(sorted({*first} - {'A'}))} did. Was B preempted to make room for C? A "
+            "running sequence continues, and one that does not fit waits.",
             expected="A, B",
             got=", ".join(sorted(first)),
         )
     if joined(engine) != "A, B, C, D":
         raise Wrong(
             "[later_one_overtakes] "
-            "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
-            "wait too, or one who needs much waits for ever.",
+            "C did not fit into the pool, and D, which arrived later, overtook it. Let the "
+            "requests behind C wait, too; otherwise a large request may wait forever.",
             expected="A, B, C, D",
             got=joined(engine),
         )
@@ -316,17 +320,17 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     engine = in_a_small_pool(student, 4, two, 8, max_tokens=12, steps=1)
     if len(engine.trace.steps[0].rows) < 2:
         raise Wrong(
-            "[exact_fit_waits] "
-            "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
-            "joined: ask for max_num_tokens, prompt and longest answer, and for no more."
+            "[exact_fit_waits] A and B may need 4 blocks each, for their max_num_tokens, 16; 8 "
+            "blocks are free, and only A joined. Ask for max_num_tokens (prompt and longest "
+            "answer), and no more."
         )
     requests = asks(("A", 4, 2), ("B", 4, 12), ("C", 4, 3))
     engine = in_a_small_pool(student, 4, requests, 8, max_tokens=12)
     if "C" not in {row.request_id for row in engine.trace.steps[2].rows}:
         raise Wrong(
-            "[free_blocks_are_not_taken] "
-            "A left after step 2, and its 4 blocks are what C needs; in step 3 C still waited, "
-            f"while B went on. {idle(engine)}"
+            "[free_blocks_are_not_taken] You leave 4 blocks unused. A left after step 2, and C "
+            "needs exactly these 4 blocks. In step 3 C still waited, while B continued. "
+            f"{idle(engine)}"
         )
 
 
@@ -351,17 +355,16 @@ def test_the_tokens_are_those_of_each_request_alone(student):
         expected = alone(completion.prompt_token_ids, len(completion.token_ids))
         if completion.token_ids != expected:
             raise Wrong(
-                "[other_answer_than_alone] "
-                f"{completion.request_id}'s answer is another one than when it is served alone: "
-                "some of its tokens were computed without, or with somebody else's, keys and "
-                "values.",
+                f"[other_answer_than_alone] {completion.request_id}'s answer is not the answer "
+                f"that {completion.request_id} gets alone: some tokens were computed without keys "
+                "and values, or with those of another sequence.",
                 expected=expected,
                 got=completion.token_ids,
             )
 
 
 @pytest.mark.task("4.1", points=0.25)
-def test_who_is_given_up_leaves_its_blocks(student):
+def test_an_aborted_request_leaves_its_blocks(student):
     """A and B fill both slots and the pool of 8 blocks; A is given up after step 2."""
     requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 4, 5))
     expected, got = (
@@ -374,15 +377,17 @@ def test_who_is_given_up_leaves_its_blocks(student):
     same_plan(
         expected,
         got,
-        "[blocks_of_one_given_up] A was given up after step 2, and its 4 blocks are what C needs: "
-        "the pool has them again at once. Ask the pool, self.can_grow, and keep no count of your "
-        "own.",
+        "[blocks_of_one_given_up] You leave the blocks of an aborted request unused: A was aborted "
+        "after step 2, and C needs exactly A's 4 blocks, which are free at once. Ask "
+        "self.can_grow, and keep no count of your own.",
     )
 
 
 @pytest.mark.task("4.1", points=1)
 def test_any_requests_take_exactly_the_steps_they_need(student, rng):
-    said = "[other_plan] Compare it with the rule: everyone who runs, then the queue."
+    said = (
+        "[other_plan] Compare your plan with the rule: first all running sequences, then the queue."
+    )
     same_plan(serve(Reserving(3), FIVE), serve(planning(student), FIVE), said)
     serves_in_an_engine(planning(student), Reserving(3), FIVE)
     in_a_small_pool(student, 3, FIVE, 13)
@@ -392,7 +397,7 @@ def test_any_requests_take_exactly_the_steps_they_need(student, rng):
 
 
 @pytest.mark.task("4.1", points=0.25)
-def test_who_joins_computes_what_is_not_computed_yet(student):
+def test_a_sequence_that_joins_computes_what_is_not_computed_yet(student):
     """With prefixes in the cache, and after a forward pass that failed; then A and B need 4 blocks
     of 4 each, as before it."""
     computes_what_is_left(
@@ -400,8 +405,10 @@ def test_who_joins_computes_what_is_not_computed_yet(student):
         Reserving(3),
         TWO_ALIKE,
         f"[computes_what_is_cached] {CACHED}",
-        others="[others_run_with_a_cached_prefix] The cache changes what a row computes, and not "
-        "who runs.",
+        others=(
+            "[others_run_with_a_cached_prefix] Your policy runs other sequences when a cache is "
+            "on. The cache changes how much a row computes, not which sequences run."
+        ),
         prefix_caching=True,
     )
     computes_what_is_left(
@@ -409,9 +416,12 @@ def test_who_joins_computes_what_is_not_computed_yet(student):
         Reserving(3),
         asks(("A", 4, 12), ("B", 4, 12)),
         f"[other_need_after_a_failed_pass] {FAILED}",
-        others="[reserves_the_answer_again] Pass 4 failed, and A and B are in the queue again, with"
-        " 3 tokens of their answers. They need 4 blocks of 4 each as before, for max_num_tokens, "
-        "and 8 are free: what is uncomputed has those tokens of the answer in it already.",
+        others=(
+            "[reserves_the_answer_again] You reserve the tokens of the answer twice. Pass 4 "
+            "failed, and A and B are in the queue again, with 3 tokens of their answers. They "
+            "need 4 blocks of 4 each as before, for max_num_tokens, and 8 are free. "
+            "num_uncomputed_tokens already includes those tokens of the answer."
+        ),
         num_blocks=8,
         fails=[4],
     )
@@ -449,7 +459,7 @@ STILL_RUNNING = (
 
 
 @pytest.mark.task("4.2", points=1.25)
-def test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks(student):
+def test_a_finished_sequence_leaves_at_once_and_frees_its_blocks(student):
     """A and B finish in the same step, C later; then D takes a slot and some of their blocks."""
     requests = asks(("A", 4, 3), ("B", 7, 3), ("C", 5, 6), ("D", 9, 4))
     try:
@@ -458,15 +468,15 @@ def test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks(student):
         stays = any(code in error.sentence for code in STILL_RUNNING)
         if stays and leaves_only_with_the_others(student):
             raise Wrong(
-                "[leaves_with_the_others] "
-                "In step 3 A and B finished, and stay, since C goes on: alone, each would have "
-                "left. Leaving together is static batching; here whoever has finished leaves at "
-                "once, whoever else runs."
+                "[leaves_with_the_others] In step 3 A and B finished, and your `update` keeps them "
+                "while C continues, although it lets a lone sequence leave. Leaving together is "
+                "static batching; here a finished sequence leaves at once, even while others run."
             ) from None
         raise
     if engine.pool.num_free != 24:
         raise Wrong(
-            "[blocks_are_not_free] At the end some blocks are not free.",
+            "[blocks_are_not_free] Some blocks are not free when all requests have finished: a "
+            "finished sequence gives back all its blocks.",
             expected=24,
             got=engine.pool.num_free,
         )
@@ -487,7 +497,7 @@ def _serves(student, requests):
 
 
 @pytest.mark.task("4.2", points=0.5)
-def test_those_who_finished_are_returned_and_only_they(student):
+def test_the_finished_sequences_are_returned_and_no_others(student):
     """C's prompt alone is longer than the longest answer allowed; D ends at max_tokens, and E, who
     comes later, with the token that its prompt brings."""
     late = ("E", 6, 1, 2.5)
@@ -507,14 +517,15 @@ def test_the_engine_keeps_its_lists(student):
 
 
 @pytest.mark.task("4.2", points=0.25)
-def test_any_requests_end_as_they_should(student, rng):
+def test_any_requests_end_in_the_right_step(student, rng):
     for requests in (some_requests(rng) for _ in range(3)):
         engine = serve(updating(student, most_tokens=rng.choice([2, 5, 100])), requests)
         lengths = {c.request_id: len(c.token_ids) for c in engine.trace.completions}
         expected = {ask.name: ask.answer for ask in requests}
         if lengths != expected:
             raise Wrong(
-                "[answers_have_other_lengths] The answers have other lengths.",
+                "[answers_have_other_lengths] With your `update`, answers are too short or too "
+                "long.",
                 expected=expected,
                 got=lengths,
             )
@@ -561,197 +572,158 @@ class SeenRow:
 ROWS = {  # what one row reads, in tokens
     "": lambda row: row.seq_len,
     "[reads_the_new_tokens_alone] "
-    "a row's new tokens attend to everything before them as well: it reads the K and the V of all "
-    "row.seq_len tokens, not of the new one alone (num_tokens).": lambda row: row.num_tokens,
-    "[reads_the_old_tokens_alone] "
-    "what a row reads is row.seq_len tokens, the new ones too; you have counted those that were in "
-    "the cache before (row.start).": lambda row: row.start,
-    "[reads_the_sampled_token] "
-    "the step reads row.seq_len tokens of each row, not the token that it has only just sampled: "
-    "sequence.num_tokens has moved on when update is done.": lambda row: row.has_then,
-    "[reads_all_tokens_of_the_sequence] "
-    "a row reads row.seq_len tokens; sequence.num_tokens are all there are, computed or not.": (
-        lambda row: row.has
-    ),
-    "[reads_for_each_computed_token] "
-    "a row reads row.seq_len tokens once, also when it computes many: you have counted them for "
-    "each of its tokens.": lambda row: row.num_tokens * row.seq_len,
-    "[reads_what_comes_before_each] "
-    "a row reads row.seq_len tokens once; you have counted for each of its tokens what comes before"
-    " it.": lambda row: sum(range(row.start + 1, row.seq_len + 1)),
-    "[reads_for_padding] "
-    "a row reads row.seq_len tokens, no more for the padding of a short prompt, which repeats its "
-    "last one.": lambda row: row.seq_len + row.padding,
+    "a row's new tokens also attend to everything before them: the row reads K and V of all "
+    "row.seq_len tokens, not only of the new ones (num_tokens).": lambda row: row.num_tokens,
+    "[reads_the_old_tokens_alone] a row reads row.seq_len tokens, including the new ones; you have "
+    "counted only the tokens that were in the cache before (row.start).": lambda row: row.start,
+    "[reads_the_sampled_token] you count the token that was just sampled; the step reads "
+    "row.seq_len tokens of each "
+    "row. After `update`, sequence.num_tokens is already one higher.": lambda row: row.has_then,
+    "[reads_all_tokens_of_the_sequence] you count sequence.num_tokens, all tokens of the "
+    "sequence, computed or not; a row reads row.seq_len tokens.": (lambda row: row.has),
+    "[reads_for_each_computed_token] a row reads row.seq_len tokens once, even if it computes "
+    "many; you "
+    "have counted all of them again for each new token.": lambda row: row.num_tokens * row.seq_len,
+    "[reads_what_comes_before_each] a row reads row.seq_len tokens once; you have counted all "
+    "earlier "
+    "tokens again for each new token.": lambda row: sum(range(row.start + 1, row.seq_len + 1)),
+    "[reads_for_padding] you count padding tokens; a row reads row.seq_len tokens, and the "
+    "padding of a short prompt adds none.": lambda row: row.seq_len + row.padding,
     "[reads_padding_as_computed] "
-    "a row reads row.seq_len tokens, all that its sequence has in the cache; you have counted what "
-    "it computes, padding included.": lambda row: row.num_tokens + row.padding,
-    "[reads_padding_again] "
-    "a row reads row.seq_len tokens, once each; for padding nothing is read again.": (
-        lambda row: row.seq_len * (1 + row.padding)
-    ),
-    "[reads_one_new_token] "
-    "a row reads row.seq_len tokens, and a prompt's row brings many of them; you have counted one "
-    "new one (row.start + 1).": lambda row: row.start + 1,
+    "a row reads row.seq_len tokens, all that its sequence has in the cache; you have counted the "
+    "tokens that it computes, including padding.": lambda row: row.num_tokens + row.padding,
+    "[reads_padding_again] you count reads for padding; a row reads row.seq_len tokens, each once, "
+    "and padding adds no reads.": (lambda row: row.seq_len * (1 + row.padding)),
+    "[reads_one_new_token] a row reads row.seq_len tokens, and a prompt's row has many new tokens; "
+    "you have counted only one new token (row.start + 1).": lambda row: row.start + 1,
     "[reads_one_token_more] "
     "a row reads row.seq_len tokens; you have counted one more.": lambda row: row.seq_len + 1,
-    "[reads_one_token_less] "
-    "a row reads row.seq_len tokens, its newest included; you have left that one out.": (
-        lambda row: row.seq_len - 1
-    ),
-    "[reads_the_prompt_alone] "
-    "the answer's tokens are read, too, not the prompt alone: row.seq_len.": (
+    "[reads_one_token_less] a row reads row.seq_len tokens, including the newest; you have left "
+    "the newest token out.": (lambda row: row.seq_len - 1),
+    "[reads_the_prompt_alone] you count only the prompt; the answer's tokens are read, too: "
+    "row.seq_len.": (
         lambda row: row.prompt,
         lambda row: min(row.seq_len, row.prompt),
     ),
-    "[reads_the_longest_answer] "
-    "a row reads the row.seq_len tokens that are there; you have counted its longest possible "
-    "answer.": (lambda row: row.most, lambda row: row.most + 1),
-    "[reads_the_answer_alone] "
-    "the prompt's tokens are read, too, not the answer's alone: row.seq_len.": (
-        lambda row: row.has - row.prompt
-    ),
-    "[reads_the_answer_before_the_newest] "
-    "the prompt's tokens are read, too, not the answer's alone, and not yet the newest token: "
-    "row.seq_len.": lambda row: row.has_then - row.prompt,
-    "[reads_twice_what_it_computes] "
-    "a row reads row.seq_len tokens; what it computes counts twice in yours. (Writing is no "
-    "reading; and num_computed_tokens has moved on once update is done, row.start has not.)": (
-        lambda row: row.seq_len + row.num_tokens
-    ),
-    "[reads_whole_blocks] whole blocks are not read, only the row.seq_len tokens in them.": (
+    "[reads_the_longest_answer] you have counted the longest possible answer; a row reads only "
+    "row.seq_len tokens.": (lambda row: row.most, lambda row: row.most + 1),
+    "[reads_the_answer_alone] you count only the answer; the prompt's tokens are read, too: "
+    "row.seq_len.": (lambda row: row.has - row.prompt),
+    "[reads_the_answer_before_the_newest] you count only the answer up to the newest token; the "
+    "prompt's tokens "
+    "and the newest token are read, too: row.seq_len.": lambda row: row.has_then - row.prompt,
+    "[reads_twice_what_it_computes] you count the computed tokens twice; a row reads row.seq_len "
+    "tokens. (Do not count writes. After `update`, num_computed_tokens has changed, but row.start "
+    "has not.)": (lambda row: row.seq_len + row.num_tokens),
+    "[reads_whole_blocks] you count whole blocks; only the row.seq_len tokens in the blocks are "
+    "read.": (
         lambda row: row.in_blocks,
         lambda row: -(-row.seq_len // 4) * 4,
     ),
-    "[reads_whole_blocks_of_who_has_not_left] "
-    "whole blocks are not read, only the row.seq_len tokens in them; and who has left has none any "
-    "more.": lambda row: row.in_blocks * row.stays,
+    "[reads_whole_blocks_of_who_has_not_left] you count whole blocks of the sequences that have "
+    "not left; only the row.seq_len tokens in the blocks are read, and a sequence that has left "
+    "has no blocks any more.": lambda row: row.in_blocks * row.stays,
     "[counts_rows] each row reads row.seq_len tokens; you have counted rows.": lambda row: 1,
 }
 WHICH = {  # how the rows of a step come together
     "": lambda rows, count: sum(map(count, rows)),
-    "[padding_rows_left_out] "
-    "rows that are only padding read, too: no less once a sequence has ended.": (
-        lambda rows, count: sum(count(row) for row in rows if row.num_tokens)
-    ),
-    "[prompt_rows_left_out] "
-    "rows that compute a prompt read as well, not those that decode alone.": (
+    "[padding_rows_left_out] you leave out padding rows; a finished sequence's row reads as much "
+    "as before.": (lambda rows, count: sum(count(row) for row in rows if row.num_tokens)),
+    "[prompt_rows_left_out] you count only decode rows; rows that compute a prompt read, too.": (
         lambda rows, count: sum(count(row) for row in rows if row.kind == "decode")
     ),
-    "[decode_rows_left_out] "
-    "rows that decode read as well, not those that compute a prompt alone.": (
+    "[decode_rows_left_out] you count only rows that compute a prompt; decode rows read, too.": (
         lambda rows, count: sum(count(row) for row in rows if row.kind == "prefill")
     ),
-    "[finishing_rows_left_out] who finishes in this step has read, too; you have left it out.": (
+    "[finishing_rows_left_out] you leave out a sequence that finishes in this step; its row has "
+    "read K and V, too.": (
         lambda rows, count: sum(count(row) for row in rows if not row.has_ended),
         lambda rows, count: sum(
             count(row) for row in rows if not (row.has_ended and row.num_tokens)
         ),
     ),
-    "[rows_without_a_token_left_out] "
-    "rows that bring no token read, too: a piece of a prompt, or padding.": (
+    "[rows_without_a_token_left_out] you leave out rows that generate no token: a piece of a "
+    "prompt, or padding. These rows read, too.": (
         lambda rows, count: sum(count(row) for row in rows if row.brings)
     ),
-    "[equal_rows_count_once] "
-    "every row reads for itself, also one that reads as much as another; in yours they count once, "
-    "as in a set.": lambda rows, count: sum({count(row) for row in rows}),
-    "[sums_over_who_still_runs] "
-    "who leaves in this step has read, too: sum over plan.rows, not over who runs afterwards.": (
+    "[equal_rows_count_once] you count equal rows once, as in a set; each row reads separately, "
+    "even if two rows read equally much.": lambda rows, count: sum({count(row) for row in rows}),
+    "[sums_over_who_still_runs] you sum over the sequences that still run after the step; a "
+    "sequence that leaves in this step has also read its K and V: sum over plan.rows.": (
         lambda rows, count: sum(count(row) for row in rows if row.stays)
     ),
-    "[first_row_alone] every row reads for itself; you have counted the first one.": (
+    "[first_row_alone] add up all rows; you have counted only the first.": (
         lambda rows, count: count(rows[0])
     ),
-    "[last_row_alone] every row reads for itself; you have counted the last one.": (
+    "[last_row_alone] add up all rows; you have counted only the last.": (
         lambda rows, count: count(rows[-1])
     ),
-    "[longest_row_alone] every row reads for itself; you have counted the longest one.": (
+    "[longest_row_alone] add up all rows; you have counted only the longest.": (
         lambda rows, count: max(map(count, rows))
     ),
-    "[longest_row_for_all] "
-    "every row reads as many tokens as it has; you have counted the longest one's for all.": (
-        lambda rows, count: len(rows) * max(map(count, rows))
-    ),
-    "[mean_of_the_rows] all rows of a step are added up; you have taken their mean.": (
+    "[longest_row_for_all] each row reads its own row.seq_len tokens; you have used the longest "
+    "row's number for all rows.": (lambda rows, count: len(rows) * max(map(count, rows))),
+    "[mean_of_the_rows] add up all rows of a step; you have taken their mean.": (
         lambda rows, count: sum(map(count, rows)) / len(rows)
     ),
 }
 TOKEN = {  # bytes of one token, of the layers' shapes and the bytes of a number
     "": lambda shapes, size: 2 * size * _numbers(shapes),
-    "[half_of_the_bytes] "
-    "all of a row's tokens are read, the K and the V of each, as in bytes_per_token; you took "
-    "half.": lambda shapes, size: size * _numbers(shapes),
-    "[bytes_taken_twice] "
-    "bytes_per_token has the K and the V in it already; you have taken it twice.": (
+    "[half_of_the_bytes] you have counted half of the bytes; a row reads both K and V of each "
+    "token, as bytes_per_token counts them.": lambda shapes, size: size * _numbers(shapes),
+    "[bytes_taken_twice] bytes_per_token already includes K and V; you have multiplied it by 2.": (
         lambda shapes, size: 4 * size * _numbers(shapes)
     ),
-    "[first_layer_alone] "
-    "layers may differ, and all are read: you have counted the first one. "
-    "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts all.": (
+    "[first_layer_alone] you have counted only the first layer; layers may differ, and all are "
+    "read. bytes_per_token(self.model.kv_shapes, self.model.dtype) counts all layers.": (
         lambda shapes, size: 2 * size * _numbers(shapes[:1])
     ),
-    "[first_layer_for_all] "
-    "layers may differ: you have counted the first one as often as there are layers. "
-    "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each.": (
+    "[first_layer_for_all] you have multiplied the first layer by the number of layers; layers may "
+    "differ. bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each layer.": (
         lambda shapes, size: 2 * size * _numbers(shapes[:1]) * len(shapes)
     ),
-    "[last_layer_for_all] "
-    "layers may differ: you have counted the last one as often as there are layers. "
-    "bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each.": (
+    "[last_layer_for_all] you have multiplied the last layer by the number of layers; layers may "
+    "differ. bytes_per_token(self.model.kv_shapes, self.model.dtype) counts each layer.": (
         lambda shapes, size: 2 * size * _numbers(shapes[-1:]) * len(shapes)
     ),
-    "[multiplied_by_layers] "
-    "bytes_per_token counts all layers already; you have multiplied by their number once more.": (
-        lambda shapes, size: 2 * size * _numbers(shapes) * len(shapes)
-    ),
-    "[divided_by_layers] "
-    "bytes_per_token counts all layers, and all are read; you have divided by their number.": (
+    "[multiplied_by_layers] bytes_per_token already counts all layers; you have multiplied by the "
+    "number of layers again.": (lambda shapes, size: 2 * size * _numbers(shapes) * len(shapes)),
+    "[divided_by_layers] you have divided by the number of layers; bytes_per_token counts all "
+    "layers, and all are read.": (
         lambda shapes, size: 2 * size * _numbers(shapes) / len(shapes),
         lambda shapes, size: 2 * size * _numbers(shapes) // len(shapes),
     ),
-    "[always_four_bytes] "
-    "not every number has 4 bytes, a float16 has 2: bytes_per_token knows self.model.dtype.": (
-        lambda shapes, size: 8 * _numbers(shapes)
-    ),
-    "[always_two_bytes] "
-    "not every number has 2 bytes, a float32 has 4: bytes_per_token knows self.model.dtype.": (
-        lambda shapes, size: 4 * _numbers(shapes)
-    ),
-    "[first_layer_with_four_bytes] "
-    "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
-    "a number. bytes_per_token(self.model.kv_shapes, self.model.dtype) knows both.": (
-        lambda shapes, size: 8 * _numbers(shapes[:1])
-    ),
-    "[first_layer_for_all_with_four_bytes] "
-    "layers may differ, and a float16 has 2 bytes; you have counted the first layer, with 4 bytes "
-    "a number, as often as there are layers. bytes_per_token(self.model.kv_shapes, "
-    "self.model.dtype) knows both.": lambda shapes, size: 8 * _numbers(shapes[:1]) * len(shapes),
-    "[numbers_not_bytes] bytes are asked for, and yours counts numbers.": lambda shapes, size: (
+    "[always_four_bytes] you count 4 bytes for each number, but a float16 has 2: give "
+    "self.model.dtype to bytes_per_token.": (lambda shapes, size: 8 * _numbers(shapes)),
+    "[always_two_bytes] you count 2 bytes for each number, but a float32 has 4: give "
+    "self.model.dtype to bytes_per_token.": (lambda shapes, size: 4 * _numbers(shapes)),
+    "[first_layer_with_four_bytes] you have counted only the first layer, with 4 bytes for each "
+    "number; layers may differ, and a float16 has 2 bytes. bytes_per_token(self.model.kv_shapes, "
+    "self.model.dtype) counts both.": (lambda shapes, size: 8 * _numbers(shapes[:1])),
+    "[first_layer_for_all_with_four_bytes] you have multiplied the first layer, with 4 bytes for "
+    "each number, by the number of layers; layers may differ, and a float16 has 2 bytes. "
+    "bytes_per_token(self.model.kv_shapes, "
+    "self.model.dtype) counts both.": lambda shapes, size: 8 * _numbers(shapes[:1]) * len(shapes),
+    "[numbers_not_bytes] "
+    "the answer must be in bytes, and you count numbers.": lambda shapes, size: (
         2 * _numbers(shapes)
     ),
-    "[tokens_not_bytes] "
-    "bytes are asked for, and yours counts tokens: each has bytes_per_token bytes.": (
-        lambda shapes, size: 1
-    ),
-    "[bytes_of_the_example] "
-    "8 bytes a token is what the example has; ask "
-    "bytes_per_token(self.model.kv_shapes, self.model.dtype).": lambda shapes, size: 8,
+    "[tokens_not_bytes] you count tokens; the answer must be in bytes: each token has "
+    "bytes_per_token bytes.": (lambda shapes, size: 1),
+    "[bytes_of_the_example] you use 8 bytes for each token, which is right only in the example; "
+    "use bytes_per_token(self.model.kv_shapes, self.model.dtype).": lambda shapes, size: 8,
 }
 STEPS = {  # how the steps' numbers become the records'
     "": list,
-    "[sum_of_all_steps] each record has its own step's bytes; yours adds up all steps so far.": (
+    "[sum_of_all_steps] you add up all steps so far; each record has the bytes of only one step.": (
         lambda steps: [sum(steps[: n + 1]) for n in range(len(steps))]
     ),
-    "[most_of_all_steps] "
-    "each record has its own step's bytes; yours has the most of all steps so far.": (
-        lambda steps: [max(steps[: n + 1]) for n in range(len(steps))]
-    ),
-    "[bytes_of_the_step_before] "
-    "each record has its own step's bytes; yours has those of the step before.": (
-        lambda steps: [0, *steps[:-1]]
-    ),
-    "[always_zero] "
-    "the field is there, and 0 in every record: hand the number on, from Engine.step through "
-    "Trace.record to StepRecord.": lambda steps: [0] * len(steps),
+    "[most_of_all_steps] you record the largest number of all steps so far; each record has the "
+    "bytes of only one step.": (lambda steps: [max(steps[: n + 1]) for n in range(len(steps))]),
+    "[bytes_of_the_step_before] you record the bytes of the step before; each record has the bytes "
+    "of its own step.": (lambda steps: [0, *steps[:-1]]),
+    "[always_zero] kv_bytes_read is 0 in every one of your records: pass the number from "
+    "Engine.step through Trace.record to StepRecord.": lambda steps: [0] * len(steps),
 }
 
 
@@ -806,9 +778,8 @@ def probe(student, requests, policy="Continuous", kv_shapes=ONE_LAYER, dtype="fl
             ) from None
         if "'NoneType' object has no attribute" in error.sentence:
             error.sentence += (
-                ". [asks_for_a_transformers_model] "
-                "Not every model of minibatch has a transformers model, .hf, behind it; all have "
-                "self.model.kv_shapes and self.model.dtype."
+                ". [asks_for_a_transformers_model] Not every model of minibatch has a "
+                "transformers model (.hf); all have self.model.kv_shapes and self.model.dtype."
             )
         raise
     model = Seen()
@@ -840,7 +811,8 @@ def compare(student, run, got, otherwise, skip=0):
         if type(value) is not int:
             kind = "None" if value is None else f"a {type(value).__name__}"
             raise Wrong(
-                f"[bytes_are_no_int] kv_bytes_read has to be an int, and yours is {kind}.",
+                "[bytes_are_no_int] kv_bytes_read must be an int, and your kv_bytes_read is "
+                f"{kind}.",
                 expected=expected[:6],
                 got=got[:6],
             )
@@ -875,9 +847,8 @@ def test_a_decode_step_reads_the_whole_context(student):
         student,
         run,
         got,
-        "[other_bytes_of_one_token] "
-        "its one new token attends to all of its row.seq_len tokens, and so reads the K and the V "
-        "of each once.",
+        "[other_bytes_of_one_token] your number is wrong: the one new token attends to all "
+        "row.seq_len tokens, and so reads K and V of each of these tokens once.",
         skip=1,
     )
 
@@ -886,8 +857,8 @@ def test_a_decode_step_reads_the_whole_context(student):
 def test_a_prompt_is_read_once_by_its_row(student):
     run, got = probe(student, [["A", 6, 2], ["B", 3, 2]])
     said = (
-        "[other_bytes_of_a_prompt] "
-        "a row that computes a whole prompt reads row.seq_len tokens once, like any other."
+        "[other_bytes_of_a_prompt] your number is wrong: a row that computes a whole prompt "
+        "reads row.seq_len tokens once, like any other row."
     )
     compare(student, run, got, said)
 
@@ -896,9 +867,8 @@ def test_a_prompt_is_read_once_by_its_row(student):
 def test_every_layer_and_the_kind_of_number_count(student):
     run, got = probe(student, [["A", 6, 3]], kv_shapes=THREE_LAYERS, dtype="float16")
     said = (
-        "[other_bytes_of_other_layers] "
-        "the model has 3 layers of other shapes, in float16; bytes_per_token(self.model.kv_shapes, "
-        "self.model.dtype) knows both."
+        "[other_bytes_of_other_layers] your number is wrong: the model has 3 layers of different "
+        "shapes, in float16; bytes_per_token(self.model.kv_shapes, self.model.dtype) counts both."
     )
     compare(student, run, got, said)
 
@@ -907,9 +877,9 @@ def test_every_layer_and_the_kind_of_number_count(student):
 def test_rows_of_padding_read_too(student):
     run, got = probe(student, [["A", 6, 2], ["B", 3, 6]], policy="Static")
     said = (
-        "[other_bytes_with_padding] "
-        "each row reads its row.seq_len tokens: no more for the padding of a short prompt, and no "
-        "less once its sequence has ended."
+        "[other_bytes_with_padding] your number is wrong: each row reads its row.seq_len tokens. "
+        "The padding of a short prompt adds none, and a finished sequence's row reads as much as "
+        "before."
     )
     compare(student, run, got, said)
 
@@ -921,7 +891,8 @@ def test_it_holds_for_any_requests(student, rng):
         student,
         run,
         got,
-        "[other_bytes_of_a_policy] count row.seq_len of each row of the plan, once.",
+        "[other_bytes_of_a_policy] your number is wrong: count row.seq_len of each row of the "
+        "plan once.",
     )
     requests = [[ask.name, ask.prompt, ask.answer] for ask in some_requests(rng)]
     run, got = probe(student, requests, max_batch_tokens=rng.choice([3, 5, 50]))
@@ -929,7 +900,8 @@ def test_it_holds_for_any_requests(student, rng):
         student,
         run,
         got,
-        "[other_bytes_of_another_policy] count row.seq_len of each row of the plan, once.",
+        "[other_bytes_of_another_policy] your number is wrong: count row.seq_len of each row of "
+        "the plan once.",
     )
 
 

@@ -86,14 +86,13 @@ def test_it_reads_and_writes_only_what_is_its_own(student):
         got = np.array(result["outputs"]["keys"], float).reshape(right.shape)
         for row, t in np.argwhere((np.isnan(right) & ~np.isnan(got)).any((2, 3)))[:1].tolist():
             raise Wrong(
-                "[writes_beyond_the_row] What lies beyond a row stays unwritten: "
-                f"seq_lens[{row}] is {case(name).seq_lens[row]}, and keys[{row}, {t}] is written. "
-                f"The case: {name}."
+                f"[writes_beyond_the_row] Your kernel writes keys[{row}, {t}], past the end of row "
+                f"{row}: seq_lens[{row}] is {case(name).seq_lens[row]}. The case: {name}."
             )
 
 
 @pytest.mark.task("6.1", points=1)
-def test_every_key_comes_to_its_place(student):
+def test_every_key_is_copied_to_its_place(student):
     check_outputs(copies(student), about_the_copy)
 
 
@@ -104,8 +103,8 @@ def about_the_copy(name, result):
         *_, block_size, kv_heads, head_dim = case(name).key_cache.shape
         return (
             f"[loops_end_too_early] A KV block has {block_size} tokens here, and a token has "
-            f"kv_heads * head_dim = {kv_heads * head_dim:,} numbers. Each loop must run to such a "
-            "size, and one of yours may end before it."
+            f"kv_heads * head_dim = {kv_heads * head_dim:,} numbers. Each loop must run up to "
+            "one of these sizes; one of your loops may end too early."
         )
     is_wrong = (~np.isclose(got, right) & ~np.isnan(right)).any((2, 3))
     if pattern := about_the_tokens_copied(case(name), is_wrong):
@@ -116,8 +115,8 @@ def about_the_copy(name, result):
     for seen in range(64, head_dim, 64):
         if np.isnan(got[..., seen:]).all():
             return (
-                f"[first_elements_only] Only elements 0 to {seen - 1} of a head are copied. "
-                f"head_dim is {head_dim} here, more than the 64 threads of a thread block."
+                f"[first_elements_only] You copy only elements 0 to {seen - 1} of a head. Here "
+                f"head_dim is {head_dim}, more than the 64 threads of a thread block."
             )
     return about_another_size(name)
 
@@ -130,42 +129,42 @@ def about_the_tokens_copied(one, is_wrong):
     found = []
     if is_own[~is_wrong].any() and (is_wrong == ((blocks == 0) & is_own)).all():
         found.append(
-            "[kv_block_0_is_lost] All tokens in KV block 0 are wrong, and no others: it is a block "
-            "like others."
+            "[kv_block_0_is_lost] Your kernel is wrong only for the tokens in KV block 0: treat "
+            "block 0 like any other block."
         )
     is_full = one.seq_lens % block_size == 0
     if not is_full.all() and (is_wrong.any(1) == is_full).all():
         found.append(
-            "[full_kv_blocks_are_lost] All rows are wrong that fill their last KV block, and no "
-            "others: seq_lens[row] % block_size is 0 there."
+            "[full_kv_blocks_are_lost] Your kernel is wrong only for rows that fill their last "
+            "KV block: there seq_lens[row] % block_size is 0."
         )
     return " Or: ".join(found)
 
 
 @pytest.mark.task("6.1", points=2)
-def test_no_sector_is_asked_for_twice(student):
+def test_no_sector_is_read_twice(student):
     for name, result in first(copies(student)).items():
         _, by_others, within = result["ledger"].get("key_cache", (0, 1, 1))
         used, asked = result["stored"].get("keys", (1, 1))
         if within > 1.05:
             raise Wrong(
                 "[keys_read_again] "
-                f"Each sector of K is read {within:.1f} times. 32 neighbouring lanes should have "
-                "neighbouring numbers in the same instruction: deal them out like cards. "
-                f"The case: {name}.",
+                f"Each sector of K is read {within:.1f} times. In one instruction, 32 "
+                "neighbouring lanes should read 32 neighbouring numbers: lane i takes number i, i "
+                f"+ 32, and so on. The case: {name}.",
                 expected="×1.0",
                 got=f"×{within:.1f}",
             )
         if by_others > 1.05 and name != SHARED:
             raise Wrong(
-                "[keys_of_other_thread_blocks] Thread blocks read one another's keys. "
-                f"The case: {name}."
+                "[keys_of_other_thread_blocks] Several thread blocks read the same keys: each "
+                f"thread block must read only the keys of its own row. The case: {name}."
             )
         if asked > 1.05 * used:
             raise Wrong(
-                "[keys_written_in_pieces] "
-                "The keys are read as they should be, and written in pieces: sectors of "
-                f"{asked:,} bytes for {used:,}. The case: {name}.",
+                "[keys_written_in_pieces] The keys are read correctly, but written in pieces: the "
+                f"writes take sectors of {asked:,} bytes for {used:,} bytes of keys. The case: "
+                f"{name}.",
             )
 
 
@@ -191,15 +190,20 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
     for name, result in first(found).items():
         for array in arrays:
             if array not in result["ledger"]:
-                raise Wrong(f"[nobody_reads] Nobody reads {array}. The case: {name}.")
+                raise Wrong(
+                    f"[nobody_reads] No thread of your kernel reads {array}. The case: {name}."
+                )
             _, by_others, within = result["ledger"][array]
             if within > most:
                 why = (
-                    "[neighbours_read_apart] "
-                    "Neighbouring lanes should read neighbouring numbers of one token."
+                    "[neighbours_read_apart] Neighbouring lanes of your kernel read numbers that "
+                    "are far apart; they should read neighbouring numbers of one token."
                     if within > 3
-                    else "[number_read_again] Keep a number that is needed twice in a variable, "
-                    "and walk over the tokens once: a running maximum needs no second walk."
+                    else (
+                        "[number_read_again] Your kernel reads a number twice. Keep a number "
+                        "that you need twice in a variable, and go through the tokens once: with "
+                        "a running maximum, no second pass is needed."
+                    )
                 )
                 raise Wrong(
                     f"{why} Within a thread block each sector of {array} is read {within:.1f} "
@@ -209,9 +213,9 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
                 )
             if among and by_others > 1.05 and name != SHARED:
                 raise Wrong(
-                    "[query_heads_do_not_share] "
-                    "A thread block of its own for each query head cannot share: "
-                    f"{array} is read by {by_others:.1f} thread blocks. The case: {name}.",
+                    "[query_heads_do_not_share] Thread blocks cannot share reads, and "
+                    f"{by_others:.1f} of them read {array}: compute the query heads of a KV head "
+                    f"in one thread block. The case: {name}.",
                 )
 
 
@@ -221,8 +225,8 @@ def check_shared(found):
     if most > MOST_SHARED:
         raise Wrong(
             "[too_much_shared_memory] "
-            f"A thread block takes {most:,} bytes of shared memory. Keep a tile, not a context: a "
-            "row of 100,000 tokens has to fit, too."
+            f"A thread block takes {most:,} bytes of shared memory. Keep a tile, not the whole "
+            "context: a row of 100,000 tokens must fit, too."
         )
 
 
@@ -255,7 +259,7 @@ def test_no_schedule_finds_a_fault_in_the_group(student):
 
 
 @pytest.mark.task("6.3", points=2)
-def test_both_heads_come_to_what_the_definition_gives(student):
+def test_the_output_of_both_heads_is_what_the_definition_gives(student):
     check_outputs(decoded(student, "decode_group", True), about_the_output)
 
 
@@ -298,8 +302,8 @@ def test_the_work_list_covers_every_token_once(student):
             if sorted(seen) != list(range(length)):
                 late = sorted(set(range(length)) - set(seen))
                 what = (
-                    "[chunks_have_other_tokens] "
-                    f"row {row} has {length} tokens, and its chunks have {len(seen)} together"
+                    f"[chunks_have_other_tokens] row {row} has {length} tokens, and its chunks "
+                    f"have {len(seen)} tokens in total"
                 )
                 if late:
                     what = f"[token_in_no_chunk] token {late[0]} of row {row} is in no chunk"
@@ -314,20 +318,21 @@ def test_the_work_list_covers_every_token_once(student):
         longest = max(end - begin for _, begin, end in got)
         if longest > most:
             raise Wrong(
-                "[chunk_is_too_long] "
-                f"{shown}: a chunk has {longest} tokens, and {most} is the most."
+                f"[chunk_is_too_long] {shown}: a chunk has {longest} tokens, but at most {most} "
+                "are allowed."
             )
         for row, length in enumerate(lengths):
             number, enough = sum(r == row for r, _, _ in got), -(-length // most)
             if number > enough:
                 raise Wrong(
-                    f"[too_many_chunks] {shown}: row {row} has {length:,} tokens in {number} "
-                    f"chunks, and {enough} would do.",
+                    f"[too_many_chunks] {shown}: you divide row {row}, of {length:,} tokens, into "
+                    f"{number} chunks; {enough} are enough.",
                     got=got[:6],
                 )
         if got != sorted(got):
             raise Wrong(
-                f"[chunks_out_of_order] {shown}: chunks come in the order of rows and tokens.",
+                f"[chunks_out_of_order] {shown}: the order of your chunks is wrong. Sort them by "
+                "row, then by first token.",
                 got=got[:6],
             )
     student.call("plan_chunks", Lent([5, 2]), 3)  # which raises if it changes the list
@@ -335,9 +340,8 @@ def test_the_work_list_covers_every_token_once(student):
     alone = [student.call("plan_chunks", *each) for each in several]
     if student.calls("plan_chunks", several) != alone:
         raise Wrong(
-            "[answers_are_one_list] "
-            "A later call changes what an earlier one has returned: make a new list in each call, "
-            "and return that one."
+            "[answers_are_one_list] You return the same list from every call, so a later call "
+            "changes an earlier answer: return a new list from each call."
         )
 
 
@@ -346,14 +350,18 @@ def check_bounds(shown, got, lengths):
     number of them."""
     if len(got) > 2 * sum(lengths) + len(lengths):
         raise Wrong(
-            f"[more_chunks_than_tokens] {shown}: {len(got):,} chunks for {sum(lengths):,} tokens."
+            f"[more_chunks_than_tokens] {shown}: you return {len(got):,} chunks; {sum(lengths):,} "
+            "tokens need far fewer."
         )
     for chunk in got:
         row, begin, end = chunk
         if not all(isinstance(number, Integral) for number in chunk):
-            raise Wrong(f"[chunks_are_no_integers] {shown}: {chunk} should be three integers.")
+            raise Wrong(f"[chunks_are_no_integers] {shown}: {chunk} must be three integers.")
         if not 0 <= row < len(lengths):
-            raise Wrong(f"[chunk_of_no_row] {shown}: {chunk} names row {row} of {len(lengths)}.")
+            raise Wrong(
+                f"[chunk_of_no_row] {shown}: {chunk} names row {row}, but the rows are 0 "
+                f"to {len(lengths) - 1}."
+            )
         if not 0 <= begin <= end <= lengths[row]:
             raise Wrong(
                 "[chunk_beyond_its_row] "
@@ -362,16 +370,16 @@ def check_bounds(shown, got, lengths):
 
 
 @pytest.mark.task("6.4", points=1)
-def test_a_ragged_batch_is_done_in_little_more_than_the_best_time(student):
+def test_a_ragged_batch_takes_little_more_than_the_best_time(student):
     lengths = [4096] + [256] * 15
     chunks = student.call("plan_chunks", lengths, 256)
     check_bounds("plan_chunks([4096] + [256] * 15, 256)", chunks, lengths)
     done = lab.waves([end - begin for _, begin, end in chunks], 16)
     if done.makespan > 1.3 * done.ideal:
         raise Wrong(
-            "[work_is_uneven] "
-            f"One row of 4,096 tokens among 15 of 256, chunks of 256 at most: 16 multiprocessors "
-            f"need {done.makespan:,.0f}, and at best it is {done.ideal:,.0f}."
+            "[work_is_uneven] Your chunks are uneven. For one row of 4,096 tokens and 15 rows of "
+            "256, with chunks of at most 256, 16 multiprocessors need the time of "
+            f"{done.makespan:,.0f} tokens; the best division needs that of {done.ideal:,.0f}."
         )
 
 
@@ -438,9 +446,8 @@ def test_decode_chunk_runs_without_a_fault_and_writes_the_sums_of_its_tokens(stu
         for chunk in np.flatnonzero(cut[:, 1] == cut[:, 2]):
             if not (got[chunk] < highest[total > 0].min()).all():
                 raise Wrong(
-                    "[empty_chunk_has_a_high_maximum] "
-                    f"Chunk {chunk} is empty, and its maximum is not below every score of the "
-                    f"other chunks. The case: {name}.",
+                    f"[empty_chunk_has_a_high_maximum] Chunk {chunk} is empty: its maximum must be "
+                    f"below every score of the other chunks. The case: {name}.",
                     expected="below every score, as LOWEST is",
                     got=f"{got[chunk].max():g}",
                 )
@@ -501,27 +508,31 @@ def given_highest(parts):
 
 def about_own_parts(is_infinite, result):
     return (
-        "[infinity_minus_infinity] Your merge_chunks joined what your decode_chunk wrote. Where "
-        "the first chunk of a row is empty, a maximum of minus infinity from both gives "
-        "exp(-inf - -inf), which is NaN: begin at LOWEST."
+        "[infinity_minus_infinity] Your merge_chunks joined the results of your decode_chunk. If "
+        "the first chunk of a row is empty, both functions give a maximum of minus infinity, and "
+        "exp(-inf - -inf) is NaN: begin at LOWEST."
         if is_infinite and not np.isfinite(np.array(result["outputs"]["output"])).all()
-        else "[own_parts_do_not_join] Your merge_chunks joined what your decode_chunk wrote, and "
-        "what should have been written it joins right."
+        else "[own_parts_do_not_join] Your merge_chunks joined the results of your decode_chunk. "
+        "Your merge_chunks is right with correct results, so look at decode_chunk."
     )
 
 
 def copied(student):
     result = first(copies(student))["more tokens than threads"]
     needed, *_ = result["ledger"]["key_cache"]
-    return f"Your kernel copied 34 tokens' keys, {needed:,} bytes, through the table, each once."
+    return (
+        f"Your kernel copied the keys of 34 tokens, {needed:,} bytes, through the block table, and "
+        "read each key once."
+    )
 
 
 def decoding(student):
     result = first(decoded(student, "decode", False))[MANY]
     needed, by_others, within = result["ledger"]["key_cache"]
     return (
-        f"Your kernel answers a row of 34 tokens right under {len(SCHEDULES)} schedules, and reads "
-        f"{needed:,} bytes of K {by_others * within:.2g} times: once for each of two query heads."
+        f"Your kernel's output for a row of 34 tokens is right under {len(SCHEDULES)} schedules, "
+        f"and reads {needed:,} bytes of K {by_others * within:.2g} times: once for each of two "
+        "query heads."
     )
 
 
@@ -534,9 +545,9 @@ def chunked(student):
     chunks = student.call("plan_chunks", [32_768] + [512] * 63, 1024)
     done = lab.waves([end - begin for _, begin, end in chunks for _ in range(8)])
     return (
-        f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens among 63 of 512; "
-        f"132 multiprocessors are done with 8 KV heads after {done.makespan:,.0f} tokens each, and "
-        f"at best after {done.ideal:,.0f}."
+        f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens and 63 rows of 512. "
+        f"With 8 KV heads, 132 multiprocessors need the time of {done.makespan:,.0f} tokens; the "
+        f"best division needs that of {done.ideal:,.0f}."
     )
 
 

@@ -60,16 +60,16 @@ def test_prompts_that_fit_are_computed_whole_if_a_slot_is_free(student):
     rows = {row.request_id: row.num_tokens for row in engine.trace.steps[0].rows}
     if rows != {"A": 5, "B": 7}:
         raise Wrong(
-            "[whole_prompts_do_not_join] "
-            "A's prompt has 5 tokens, B's 7, there are two slots, and the budget is 32: both join "
-            "in the first step, each with its whole prompt.",
+            "[whole_prompts_do_not_join] Your first step is wrong: A's prompt has 5 tokens, B's "
+            "7, there are two slots, and the budget is 32. Both join in the first step, each "
+            "with its whole prompt.",
             expected="A: 5, B: 7",
             got=", ".join(f"{name}: {n}" for name, n in rows.items()),
         )
 
 
 @pytest.mark.task("8.1", points=0.5)
-def test_a_prompt_longer_than_the_budget_comes_to_an_end(student):
+def test_a_prompt_longer_than_the_budget_is_completed(student):
     """Chunks of 6: the last one smaller, of a single token, or as large as the others."""
     for length in (20, 19, 18, 6):
         served(student, 2, 6, asks(("A", length, 3)))
@@ -89,7 +89,7 @@ def test_no_decode_ever_waits_for_a_chunk(student):
 
 
 @pytest.mark.task("8.1", points=0.75)
-def test_no_token_of_the_budget_lies_idle(student):
+def test_no_token_of_the_budget_is_left_unused(student):
     for requests in (LONG, TWO_LONG):
         looked_at(student, 4, 8, requests, lambda step, it: wastes_nothing(step, 8, 4, it))
 
@@ -103,15 +103,15 @@ def test_first_come_is_first_served(student):
         if came != list(dict.fromkeys(joined)):
             raise Wrong(
                 "[joins_in_another_order] "
-                "They joined in another order than they came in: then somebody can be overtaken "
-                "for ever. The head of the queue joins first.",
+                "The requests joined in another order than they arrived. Then a request can be "
+                "overtaken forever. The head of the queue joins first.",
                 expected=", ".join(came),
                 got=", ".join(joined),
             )
 
 
 @pytest.mark.task("8.1", points=0.5)
-def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
+def test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     """Blocks of 4, answers of up to 12: A and B may need 4 each, C 7, D 4."""
     asks_the_pool(lambda slots: budgeted(student, slots, 64), 4)
     requests = asks(("A", 4, 12), ("B", 4, 12), ("C", 16, 12), ("D", 1, 2))
@@ -122,8 +122,8 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     if joined != ["A", "B", "C", "D"]:
         raise Wrong(
             "[later_one_overtakes] "
-            "C did not fit into the pool, and D, who came later, overtook it. Let those behind "
-            "wait too, or one who needs much waits for ever.",
+            "C did not fit into the pool, and D, which arrived later, overtook it. Let the "
+            "requests behind C wait, too; otherwise a large request may wait forever.",
             expected="A, B, C, D",
             got=", ".join(joined),
         )
@@ -131,9 +131,9 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
     engine = served(student, 4, 10, two, num_blocks=8, steps=1, **options)
     if len(engine.trace.steps[0].rows) < 2:
         raise Wrong(
-            "[exact_fit_waits] "
-            "A and B may need 4 blocks each, for their max_num_tokens, 16; 8 are free, and only A "
-            "joined: ask for max_num_tokens, prompt and longest answer, and for no more."
+            "[exact_fit_waits] A and B may need 4 blocks each, since max_num_tokens is 16. 8 "
+            "blocks are free, but only A joined. Ask for max_num_tokens (prompt and longest "
+            "answer), and no more."
         )
     served(student, 4, 5, LONG, num_blocks=13, **options)
 
@@ -142,10 +142,9 @@ def test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken(student):
 def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
     """The engine may ask again without an update: nothing may be admitted twice or lost."""
     said = (
-        "[plans_again_in_another_order] "
-        "plan was called twice, and its rows were not computed in between. All "
-        "who have rows are in self.running by then. They have begun, and their prompts get tokens "
-        "in the order of admission, which is the order of self.running."
+        "[plans_again_in_another_order] We called `plan` twice, and the rows of the first plan "
+        "were not computed. At the second call, all sequences with rows are in self.running. Give "
+        "their prompts tokens in the order of admission, which is the order of self.running."
     )
     first = asks(("A", 4, 6), ("B", 7, 2), ("C", 5, 4))
     plans_alike_twice(budgeted(student, 3, 8), first, said)
@@ -153,19 +152,18 @@ def test_after_a_failed_forward_pass_the_plan_is_the_same(student):
         requests = asks(*((name, n, 4) for name, n in zip("ABC", lengths, strict=True)))
         plans_alike_twice(budgeted(student, 3, 15), requests, said)
     said = (
-        "[comes_back_otherwise] "
-        "After a forward pass that failed, the engine puts all who ran back into the queue. They "
-        "keep their tokens, and nothing of them is computed. So A comes back with its prompt and "
-        "part of its answer to compute: all of it is num_uncomputed_tokens, in chunks like any "
-        "prompt, and max_num_tokens is what it was."
+        "[comes_back_otherwise] After a forward pass that failed, the engine puts all running "
+        "sequences back into the queue. They keep their tokens, but lose all K and V. So A must "
+        "compute its prompt and its answer so far again (num_uncomputed_tokens), in chunks like "
+        "any prompt. max_num_tokens has not changed."
     )
     requests = [("A", 12, 9, 0.0), ("B", 9, 4, 0.0), ("C", 4, 12, 1.0)]
     happens(student, said, requests, fails=[2, 7, 8])
     happens(student, said, [("A", 5, 12, 0.0), ("B", 5, 12, 0.0)], num_blocks=8, fails=[6])
     said = (
-        "[aborted_one_stays] "
-        "B is aborted in the middle of its prompt, and is in self.running no longer: it gets no "
-        "row, and the tokens and its slot are for the others."
+        "[aborted_one_stays] Your plan is wrong after an abort: B is aborted in the middle of "
+        "its prompt, and is no longer in self.running. B gets no row, and other sequences get "
+        "B's tokens and B's slot."
     )
     happens(
         student, said, [("A", 5, 9, 0.0), ("B", 30, 4, 0.0), ("C", 9, 4, 0.0)], aborts=[(4, "B")]
@@ -188,9 +186,9 @@ def test_the_tokens_are_those_of_each_request_alone(student):
         if completion.token_ids != expected:
             raise Wrong(
                 "[other_answer_than_alone] "
-                f"{completion.request_id}'s answer is another one than when it is served alone: "
-                "some of its tokens were computed without, or with somebody else's, keys and "
-                "values.",
+                f"{completion.request_id}'s answer differs from the one it gets when it is served "
+                "alone: some of its tokens were computed without keys and values, or with those "
+                "of another sequence.",
                 expected=expected,
                 got=completion.token_ids,
             )
@@ -200,15 +198,15 @@ def test_the_tokens_are_those_of_each_request_alone(student):
 def test_any_requests_are_served_as_the_rule_says(student, rng):
     said = (
         "[other_plan] "
-        "Compare it with the rule: decodes, then prompts that have begun, then newcomers."
+        "Compare it with the rule: decodes, then prompts that have begun, then new requests."
     )
     for requests in (LONG, TWO_LONG):
         same_plan(serve(ours(4, 8), requests), serve(budgeted(student, 4, 8), requests), said)
         serves_in_an_engine(budgeted(student, 4, 8), ours(4, 8), requests)
     said = (
         "[need_before_it_joins] "
-        "B begins with the same 12 tokens as A, and the engine finds their blocks when B joins. So "
-        "ask for num_uncomputed_tokens after self.admit, not before it."
+        "B begins with the same 12 tokens as A, and the engine finds their blocks when B joins. "
+        "So read num_uncomputed_tokens after self.admit, not before."
     )
     same = list(range(12))
     both = [("A", [*same, 20, 21], 9, 0.0), ("B", [*same, 30, 31, 32], 3, 5.0)]
@@ -305,54 +303,44 @@ def by_size(sign):
 
 SHARES = {
     "": capped(),
-    "[no_cap] "
-    "the cap is missing: in the first round no prompt gets more than cap tokens, so that a short "
-    "one behind a long one gets some.": lambda needs, budget, cap: first_come(needs, budget),
-    "[no_second_round] "
-    "tokens are wasted: what is left after the first round goes to the same prompts, in order.": (
+    "[no_cap] the cap is missing: in the first round give each prompt at most cap tokens, so "
+    "that a short prompt "
+    "behind a long prompt gets tokens, too.": lambda needs, budget, cap: first_come(needs, budget),
+    "[no_second_round] you waste tokens: the tokens left after the first round must go to the same "
+    "prompts, in order.": (
         capped(nothing),
         capped(nothing, cap=lambda cap, needs: cap if len(needs) > 1 else 10**9),
     ),
-    "[cap_for_each_prompt_only] "
-    "the prompts share one budget: a share is also at most what is left after those before it.": (
+    "[cap_for_each_prompt_only] you check only the cap: the prompts share one budget, so a share "
+    "is also at most what is left after the prompts before it.": (
         lambda needs, budget, cap: [min(need, cap) for need in needs],
         lambda needs, budget, cap: [min(need, cap, budget) for need in needs],
     ),
-    "[cap_again_and_again] "
-    "the cap is for the first round only. In the second round a prompt gets all it still needs "
-    "before the next one gets a token; yours gives the cap to each, again and again.": (
-        rounds_of_cap
-    ),
-    "[rest_divided_evenly] "
-    "what is left after the first round goes to the first prompt, all it still needs, then to the "
-    "next; yours divides it evenly.": (
+    "[cap_again_and_again] you repeat the first round with the cap. The cap is for the first "
+    "round only: in the second round a prompt gets all it still needs before the next prompt "
+    "gets a token.": (rounds_of_cap),
+    "[rest_divided_evenly] you divide the rest evenly; after the first round, the first prompt "
+    "gets all it still needs, then the next prompt.": (
         capped(evenly_first_come),
         capped(evenly_in_turn),
         capped(lambda needs, left: [min(need, left // len(needs)) for need in needs]),
     ),
-    "[rest_from_behind] "
-    "the second round begins with the first prompt again; yours begins with the last.": (
-        capped(last_come)
-    ),
-    "[rest_to_one_prompt] "
-    "in the second round the next prompt gets what the first one does not need; in yours only one "
-    "prompt gets more.": capped(to_one),
-    "[more_than_it_needs] "
-    "a prompt gets no more tokens than it needs; yours gives one all that is left.": (
-        capped(unchecked)
-    ),
-    "[by_size_not_in_order] "
-    "prompts get their tokens in the order of the list; yours sorts them by what they need.": (
+    "[rest_from_behind] you begin the second round with the last prompt; the second round begins "
+    "with the first prompt again.": (capped(last_come)),
+    "[rest_to_one_prompt] you use the second round for only one prompt; the next prompt must get "
+    "the tokens that the first prompt does not need.": capped(to_one),
+    "[more_than_it_needs] you give a prompt all that is left; a prompt gets no more tokens than "
+    "it needs.": (capped(unchecked)),
+    "[by_size_not_in_order] you sort the prompts by what they need; prompts get their tokens in "
+    "the order of the list.": (
         *(capped(share, share) for share in (by_size(1), by_size(-1))),
         *(capped(first=share) for share in (by_size(1), by_size(-1))),
         *(capped(second=share) for share in (by_size(1), by_size(-1))),
     ),
-    "[cap_less_one] a prompt may get exactly cap tokens in the first round; yours stops at one "
-    "less.": capped(cap=lambda cap, needs: cap - 1),
-    "[evenly_without_the_cap] "
-    "the first round gives at most cap tokens to each; yours divides the budget evenly.": (
-        lambda needs, budget, cap: evenly_first_come(needs, budget)
-    ),
+    "[cap_less_one] you stop one token before cap; a prompt may get exactly cap tokens in the "
+    "first round.": capped(cap=lambda cap, needs: cap - 1),
+    "[evenly_without_the_cap] you divide the budget evenly; the first round gives at most cap "
+    "tokens to each prompt.": (lambda needs, budget, cap: evenly_first_come(needs, budget)),
 }
 # Needs, budget, cap. Of the first five, beliefs that differ nowhere else differ in one.
 SHARED = (
@@ -372,21 +360,21 @@ def shares_of(student, needs, budget, cap):
     if not isinstance(got, list | tuple):
         what = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
-            f"[shares_are_no_list] {shown}: return a list, a share for each prompt; you return "
-            f"{what}.",
+            f"[shares_are_no_list] {shown}: you return {what}; return a list with a share for "
+            "each prompt.",
             got=got,
         )
     strange = [one for one in got if type(one) is not int]
     if strange:
         raise Wrong(
-            f"[share_is_not_whole] {shown}: shares are whole numbers of tokens, int; yours has "
-            f"{a_kind(strange[0])}.",
+            f"[share_is_not_whole] {shown}: your list has {a_kind(strange[0])}; shares are whole "
+            "numbers of tokens, int.",
             got=got,
         )
     if len(got) != len(needs):
         raise Wrong(
-            f"[not_a_share_for_each] {shown}: {len(needs)} prompts need {len(needs)} shares, 0 for "
-            f"a prompt that gets nothing; yours are {len(got)}.",
+            f"[not_a_share_for_each] {shown}: {len(needs)} prompts need {len(needs)} shares, 0 "
+            f"for a prompt that gets nothing; your list has {len(got)}.",
             expected=SHARES[""](needs, budget, cap),
             got=got,
         )
@@ -403,13 +391,15 @@ def check_shares(student, *cases):
         said = why(seen, lambda parts: parts[0], SHARES)
         if not said and sum(got) > budget:
             said = (
-                "[over_the_budget] that is more than the budget; take each share from what is left."
+                "[over_the_budget] your shares add up to more than the budget; subtract each share "
+                "from what is left."
             )
         if not said and min(got) < 0:
-            said = "[share_below_zero] no share is below 0."
+            said = "[share_below_zero] your list has a share below 0; the smallest share is 0."
         said = said or (
-            "[other_shares] first min(need, cap, left) for each, in order; then what is left, in "
-            "the same order, to those that still need more."
+            "[other_shares] your shares are wrong: first give min(need, cap, left) to each "
+            "prompt, in order; then give the rest, in the same order, to the prompts that still "
+            "need more."
         )
         raise Wrong(
             f"capped_shares({needs}, budget={budget}, cap={cap}): {said}",
@@ -424,7 +414,7 @@ def test_a_long_prompt_leaves_tokens_to_those_behind_it(student):
 
 
 @pytest.mark.task("8.2", points=1)
-def test_what_is_left_goes_to_the_same_prompts_in_order(student):
+def test_the_rest_goes_to_the_same_prompts_in_order(student):
     check_shares(
         student,
         ([1300], 121, 64),
@@ -456,7 +446,14 @@ def test_the_engine_serves_with_these_shares(student):
             serve(mb.Budget(4, 8, chunks=rule, admission=ReserveMaximum()), requests)
             for rule in (right, theirs)
         )
-        same_plan(due, got, "[other_plan_of_shares] The shares of its prompts are other ones.")
+        same_plan(
+            due,
+            got,
+            (
+                "[other_plan_of_shares] Your capped_shares gives the prompts of this step the "
+                "wrong shares."
+            ),
+        )
 
 
 @pytest.mark.task("8.2", points=0.25)
@@ -474,8 +471,8 @@ HANDS = (*HANDS, "block_size")
 CASES = {
     "one prompt alone": ([11], [0], [[2, 0, 5]], 0, 4, 4),
     "one prompt beside three decodes": ([23], [0], [[9, 4, 7, 1, 3, 0]], 3, 8, 4),
-    "one whose first 6 tokens are computed": ([17], [6], [[3, 8, 1, 6, 4]], 2, 7, 4),
-    "one that ends with a full chunk": ([12], [0], [[6, 2, 9]], 1, 7, 4),
+    "one prompt whose first 6 tokens are computed": ([17], [6], [[3, 8, 1, 6, 4]], 2, 7, 4),
+    "one prompt that ends with a full chunk": ([12], [0], [[6, 2, 9]], 1, 7, 4),
     "two prompts": ([5, 8], [0, 4], [[7, 2], [3, 0]], 1, 4, 4),
     "three prompts, of which one ends in the middle of a block": (
         [9, 14, 6],
@@ -539,43 +536,39 @@ def walk(share=first_come, left=None, begin=None, empty=False, by_need=False):
 
 CHUNKS = {
     "": walk(),
-    "[decodes_take_nothing] "
-    "decodes take a token each of the same budget, in every step; yours gives it all to prompts.": (
+    "[decodes_take_nothing] you give the whole budget to prompts; each decode takes one token of "
+    "the same budget in every step.": (
         walk(left=lambda b, d, done, step: b),
         walk(left=lambda b, d, done, step: b - done),
     ),
-    "[done_prompts_take_nothing] "
-    "a prompt that is done decodes from the next step on, and takes a token of the budget; in yours"
-    " it takes none.": walk(left=lambda b, d, done, step: b - d),
-    "[decodes_take_once] decodes take their tokens in every step, not in the first alone.": (
+    "[done_prompts_take_nothing] you give no token to a completed prompt; a completed prompt "
+    "decodes from the "
+    "next step on, and takes one token of the budget.": walk(left=lambda b, d, done, step: b - d),
+    "[decodes_take_once] you let decodes take tokens only in the first step; decodes take their "
+    "tokens in every step.": (
         walk(left=lambda b, d, done, step: b - done - (0 if step else d)),
         walk(left=lambda b, d, done, step: b - (0 if step else d)),
     ),
-    "[begins_at_zero] "
-    "the first num_computed[i] positions are computed already: prompt i goes on behind them; yours "
-    "begins at 0.": walk(begin=0),
-    "[divides_evenly] "
-    "prompts get what is left in their order, the first one all it needs; yours divides it among "
-    "them.": walk(evenly),
-    "[one_prompt_a_step] "
-    "when a prompt is done and tokens are left, the next one gets them in the same step; in yours a"
-    " step computes one prompt.": walk(one_at_a_time),
-    "[shortest_first] prompts are computed in their order; yours takes the shortest first.": (
+    "[begins_at_zero] you begin each prompt at 0; the first num_computed[i] positions are "
+    "already computed, so prompt i continues after them.": walk(begin=0),
+    "[divides_evenly] you divide the rest of the budget among the prompts; prompts get the rest "
+    "in order, the first prompt all it needs.": walk(evenly),
+    "[one_prompt_a_step] you compute one prompt in a step; when a prompt is complete and tokens "
+    "are left, the next prompt gets them in the same step.": walk(one_at_a_time),
+    "[shortest_first] you take the shortest prompt first; prompts are computed in their order.": (
         walk(by_size(1)),
         walk(by_size(1), by_need=True),
     ),
-    "[notes_empty_chunks] "
-    "a prompt that gets no token in a step has no chunk in it; yours notes empty ones.": walk(
-        empty=True
-    ),
+    "[notes_empty_chunks] you return empty chunks; a prompt that gets no token in a step has no "
+    "chunk in this step.": walk(empty=True),
     "[cut_to_whole_blocks] "
-    "a chunk may end anywhere in a block; yours is cut to whole blocks.": walk(whole_blocks),
+    "you cut chunks to whole blocks; a chunk may end anywhere in a block.": walk(whole_blocks),
     "[keeps_a_token_back] "
-    "all that the decodes leave goes to prompts; yours keeps a token back.": walk(
+    "you keep one token back; prompts get all tokens that decodes leave.": walk(
         left=lambda b, d, done, step: b - d - done - 1
     ),
-    "[takes_more_than_its_chunk] "
-    "every prompt that is not done takes its chunk's tokens only, none besides.": walk(
+    "[takes_more_than_its_chunk] you subtract more tokens from the budget than a chunk has; a "
+    "prompt that is not complete takes only the tokens of its chunk.": walk(
         left=lambda b, d, done, step: b - d - done + 1
     ),
 }
@@ -597,9 +590,8 @@ def slot(block=lambda p, chunk, tables, i, size: tables[i][p // size], offset=No
 
 SLOTS = {
     "": slot(),
-    "[slots_count_from_the_chunk] "
-    "position p lies in block p // block_size of its table, counted from the prompt's beginning; "
-    "yours counts from the chunk's.": (
+    "[slots_count_from_the_chunk] you count positions from the beginning of the chunk; position "
+    "p is in block p // block_size of its table, counted from the beginning of the prompt.": (
         slot(
             lambda p, chunk, tables, i, size: tables[i][(p - chunk[1]) // size],
             lambda p, chunk, size: (p - chunk[1]) % size,
@@ -607,9 +599,8 @@ SLOTS = {
         slot(lambda p, chunk, tables, i, size: tables[i][(p - chunk[1]) // size]),
         slot(offset=lambda p, chunk, size: (p - chunk[1]) % size),
     ),
-    "[slots_by_bits] "
-    "block_size need not be a power of two: p // block_size and p % block_size hold for any; yours "
-    "shifts p, or masks it.": (
+    "[slots_by_bits] you shift or mask p; this is wrong if block_size is not a power of two: p // "
+    "block_size and p % block_size work for any size.": (
         slot(lambda p, chunk, tables, i, size: tables[i][p >> (size.bit_length() - 1)]),
         slot(
             lambda p, chunk, tables, i, size: tables[i][p >> (size.bit_length() - 1)],
@@ -622,33 +613,28 @@ SLOTS = {
             for p in range(chunk[1], chunk[2])
         ],
     ),
-    "[first_prompts_table] "
-    "each prompt has a table of its own, block_tables[i]; yours looks into the first one's.": slot(
+    "[first_prompts_table] you use the table of the first prompt; each prompt has a table of its "
+    "own, "
+    "block_tables[i].": slot(
         lambda p, chunk, tables, i, size: tables[0][(p // size) % len(tables[0])]
     ),
-    "[no_table_at_all] "
-    "the table says which block of the pool it is, block_tables[i][p // block_size]; yours are the "
-    "positions themselves, as if the table named block 0, 1, 2 and so on.": slot(
+    "[no_table_at_all] you return the positions themselves, as if the table named blocks 0, 1, 2 "
+    "and so on; look up the block in the table, block_tables[i][p // block_size].": slot(
         lambda p, chunk, tables, i, size: p // size
     ),
-    "[offset_added_to_the_block] "
-    "a block has block_size slots: its first one is block * block_size; yours has them begin at the"
-    " block's own number.": lambda chunk, tables, size: [
+    "[offset_added_to_the_block] you begin at the block's id; a block has block_size slots, and "
+    "the first slot is block * block_size.": lambda chunk, tables, size: [
         tables[chunk[0]][p // size] + p % size for p in range(chunk[1], chunk[2])
     ],
-    "[slot_of_the_blocks_beginning] "
-    "within its block a position lies at p % block_size; yours are the blocks' first slots.": slot(
-        offset=lambda p, chunk, size: 0
-    ),
-    "[block_in_place_of_the_slot] "
-    "asked for are slots, block * block_size + p % block_size; yours are blocks.": (
+    "[slot_of_the_blocks_beginning] you return the first slots of the blocks; add the offset "
+    "inside the block, p % block_size.": slot(offset=lambda p, chunk, size: 0),
+    "[block_in_place_of_the_slot] you return block ids; return slots, block * block_size + p % "
+    "block_size.": (
         lambda chunk, tables, size: [tables[chunk[0]][p // size] for p in range(chunk[1], chunk[2])]
     ),
-    "[slots_of_everything_before] "
-    "only the chunk's own positions are written, from begin to end - 1; yours are those of "
-    "everything before it, too.": lambda chunk, tables, size: slot()(
-        (chunk[0], 0, chunk[2]), tables, size
-    ),
+    "[slots_of_everything_before] you also return the slots of the positions before the chunk; "
+    "only the chunk's own positions are written, from "
+    "begin to end - 1.": lambda chunk, tables, size: slot()((chunk[0], 0, chunk[2]), tables, size),
 }
 
 
@@ -664,16 +650,16 @@ def by_hand(student, arguments):
     if not isinstance(got, list | tuple):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
-            f"[steps_are_no_list] Return a list, one for each step, of chunks; you return {kind}.",
+            f"[steps_are_no_list] You return {kind}; return a list that has a list of chunks for "
+            "each step.",
             got=got,
         )
     for step in got:
         if not isinstance(step, list | tuple) or (step and type(step[0]) is int):
+            itself = " that is a chunk itself" if isinstance(step, list | tuple) else ""
             raise Wrong(
-                "[step_is_no_list] "
-                "Each step is a list of its chunks, also where there is one: [(i, begin, end, "
-                f"slots)]. Yours holds {a_kind(step)}"
-                f"{' that is a chunk itself' if isinstance(step, list | tuple) else ''}.",
+                "[step_is_no_list] Each step is a list of its chunks, even if there is only one: "
+                f"[(i, begin, end, slots)]. Your list holds {a_kind(step)}{itself}.",
                 got=step,
             )
         for chunk in step:
@@ -682,9 +668,8 @@ def by_hand(student, arguments):
             slots = chunk[3] if whole else None
             if not isinstance(slots, list | tuple) or not all(type(one) is int for one in slots):
                 raise Wrong(
-                    "[chunk_is_no_quadruple] "
-                    "A chunk is (i, begin, end, slots): three whole numbers, and a list of whole "
-                    f"numbers. Yours is {str(chunk)[:80]}.",
+                    "[chunk_is_no_quadruple] A chunk is (i, begin, end, slots): three whole "
+                    f"numbers, and a list of whole numbers. Your chunk is {str(chunk)[:80]}.",
                     got=chunk,
                 )
     return [[(*chunk[:3], list(chunk[3])) for chunk in step] for step in got]
@@ -716,43 +701,47 @@ def fault(arguments, got, number):
     done = sum(here == length for here, length in zip(at, lengths, strict=True))
     left = budget - decodes - done
     if done == len(lengths):
-        return "[goes_on_when_all_is_computed] all prompts are computed: no step comes after that."
+        return (
+            "[goes_on_when_all_is_computed] you add a step although all prompts are complete: "
+            "add no further step."
+        )
     if number == len(got):
         return (
-            "[ends_too_soon] "
-            f"the prompts stand at {at}, of {lengths} tokens; yours has no more steps."
+            f"[ends_too_soon] you return too few steps: only {at} of {lengths} tokens of the "
+            "prompts are computed so far."
         )
     for i, begin, end in got[number]:
         if not 0 <= i < len(lengths):
-            return f"[chunk_of_nobody] there is no prompt {i}; they count from 0."
+            return (
+                f"[chunk_of_nobody] your chunk names prompt {i}, which does not exist; prompts "
+                "count from 0."
+            )
         if begin != at[i]:
             return (
-                "[chunk_begins_elsewhere] "
-                f"{at[i]} tokens of prompt {i} are computed by now; its chunk begins there, and "
-                f"yours begins at {begin}."
+                f"[chunk_begins_elsewhere] {at[i]} tokens of prompt {i} are already computed, so "
+                f"the next chunk begins at {at[i]}; your chunk begins at {begin}."
             )
         if end > lengths[i]:
             return (
-                "[chunk_past_the_end] "
-                f"prompt {i} has {lengths[i]} tokens: its chunk ends there at the latest."
+                f"[chunk_past_the_end] your chunk ends at {end}, but prompt {i} has only "
+                f"{lengths[i]} tokens."
             )
         at[i] = end
     taken = sum(end - begin for _, begin, end in got[number])
     paid = f"the budget is {budget}, and decodes take {decodes + done} of it"
     if taken > left:
         return (
-            "[chunks_over_the_budget] "
-            f"{paid}: {left} are left for prompts, and your chunks have {taken}. Each chunk leaves "
-            "less for the next one."
+            f"[chunks_over_the_budget] {paid}: {left} are left for prompts, but your chunks have "
+            f"{taken} tokens. Subtract each chunk from what is left."
         )
     if taken < left and at != lengths:
         return (
-            "[chunks_leave_tokens] "
-            f"{paid}: {left} are left for prompts, and your chunks have {taken}. A prompt gets all "
-            "it needs, or all that is left."
+            f"[chunks_leave_tokens] {paid}: {left} are left for prompts, but your chunks have only "
+            f"{taken} tokens. A prompt gets all it needs, or all that is left."
         )
     return (
-        "[other_chunks] prompts get tokens in their order: the first all it needs, then the next."
+        "[other_chunks] your chunks are wrong: prompts get tokens in order, the first prompt all "
+        "it needs, then the next prompt."
     )
 
 
@@ -765,13 +754,13 @@ def check_bounds(student, names):
         said = why([(CASES[n], answers[n]) for n in CASES], lambda parts: parts[0], CHUNKS)
         if not said and [[(i, b, e + 1) for i, b, e in step] for step in got] == expected:
             said = (
-                "[end_is_the_last_position] "
-                "end is the position behind the chunk's last one, as in range(begin, end)."
+                "[end_is_the_last_position] you return the last position as end; end is the "
+                "position after the chunk's last one, as in range(begin, end)."
             )
         if not said and sorted(sum(got, [])) == sorted(sum(expected, [])):
             said = (
-                "[chunks_in_another_order] "
-                "these are the right chunks, in other steps or in another order."
+                "[chunks_in_another_order] you return the right chunks, but in the wrong steps or "
+                "in the wrong order."
             )
         number = next(
             (n for n, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
@@ -786,7 +775,7 @@ def check_bounds(student, names):
 
 
 @pytest.mark.task("8.3", points=1)
-def test_a_prompt_is_cut_by_what_decodes_leave(student):
+def test_a_prompt_is_cut_to_what_decodes_leave(student):
     names = list(CASES)
     check_bounds(student, names[:4])
 
@@ -797,7 +786,7 @@ def test_prompts_share_a_step_and_decode_when_they_are_done(student):
 
 
 @pytest.mark.task("8.3", points=1)
-def test_each_position_goes_into_its_slot(student):
+def test_each_position_is_written_into_its_slot(student):
     """Of the chunks that the learner has made, so that one mistake is told once."""
     seen = []
     for arguments in CASES.values():
@@ -811,16 +800,18 @@ def test_each_position_goes_into_its_slot(student):
             said = why(seen, lambda parts: parts[0], SLOTS)
             if not said and sorted(got) == sorted(expected):
                 said = (
-                    "[slots_in_another_order] "
-                    "these are the slots, in another order: they follow the positions."
+                    "[slots_in_another_order] you return the right slots in the wrong order: list "
+                    "them in the order of the positions."
                 )
             raise Wrong(
                 f"Prompt {i} computes positions {begin} to {end - 1}; its table is {tables[i]}, "
                 f"with blocks of {size}: "
                 + (
                     said
-                    or "[other_slots] "
-                    "block_tables[i][p // block_size] * block_size + p % block_size."
+                    or (
+                        "[other_slots] the slot of position p is block_tables[i][p // block_size] "
+                        "* block_size + p % block_size."
+                    )
                 ),
                 expected=expected,
                 got=got,
@@ -841,7 +832,7 @@ def test_any_prompts_are_computed_as_the_engine_would(student, rng):
         got = by_hand(student, arguments)
         due = right(arguments)
         if got != due:
-            said = "its chunks are right, and slots are not."
+            said = "your chunks are right, but your slots are wrong."
             if bounds(got) != bounds(due):
                 pairs = enumerate(zip(bounds(due), bounds(got), strict=False))
                 number = next((n for n, (a, b) in pairs if a != b), min(len(due), len(got)))

@@ -30,21 +30,20 @@ def place_of(got, waiting, shown, of_one):
     """The answer as a place in the list, or the learner hears what it is instead."""
     if got is None:
         raise Wrong(
-            "[place_is_nothing] "
-            f"{shown} returns nothing (None): end it with `return` and the place."
+            f"[place_is_nothing] {shown} returns nothing (None). End your function with `return` "
+            "and the place."
         )
     if isinstance(got, tuple | list) and tuple(got) in map(tuple, waiting):
         raise Wrong(
-            "[thing_in_place_of_its_place] "
-            f"{shown} returns {of_one} itself; its place in the list is asked for, 0 for the "
-            "first, since two may look alike.",
+            f"[thing_in_place_of_its_place] {shown} returns {of_one} itself. Return its place in "
+            "the list, 0 for the first, since two tuples may be equal.",
             expected=list(map(tuple, waiting)).index(tuple(got)),
             got=got,
         )
     if type(got) is not int:
         raise Wrong(
-            "[place_is_another_thing] "
-            f"{shown}: a place in the list is asked for, a whole number; yours is {a_kind(got)}.",
+            f"[place_is_another_thing] {shown}: you return {a_kind(got)}; return a place in the "
+            "list, a whole number.",
             expected="a whole number",
             got=got,
         )
@@ -69,30 +68,26 @@ def place_of(got, waiting, shown, of_one):
 # 9.1 ---------------------------------------------------------------------------------------------
 
 VICTIMS = {
-    "[preempts_the_newest] "
-    "Yours takes who came last. That keeps the order in which people came, but what it throws away "
-    "is as much as she happens to have.": lambda c: len(c) - 1,
-    "[preempts_the_oldest] Yours takes who came first, and as a rule has most to lose.": lambda c: (
-        0
-    ),
-    "[preempts_who_computed_most] "
-    "Yours takes who has computed most. It frees the most, and only a block was missing; all of it "
-    "has to be computed again.": lambda c: max(range(len(c)), key=lambda i: c[i][0]),
-    "[preempts_the_shortest_answer] "
-    "Yours takes whose answer is shortest so far. Her prompt's K and V are lost as well.": (
-        lambda c: min(range(len(c)), key=lambda i: c[i][1])
-    ),
-    "[preempts_the_longest_answer] "
-    "Yours takes whose answer is longest so far, and so most of what was computed.": (
+    "[preempts_the_newest] You preempt the request that arrived last. This keeps the order of "
+    "arrival, but may lose much computation.": lambda c: len(c) - 1,
+    "[preempts_the_oldest] You preempt the request that arrived first. This request has usually "
+    "computed the most tokens, so you lose the most.": lambda c: 0,
+    "[preempts_who_computed_most] You preempt the request that has computed the most tokens. This "
+    "frees the most blocks, but only one block is missing, and all tokens of this request must be "
+    "computed again.": lambda c: max(range(len(c)), key=lambda i: c[i][0]),
+    "[preempts_the_shortest_answer] You preempt the request with the shortest answer so far. The "
+    "K and V of the prompt are lost "
+    "as well, and the prompt may be long.": (lambda c: min(range(len(c)), key=lambda i: c[i][1])),
+    "[preempts_the_longest_answer] You preempt the request with the longest answer so far. This "
+    "request has usually computed the most tokens.": (
         lambda c: max(range(len(c)), key=lambda i: c[i][1])
     ),
-    "[preempts_who_has_least_left] "
-    "Yours takes who has least left to say: she would soon have left by herself, and has computed "
-    "nearly all.": lambda c: min(range(len(c)), key=lambda i: c[i][2]),
-    "[preempts_who_has_most_left] "
-    "Yours takes who has most left to say, whatever has been computed of her.": (
-        lambda c: max(range(len(c)), key=lambda i: c[i][2])
-    ),
+    "[preempts_who_has_least_left] You preempt the request with the fewest tokens left. It would "
+    "have finished soon, "
+    "and has computed nearly all its tokens.": lambda c: min(range(len(c)), key=lambda i: c[i][2]),
+    "[preempts_who_has_most_left] You preempt the request with the most tokens left. The tokens "
+    "left cost nothing now: a preempted request loses only the tokens that it has already "
+    "computed.": (lambda c: max(range(len(c)), key=lambda i: c[i][2])),
 }
 MOMENTS = [
     [(300, 20, 90), (80, 60, 5), (120, 10, 200), (210, 130, 40)],
@@ -114,7 +109,9 @@ def least_computed(running):
 
 
 def choice(student, running):
-    shown = f"whom_to_preempt({running if len(running) < 5 else f'{len(running)} who run'})"
+    shown = (
+        f"whom_to_preempt({running if len(running) < 5 else f'{len(running)} running requests'})"
+    )
     try:
         got = student.call("whom_to_preempt", Lent(running))
     except Raised as error:
@@ -128,29 +125,34 @@ def least(name):
     return scarcity.num_recomputed(getattr(scarcity, name), least_computed)
 
 
-def wastes_little(student, name, what, most):
-    """most: times what the least computed as victim has computed again."""
+MOST = 1.08  # times what the fewest computed tokens as a rule compute again; the newest: 1.118
+
+
+def wastes_little(student, name, what):
     found = scarcity.num_recomputed(
         getattr(scarcity, name), lambda running: choice(student, running)
     )
-    if found > most * least(name):
+    if found > MOST * least(name):
         moments = [*MOMENTS, *some_moments(random.Random(1))]
         seen = [((moment,), choice(student, moment)) for moment in moments]
         raise Wrong(
-            "[computes_more_again] "
-            f"{what} {found:,} tokens are computed again by your choice; {least(name):,} would do. "
+            f"[computes_more_again] {what}, your choice makes the engine compute {found:,} tokens "
+            f"again; {least(name):,} are enough. "
             + (
                 believed(VICTIMS, seen)
-                or "[loses_more_than_it_must] "
-                "What is lost is what somebody has computed: num_computed, prompt and answer."
+                or (
+                    "[loses_more_than_it_must] You lose more computation than necessary: a "
+                    "preempted request loses all tokens that it has computed, of its prompt and of "
+                    "its answer (num_computed)."
+                )
             ),
-            expected=f"{most * least(name):,.0f} or fewer",
+            expected=f"{MOST * least(name):,.0f} or fewer",
             got=f"{found:,}",
         )
 
 
 @pytest.mark.task("9.1", points=0.5)
-def test_somebody_who_runs_gives_way(student):
+def test_a_running_request_is_preempted(student):
     for running in ([(57, 12, 3)], [(57, 12, 3), (57, 12, 3)], *MOMENTS):
         choice(student, running)
     for running in ([(57, 12, 1)], [(57, 12, 1), (90, 30, 1)]):
@@ -158,25 +160,26 @@ def test_somebody_who_runs_gives_way(student):
             choice(student, running)
         except Raised as error:
             error.sentence = (
-                "[all_are_nearly_done] A request has to be preempted also where each has one token "
-                f"left: {error.sentence}"
+                "[all_are_nearly_done] "
+                "A request must be preempted even if each has only one token left: "
+                f"{error.sentence}"
             )
             raise
 
 
 @pytest.mark.task("9.1", points=1)
-def test_of_the_five_little_is_computed_again(student):
-    wastes_little(student, "FIVE", "Of the lesson's five requests", 1.2)
+def test_few_tokens_of_the_five_requests_are_computed_again(student):
+    wastes_little(student, "FIVE", "With the lesson's five requests")
 
 
 @pytest.mark.task("9.1", points=1)
-def test_of_four_crowds_little_is_computed_again(student):
-    wastes_little(student, "CROWDS", "In four crowds of forty", 1.12)
+def test_few_tokens_of_four_groups_are_computed_again(student):
+    wastes_little(student, "CROWDS", "In four groups of forty requests")
 
 
 @pytest.mark.task("9.1", points=0.5)
-def test_long_prompts_are_not_thrown_away_for_short_answers(student):
-    wastes_little(student, "LONG_PROMPTS", "In four crowds with prompts of up to 600 tokens", 1.2)
+def test_long_prompts_are_not_lost_for_short_answers(student):
+    wastes_little(student, "LONG_PROMPTS", "In four groups with prompts of up to 600 tokens")
 
 
 # 9.2 ---------------------------------------------------------------------------------------------
@@ -214,48 +217,43 @@ def sum_rounded(new, running, num_blocks, size):
 
 
 ADMISSIONS = {
-    "[lets_everybody_in] Yours lets everybody in.": lambda new, run, blocks, size: True,
-    "[room_for_the_prompt_only] "
-    "Yours asks for room for the prompt only, and answers grow.": lambda new, run, blocks, size: (
+    "[lets_everybody_in] You admit every request, even if the pool then runs out of blocks: admit "
+    "only requests that fit.": lambda new, run, blocks, size: True,
+    "[room_for_the_prompt_only] You count only the prompt; count the blocks of the answer, too, "
+    "since answers grow.": lambda new, run, blocks, size: (
         sum(up(n, size) for n, _ in [*run, new]) <= blocks
     ),
-    "[promises_are_forgotten] "
-    "Yours keeps what the newcomer may need, but not what those who run have not taken yet: what "
-    "is free now is promised to them.": lambda new, run, blocks, size: (
+    "[promises_are_forgotten] You reserve the blocks that the new request may need, but not the "
+    "blocks that running requests "
+    "still need: free blocks are promised to these requests.": lambda new, run, blocks, size: (
         sum(up(n, size) for n, _ in run) + up(new[1], size) <= blocks
     ),
-    "[newcomer_is_forgotten] Yours looks at those who run alone; the newcomer needs blocks, too.": (
-        lambda new, run, blocks, size: sum(up(most, size) for _, most in run) <= blocks
-    ),
-    "[blocks_rounded_down] Yours rounds down: a block that is half full is taken all the same.": (
+    "[newcomer_is_forgotten] You count only the running requests; the new request needs blocks, "
+    "too.": (lambda new, run, blocks, size: sum(up(most, size) for _, most in run) <= blocks),
+    "[blocks_rounded_down] You round down; round up, since a half-full block takes a whole "
+    "block.": (
         lambda new, run, blocks, size: sum(most // size for _, most in [*run, new]) <= blocks
     ),
-    "[sum_is_rounded] "
-    "Yours adds up tokens and rounds the sum. Each request rounds up to whole blocks by itself: "
-    "two blocks that are half full are two blocks.": sum_rounded,
-    "[partial_blocks_are_free] "
-    "Yours rounds down in each step: a block that is partly filled is taken all the same.": (
-        step_by_step(lambda n, t, size: (n + t) // size)
-    ),
-    "[grows_from_a_border] "
-    "In yours the number of blocks grows every block_size steps from now, and not in the steps "
-    "between: it looks at every block_size-th step only, or rounds n and t up apart. But a "
-    "request's last block may be nearly full now: look at each step t, and round n + t up.": (
+    "[sum_is_rounded] You add up tokens and round the sum. Round up for each request separately: "
+    "two half-full blocks are two blocks.": sum_rounded,
+    "[partial_blocks_are_free] You round down in each step; round up, since a partly filled block "
+    "takes a whole block.": (step_by_step(lambda n, t, size: (n + t) // size)),
+    "[grows_from_a_border] You let a request's blocks grow only every block_size steps from now: "
+    "you check only every block_size-th step, or round n and t separately. But a request's last "
+    "block may be nearly full now: check each step t, and round n + t up.": (
         step_by_step(lambda n, t, size: up(n, size) + t // size)
     ),
-    "[leaves_a_step_too_soon] "
-    "In yours a request has left when it reaches max_num_tokens; it is still there in that step.": (
-        step_by_step(stays=lambda n, t, most: n + t < most)
-    ),
-    "[looks_at_two_steps] "
-    "Yours looks at two steps, the newcomer's first and its last. The blocks may run out in a step "
-    "between them, or after them: look at every step.": lambda new, run, blocks, size: all(
+    "[leaves_a_step_too_soon] You let a request leave before the step in which it reaches "
+    "max_num_tokens; the request "
+    "still holds its blocks in that step.": (step_by_step(stays=lambda n, t, most: n + t < most)),
+    "[looks_at_two_steps] You check two steps, the new request's first and its last. The blocks "
+    "may run out "
+    "in a step between them, or after them: check every step.": lambda new, run, blocks, size: all(
         sum(up(n + t, size) for n, most in [*run, new] if n + t <= most) <= blocks
         for t in (0, new[1] - new[0])
     ),
-    "[others_stand_still] "
-    "In yours one could end after another, if the others stood still. But all of them grow, a "
-    "token in every step.": one_after_another,
+    "[others_stand_still] You let requests finish one after another, as if the other requests "
+    "did not grow. But each request grows by a token in every step.": one_after_another,
 }
 
 
@@ -266,29 +264,23 @@ def by_maximum_and(compare, count=up):
 
 
 CAUTIOUS = {  # of those who keep somebody out for ever
-    "[tokens_not_blocks] Yours counts tokens; a block holds block_size of them.": (
+    "[tokens_not_blocks] You compare tokens with blocks; a block holds block_size tokens.": (
         by_maximum_and(lambda a, b: a <= b, lambda most, size: most)
     ),
-    "[wants_a_block_left_over] Yours wants a block to be left over: <=, not <.": by_maximum_and(
-        lambda a, b: a < b
-    ),
-    "[answer_added_twice] "
-    "Yours adds the answer to the prompt once more: max_num_tokens has both.": (
+    "[wants_a_block_left_over] "
+    "You ask for one block more than necessary: use <=, not <.": by_maximum_and(lambda a, b: a < b),
+    "[answer_added_twice] You add the answer twice: max_num_tokens already includes the prompt and "
+    "the answer.": (
         lambda new, run, blocks, size: sum(up(n + m, size) for n, m in [*run, new]) <= blocks
     ),
-    "[newcomer_a_token_too_long] "
-    "Yours counts the newcomer one token too long: num_tokens already has the token that the "
-    "coming step computes.": lambda new, *others: scarcity.by_peak(
-        (new[0] + 1, new[1] + 1), *others
-    ),
-    "[one_block_more_in_each_step] "
-    "Yours takes a block more than it needs in each step where tokens fill their blocks exactly: "
-    "-(-(n + t) // block_size) rounds up, and (n + t) // block_size + 1 does not.": (
-        step_by_step(lambda n, t, size: (n + t) // size + 1)
-    ),
-    "[one_block_more_when_full] "
-    "Yours takes a block more than it needs where tokens fill their blocks exactly: "
-    "-(-tokens // block_size) rounds up.": (
+    "[newcomer_a_token_too_long] You count the new request one token too long: num_tokens "
+    "already includes the token "
+    "of the next step.": lambda new, *others: scarcity.by_peak((new[0] + 1, new[1] + 1), *others),
+    "[one_block_more_in_each_step] You count one block too many in each step where tokens fill "
+    "their blocks exactly: -(-(n + t) // block_size) rounds up, and (n + t) // block_size + 1 "
+    "does not.": (step_by_step(lambda n, t, size: (n + t) // size + 1)),
+    "[one_block_more_when_full] You count one block too many where tokens fill their blocks "
+    "exactly: -(-tokens // block_size) rounds up.": (
         by_maximum_and(lambda a, b: a <= b, lambda most, size: most // size + 1)
     ),
 }
@@ -303,7 +295,8 @@ def answers(student, questions):
             kind = "nothing (None)" if answer is None else a_kind(answer)
             raise Wrong(
                 "[answer_is_no_bool] "
-                f"may_begin({new}, {running}, {blocks}, {size}) returns {kind}; say True or False."
+                f"may_begin({new}, {running}, {blocks}, {size}) returns {kind}; return True or "
+                "False."
             )
     return list(map(bool, got))
 
@@ -338,14 +331,12 @@ def played(pool):
 
 
 NEXT_ONLY = (
-    "[looks_at_every_step] "
-    "Look at every step until the last of them has left; and who is at its max_num_tokens is "
-    "still there in that step."
+    "[looks_at_every_step] Your function must test every step until the last request has left. A "
+    "request still holds its blocks in the step in which it reaches max_num_tokens."
 )
 REFUSES_WHAT_FITS = (
-    "[refuses_what_fits] "
-    "Your rule says no to a request that fits: no other runs, and alone it never needs more than "
-    "num_blocks blocks."
+    "[refuses_what_fits] Your rule refuses a request that fits: no other request runs, and alone "
+    "this request never needs more than num_blocks blocks."
 )
 ALONE = scarcity.Pool(3, 4, ((5, 8, 8),))  # 12 tokens, three blocks, all there are
 TWO = scarcity.Pool(10, 1, ((2, 7, 7), (2, 7, 7)))
@@ -356,15 +347,15 @@ LONG = scarcity.Pool(44, 16, ((20, 500, 500), (20, 500, 500)))  # 33 blocks each
 
 
 @pytest.mark.task("9.2", points=0.5)
-def test_alone_everybody_may_begin(student):
-    told = "One whose 12 tokens fill all three blocks of 4, and nobody runs"
+def test_a_request_alone_is_always_admitted(student):
+    told = "A request whose 12 tokens fill all three blocks of 4, and no other runs"
     served(student, ALONE, told)
-    told = "One whose single token fills the only block"
+    told = "A request whose single token fills the only block"
     served(student, scarcity.Pool(1, 1, ((1, 1, 1),)), told)
 
 
 @pytest.mark.task("9.2", points=1)
-def test_two_who_grow_together_do_not_meet_at_the_last_block(student):
+def test_two_growing_requests_do_not_both_need_the_last_block(student):
     served(student, TWO, "10 blocks of one token, two requests of up to 8 tokens")
     served(student, FOUR, "4 blocks of 4 tokens, four requests of up to 7 tokens")
     served(student, LATER, "6 blocks of 2 tokens, four requests of 8 to 10 tokens")
@@ -390,16 +381,16 @@ def check_pools(student, pools):
             for name, (prompt, _, most) in zip("ABCDEF", pool.requests, strict=False)
         )
         raise Wrong(
-            f"{rule_behind(student, end)} [pools_in_which_somebody_waits] "
-            f"In {len(stuck)} of {len(pools):,} pools somebody waits for ever. For example, with "
-            f"{pool.num_blocks} blocks of {pool.block_size} and the requests {asked} (prompt and "
-            f"most of an answer, tokens): {end}."
+            f"{rule_behind(student, end)} [pools_in_which_somebody_waits] In {len(stuck)} of "
+            f"{len(pools):,} pools a request waits forever. For example, with {pool.num_blocks} "
+            f"blocks of {pool.block_size} and the requests {asked} (tokens of the prompt and of "
+            f"the longest answer): {end}."
         )
     return sum(ends)
 
 
 @pytest.mark.task("9.2", points=1.5)
-def test_in_a_thousand_pools_nobody_waits_for_ever(student):
+def test_in_a_thousand_pools_no_request_waits_forever(student):
     steps_of_a_thousand(student)
     told = "44 blocks of 16 tokens, two requests of 20 + 500 tokens"
     served(student, LONG, told)
@@ -411,16 +402,16 @@ def test_it_is_no_slower_than_keeping_the_maximum(student):
     if found > 1.01 * most:
         raise Wrong(
             "[slots_stay_empty] "
-            f"Nobody waits for ever, but 1,000 pools take {found:,} steps; keeping the maximum for "
-            f"everybody takes {most:,}. Slots stay empty though there is room: let in whoever fits "
-            "beside those who run.",
+            f"No request waits forever, but 1,000 pools take {found:,} steps; reserving the "
+            f"maximum for each request takes {most:,}. Slots stay empty though there is room: "
+            "admit each request that fits beside the running ones.",
             expected=f"{most:,} steps or fewer",
             got=f"{found:,} steps",
         )
 
 
 @pytest.mark.task("9.2", points=1)
-def test_who_will_have_left_by_then_needs_no_room(student):
+def test_a_request_that_has_left_by_then_needs_no_room(student):
     found, best, most = (
         steps_of_a_thousand(student),
         scarcity.peak_steps(),
@@ -428,22 +419,22 @@ def test_who_will_have_left_by_then_needs_no_room(student):
     )
     if found > 1.1 * best:
         said = (
-            "[keeps_the_maximum] that is keeping the maximum for everybody. "
+            "[keeps_the_maximum] it reserves the maximum for each request. "
             if found == most
             else ""
         )
         raise Wrong(
-            "[steps_are_too_many] "
-            f"Nobody waits for ever: good. In all it takes {found:,} steps; {said}Who has nearly "
-            "ended gives its blocks back long before a newcomer needs its last ones: in each step "
-            "to come, count only those who may still be there.",
+            "[steps_are_too_many] No request waits forever: good. In total your rule takes "
+            f"{found:,} steps; {said}A request that has nearly finished frees its blocks long "
+            "before a new request needs all of its own: in each future step, count only the "
+            "requests that may still be there.",
             expected=f"{1.1 * best:,.0f} steps or fewer",
             got=f"{found:,} steps",
         )
 
 
 @pytest.mark.task("9.2", points=0.5)
-def test_nobody_waits_for_ever_in_other_pools(student, rng):
+def test_no_request_waits_forever_in_other_pools(student, rng):
     check_pools(student, scarcity.some_pools(rng, 200))
 
 
@@ -451,7 +442,7 @@ def test_nobody_waits_for_ever_in_other_pools(student, rng):
 
 
 def until_all_are_in_time(first):
-    """Refuse one more, by `first`, until all who stay are in time."""
+    """Refuse one more, by `first`, until all that stay are in time."""
 
     def refuse(waiting, now, limit):
         refused = []
@@ -517,58 +508,44 @@ def before_the_late_one(waiting, now, limit):
 
 
 REFUSALS = {
-    "[refuses_nobody] "
-    "Yours refuses nobody: then everybody is late, one after another.": lambda w, n, t: [],
-    "[refuses_all_who_are_late] "
-    "Yours refuses all who would be late in the whole queue. Once one of them has gone, those "
-    "behind her come sooner: look again.": lambda w, n, t: late(w, (), n, t),
-    "[refuses_whoever_is_late] "
-    "Yours refuses whoever would be late. She may be cheap: the one who costs most, among those up "
-    "to her, makes more room for all behind.": who_would_be_late,
-    "[late_one_is_spared] "
-    "Yours chooses among those before the late one. The late one may itself cost most of all up to "
-    "there: then it alone has to go.": before_the_late_one,
-    "[refuses_the_newest] "
-    "Yours refuses the newest until all are in time. They need not be those who take the time.": (
-        until_all_are_in_time(lambda stay, w: stay[-1])
-    ),
-    "[refuses_the_oldest] "
-    "Yours refuses who has waited longest; what counts is who takes the time.": (
-        until_all_are_in_time(lambda stay, w: stay[0])
-    ),
-    "[refuses_the_longest_of_all] "
-    "Yours refuses the longest of the whole queue. Somebody who stands behind all who are late "
-    "makes nobody sooner: choose among those up to the first who is late.": (
+    "[refuses_nobody] You refuse no request, and then all requests are late.": lambda w, n, t: [],
+    "[refuses_all_who_are_late] You refuse all requests that would be late in the whole queue. "
+    "After one refusal, the requests "
+    "behind the refused request start sooner: check again.": lambda w, n, t: late(w, (), n, t),
+    "[refuses_whoever_is_late] You refuse the late request itself, which may be cheap. Refuse "
+    "the most expensive "
+    "request up to the late one: that saves more time for all requests behind.": who_would_be_late,
+    "[late_one_is_spared] You choose only among the requests before the late one. The late "
+    "request may be the most expensive: then refuse the late request.": before_the_late_one,
+    "[refuses_the_newest] You refuse the newest request until all are in time. The newest "
+    "requests "
+    "need not be those that take most time.": (until_all_are_in_time(lambda stay, w: stay[-1])),
+    "[refuses_the_oldest] You refuse the request that has waited longest; refuse the request "
+    "that takes most time.": (until_all_are_in_time(lambda stay, w: stay[0])),
+    "[refuses_the_longest_of_all] You refuse the longest request of the whole queue. If this "
+    "request is behind all late requests, the refusal helps none of them: choose among the "
+    "requests up to the first late one.": (
         until_all_are_in_time(lambda stay, w: max(stay, key=lambda i: w[i][1]))
     ),
-    "[refuses_the_cheapest] Yours refuses the cheapest, who make the least room.": (
-        until_all_are_in_time(lambda stay, w: min(stay, key=lambda i: w[i][1]))
-    ),
-    "[refuses_the_hopeless_alone] "
-    "Yours refuses only those who are late whatever happens, each looked at alone; they wait for "
-    "one another.": lambda w, n, t: [i for i, (a, c) in enumerate(w) if n + c > a + t],
-    "[refuses_who_waited_beyond_the_limit] "
-    "Yours refuses who has waited for longer than the limit already; the queue before somebody and "
-    "her own prompt take time as well.": (
+    "[refuses_the_cheapest] You refuse the cheapest requests; refusing these saves the least "
+    "time.": (until_all_are_in_time(lambda stay, w: min(stay, key=lambda i: w[i][1]))),
+    "[refuses_the_hopeless_alone] You check each request alone, and refuse only requests that "
+    "would be late without a queue. But a request also waits for the requests before "
+    "it.": lambda w, n, t: [i for i, (a, c) in enumerate(w) if n + c > a + t],
+    "[refuses_who_waited_beyond_the_limit] You refuse a request only after it has waited longer "
+    "than the limit. The requests before it and its own prompt take time as well.": (
         lambda w, n, t: [i for i, (a, _) in enumerate(w) if n > a + t]
     ),
-    "[limit_counts_from_now] "
-    "The limit counts from somebody's arrival, and yours from now: those here have waited.": (
-        from_now
-    ),
-    "[machine_is_free_from_the_start] "
-    "The machine is free at now_ms, and yours begins when the first came.": (
-        lambda w, n, t: longest_up_to_the_late(w, w[0][0], t)
-    ),
-    "[first_token_at_the_beginning] "
-    "A first token comes when its prompt is computed; in yours when it begins.": at_the_beginning,
-    "[exactly_in_time_is_late] "
-    "Who gets her first token exactly limit_ms after her arrival is in time; yours takes her for "
-    "late.": lambda w, n, t: longest_up_to_the_late(w, n, t - 1),
-    "[names_those_who_stay] "
-    "The places of those who are refused are asked for; yours are those who stay.": (
-        stayed(longest_up_to_the_late)
-    ),
+    "[limit_counts_from_now] You count the limit from now; the limit counts from a request's "
+    "arrival. The requests here have already waited.": (from_now),
+    "[machine_is_free_from_the_start] You begin to compute at the first arrival; the machine is "
+    "free only from now_ms on.": (lambda w, n, t: longest_up_to_the_late(w, w[0][0], t)),
+    "[first_token_at_the_beginning] You take the time when a prompt begins as the time of the "
+    "first token; a first token comes when the prompt is complete.": at_the_beginning,
+    "[exactly_in_time_is_late] You treat a first token exactly limit_ms after the arrival as "
+    "late; it is in time.": lambda w, n, t: longest_up_to_the_late(w, n, t - 1),
+    "[names_those_who_stay] You return the places of the requests that stay; return the places "
+    "of the refused requests.": (stayed(longest_up_to_the_late)),
 }
 QUEUES = [
     ([(0, 60), (0, 30), (0, 30)], 0, 100),
@@ -599,23 +576,24 @@ def refusals(student, waiting, now, limit):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
             "[refusal_is_no_list] "
-            f"{shown} returns {kind}; a list of places is asked for, [] for nobody."
+            f"{shown} returns {kind}; return a list of places, [] if none is refused."
         )
     if waiting and any(isinstance(one, list | tuple) for one in got):
         raise Wrong(
             "[refusal_holds_tuples] "
-            f"{shown} returns the tuples themselves; their places are asked for, 0 for the first."
+            f"{shown} returns the tuples themselves; return their places, 0 for the first."
         )
     strange = [one for one in got if type(one) is not int or not 0 <= one < len(waiting)]
     if strange:
         raise Wrong(
-            "[refusal_is_outside] "
-            f"{shown}: places go from 0, the first, to {len(waiting) - 1}; yours has {strange[0]}."
+            f"[refusal_is_outside] {shown}: your list has {strange[0]}; places go from 0, the "
+            f"first, to {len(waiting) - 1}."
         )
     if len(set(got)) < len(got):
         raise Wrong(
-            "[refuses_somebody_twice] One place is twice in your list. Two that wait may look "
-            f"alike, and .index finds the first of them each time: keep places. {shown}",
+            "[refuses_somebody_twice] "
+            "Your list has one place twice. Two waiting requests may be equal, and .index always "
+            f"finds the first of them: work with places. {shown}",
             got=got,
             expected="each place once",
         )
@@ -638,19 +616,19 @@ def in_words(queue):
 
 
 @pytest.mark.task("9.3", points=0.5)
-def test_nobody_is_refused_who_can_be_served(student):
+def test_no_request_that_can_be_served_is_refused(student):
     for queue in (([], 5, 100), ([(0, 40)], 0, 100), ([(0, 40), (0, 40), (0, 20)], 0, 100)):
         got = refusals(student, *queue)
         if got:
-            why = (
-                why_refused_so(student)
-                or "[all_are_in_time] All of them are in time: refuse nobody."
+            why = why_refused_so(student) or (
+                "[all_are_in_time] You refuse a request although all requests are in time: "
+                "refuse none."
             )
             raise Wrong(f"{why} {in_words(queue)}", expected=[], got=got)
 
 
 @pytest.mark.task("9.3", points=1)
-def test_all_who_stay_are_in_time(student):
+def test_all_requests_that_stay_are_in_time(student):
     for queue in QUEUES:
         got = refusals(student, *queue)
         found = late(queue[0], got, *queue[1:])
@@ -660,27 +638,27 @@ def test_all_who_stay_are_in_time(student):
             for place in range(found[0] + 1):
                 end += waiting[place][1] * (place not in got)
             raise Wrong(
-                f"{why_refused_so(student)} [late_one_stays] "
-                f"{in_words(queue)}: place {found[0]} stays, and gets its first token at {end} ms, "
-                f"{end - waiting[found[0]][0]} ms after it came.".lstrip(),
-                expected="all who stay in time",
+                f"{why_refused_so(student)} [late_one_stays] {in_words(queue)}: the request at "
+                f"place {found[0]} stays, and gets its first token at {end} ms, "
+                f"{end - waiting[found[0]][0]} ms after its arrival.".lstrip(),
+                expected="all requests that stay in time",
                 got=f"{got} refused",
             )
 
 
 @pytest.mark.task("9.3", points=1)
-def test_as_many_stay_as_can(student):
+def test_as_many_requests_stay_as_possible(student):
     for queue in QUEUES:
         got, best = refusals(student, *queue), longest_up_to_the_late(*queue)
         if len(got) > len(best):
-            why = (
-                why_refused_so(student)
-                or "[refuses_another_than_the_costliest] "
-                "Who costs most should go, of all up to the late one and with it."
+            why = why_refused_so(student) or (
+                "[refuses_another_than_the_costliest] You refuse another request than the most "
+                "expensive one. Refuse the most expensive of the requests up to the late one; the "
+                "late one may be refused, too."
             )
             raise Wrong(
-                f"{why} [refuses_too_many] "
-                f"{in_words(queue)}: you refuse {len(got)}, and {len(best)} would do.",
+                f"{why} [refuses_too_many] {in_words(queue)}: you refuse {len(got)} requests, "
+                f"and {len(best)} refusals are enough.",
                 expected=f"{len(best)} refused, such as {sorted(best)}",
                 got=sorted(got),
             )
@@ -695,29 +673,29 @@ def test_at_more_than_capacity_most_are_served_in_time(student):
     if found < 0.97 * best:
         none = scarcity.num_in_time(scarcity.STREAM, scarcity.LIMIT_MS, lambda *queue: [])
         raise Wrong(
-            "[fewer_are_in_time] "
-            f"300 prompts come, 1.2 times what the machine can compute. By your rule {found} get "
-            f"their first token in time; {best} can, and {none} if nobody is refused.",
+            "[fewer_are_in_time] 300 prompts arrive, 1.2 times what the machine can compute. With "
+            f"your rule, {found} prompts get their first token in time. {best} are possible, and "
+            f"without refusals only {none}.",
             expected=f"{0.97 * best:.0f} or more",
             got=f"{found}",
         )
 
 
 @pytest.mark.task("9.3", points=0.5)
-def test_any_queue_keeps_as_many_as_can_be(student, rng):
+def test_any_queue_keeps_as_many_as_possible(student, rng):
     for chance in (random.Random(9), rng):
         for queue in some_queues(chance):
             got = refusals(student, *queue)
             if late(queue[0], got, *queue[1:]):
                 raise Wrong(
-                    "[late_one_stays_in_a_random_case] "
-                    f"{in_words(queue)}: somebody who stays is late.",
+                    f"[late_one_stays_in_a_random_case] {in_words(queue)}: you keep a request "
+                    "that is late.",
                     got=sorted(got),
                 )
             if len(got) > len(longest_up_to_the_late(*queue)):
                 raise Wrong(
-                    "[refuses_too_many_in_a_random_case] "
-                    f"{in_words(queue)}: fewer need be refused.",
+                    f"[refuses_too_many_in_a_random_case] {in_words(queue)}: you refuse too many "
+                    "requests; fewer refusals are enough.",
                     got=sorted(got),
                 )
 
@@ -739,54 +717,44 @@ def by_points(points, ties=lambda arrival: -arrival):
 
 AGED = by_points(lambda priority, arrival, now, aging: priority * aging + now - arrival)
 NEXT = {
-    "[priority_alone] "
-    "Yours looks at the priority alone: with urgent ones coming all the time, the others wait for "
-    "ever.": by_points(lambda p, a, now, aging: p),
-    "[waiting_alone] "
-    "Yours looks at who has waited longest alone; a priority has to count as well.": (
+    "[priority_alone] You use only the priority: if urgent requests keep arriving, the other "
+    "requests wait forever.": by_points(lambda p, a, now, aging: p),
+    "[waiting_alone] You use only the waiting time; the priority must count, too.": (
         by_points(lambda p, a, now, aging: -a)
     ),
-    "[lowest_priority_first] "
-    "Yours takes the lowest priority for the most urgent: a higher number goes first.": (
-        by_points(lambda p, a, now, aging: -p * aging + now - a)
-    ),
-    "[waiting_multiplies_priority] "
-    "In yours waiting multiplies the priority, and who has a priority of 0 gains nothing: add the "
-    "two.": by_points(lambda p, a, now, aging: p * (now - a)),
-    "[waiting_multiplied_by_aging] "
-    "In yours a millisecond of waiting is worth aging_ms points: divide, one point for each "
-    "aging_ms.": by_points(lambda p, a, now, aging: p + (now - a) * aging),
-    "[every_millisecond_is_a_point] "
-    "In yours each millisecond is worth a whole point: divide what was waited by aging_ms.": (
-        by_points(lambda p, a, now, aging: p + now - a)
-    ),
-    "[whole_points_only] "
-    "Yours counts whole points only; a part of aging_ms is worth that part of a point: / instead "
-    "of //.": by_points(lambda p, a, now, aging: p + (now - a) // aging),
-    "[waiting_counts_less] "
-    "In yours who has waited longer counts less: the time waited is now_ms - arrival_ms, and it is "
-    "added.": by_points(lambda p, a, now, aging: p * aging - (now - a)),
-    "[points_are_rounded] "
-    "Their points are equal, and of equals who came first is next. In yours a division rounds: "
-    "compare priority * aging_ms + waited, in whole numbers.": by_points(
+    "[lowest_priority_first] You treat the lowest priority as the most urgent; a request with a "
+    "higher number goes first.": (by_points(lambda p, a, now, aging: -p * aging + now - a)),
+    "[waiting_multiplies_priority] You multiply the priority by the waiting time, so a request "
+    "of priority "
+    "0 gains nothing by waiting: add the two.": by_points(lambda p, a, now, aging: p * (now - a)),
+    "[waiting_multiplied_by_aging] You count a millisecond of waiting as aging_ms points: "
+    "divide, "
+    "one point for each aging_ms.": by_points(lambda p, a, now, aging: p + (now - a) * aging),
+    "[every_millisecond_is_a_point] You count each millisecond as a whole point: divide the "
+    "waiting time by aging_ms.": (by_points(lambda p, a, now, aging: p + now - a)),
+    "[whole_points_only] You count whole points only; a part of aging_ms is worth that part of a "
+    "point: use / instead of //.": by_points(lambda p, a, now, aging: p + (now - a) // aging),
+    "[waiting_counts_less] You let a longer wait count less: add the waiting time, now_ms - "
+    "arrival_ms.": by_points(lambda p, a, now, aging: p * aging - (now - a)),
+    "[points_are_rounded] Your division rounds. The points of the two requests are equal, and "
+    "then the "
+    "earlier arrival is next: compare priority * aging_ms + waited, in whole numbers.": by_points(
         lambda p, a, now, aging: p + (now - a) / aging
     ),
-    "[rounds_the_points] "
-    "Yours rounds the points, and a small difference is lost: compare priority * aging_ms + "
-    "waited, in whole numbers.": tuple(
+    "[rounds_the_points] You round the points and lose a small difference: compare priority * "
+    "aging_ms + waited, in whole numbers.": tuple(
         by_points(lambda p, a, now, aging, n=n: round(p + (now - a) / aging, n))
         for n in (1, 2, 3, 4, 6, 9)
     ),
-    "[first_in_the_list_of_equals] "
-    "Of equals, who came first is next, by arrival_ms; yours takes the first in the list.": (
+    "[first_in_the_list_of_equals] You take the first request in the list; with equal points, "
+    "the earlier arrival_ms is next.": (
         by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: 0)
     ),
-    "[newest_of_equals] Of equals, who came first is next; yours takes who came last.": (
-        by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: arrival)
-    ),
-    "[one_point_at_most] "
-    "Yours makes waiting worth one point at most; it has to grow without end, or a high enough "
-    "priority passes for ever.": by_points(
+    "[newest_of_equals] You take the latest arrival; with equal points, the earlier arrival is "
+    "next.": (by_points(lambda p, a, now, aging: p * aging + now - a, lambda arrival: arrival)),
+    "[one_point_at_most] You make waiting worth one point at most. The points for waiting must "
+    "grow "
+    "without a limit; otherwise a request of higher priority is always served first.": by_points(
         lambda p, a, now, aging: p * aging + min(now - a, aging)
     ),
 }
@@ -847,33 +815,37 @@ def is_next(student, queue, otherwise=""):
     seen = [(one, next_place(student, *one)) for one in queues]
     why = believed(NEXT, seen) or otherwise
     raise Wrong(
-        f"{why} [other_one_is_next] "
-        f"who_is_next({waiting}, {now}, {aging}): by now they have {points_in_words(*queue)} "
-        "points.".lstrip(),
+        f"{why} [other_one_is_next] who_is_next({waiting}, {now}, {aging}): the requests now have "
+        f"{points_in_words(*queue)} points.".lstrip(),
         expected=due,
         got=got,
     )
 
 
 @pytest.mark.task("9.4", points=0.5)
-def test_of_those_who_came_together_the_most_urgent_is_next(student):
+def test_of_requests_that_arrive_together_the_most_urgent_is_next(student):
     together = [(1, 0), (3, 0), (2, 0)], 10, 100
     for queue in (together, ([(0, 7)], 7, 100), ([(0, 5), (8, 5), (3, 5)], 9, 50)):
-        is_next(student, queue, "[highest_goes_first] The highest goes first.")
-
-
-@pytest.mark.task("9.4", points=1)
-def test_waiting_counts_a_point_for_each_stretch(student):
-    for queue in QUEUED:
         is_next(
             student,
             queue,
-            "[most_points_go_first] The most points go first; of equals, who came first.",
+            ("[highest_goes_first] You choose the wrong request: the highest priority goes first."),
         )
 
 
 @pytest.mark.task("9.4", points=1)
-def test_nobody_starves_behind_urgent_ones_without_end(student):
+def test_waiting_gives_a_point_for_each_aging_interval(student):
+    for queue in QUEUED:
+        is_next(
+            student,
+            queue,
+            "[most_points_go_first] You choose the wrong request: the most points go first; with "
+            "equal points, the earlier arrival.",
+        )
+
+
+@pytest.mark.task("9.4", points=1)
+def test_no_request_starves_behind_endless_urgent_ones(student):
     """One slot, which serves one in 100 ms; and every 100 ms somebody urgent comes."""
     for priority, aging in ((5, 100), (9, 30), (3, 1000), (20, 50)):
         bound = priority * aging + 2 * scarcity.SERVICE_MS
@@ -887,21 +859,35 @@ def test_nobody_starves_behind_urgent_ones_without_end(student):
             served = f"not even after {bound + 2000}" if found is None else f"after {found}"
             raise Wrong(
                 "[never_served] "
-                f"Every 100 ms somebody comes with priority {priority}, and each takes 100 ms. Who "
-                f"came at 0 ms without priority is served {served} ms; with a point for each "
-                f"{aging} ms it has {priority} points after {priority * aging}, so {bound} ms are "
-                "enough. Waiting has to count without end.",
+                f"A request of priority {priority} arrives every 100 ms, and each takes 100 ms. "
+                f"The request that arrived at 0 ms with priority 0 is served {served} ms. With a "
+                f"point for each {aging} ms it has {priority} points after {priority * aging} ms, "
+                f"so {bound} ms are enough. The points for waiting must grow without a limit.",
                 expected=f"within {bound} ms",
                 got="never" if found is None else f"{found} ms",
             )
 
 
 @pytest.mark.task("9.4", points=0.5)
-def test_any_queue_has_its_next(student, rng):
-    is_next(student, EQUAL, "[first_of_equals] Of equals, who came first is next.")
+def test_any_queue_has_the_right_next_request(student, rng):
+    is_next(
+        student,
+        EQUAL,
+        (
+            "[first_of_equals] You choose the wrong request: with equal points, the earlier "
+            "arrival is next."
+        ),
+    )
     for chance in (random.Random(4), rng):
         for queue in some_who_wait(chance):
-            is_next(student, queue, "[most_points_in_a_random_case] The most points first.")
+            is_next(
+                student,
+                queue,
+                (
+                    "[most_points_in_a_random_case] You choose the wrong request: the most points "
+                    "go first."
+                ),
+            )
 
 
 NOW_YOURS = {

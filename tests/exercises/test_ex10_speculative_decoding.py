@@ -22,29 +22,35 @@ WITHHELD = {
 
 NAMES = ("draft", "own", "num_tokens", "block_table", "block_size")
 PASSES = {  # what happened: the arguments
-    "the second guess is wrong": ([4, 9, 3], [4, 7, 3, 8], 10, [5, 2, 8, 1], 4),
-    "all are right": ([4, 9, 3], [4, 9, 3, 8], 5, [6, 0], 4),
-    "none is right": ([4, 9, 3], [1, 9, 3, 8], 6, [3, 7, 2], 4),
-    "nothing was guessed": ([], [6], 8, [1, 0], 4),
-    "the first is wrong, the others fit again": ([2, 5, 5, 5], [1, 5, 5, 5, 5], 7, [9, 4, 3], 4),
-    "the last is wrong": ([7, 7, 2], [7, 7, 1, 2], 2, [8, 6, 1, 0, 5], 1),
-    "the table was longer than the guesses needed": ([3], [3, 1], 4, [2, 7, 5], 4),
-    "the first of many is wrong, and three blocks held guesses": (
+    "the second draft token is wrong": ([4, 9, 3], [4, 7, 3, 8], 10, [5, 2, 8, 1], 4),
+    "all draft tokens are right": ([4, 9, 3], [4, 9, 3, 8], 5, [6, 0], 4),
+    "no draft token is right": ([4, 9, 3], [1, 9, 3, 8], 6, [3, 7, 2], 4),
+    "there are no draft tokens": ([], [6], 8, [1, 0], 4),
+    "the first draft token is wrong, and later ones are right": (
+        [2, 5, 5, 5],
+        [1, 5, 5, 5, 5],
+        7,
+        [9, 4, 3],
+        4,
+    ),
+    "the last draft token is wrong": ([7, 7, 2], [7, 7, 1, 2], 2, [8, 6, 1, 0, 5], 1),
+    "the table was longer than the draft tokens needed": ([3], [3, 1], 4, [2, 7, 5], 4),
+    "the first of many draft tokens is wrong, and three blocks held draft tokens": (
         [6, 4, 4, 2, 8, 1],
         [5, 4, 4, 2, 8, 1, 3],
         5,
         [8, 1, 6, 0, 9, 4],
         2,
     ),
-    "one guess, wrong, on a new block": ([3], [5, 3], 16, [4, 7, 1], 8),
-    "the last is wrong, and came as the choice after it": (
+    "the only draft token is wrong, and is in a new block": ([3], [5, 3], 16, [4, 7, 1], 8),
+    "the last draft token is wrong, and equals the model's choice after it": (
         [1, 2, 6],
         [1, 2, 5, 6],
         9,
         [2, 0, 3],
         4,
     ),
-    "token ids are large, and the last guess is wrong": (
+    "token ids are large, and the last draft token is wrong": (
         [3000, 2100, 4000, 7],
         [3000, 2100, 4000, 9, 5],
         6,
@@ -82,12 +88,14 @@ def from_block(count):
 
 NEW = {
     "": lambda draft, own, *_: own[: agreed(draft, own) + 1],
-    "[ends_with_the_last_right_guess] "
-    "one token more comes than guesses are kept: the model's own choice in the next place; yours "
-    "ends with the last right guess.": lambda draft, own, *_: own[: agreed(draft, own)],
-    "[keeps_all_of_the_models] "
-    "guesses are kept up to the first wrong one only; what was chosen after that answers a "
-    "question nobody asked, and yours keeps it.": (
+    "[ends_with_the_last_right_guess] you end with the last accepted draft token; after the "
+    "accepted draft tokens "
+    "comes one more token, the model's own choice in the next place.": lambda draft, own, *_: own[
+        : agreed(draft, own)
+    ],
+    "[keeps_all_of_the_models] you keep the model's choices after the first wrong draft token; "
+    "these choices continue a wrong text. Draft tokens are accepted only up to the first wrong "
+    "one.": (
         lambda draft, own, *_: list(own),
         lambda draft, own, *_: own[: agreed(draft, own) + 2],
         lambda draft, own, *_: own[: everywhere(draft, own) + 1],
@@ -100,107 +108,96 @@ NEW = {
             own[-1],
         ],
     ),
-    "[keeps_the_wrong_guess] "
-    "in the place of the first wrong guess stands the model's own choice; yours keeps the guess.": (
+    "[keeps_the_wrong_guess] you keep the first wrong draft token; the model's own choice "
+    "replaces it.": (
         lambda draft, own, *_: draft[: agreed(draft, own) + 1],
         lambda draft, own, *_: [*draft, own[-1]][: agreed(draft, own) + 1],
     ),
-    "[keeps_all_guesses] "
-    "nobody has verified yours: guesses are kept as long as they are the model's own choice.": (
+    "[keeps_all_guesses] you do not verify: accept draft tokens only while they equal the "
+    "model's own choice.": (
         lambda draft, own, *_: list(draft),
         lambda draft, own, *_: [*draft, own[-1]],
     ),
-    "[takes_the_last_choice] "
-    "the token after the kept guesses is own[agreed], the choice in the next place; yours is the "
-    "last of own, which followed a wrong guess.": (
+    "[takes_the_last_choice] you take the last token of own, which follows a wrong draft token; "
+    "the token after the accepted ones is own[agreed], the model's choice in the next place.": (
         lambda draft, own, *_: [*draft[: agreed(draft, own)], own[-1]]
     ),
-    "[leaves_out_the_bonus] "
-    "when all guesses are right, the choice after the last one is a token, too, the bonus; yours "
-    "leaves it out.": lambda draft, own, *_: (
+    "[leaves_out_the_bonus] you leave out the bonus: when all draft tokens are accepted, the "
+    "model's choice after the last draft token is a new token, too.": lambda draft, own, *_: (
         own[: min(agreed(draft, own) + 1, len(draft))] if draft else list(own)
     ),
-    "[compares_with_is] "
-    "yours finds no right guess among large token ids: `is` asks for the same object, and two "
-    "equal numbers above 256 are two objects. Compare with ==.": (
+    "[compares_with_is] you reject correct draft tokens with large ids: `is` compares objects, "
+    "and two equal numbers above 256 are two objects. Compare with ==.": (
         lambda draft, own, *_: own[: agreed_if_small(draft, own) + 1]
     ),
-    "[last_token_alone] the right guesses are new tokens, too; yours has the last one alone.": (
-        lambda draft, own, *_: [own[agreed(draft, own)]]
-    ),
+    "[last_token_alone] you return only the last token; accepted draft tokens are new tokens, "
+    "too.": (lambda draft, own, *_: [own[agreed(draft, own)]]),
 }
 COMPUTED = {
     "": lambda draft, own, n, *_: n + agreed(draft, own),
-    "[counts_every_guess] "
-    "what a wrong guess wrote is no part of the sequence: its K and V do not count, nor those "
-    "after it; yours counts every guess.": lambda draft, own, n, *_: n + len(draft),
-    "[counts_the_newest] "
-    "the last of the new tokens has no K and V yet: it was chosen, and nobody has fed it in. Yours "
-    "counts it.": lambda draft, own, n, *_: n + agreed(draft, own) + 1,
-    "[leaves_out_the_token_before] "
-    "the pass has computed the newest token that was there before, too; yours leaves it out.": (
-        lambda draft, own, n, *_: n - 1 + agreed(draft, own)
-    ),
-    "[counts_no_guess] "
-    "right guesses are part of the sequence, and their K and V are right; yours counts none.": (
+    "[counts_every_guess] you count every draft token; the K and V of a rejected draft token, "
+    "and of the draft "
+    "tokens after it, do not belong to the sequence.": lambda draft, own, n, *_: n + len(draft),
+    "[counts_the_newest] you count the last new token, which has no K and V yet: it was chosen, "
+    "but no pass has computed it.": lambda draft, own, n, *_: n + agreed(draft, own) + 1,
+    "[leaves_out_the_token_before] you leave out the newest token from before the pass; the pass "
+    "has also computed this token.": (lambda draft, own, n, *_: n - 1 + agreed(draft, own)),
+    "[counts_no_guess] you count no accepted draft token; accepted draft tokens belong to the "
+    "sequence, and their K and V are correct.": (
         lambda draft, own, n, *_: n,
         lambda draft, own, n, *_: n - 1,
     ),
-    "[counts_new_tokens_alone] "
-    "the tokens that were there before have K and V as well; yours counts the new ones alone.": (
+    "[counts_new_tokens_alone] you count only the new tokens; the earlier tokens have K and V, "
+    "too.": (
         lambda draft, own, *_: agreed(draft, own),
         lambda draft, own, *_: agreed(draft, own) + 1,
     ),
-    "[counts_guesses_after_the_wrong_one] "
-    "guesses are right up to the first wrong one; yours counts those after it that fit again.": (
-        lambda draft, own, n, *_: n + everywhere(draft, own)
-    ),
+    "[counts_guesses_after_the_wrong_one] you also count draft tokens after the first wrong one "
+    "that agree again; draft tokens are accepted "
+    "only up to the first wrong one.": (lambda draft, own, n, *_: n + everywhere(draft, own)),
 }
 BACK = {
     "": from_block(lambda agreed, draft, n, size: num_blocks(n + agreed, size)),
-    "[keeps_all_blocks] "
-    "blocks that only wrong guesses needed go back; yours keeps them all.": lambda *_: [],
-    "[rounds_down] "
-    "a block that is partly filled is needed: round up. Yours rounds down, and gives back one that "
-    "holds tokens.": from_block(lambda agreed, draft, n, size: (n + agreed) // size),
-    "[keeps_a_block_for_the_newest] "
-    "the newest token needs no place yet, since it has no K and V; yours keeps a block for it.": (
+    "[keeps_all_blocks] you keep all blocks; blocks that only rejected draft tokens needed go "
+    "back to the pool.": lambda *_: [],
+    "[rounds_down] you round down, and give back a block that holds tokens: a partly filled "
+    "block "
+    "is needed, so round up.": from_block(lambda agreed, draft, n, size: (n + agreed) // size),
+    "[keeps_a_block_for_the_newest] you keep a block for the newest token, which needs no slot "
+    "yet, since it has no K and V.": (
         from_block(lambda agreed, draft, n, size: num_blocks(n + agreed + 1, size)),
         from_block(lambda agreed, draft, n, size: (n + agreed) // size + 1),
     ),
-    "[gives_back_right_guesses] "
-    "the blocks of right guesses stay: they hold tokens of the sequence. Yours gives them back.": (
-        from_block(lambda agreed, draft, n, size: num_blocks(n, size))
-    ),
-    "[names_the_blocks_that_stay] "
-    "yours are the blocks that stay; asked for are those that go back.": (
-        lambda draft, own, n, table, size: table[: num_blocks(n + agreed(draft, own), size)]
-    ),
-    "[keeps_wrong_guesses_blocks] what wrong guesses wrote needs no block: yours keeps theirs.": (
+    "[gives_back_right_guesses] you give back the blocks of accepted draft tokens: keep these "
+    "blocks, since they hold "
+    "tokens of the sequence.": (from_block(lambda agreed, draft, n, size: num_blocks(n, size))),
+    "[names_the_blocks_that_stay] you return the blocks that stay; return the blocks that go "
+    "back.": (lambda draft, own, n, table, size: table[: num_blocks(n + agreed(draft, own), size)]),
+    "[keeps_wrong_guesses_blocks] you keep the blocks of rejected draft tokens; these tokens "
+    "need no blocks.": (
         from_block(lambda agreed, draft, n, size: num_blocks(n + len(draft), size))
     ),
-    "[gives_back_all] "
-    "table[-0:] is the whole table: if no block goes back, yours gives back all.": (
+    "[gives_back_all] you give back all blocks where you must give back none: table[-0:] is the "
+    "whole table.": (
         lambda draft, own, n, table, size: table[
             -(len(table) - num_blocks(n + agreed(draft, own), size)) :
         ]
     ),
-    "[gives_back_the_first] "
-    "blocks come in the order of the table, and are its last ones; yours are its first.": (
+    "[gives_back_the_first] you return the first blocks of the table; return the last blocks, in "
+    "the order of the table.": (
         lambda draft, own, n, table, size: table[
             : len(table) - num_blocks(n + agreed(draft, own), size)
         ]
     ),
-    "[names_places] "
-    "asked for are the blocks, as the table names them, and yours are their places in it.": (
+    "[names_places] you return places in the table; return the block ids.": (
         lambda draft, own, n, table, size: list(
             range(num_blocks(n + agreed(draft, own), size), len(table))
         )
     ),
-    "[runs_sorted] their order is the table's; yours are sorted.": (
+    "[runs_sorted] you sort the blocks; keep the order of the table.": (
         lambda draft, own, n, table, size: sorted(table[num_blocks(n + agreed(draft, own), size) :])
     ),
-    "[runs_backwards] their order is the table's; yours runs backwards.": (
+    "[runs_backwards] you reverse the blocks; keep the order of the table.": (
         lambda draft, own, n, table, size: table[num_blocks(n + agreed(draft, own), size) :][::-1]
     ),
 }
@@ -224,12 +221,14 @@ def accepted(student, arguments):
     for name, some in (("new_tokens", new), ("back", back)):
         if not isinstance(some, tuple | list) or not all(type(i) is int for i in some):
             raise Wrong(
-                f"[part_is_no_list] {name} is a list of whole numbers; yours is {a_kind(some)}.",
+                f"[part_is_no_list] {name} must be a list of whole numbers; you return "
+                f"{a_kind(some)}.",
                 got=some,
             )
     if type(computed) is not int:
         raise Wrong(
-            f"[count_is_no_number] num_computed is a whole number; yours is {a_kind(computed)}.",
+            "[count_is_no_number] num_computed must be a whole number; you return "
+            f"{a_kind(computed)}.",
             got=computed,
         )
     return list(new), computed, list(back)
@@ -247,32 +246,32 @@ def part(student, index, forms, otherwise, passes=PASSES):
 
 
 PART_SAID = (
-    "[other_new_tokens] "
-    "new_tokens is own[: agreed + 1], where `agreed` guesses are the model's own choice from the "
-    "start.",
-    "[other_num_computed] "
-    "num_computed is the tokens that were there before, and the right guesses.",
-    "[other_blocks_back] back is the blocks past those that num_computed tokens fill.",
+    "[other_new_tokens] your new_tokens are wrong: new_tokens is own[: agreed + 1], where "
+    "`agreed` is the number of draft tokens, from the first on, that equal the model's choice.",
+    "[other_num_computed] your num_computed is wrong: it counts the earlier tokens and the "
+    "accepted draft tokens.",
+    "[other_blocks_back] your `back` is wrong: it holds the blocks after those that num_computed "
+    "tokens fill.",
 )
 
 
 @pytest.mark.task("10.1", points=1.5)
-def test_guesses_are_kept_up_to_the_first_wrong_one(student):
+def test_draft_tokens_are_accepted_up_to_the_first_wrong_one(student):
     part(student, 0, NEW, PART_SAID[0])
 
 
 @pytest.mark.task("10.1", points=1)
-def test_only_what_came_true_counts_as_computed(student):
+def test_only_accepted_draft_tokens_count_as_computed(student):
     part(student, 1, COMPUTED, PART_SAID[1])
 
 
 @pytest.mark.task("10.1", points=1)
-def test_blocks_that_only_wrong_guesses_needed_go_back(student):
+def test_blocks_that_only_rejected_draft_tokens_needed_go_back(student):
     part(student, 2, BACK, PART_SAID[2])
 
 
 @pytest.mark.task("10.1", points=0.5)
-def test_any_pass_comes_out_right(student, rng):
+def test_any_pass_gives_the_right_result(student, rng):
     for _ in range(12):
         draft = [rng.randrange(3) for _ in range(rng.randint(0, 6))]
         own = [guess if rng.random() < 0.7 else 9 for guess in draft] + [rng.randrange(3)]
@@ -300,85 +299,84 @@ EXPECTED = Counted(
     lambda parts: parts[0],
     {
         "": lambda a, k: float(sum(a**i for i in range(k + 1))),
-        "[counts_guesses_alone] "
-        "the model's own token comes in every step, too, whatever was guessed; yours counts the "
-        "guesses alone.": lambda a, k: sum(a**i for i in range(1, k + 1)),
-        "[counts_each_for_itself] "
-        "a guess counts only if all before it were right: the second with probability a * a; yours "
-        "counts each for itself.": lambda a, k: 1 + a * k,
-        "[counts_each_for_itself_without_its_own] "
-        "a guess counts only if all before it were right, and the model's own token comes, too; "
-        "yours counts each guess for itself.": lambda a, k: a * k,
-        "[one_term_too_few] k guesses are k + 1 terms, from a**0 to a**k; yours has one too few.": (
-            lambda a, k: sum(a**i for i in range(k)),
-        ),
-        "[one_term_too_many] "
-        "k guesses are k + 1 terms, from a**0 to a**k; yours has one too many.": (
-            lambda a, k: sum(a**i for i in range(k + 2)),
-        ),
-        "[all_or_none] "
-        "right guesses before a wrong one are kept; yours takes all of them or none.": (
+        "[counts_guesses_alone] you count only the draft tokens; each step also gives the "
+        "model's own token.": lambda a, k: sum(a**i for i in range(1, k + 1)),
+        "[counts_each_for_itself] you count each draft token independently; a draft token counts "
+        "only "
+        "if all before it are right: the second with probability a * a.": lambda a, k: 1 + a * k,
+        "[counts_each_for_itself_without_its_own] you count each draft token independently; a "
+        "draft token counts only if all before it are right, and the model's own token comes, "
+        "too.": lambda a, k: a * k,
+        "[one_term_too_few] you have one term too few; k draft tokens give k + 1 terms, from "
+        "a**0 to a**k.": (lambda a, k: sum(a**i for i in range(k)),),
+        "[one_term_too_many] you have one term too many; k draft tokens give k + 1 terms, from "
+        "a**0 to a**k.": (lambda a, k: sum(a**i for i in range(k + 2)),),
+        "[all_or_none] you take all draft tokens or none; right draft tokens before a wrong one "
+        "are accepted.": (
             lambda a, k: 1 + k * a**k,
             lambda a, k: k * a**k,
             lambda a, k: (k + 1) * a**k,
         ),
-        "[goes_on_for_ever] "
-        "guesses end after num_guesses; yours go on for ever: 1 / (1 - a).": lambda a, k: (
-            1 / (1 - a)
-        ),
-        "[own_token_has_to_be_right] "
-        "the model's own token comes for certain; in yours it has to be right as well.": (
+        "[goes_on_for_ever] you return the sum for infinitely many draft tokens, 1 / (1 - a); "
+        "there are only num_guesses draft tokens.": lambda a, k: 1 / (1 - a),
+        "[own_token_has_to_be_right] you count the model's own token only if it is right; the "
+        "model's own token always comes.": (
             lambda a, k: a * (k + 1),
             lambda a, k: sum(a**i for i in range(1, k + 2)),
         ),
-        "[all_are_right] not every guess is right; yours counts them all.": lambda a, k: k + 1,
-        "[nearly_certain_is_certain] "
-        "a rate just below 1 is not 1, and many guesses show it; yours takes it for 1.": tuple(
+        "[all_are_right] "
+        "you count all draft tokens; not every draft token is right.": lambda a, k: k + 1,
+        "[nearly_certain_is_certain] you treat a rate just below 1 as 1; with many draft tokens "
+        "the difference matters.": tuple(
             lambda a, k, limit=limit: k + 1.0 if a > limit else sum(a**i for i in range(k + 1))
             for limit in (0.95, 0.99, 0.999)
         ),
-        "[rounds_the_tokens] yours rounds; return the sum as it is.": tuple(
+        "[rounds_the_tokens] you round the sum; return the sum as it is.": tuple(
             lambda a, k, places=places: round(sum(a**i for i in range(k + 1)), places)
             for places in range(5)
         ),
-        "[share_of_the_guesses] asked for are tokens a step, not a share of the guesses.": (
+        "[share_of_the_guesses] you return a share of the draft tokens; return tokens per step.": (
             lambda a, k: sum(a**i for i in range(k + 1)) / (k + 1),
             lambda a, k: sum(a**i for i in range(1, k + 1)) / k,
         ),
-        "[chance_of_a_wrong_one] "
-        "acceptance_rate is the chance that a guess is right; you have taken it for that of a "
-        "wrong one.": lambda a, k: sum((1 - a) ** i for i in range(k + 1)),
+        "[chance_of_a_wrong_one] you use acceptance_rate as the probability that a draft token is "
+        "wrong; it is the probability that a draft token is right.": lambda a, k: sum(
+            (1 - a) ** i for i in range(k + 1)
+        ),
     },
 )
 
 
 @pytest.mark.task("10.2", points=0.5)
-def test_one_token_comes_whatever_was_guessed(student):
+def test_one_token_comes_in_every_step(student):
     EXPECTED.check(
         student,
         (0.0, 4),
-        "[other_without_right_guesses] no guess is right, and the model's own token comes: 1.",
+        "[other_without_right_guesses] your number is wrong: no draft token is right, and the "
+        "model's own token comes, so the number is 1.",
     )
     EXPECTED.check(
         student,
         (0.7, 0),
-        "[other_without_guesses] nothing is guessed, and the model's own token comes: 1.",
+        "[other_without_guesses] your number is wrong: there are no draft tokens, and the "
+        "model's own token comes, so the number is 1.",
     )
 
 
 @pytest.mark.task("10.2", points=1)
-def test_each_guess_needs_all_before_it(student):
-    said = "[other_sum] 1 + a + a**2 + … + a**num_guesses."
+def test_each_draft_token_needs_all_before_it(student):
+    said = "[other_sum] your number is wrong: it should be 1 + a + a**2 + … + a**num_guesses."
     for arguments in ((0.8, 4), (0.5, 3), (0.25, 1), (0.995, 4), (0.9991, 100)):
         EXPECTED.check(student, arguments, said)
 
 
 @pytest.mark.task("10.2", points=0.25)
-def test_a_guesser_that_is_always_right_adds_every_guess(student):
+def test_a_proposer_that_is_always_right_adds_every_draft_token(student):
     EXPECTED.check(
         student,
         (1.0, 4),
-        "[other_with_all_right] all four guesses are right, and one token more: 5.",
+        "[other_with_all_right] your number is wrong: all four draft tokens are right, and the "
+        "model's own token comes, so the number is 5.",
     )
 
 
@@ -389,7 +387,8 @@ def test_any_rate_and_number(student, rng):
         EXPECTED.check(
             student,
             (rate, number),
-            "[other_sum_in_a_random_case] 1 + a + a**2 + … + a**num_guesses.",
+            "[other_sum_in_a_random_case] your number is wrong: it should be 1 + a + a**2 + … + "
+            "a**num_guesses.",
         )
 
 
@@ -406,19 +405,19 @@ def guesses_of(student, token_ids, most):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
             "[guess_is_no_list] "
-            f"{shown} returns {kind}; return a list of token ids, [] for no guess."
+            f"{shown} returns {kind}; return a list of token ids, [] for no draft tokens."
         )
     strange = [one for one in got if type(one) is not int]
     if strange:
         raise Wrong(
-            "[guess_is_no_number] "
-            f"{shown}: token ids are whole numbers; yours holds {a_kind(strange[0])}."
+            f"[guess_is_no_number] {shown}: token ids are whole numbers; your answer holds "
+            f"{a_kind(strange[0])}."
         )
     if len(got) > most:
         raise Wrong(
             "[guesses_too_many] "
-            f"{shown} returns {len(got)} guesses; at most {most} are asked for, since a longer "
-            "answer than the request may have is computed for nothing.",
+            f"{shown} returns {len(got)} draft tokens, and at most {most} are allowed: tokens "
+            "beyond the request's longest answer would be computed in vain.",
             expected=f"at most {most}",
             got=got,
         )
@@ -426,45 +425,47 @@ def guesses_of(student, token_ids, most):
 
 
 @pytest.mark.task("10.3", points=1)
-def test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked(student):
+def test_the_draft_is_a_list_of_at_most_that_many_token_ids(student):
     for token_ids in ([5], [5, 5], [1, 2, 5, 6, 9, 2, 7, 7, 1, 2], [3, 4] * 8):
         for most in (1, 2, 4):
             guesses_of(student, token_ids, most)
     clear = [1, 2, 5, 6, 9, 2, 7, 7, 1, 2]
     got = guesses_of(student, clear, 2)
     if not got or got != [5, 6][: len(got)]:
-        said = "[other_guess] the tokens 1, 2 stood at the beginning, and 5, 6 followed them."
+        said = (
+            "[other_guess] you propose the wrong tokens: the newest tokens, 1, 2, also came at the "
+            "beginning, and 5, 6 followed them there."
+        )
         if got == [2, 5]:
             said = (
                 "[begins_with_the_token_found] "
-                "you begin with the token that was found; guess what came after it."
+                "you begin with the token that was found; propose the tokens after it."
             )
         if got == [7, 7]:
             said = (
                 "[newest_token_alone] "
-                "you look for the newest token alone, 2, which came last before 7, 7; with the 1 "
-                "before it, 5, 6 followed."
+                "you search only for the newest token, 2, which last came before 7, 7. Search for "
+                "1, 2: 5, 6 followed it."
             )
         if got == []:
             said += (
-                " [finds_the_end_itself] "
-                "Does your search find the end of the list itself, which nothing follows?"
+                " [finds_the_end_itself] Perhaps your search finds the newest tokens themselves, "
+                "at the end of the list; nothing follows them there."
             )
         raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
     within = [5, 2, 8, 9, 5, 25, 6, 7, 5, 2]
     got = guesses_of(student, within, 2)
     if got and got == [6, 7][: len(got)]:
         raise Wrong(
-            "[matches_part_of_a_number] "
-            "Yours takes 5, 25 for 5, 2, as a search in a text does, where 2 is the beginning of "
-            f"25. Compare whole tokens. propose({within}, most=2)",
+            "[matches_part_of_a_number] You find 5, 2 in 5, 25, as a search in a text does: 2 is "
+            f"the beginning of 25. Compare whole tokens. propose({within}, most=2)",
             expected=[8, 9],
             got=got,
         )
 
 
 @pytest.mark.task("10.3", points=0.5)
-def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
+def test_a_new_token_gets_no_draft(student):
     for token_ids in (
         [5],
         [1, 2, 3],
@@ -476,61 +477,65 @@ def test_where_there_is_nothing_to_go_by_nothing_is_guessed(student):
         if not set(got) <= set(token_ids):
             shown = token_ids if len(token_ids) < 12 else "[0, 1, …, 39]"
             raise Wrong(
-                "[guess_is_not_in_the_list] "
-                "Yours guesses a token that is not in token_ids. Is something kept from an earlier "
-                f"call, with another text? Guess from these tokens alone. propose({shown}, most=4)",
+                "[guess_is_not_in_the_list] You propose a token that is not in token_ids. Perhaps "
+                "your function keeps something from an earlier call. Use only the tokens of this "
+                f"list. propose({shown}, most=4)",
                 expected=[],
                 got=got,
             )
         if got:
             raise Wrong(
                 "[guesses_after_a_new_token] "
-                f"propose({token_ids if len(token_ids) < 12 else '[0, 1, …, 39]'}, most=4): the "
-                f"newest token, {token_ids[-1]}, has never come before, so nothing says what "
-                "follows it. A wrong guess is computed for nothing: return [].",
+                f"propose({token_ids if len(token_ids) < 12 else '[0, 1, …, 39]'}, most=4): you "
+                f"propose tokens, but the newest token, {token_ids[-1]}, has not appeared "
+                "before, so nothing tells what follows this token. A wrong draft token is "
+                "computed in vain: return [].",
                 expected=[],
                 got=got,
             )
     if not guesses_of(student, [3, 4] * 8, 4):
         raise Wrong(
             "[guesses_nothing] "
-            "propose([3, 4, 3, 4, …], most=4) returns []: 3 has followed 4 seven times. Guess "
-            "nothing only where the newest token has never come before.",
+            "propose([3, 4, 3, 4, …], most=4) returns []: 3 has followed 4 seven times. Return [] "
+            "only if the newest token has not appeared before.",
             expected=[3, 4, 3, 4],
             got=[],
         )
 
 
 @pytest.mark.task("10.3", points=1.5)
-def test_answers_that_quote_their_prompts_come_quicker(student):
+def test_answers_that_quote_their_prompts_take_fewer_steps(student):
     found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING)
     best = tokens_a_step(longest_match, QUOTING)
     if found < ENOUGH * best:
         raise Wrong(
-            "[few_tokens_a_step] "
-            f"On answers that quote their prompts your guesses give {found:.2f} tokens a step; the "
-            f"longest match gives {best:.2f}, no guess at all 1.00. Find where the newest tokens "
-            "came before, and guess what followed them.",
+            "[few_tokens_a_step] On answers that quote their prompts your draft tokens give "
+            f"{found:.2f} tokens a step; the longest match gives {best:.2f}, and no draft tokens "
+            "give 1.00. Find where the newest tokens appeared before, and propose the tokens that "
+            "followed them.",
             expected=f"{ENOUGH * best:.2f} or more",
             got=f"{found:.2f}",
         )
 
 
 @pytest.mark.task("10.3", points=1)
-def test_of_several_places_the_one_that_matches_longest_is_taken(student):
+def test_the_place_with_the_longest_match_is_used(student):
     found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING_OFTEN)
     best = tokens_a_step(longest_match, QUOTING_OFTEN)
     if found < GOOD * best:
         alone = tokens_a_step(by_newest, QUOTING_OFTEN)
         said = (
-            "[match_is_too_short] "
-            "Of the places where the newest token came before, take the one where most of the "
+            "[match_is_too_short] Of the places where the newest token appeared before, take the "
+            "place where most of the "
         )
-        said += "tokens before it are the same, too; of equals the latest."
+        said += "tokens before it are the same, too; of equal places, the latest."
         if found <= 1.02 * alone:
-            said = f"Yours hardly beats the newest token alone ({alone:.2f}). " + said
+            said = (
+                "Your search is hardly better than a search for only the newest token "
+                f"({alone:.2f}). " + said
+            )
         raise Wrong(
-            f"Where words come again and again, your guesses give {found:.2f} tokens a step, and "
+            f"Where words repeat often, your draft tokens give {found:.2f} tokens a step, and "
             f"the longest match {best:.2f}. {said}",
             expected=f"{GOOD * best:.2f} or more",
             got=f"{found:.2f}",
@@ -539,11 +544,10 @@ def test_of_several_places_the_one_that_matches_longest_is_taken(student):
     best = tokens_a_step(longest_match, FORMS)
     if found < GOOD * best:
         raise Wrong(
-            "[match_of_four_at_most] "
-            f"Where all lines of a form have the same four or five tokens in them, your guesses "
-            f"give {found:.2f} tokens a step, and the longest match {best:.2f}. What comes behind "
-            "those is told by the one before them: compare as many tokens as are the same, five or "
-            "six or more.",
+            "[match_of_four_at_most] Where all lines of a form contain the same four or five "
+            f"tokens, your draft tokens give {found:.2f} tokens a step, and the longest match "
+            f"{best:.2f}. The token before these tokens decides what comes after them: compare as "
+            "many tokens as are equal, also more than five.",
             expected=f"{GOOD * best:.2f} or more",
             got=f"{found:.2f}",
         )
@@ -557,8 +561,8 @@ PAIRS = {  # the model's and the draft's probabilities
     "two tokens": ([0.7, 0.3], [0.4, 0.6]),
     "three tokens, one of them too likely": ([0.5, 0.3, 0.2], [0.1, 0.2, 0.7]),
     "two tokens too likely": ([0.1, 0.15, 0.35, 0.4], [0.4, 0.3, 0.2, 0.1]),
-    "a token that the model never says": ([0.0, 0.6, 0.4], [0.5, 0.2, 0.3]),
-    "the draft agrees": ([0.2, 0.5, 0.3], [0.2, 0.5, 0.3]),
+    "a token that the model never generates": ([0.0, 0.6, 0.4], [0.5, 0.2, 0.3]),
+    "the draft distribution equals the model's": ([0.2, 0.5, 0.3], [0.2, 0.5, 0.3]),
 }
 
 
@@ -634,30 +638,29 @@ def test_a_draft_token_is_accepted_as_often_as_the_ratio_says(student):
             said = f"A draft token is accepted with probability min(1, p / q), here {due:.2f}"
             if due == 1:
                 said = (
-                    "[rejects_what_the_model_wants] "
-                    "A draft token is always accepted if p is at least as large as q"
+                    "[rejects_what_the_model_wants] You reject a token that must be accepted: a "
+                    "draft token is always accepted if p is at least as large as q"
                 )
             elif got > 1 - CLOSE:
-                said = f"[accepts_everything] {said}; yours is always accepted"
+                said = f"[accepts_everything] {said}; you always accept it"
             elif got < CLOSE:
-                said = f"[rejects_all_that_is_too_likely] {said}; yours never is"
+                said = f"[rejects_all_that_is_too_likely] {said}; you never accept it"
             elif abs(got - (1 - due)) <= CLOSE:
-                said = f"[accepts_the_other_way_round] {said}; yours is rejected with that"
+                said = f"[accepts_the_other_way_round] {said}; you reject it with this probability"
             else:
-                said = f"[accepts_another_share] {said}"
+                said = f"[accepts_another_share] {said}; you accept it in {got:.2f} of the draws"
             raise Wrong(
                 f"{said}. (p={p}, q={q}, token {token})",
                 expected=f"{due:.2f} of the draws",
                 got=f"{got:.2f}",
             )
-    p, q = PAIRS["a token that the model never says"]
+    p, q = PAIRS["a token that the model never generates"]
     for u in (0.0, NEXT_TO_1):
         if drawn(student, p, q, 0, [(u, 0.5)]) == [0]:
             raise Wrong(
-                "[accepts_what_never_comes] "
-                "Yours accepts a token with p = 0, which the model never generates: u may be 0, "
-                "so compare with < instead of <=. "
-                f"accept_or_draw(p={p}, q={q}, token=0, u={u}, v=0.5)",
+                "[accepts_what_never_comes] You accept a token with p = 0, which the model never "
+                f"generates. u may be 0, so compare with < instead of <=. accept_or_draw(p={p}, "
+                f"q={q}, token=0, u={u}, v=0.5)",
                 expected="1 or 2",
                 got=0,
             )
@@ -668,11 +671,11 @@ def no_token_without_a_rest(student):
         for (u, v), got in zip(EDGES, drawn(student, p, q, token, EDGES), strict=True):
             if got != token and p[got] <= q[got]:
                 raise Wrong(
-                    "[draws_what_has_no_rest] "
-                    f"Token {got} comes as a replacement, and its rest, max(0, p - q), is 0. v may "
-                    "be 0 (the sum has to be above v * total, not equal), and v may be so near 1 "
-                    "that rounding leaves no token: then take one that has a rest. "
-                    f"accept_or_draw(p={p}, q={q}, token={token}, u={u}, v={v})",
+                    f"[draws_what_has_no_rest] You draw token {got} as a replacement, but the rest "
+                    "of this token, max(0, p - q), is 0. v may be 0 (the sum must be above v * "
+                    "total, not equal to it). v may also be so close to 1 that rounding leaves no "
+                    f"token: then take one whose rest is above 0. accept_or_draw(p={p}, q={q}, "
+                    f"token={token}, u={u}, v={v})",
                     expected="a token with p > q",
                     got=got,
                 )
@@ -683,9 +686,9 @@ def test_a_rejected_token_is_replaced_from_the_rest(student):
     p, q = PAIRS["three tokens, one of them too likely"]
     if drawn(student, p, q, 2) != on_grid(student, p, q, 2):
         raise Wrong(
-            "[draws_a_number_of_its_own] "
-            "Yours gives another token when it is called again with the same u and v. They are all "
-            f"the random numbers that it needs: use no others. (p={p}, q={q}, token 2)"
+            "[draws_a_number_of_its_own] Your function returns another token when it is called "
+            f"again with the same u and v. Use only these two random numbers. (p={p}, q={q}, "
+            "token 2)"
         )
     for p, q in (*PAIRS.values(), SAME_P):
         for token in range(len(p)):
@@ -698,7 +701,10 @@ def replacements(student, p, q, token):
     got = on_grid(student, p, q, token)
     others = len(got) - got.count(token)
     if others < 0.1 * len(got):
-        raise Wrong(f"[none_is_replaced] A token is never replaced. (p={p}, q={q}, token {token})")
+        raise Wrong(
+            "[none_is_replaced] You hardly ever replace a token; a rejected token must be "
+            f"replaced. (p={p}, q={q}, token {token})"
+        )
     return got, [0.0 if i == token else got.count(i) / others for i in range(len(p))]
 
 
@@ -716,25 +722,30 @@ def replaced_from_the_rest(student, p, q, token):
     all_drawn, got = replacements(student, p, q, token)
     if is_like(got, due):
         return
-    said = "[draws_from_another_rest] Rejected tokens are replaced from max(0, p - q)"
+    said = (
+        "[draws_from_another_rest] You draw a replacement from another distribution: a rejected "
+        "token must be replaced by a draw from max(0, p - q)"
+    )
     if is_like(replacements(student, [*p, 0.0], [*q, 0.0], token)[1], due):
         said = (
-            "[remembers_another_call] Yours is right with one more token, of p = q = 0, so it uses "
-            "what it has kept from a call with the same p. The rest depends on q as well"
+            "[remembers_another_call] Your answer becomes right when we add a token of p = q = 0; "
+            "so your function keeps something from an earlier call with the same p. The rest "
+            "depends on q, too"
         )
     elif max(got) > 1 - CLOSE:
         said = (
-            "[takes_the_likeliest] Yours takes the largest of the rest; draw from the rest, with v"
+            "[takes_the_likeliest] You take the largest entry of the rest; draw from the rest, "
+            "with v"
         )
     elif any(all(len(set(some)) == 1 for some in way) for way in by_one_number(all_drawn)):
         said = (
-            "[one_number_for_both] Yours decides both with one random number. After a rejection "
-            "that number is large, so the draw is not uniform: use the other one to draw"
+            "[one_number_for_both] You use one random number for both decisions. After a "
+            "rejection this number is large, so the draw is not uniform: use v for the draw"
         )
     elif is_like(got, from_p):
         said = (
-            "[draws_from_the_model] Yours draws from p; the rest is max(0, p - q): what the draft "
-            "brings often enough must not come once more"
+            "[draws_from_the_model] You draw from p; draw from max(0, p - q): tokens that the "
+            "draft already proposes often enough must not be drawn again"
         )
     raise Wrong(
         f"{said}. (p={p}, q={q}, token {token} rejected)",
@@ -744,7 +755,7 @@ def replaced_from_the_rest(student, p, q, token):
 
 
 @pytest.mark.task("10.4", points=1)
-def test_over_many_draws_the_tokens_are_the_models(student, rng):
+def test_over_many_draws_the_tokens_have_the_distribution_of_the_model(student, rng):
     pairs = list(PAIRS.values())
     for chance in (random.Random(3), rng):
         weights = [[chance.randint(1, 9) for _ in range(4)] for _ in "pq"]
@@ -754,9 +765,9 @@ def test_over_many_draws_the_tokens_are_the_models(student, rng):
         got = [sum(q[d] * each[d][i] for d in range(len(p))) for i in range(len(p))]
         if not is_near(got, p):
             raise Wrong(
-                f"[another_distribution] p={[round(a, 2) for a in p]}, "
-                f"q={[round(a, 2) for a in q]}: drafts drawn from q, and yours after them, must "
-                "come out distributed as p.",
+                "[another_distribution] "
+                f"p={[round(a, 2) for a in p]}, q={[round(a, 2) for a in q]}: draft tokens are "
+                "drawn from q; after your function, the tokens must have the distribution p.",
                 expected=[round(share, 2) for share in p],
                 got=[round(share, 2) for share in got],
             )

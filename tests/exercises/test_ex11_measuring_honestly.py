@@ -87,7 +87,7 @@ TESTS = {  # what happened: rows, slo_ttft_ms, slo_tpot_ms, duration_ms
         400,
     ),
     "everything is refused": ([(0, [], "refused"), (9, [], "refused")], 100, 20, 100),
-    "four answers, one of which stands still for a while": (
+    "four answers, one of which stalls for a while": (
         [
             (0, [30, 40, 50, 60, 70, 80, 90, 100], "served"),
             (10, [60, 70, 80, 90, 290, 300, 310, 320], "served"),
@@ -98,7 +98,7 @@ TESTS = {  # what happened: rows, slo_ttft_ms, slo_tpot_ms, duration_ms
         15,
         800,
     ),
-    "three long answers, one of which stands still once": (
+    "three long answers, one of which stalls once": (
         [
             (0, list(range(50, 1051, 10)), "served"),
             (0, [*range(60, 560, 10), *range(900, 1410, 10)], "served"),
@@ -108,19 +108,19 @@ TESTS = {  # what happened: rows, slo_ttft_ms, slo_tpot_ms, duration_ms
         12,
         2000,
     ),
-    "one is on time and slow, one is late and quick": (
+    "one answer is on time and slow, and one is late and quick": (
         [(0, [90, 190, 290], "served"), (0, [150, 151, 152], "served"), (0, [99, 109], "served")],
         100,
         50,
         1500,
     ),
-    "an unfinished answer stands still, and rows come in another order than requests": (
+    "an unfinished answer stalls, and rows come in another order than requests": (
         [(40, [50, 540], "unfinished"), (0, [0, 20, 41], "served"), (10, [], "refused")],
         100,
         20,
         1000,
     ),
-    "a short answer stands still, and a long one never does": (
+    "a short answer stalls, and a long one never does": (
         [(0, [5, 505], "served"), (0, list(range(15, 2025, 10)), "served")],
         100,
         600,
@@ -152,57 +152,52 @@ def at(place_of):
 
 PERCENTILE = {
     "": nearest_rank,
-    "[lies_between_two_values] "
-    "yours lies between two measured values; take the one with number p * n / 100, rounded up.": (
+    "[lies_between_two_values] you return a number between two measured values; take the value "
+    "number p * n / 100, rounded up.": (
         interpolated,
         lambda values, p: statistics.median(values) if p == 50 else nearest_rank(values, p),
         lambda values, p: statistics.quantiles(values, n=100)[p - 1],
         lambda values, p: statistics.quantiles(values, n=100, method="inclusive")[p - 1],
     ),
-    "[one_place_too_high] "
-    "the places count from 1 and a list from 0: yours takes the value after the right one.": at(
-        lambda values, p: p * len(values) // 100
-    ),
+    "[one_place_too_high] you take the value after the right one: ranks count from 1 and list "
+    "indices from 0.": at(lambda values, p: p * len(values) // 100),
     "[rounds_the_place_to_the_nearest] "
-    "p * n / 100 is rounded up; yours rounds it to the nearest number.": at(
+    "you round p * n / 100 to the nearest number; round it up.": at(
         lambda values, p: max(1, round(p * len(values) / 100)) - 1
     ),
-    "[rounds_the_place_down] p * n / 100 is rounded up; yours rounds it down.": at(
+    "[rounds_the_place_down] you round p * n / 100 down; round it up.": at(
         lambda values, p: p * len(values) // 100 - 1
     ),
-    "[mean_for_a_percentile] yours is the mean, and a mean hides the slow requests.": (
+    "[mean_for_a_percentile] you return the mean, and a mean hides the slow requests.": (
         lambda values, p: statistics.mean(values)
     ),
-    "[maximum_for_p99] yours is the largest value of all; p99 leaves 1 % above it.": (
+    "[maximum_for_p99] you return the largest value of all; p99 leaves 1 % above it.": (
         lambda values, p: max(values) if p == 99 else nearest_rank(values, p)
     ),
-    "[percentile_from_the_top] yours counts from the largest value down.": (
-        lambda values, p: nearest_rank(values, 100 - p)
-    ),
+    "[percentile_from_the_top] you count from the largest value down; count from the smallest "
+    "value up.": (lambda values, p: nearest_rank(values, 100 - p)),
 }
 FIRST_TOKENS = {
     "": lambda rows, *_: [times[0] - arrival for arrival, times, _ in rows if times],
-    "[arrival_left_out] TTFT counts from the arrival of the request, not from 0.": (
+    "[arrival_left_out] you count TTFT from 0; TTFT counts from the arrival of the request.": (
         lambda rows, *_: [times[0] for _, times, _ in rows if times]
     ),
-    "[served_only] "
-    "an unfinished request may have a first token, and it was measured: yours leaves it out.": (
+    "[served_only] you leave out an unfinished request; such a request may have a first token, "
+    "whose TTFT was measured.": (
         lambda rows, *_: [t[0] - arrival for arrival, t, ending in rows if ending == "served"]
     ),
-    "[zero_left_out] "
-    "a TTFT of 0 ms is a TTFT; yours leaves it out. Only a request without a token has none.": (
+    "[zero_left_out] you leave out a TTFT of 0 ms, which is valid. Only a request without a "
+    "token has no TTFT.": (
         lambda rows, *_: [t[0] - arrival for arrival, t, _ in rows if t and t[0] != arrival]
     ),
-    "[no_token_is_zero] a request without a token has no TTFT; yours counts it as 0 ms.": (
-        lambda rows, *_: [t[0] - arrival if t else 0 for arrival, t, _ in rows]
-    ),
-    "[no_token_is_endless] "
-    "a request without a token has no TTFT; yours counts it as endless. Here the attainment tells "
-    "about it.": lambda rows, *_: [t[0] - arrival if t else math.inf for arrival, t, _ in rows],
-    "[whole_answer_for_first_token] "
-    "TTFT ends with the first token; yours ends with the last one.": (
-        lambda rows, *_: [times[-1] - arrival for arrival, times, _ in rows if times]
-    ),
+    "[no_token_is_zero] you count the TTFT of a request without a token as 0 ms; such a request "
+    "has no TTFT.": (lambda rows, *_: [t[0] - arrival if t else 0 for arrival, t, _ in rows]),
+    "[no_token_is_endless] you count the TTFT of a request without a token as infinite; such a "
+    "request has no TTFT. The attainment already counts such requests.": lambda rows, *_: [
+        t[0] - arrival if t else math.inf for arrival, t, _ in rows
+    ],
+    "[whole_answer_for_first_token] you end TTFT with the last token; TTFT ends with the first "
+    "token.": (lambda rows, *_: [times[-1] - arrival for arrival, times, _ in rows if times]),
 }
 
 
@@ -216,27 +211,26 @@ def tpots(rows, *_):
 
 GAPS = {
     "": lambda rows, *_: [gap for _, times, _ in rows for gap in neighbours(times)],
-    "[first_token_is_a_gap] "
-    "the time to the first token is TTFT, not a gap between two tokens; yours has it among the "
-    "gaps.": lambda rows, *_: [g for arrival, t, _ in rows for g in neighbours([arrival, *t])],
-    "[tpot_for_itl] "
-    "yours takes one mean for each answer, and a mean hides a long gap. Take the gaps themselves, "
-    "of all answers together.": lambda rows, *_: numbers(tpots(rows)),
-    "[one_gap_for_each_answer] "
-    "yours takes one gap of each answer; a long answer has many. Take all gaps together.": (
+    "[first_token_is_a_gap] you include the time to the first token in the gaps; this time is "
+    "TTFT, not a gap between two "
+    "tokens.": lambda rows, *_: [g for arrival, t, _ in rows for g in neighbours([arrival, *t])],
+    "[tpot_for_itl] you take one mean for each answer, and a mean hides a long gap. Take the "
+    "gaps themselves, of all answers together.": lambda rows, *_: numbers(tpots(rows)),
+    "[one_gap_for_each_answer] you take one gap of each answer; a long answer has many gaps. "
+    "Take all gaps together.": (
         lambda rows, *_: [max(neighbours(t)) for _, t, _ in rows if len(t) > 1],
         lambda rows, *_: [nearest_rank(neighbours(t), 99) for _, t, _ in rows if len(t) > 1],
         lambda rows, *_: sorted(nearest_rank(neighbours(t), 99) for _, t, _ in rows if len(t) > 1)[
             -1:
         ],
     ),
-    "[gaps_between_answers] "
-    "a gap is between two tokens of one answer; yours is also between tokens of two answers.": (
+    "[gaps_between_answers] you also take gaps between tokens of two answers; a gap is between "
+    "two tokens of one answer.": (
         lambda rows, *_: neighbours(sorted(t for _, times, _ in rows for t in times)),
         lambda rows, *_: neighbours([t for _, times, _ in rows for t in times]),
     ),
-    "[gaps_of_the_served_only] "
-    "an unfinished answer has gaps, too, and they were measured: yours leaves them out.": (
+    "[gaps_of_the_served_only] you leave out the gaps of an unfinished answer; these gaps were "
+    "measured, too.": (
         lambda rows, *_: [g for _, t, ending in rows if ending == "served" for g in neighbours(t)]
     ),
 }
@@ -248,40 +242,42 @@ def of_each_row(form, otherwise=None):
 
 TPOT = {
     "": tpots,
-    "[divides_by_the_tokens] n tokens have n - 1 gaps between them; yours divides by n.": (
+    "[divides_by_the_tokens] you divide by n; n tokens have n - 1 gaps between them.": (
         of_each_row(lambda _, t, __: (t[-1] - t[0]) / len(t)),
         lambda rows, *_: [(t[-1] - t[0]) / len(t) if t else None for _, t, _ in rows],
     ),
-    "[ttft_within_tpot] "
-    "TPOT begins with the first token; yours has the time to the first token in it.": (
+    "[ttft_within_tpot] you include the time to the first token; TPOT begins with the first "
+    "token.": (
         of_each_row(lambda arrival, t, _: (t[-1] - arrival) / len(t)),
         of_each_row(lambda arrival, t, _: (t[-1] - arrival) / (len(t) - 1)),
         lambda rows, *_: [(t[-1] - arrival) / len(t) if t else None for arrival, t, _ in rows],
     ),
-    "[one_token_has_a_tpot] "
-    "one token has no gap, so it has no TPOT: None. 0 would be a perfect score for nothing.": (
+    "[one_token_has_a_tpot] you give a TPOT to an answer of one token, which has no gap: return "
+    "None. 0 would be a perfect result without a measurement.": (
         of_each_row(lambda _, t, __: (t[-1] - t[0]) / (len(t) - 1), 0),
         lambda rows, *_: [(t[-1] - t[0]) / max(1, len(t) - 1) if t else None for _, t, _ in rows],
     ),
-    "[rows_left_out] a value for each row is asked for, None where there is no TPOT.": (
+    "[rows_left_out] you leave rows out; return a value for each row, None where there is no "
+    "TPOT.": (
         lambda rows, *_: numbers(tpots(rows)),
         lambda rows, *_: [tpot for tpot, row in zip(tpots(rows), rows, strict=True) if row[1]],
     ),
-    "[no_tpot_for_the_unfinished] "
-    "an unfinished answer with two tokens or more has a TPOT; yours has None there.": (
+    "[no_tpot_for_the_unfinished] you give None to an unfinished answer; an unfinished answer "
+    "with two tokens or more has a TPOT.": (
         lambda rows, *_: [
             tpot if row[2] == "served" else None
             for tpot, row in zip(tpots(rows), rows, strict=True)
         ]
     ),
-    "[cut_to_whole_ms] TPOT is a fraction, divided by /; yours is cut to whole milliseconds.": (
+    "[cut_to_whole_ms] you round TPOT to whole milliseconds; TPOT is a fraction: divide with /, "
+    "and do not round.": (
         of_each_row(lambda _, t, __: (t[-1] - t[0]) // (len(t) - 1)),
         of_each_row(lambda _, t, __: round((t[-1] - t[0]) / (len(t) - 1))),
     ),
-    "[middle_gap_for_tpot] TPOT is the mean gap of an answer; yours is the one in the middle.": (
+    "[middle_gap_for_tpot] you take the median gap; TPOT is the mean gap of an answer.": (
         of_each_row(lambda _, t, __: statistics.median(neighbours(t)))
     ),
-    "[longest_gap_for_tpot] TPOT is the mean gap of an answer; yours is the longest.": (
+    "[longest_gap_for_tpot] you take the longest gap; TPOT is the mean gap of an answer.": (
         of_each_row(lambda _, t, __: max(neighbours(t)))
     ),
 }
@@ -306,80 +302,73 @@ def meets(ttft, tpot, most_ttft, most_tpot):
 
 GOOD = {
     "": good(meets),
-    "[unfinished_meets_the_slo] "
-    "an unfinished request was not served, so it misses the SLO, however quick its tokens were.": (
+    "[unfinished_meets_the_slo] you count an unfinished request as one that meets the SLO; it "
+    "was not served, so it misses the SLO, however fast its tokens were.": (
         good(meets, unfinished=True)
     ),
-    "[exactly_is_a_miss] at most means <=; yours counts a request exactly at its SLO as a miss.": (
+    "[exactly_is_a_miss] you count a request exactly at its SLO as a miss; a limit itself is "
+    "allowed: use <=.": (
         good(lambda a, b, x, y: a < x and (b is None or b < y)),
         good(lambda a, b, x, y: a < x and (b is None or b <= y)),
         good(lambda a, b, x, y: a <= x and (b is None or b < y)),
     ),
-    "[one_token_misses] "
-    "an answer of one token has no TPOT: then TTFT alone decides. Yours counts it as a miss.": (
-        good(lambda a, b, x, y: a <= x and b is not None and b <= y)
-    ),
-    "[tpot_limit_in_whole_ms] "
-    "TPOT is a fraction, and a little over the limit is over; yours compares whole milliseconds.": (
+    "[one_token_misses] you count an answer of one token as a miss; such an answer has no TPOT, "
+    "so only TTFT decides.": (good(lambda a, b, x, y: a <= x and b is not None and b <= y)),
+    "[tpot_limit_in_whole_ms] you compare whole milliseconds; TPOT is a fraction, and 50.2 ms "
+    "exceeds a limit of 50 ms: do not round TPOT.": (
         good(lambda a, b, x, y: a <= x and (b is None or int(b) <= y)),
         good(lambda a, b, x, y: a <= x and (b is None or round(b) <= y)),
     ),
-    "[ttft_alone] the SLO has two limits, and yours looks at TTFT alone.": (
-        good(lambda a, b, x, y: a <= x)
-    ),
-    "[tpot_alone] the SLO has two limits, and yours looks at TPOT alone.": (
+    "[ttft_alone] you check only TTFT; the SLO has two limits.": (good(lambda a, b, x, y: a <= x)),
+    "[tpot_alone] you check only TPOT; the SLO has two limits.": (
         good(lambda a, b, x, y: b is None or b <= y)
     ),
-    "[either_limit_is_enough] both limits have to be met; in yours one of them is enough.": (
+    "[either_limit_is_enough] "
+    "you accept a request that meets one limit; both limits must be met.": (
         good(lambda a, b, x, y: a <= x or (b is not None and b <= y)),
         good(lambda a, b, x, y: a <= x or b is None or b <= y),
     ),
-    "[served_is_enough] yours counts every served request; it has to meet the SLO as well.": (
+    "[served_is_enough] you count every served request; a request must also meet the SLO.": (
         good(lambda *_: True)
     ),
 }
 ALL = {
     "": lambda rows, *_: len(rows),
-    "[refused_left_out] "
-    "yours divides by the requests that were not refused. Then a server looks better the more it "
-    "refuses: divide by all rows.": lambda rows, *_: sum(row[2] != "refused" for row in rows),
-    "[divides_by_the_served] "
-    "yours divides by the requests that were served. Refused and unfinished requests count: divide "
-    "by all rows.": lambda rows, *_: sum(row[2] == "served" for row in rows),
-    "[divides_by_those_with_tokens] "
-    "yours divides by the requests that have a token. The others count, too: divide by all rows.": (
+    "[refused_left_out] you divide by the requests that were not refused. Then a server that "
+    "refuses more "
+    "looks better: divide by all rows.": lambda rows, *_: sum(row[2] != "refused" for row in rows),
+    "[divides_by_the_served] you divide by the requests that were served. Refused and unfinished "
+    "requests count: divide by all rows.": lambda rows, *_: sum(row[2] == "served" for row in rows),
+    "[divides_by_those_with_tokens] you divide by the requests that have a token. The other "
+    "requests count, too: divide by all rows.": (
         lambda rows, *_: sum(bool(row[1]) for row in rows)
     ),
-    "[unfinished_left_out] "
-    "yours leaves unfinished requests out of the denominator; they wait, and count: divide by all "
-    "rows.": lambda rows, *_: sum(row[2] != "unfinished" for row in rows),
+    "[unfinished_left_out] you leave unfinished requests out of the denominator; these requests "
+    "count, too: divide by all rows.": lambda rows, *_: sum(row[2] != "unfinished" for row in rows),
 }
 AS_A_SHARE = {
     "": lambda *_: lambda share: share,
-    "[percent_for_a_share] a share from 0 to 1 is asked for; yours is in percent.": (
+    "[percent_for_a_share] you return percent; return a share from 0 to 1.": (
         lambda *_: lambda share: 100 * share
     ),
-    "[share_of_the_misses] the share that meets the SLO is asked for; yours is the rest.": (
-        lambda *_: lambda share: 1 - share
-    ),
+    "[share_of_the_misses] you return the share that misses the SLO; return the share that meets "
+    "the SLO.": (lambda *_: lambda share: 1 - share),
 }
 A_SECOND = {
     "": lambda rows, _, __, duration: 1000 / duration,
-    "[per_millisecond] per second is asked for, and duration_ms is in milliseconds.": (
-        lambda rows, _, __, duration: 1 / duration
-    ),
+    "[per_millisecond] you return requests per millisecond; return requests per second. "
+    "duration_ms is in milliseconds.": (lambda rows, _, __, duration: 1 / duration),
     "[until_the_last_token] "
-    "the test takes duration_ms, also after its last token; yours divides by the time until that "
-    "token.": (
+    "you divide by the time of the last token; the test lasts duration_ms.": (
         lambda rows, *_: 1000 / max(t for _, times, _ in rows for t in times),
         lambda rows, *_: 1000 / (max(t for _, times, _ in rows for t in times) - rows[0][0]),
     ),
-    "[attainment_for_goodput] "
-    "goodput is a number of requests per second; yours is a share of them.": (
+    "[attainment_for_goodput] you return a share of the requests; goodput is a number of "
+    "requests per second.": (
         lambda rows, *_: 1 / len(rows),
         lambda rows, _, __, duration: 1000 / duration / len(rows),
     ),
-    "[a_whole_number_of_seconds] yours takes whole seconds; divide by duration_ms / 1000.": (
+    "[a_whole_number_of_seconds] you take whole seconds; divide by duration_ms / 1000.": (
         lambda rows, _, __, duration: 1 / (duration // 1000),
         lambda rows, _, __, duration: 1 / -(-duration // 1000),
     ),
@@ -404,14 +393,14 @@ def entries(student, arguments):
     missing = [name for name in ENTRIES if name not in got]
     if missing:
         raise Wrong(
-            f"[entry_is_missing] Your dictionary has no {missing[0]!r}; it needs "
-            f"{', '.join(ENTRIES)}.",
+            "[entry_is_missing] "
+            f"Your dictionary lacks {missing[0]!r}; it needs {', '.join(ENTRIES)}.",
             got=list(got),
         )
     if not isinstance(got["tpot"], tuple | list):
         raise Wrong(
-            "[tpot_is_no_list] "
-            f"tpot is a list with a value for each row; yours is {a_kind(got['tpot'])}.",
+            "[tpot_is_no_list] tpot must be a list with a value for each row; you return "
+            f"{a_kind(got['tpot'])}.",
             got=got["tpot"],
         )
     for name in ENTRIES:
@@ -419,7 +408,8 @@ def entries(student, arguments):
         for value in values:
             if value is not None and not is_number(value):
                 raise Wrong(
-                    f"[entry_is_no_number] {name} has a number or None; yours has {a_kind(value)}.",
+                    f"[entry_is_no_number] {name} must be a number or None; you return "
+                    f"{a_kind(value)}.",
                     got=got[name],
                 )
     return got
@@ -465,36 +455,51 @@ GOODPUT_PARTS = (lambda parts: rounded([parts[0] * parts[1]]), (GOOD, A_SECOND))
 
 @pytest.mark.task("11.1", points=1)
 def test_percentiles_of_ttft_are_measured_values(student):
-    said = "[other_ttft] times[0] - arrival of each row with a token; then the percentile."
+    said = (
+        "[other_ttft] your number is wrong: take times[0] - arrival of each row with a token; "
+        "then the percentile."
+    )
     entry(student, ("ttft_p50", "ttft_p99"), *TTFT_PARTS, said)
 
 
 @pytest.mark.task("11.1", points=0.5)
 def test_tpot_is_the_mean_gap_of_each_answer(student):
-    said = "[other_tpot] (last token - first token) / (tokens - 1), or None."
+    said = (
+        "[other_tpot] your number is wrong: take (last token - first token) / (tokens - 1), or "
+        "None."
+    )
     entry(student, ("tpot",), *TPOT_PARTS, said)
 
 
 @pytest.mark.task("11.1", points=0.75)
 def test_itl_is_taken_over_all_gaps_together(student):
-    said = "[other_itl] the gaps between neighbouring tokens of each answer, all in one list."
+    said = (
+        "[other_itl] your number is wrong: take the gaps between neighbouring tokens of each "
+        "answer, all in one list."
+    )
     entry(student, ("itl_p99",), *ITL_PARTS, said)
 
 
 @pytest.mark.task("11.1", points=1)
 def test_refused_and_unfinished_requests_count(student):
-    said = "[other_attainment] rows that are served within both limits, divided by all rows."
+    said = (
+        "[other_attainment] your number is wrong: take the rows that are served within both "
+        "limits, divided by all rows."
+    )
     entry(student, ("attainment",), *SHARE_PARTS, said)
 
 
 @pytest.mark.task("11.1", points=0.5)
 def test_goodput_counts_requests_that_meet_the_slo(student):
-    said = "[other_goodput] rows that meet the SLO, times 1000, divided by duration_ms."
+    said = (
+        "[other_goodput] your number is wrong: take the rows that meet the SLO, times 1000, "
+        "divided by duration_ms."
+    )
     entry(student, ("goodput",), *GOODPUT_PARTS, said)
 
 
 @pytest.mark.task("11.1", points=0.25)
-def test_any_load_test_comes_out_right(student, rng):
+def test_any_load_test_gives_the_right_metrics(student, rng):
     for number in range(10):
         rows = some_rows(rng, rng.choice([1, 2, 3, 10, 50, 101]))
         arguments = (rows, rng.choice([100, 150, 200]), rng.choice([10, 13, 20]), 5000)
@@ -509,7 +514,7 @@ def test_any_load_test_comes_out_right(student, rng):
             if due != mine:
                 raise Wrong(
                     "[other_in_a_random_test] "
-                    f"Load test {number + 1}, {as_shown(arguments)}: {name} is another number.",
+                    f"Load test {number + 1}, {as_shown(arguments)}: {name} is wrong.",
                     expected=due,
                     got=mine,
                 )
@@ -563,47 +568,44 @@ def judge_sending(test, right, told):
     waits &= test.sent.get(late_at, test.end_ms) in {*test.told.values(), test.end_ms}
     if waits and held == 1:
         said = (
-            "[waits_for_each_answer] "
-            "yours sends a request only when the one before has its answer. Then nobody asks a "
-            "server that stalls: one request measures the stall, not all that were due in it"
+            "[waits_for_each_answer] you wait for each answer before you send the next request. "
+            "While the server stalls you send nothing, so only one request measures the stall. "
+            "Send each request when that request is due"
         )
     elif waits and held > 2:
         said = (
-            f"[limits_those_in_flight] yours never has more than {held} requests without an "
-            "answer, and more were due. Users do not wait for one another"
+            f"[limits_those_in_flight] your generator never has more than {held} requests in "
+            "flight, though more requests were due. Users do not wait for each other: send each "
+            "request when it is due"
         )
     elif missing and test.time < test.due[missing[0]]:
         said = (
-            "[returns_before_all_are_sent] "
-            f"yours returns at {test.time} ms, and request {missing[0]} is due at "
-            f"{test.due[missing[0]]} ms. That all requests sent so far have their answers is not "
-            "the end of the test"
+            f"[returns_before_all_are_sent] you return at {test.time} ms, and request "
+            f"{missing[0]} is due at {test.due[missing[0]]} ms. The test is not over when all "
+            "requests sent so far have their answers"
         )
     elif missing:
         said = (
-            "[never_sends_it] "
-            f"request {missing[0]}, due at {test.due[missing[0]]} ms, is never sent. One that is "
-            "late has to be sent, too, and counts from the time when it was due"
+            f"[never_sends_it] request {missing[0]}, due at {test.due[missing[0]]} ms, is never "
+            "sent by your function. Send a late request, too, and count its latency from when it "
+            "was due"
         )
     elif test.late_ms and right.sent[late[0]] == right.sent.get(late[0] - 1):
         said = (
-            "[one_due_time_for_each_wait] "
-            f"wait has returned late, at {right.sent[late[0]]} ms, and more than one due time has "
-            "passed by then; yours sends the requests of one and waits again. Send all that are "
-            "due by now() before you wait"
+            f"[one_due_time_for_each_wait] `wait` returned late, at {right.sent[late[0]]} ms, "
+            "after more than one due time; you send the requests of one due time and wait again. "
+            "Send all requests that are due by now() before you wait"
         )
     elif right.sent[late[0]] == right.sent.get(late[0] - 1):
         said = (
-            "[one_send_for_each_wait] "
-            "yours sends one request, and then waits, although another one is due: send all that "
-            "are due before you wait"
+            "[one_send_for_each_wait] you send one request, and then wait, although another "
+            "request is due: send all requests that are due before you wait"
         )
     else:
         said = (
-            "[sends_late] "
-            f"request {late[0]} is due at {test.due[late[0]]} ms and could be sent at "
-            f"{right.sent[late[0]]}; yours sends it at {test.sent[late[0]]}. Wait until the next "
-            "request is due, and no longer"
+            f"[sends_late] request {late[0]} is due at {test.due[late[0]]} ms and can be sent at "
+            f"{right.sent[late[0]]} ms; you send it at {test.sent[late[0]]} ms. Wait only until "
+            "the next request is due"
         )
     first = min(late + missing)
     raise Wrong(
@@ -623,7 +625,8 @@ def judge_latencies(test, right, got, told):
     if list(got) == expected:
         return
     said = what_is_wrong(test, right, list(got)) or (
-        "[other_latency] now(), when wait returns its number, minus due[i]"
+        "[other_latency] your latencies are wrong: a latency is now() minus due[i], at the time "
+        "when `wait` returns number i"
     )
     raise Wrong(f"{told} (due {due}): {said}.", expected=expected, got=list(got))
 
@@ -634,54 +637,54 @@ def what_is_wrong(test, right, got):
     if len(got) != len(expected):
         if got == answered:
             return (
-                "[unanswered_left_out] a request without an answer is left out of your list, and "
-                "with it the worst case: None takes its place"
+                "[unanswered_left_out] "
+                "your list leaves out a request without an answer, which is the worst case: put "
+                "None in its place"
             )
         return (
             f"[other_number_of_latencies] your list has {len(got)} entries for {len(due)} requests"
         )
     if len(test.told) < len(right.told):
         return (
-            "[stops_too_soon] "
-            f"yours returns at {test.time} ms, when some answers have not come yet. Wait for them "
-            f"until end_ms, {test.end_ms}"
+            f"[stops_too_soon] you return at {test.time} ms, before some answers have come. Wait "
+            f"for them until end_ms, {test.end_ms}"
         )
     if got == [one or None for one in expected] and 0 in expected:
         return (
-            "[latency_of_0_is_none] a latency of 0 ms is a latency, and yours is None there: `or`, "
-            "or an `if` on the number, takes 0 for nothing. Ask whether it is None"
+            "[latency_of_0_is_none] you return None for a latency of 0 ms, which is valid: `or`, "
+            "or an `if` on the number, treats 0 as missing. Compare with None"
         )
     sent = [right.sent[i] for i in range(len(due))]
     told = [right.told.get(i) for i in range(len(due))]
     pairs = list(zip(got, expected, strict=True))
     if all(a == b for a, b in pairs if b is not None):
         return (
-            "[unanswered_has_a_latency] a request without an answer gets a number from you, as if "
-            "it had one: it gets None"
+            "[unanswered_has_a_latency] you give a number to a request without an answer: give "
+            "it None"
         )
     if got == [None if t is None else t - s for t, s in zip(told, sent, strict=True)]:
         return (
-            "[counts_from_sending] yours counts from the time when it was sent. This computer was "
-            "late, and the user waited for that, too: count from due[i]"
+            "[counts_from_sending] you count from when the request was sent. The load generator "
+            "sent it late, and this delay belongs to the latency: count from due[i]"
         )
     if got == told:
-        return "[time_for_a_latency] yours is the time of the answer: take due[i] from it"
+        return "[time_for_a_latency] you return the time of the answer: subtract due[i]"
     if got == [expected[i] for i in right.order] + [None] * (len(due) - len(right.order)):
         return (
-            "[order_of_the_answers] "
-            "yours are in the order of the answers; the list is in the order of due"
+            "[order_of_the_answers] you return the latencies in the order of the answers; use the "
+            "order of `due`"
         )
     if all(
         a == b or (a is None and t == test.end_ms) for (a, b), t in zip(pairs, told, strict=True)
     ):
         return (
-            "[answer_at_the_end_is_lost] an answer that wait returns at end_ms counts, too: yours "
-            "leaves it out"
+            "[answer_at_the_end_is_lost] you leave out an answer that `wait` returns at end_ms; "
+            "this answer counts"
         )
     if any(a is None and b is not None for a, b in pairs):
         return (
-            "[answer_is_lost] a request has its answer, and yours says None. wait returns all "
-            "answers that have come since: a list, which may have several"
+            "[answer_is_lost] you return None for a request that has its answer. `wait` returns a "
+            "list of all answers since the last call; the list may be long"
         )
     return ""
 
@@ -707,14 +710,16 @@ def test_answers_in_any_order_find_their_requests(student):
 
 @pytest.mark.task("11.2", points=1)
 def test_latency_counts_from_the_time_when_it_was_due(student):
-    loaded(student, LATE, "A busy computer, on which wait returns at multiples of 40 ms only")
-    loaded(student, LATE_ALWAYS, "A busy computer, on which every wait returns 15 ms late")
+    loaded(student, LATE, "A busy computer, on which `wait` returns at multiples of 40 ms only")
+    loaded(
+        student, LATE_ALWAYS, ("A busy computer, on which every call of `wait` returns 15 ms late")
+    )
     at_the_end = LoadTest([10], [10], 40, late_ms=15)
-    loaded(student, at_the_end, "One request, whose answer wait returns late, at end_ms")
+    loaded(student, at_the_end, "One request, whose answer `wait` returns late, at end_ms")
 
 
 @pytest.mark.task("11.2", points=0.5)
-def test_what_is_never_answered_is_none(student):
+def test_a_request_without_an_answer_is_none(student):
     loaded(student, SILENT, "Five requests, two of which are never answered")
     alone = LoadTest([10], [20], 50, silent=frozenset([0]))
     loaded(student, alone, "One request that is never answered")
@@ -776,33 +781,35 @@ def test_without_noise_the_rate_is_found(student):
             continue
         if keeps_means(student, system):
             raise Wrong(
-                "[remembers_another_system] "
-                "Yours keeps means of an earlier call, and this call is of another system: at "
-                "rates that no call had before, yours is right. Keep nothing between calls. "
+                "[remembers_another_system] You keep results of an earlier call, which had "
+                "another system: at new rates, your answer is right. Keep nothing between calls. "
                 f"{shown(system)}",
                 expected=f"{system.capacity:.2f}, within 5 %",
                 got=f"{got:.2f}",
             )
         said = (
-            "[other_capacity] return the highest rate whose mean attainment is at least the target"
+            "[other_capacity] your capacity is wrong: return the highest rate whose mean "
+            "attainment is at least the target"
         )
         met = max((rate for rate, _ in system.runs if rate <= system.capacity), default=0.0)
         missed = min((rate for rate, _ in system.runs if rate > system.capacity), default=math.inf)
         rates = {rate for rate, _ in system.runs}
         if got not in rates and any(math.isclose(got, value) for value in values_of(system)):
-            said = "[attainment_for_a_rate] yours is an attainment, and a rate is asked for"
+            said = "[attainment_for_a_rate] you return an attainment; return a rate"
         elif met <= got <= missed and met < missed:
             said = (
-                "[too_coarse] the rates that you try are too far apart: between the last one that "
-                "meets the target and the first one that misses it, the capacity may be anywhere"
+                "[too_coarse] "
+                "the rates that you try are too far apart: the capacity may be anywhere between "
+                "the last rate that meets the target and the first that misses it"
             )
         elif got > missed or got < met:
             said = (
-                "[wrong_half] you have tried a rate between yours and the capacity. A rate that "
-                "meets the target is at most the capacity, and one that misses it is above"
+                "[wrong_half] you have tried a rate between your answer and the capacity, and "
+                "kept the wrong half. If a rate meets the target, the capacity is that rate or "
+                "higher; if a rate misses the target, the capacity is lower"
             )
         raise Wrong(
-            f"{shown(system)}, where all seeds give the same: {said}.",
+            f"{shown(system)}, where all seeds give the same result: {said}.",
             expected=f"{system.capacity:.2f}, within 5 %",
             got=f"{got:.2f}",
         )
@@ -826,8 +833,9 @@ def test_the_ends_of_the_range_are_answers_too(student):
     got = found_capacity(student, slow)
     if got != 0.0:
         raise Wrong(
-            f"[low_misses_the_target] {shown(slow)}: even the rate {slow.low} misses the target. "
-            "Then no rate in the range meets it: return 0.0.",
+            f"[low_misses_the_target] {shown(slow)}: your answer is wrong. Even the lowest rate, "
+            f"{slow.low}, misses the target, so no rate in the range meets the target: return "
+            "0.0.",
             expected=0.0,
             got=got,
         )
@@ -835,8 +843,8 @@ def test_the_ends_of_the_range_are_answers_too(student):
     got = found_capacity(student, quick)
     if got != quick.high:
         raise Wrong(
-            f"[high_meets_the_target] {shown(quick)}: the rate {quick.high} meets the target, and "
-            "no higher rate is asked for: return high.",
+            f"[high_meets_the_target] {shown(quick)}: your answer is wrong. The highest rate, "
+            f"{quick.high}, meets the target: return `high`.",
             expected=quick.high,
             got=got,
         )
@@ -844,8 +852,8 @@ def test_the_ends_of_the_range_are_answers_too(student):
     got = found_capacity(student, narrow)
     if abs(narrow.error(got)) > 0.05:
         raise Wrong(
-            f"[ignores_its_arguments] {shown(narrow)}: low, high and target differ from call to "
-            "call; use those that come in.",
+            f"[ignores_its_arguments] {shown(narrow)}: your answer ignores the arguments; `low`, "
+            "`high` and `target` differ from call to call.",
             expected=f"{narrow.capacity:.2f}, within 5 %",
             got=f"{got:.2f}",
         )
@@ -853,9 +861,9 @@ def test_the_ends_of_the_range_are_answers_too(student):
     got = found_capacity(student, exact)
     if abs(exact.error(got)) > 0.1:
         raise Wrong(
-            "[exact_target_is_a_miss] "
-            "A mean of exactly the target meets it: compare with >=, not >. "
-            f"{shown(exact)}, where every rate up to {exact.knee} has a mean of 0.5.",
+            "[exact_target_is_a_miss] You count a mean exactly at the target as a miss; it meets "
+            f"the target: compare with >=, not >. {shown(exact)}, where every rate up to "
+            f"{exact.knee} has a mean of 0.5.",
             expected=f"{exact.capacity:.2f}, within 10 %",
             got=f"{got:.2f}",
         )
@@ -865,16 +873,14 @@ def test_the_ends_of_the_range_are_answers_too(student):
     except Wrong as wrong:
         if few.problem:
             raise Wrong(
-                "[ignores_most_runs] "
-                f"most_runs is {few.most_runs} here, and yours makes more runs: choose the number "
-                f"of rates by it. {wrong.sentence}"
+                f"[ignores_most_runs] most_runs is {few.most_runs} here, and you make more runs: "
+                f"choose fewer rates, so that most_runs is enough. {wrong.sentence}"
             ) from None
         raise
     if abs(few.error(got)) > NEAR:
         raise Wrong(
-            "[too_few_rates] "
-            f"{shown(few)}: high is twice low, and yours is more than 10 % away from the capacity. "
-            "Use all the runs.",
+            f"[too_few_rates] {shown(few)}: high is twice low, and your rate differs by more "
+            "than 10 % from the capacity. Use all the runs.",
             expected=f"{few.capacity:.2f}, within 10 %",
             got=f"{got:.2f}",
         )
@@ -893,8 +899,8 @@ def test_noise_does_not_decide(student):
     )
     typical = math.sqrt(statistics.mean(error**2 for error in errors))
     raise Wrong(
-        f"In {num_near} of 40 noisy systems yours is within 10 % of the true capacity; its typical "
-        f"error is {typical:.0%}. {why_so_far(errors, num_runs, num_seeds)}.",
+        f"In {num_near} of 40 noisy systems your rate is within 10 % of the true capacity; your "
+        f"typical error is {typical:.0%}. {why_so_far(errors, num_runs, num_seeds)}.",
         expected=f"{ENOUGH} systems or more",
         got=f"{num_near} systems",
     )
@@ -905,35 +911,35 @@ def why_so_far(errors, num_runs, num_seeds):
     bias = statistics.mean(errors)
     if num_runs >= 3 and num_seeds < 0.6 * num_runs:
         return (
-            "[repeats_the_same_run] Yours makes the same run again, with the same seed: that gives "
-            "the same number, and nothing new. Take another seed each time"
+            "[repeats_the_same_run] You repeat a run with the same seed, which gives the same "
+            "number. Use another seed each time"
         )
     if num_seeds < 1.5:
         return (
-            "[one_seed_for_a_rate] Yours judges each rate by one seed, whose traffic is easy or "
-            "hard by chance. Take the mean of 20 seeds or more"
+            "[one_seed_for_a_rate] You use one seed for each rate, and the traffic of one seed "
+            "is easy or hard by chance. Take the mean of 20 seeds or more"
         )
     if bias > 0.25:
         return (
-            "[easiest_seed_decides] Yours is far too high: a rate has to meet the target with its "
-            "mean over the seeds, not with its best one"
+            "[easiest_seed_decides] Your rate is far too high: the mean over the seeds must meet "
+            "the target, not only the best seed"
         )
     if bias < -0.15:
         return (
-            "[hardest_seed_decides] Yours is far too low: a rate has to meet the target with its "
-            "mean over the seeds, not with each of them"
+            "[hardest_seed_decides] Your rate is far too low: the mean over the seeds must meet "
+            "the target, but a single seed may miss it"
         )
     if num_seeds < 12 and abs(bias) < 0.07:
         return (
-            f"[too_few_seeds] Yours judges a rate by about {num_seeds:.0f} seeds, whose mean is "
+            f"[too_few_seeds] You use about {num_seeds:.0f} seeds for a rate, and their mean is "
             "still uncertain. Try fewer rates, with 20 seeds or more for each"
         )
     if bias > 0.05:
         return (
-            "[not_the_mean_of_the_seeds] Yours is too high on average: "
-            "the hard seeds count for less than they should. Take the mean of the attainments at "
-            "one rate, all with equal weight: not their median, not until the mean looks good, and "
-            "not the mean of each seed's own capacity"
+            "[not_the_mean_of_the_seeds] Your rate is too high on average: the hard seeds count "
+            "too little. Take the mean of all attainments at one rate, with equal weight. Do not "
+            "take the median, do not stop when the mean looks good, and do not average the "
+            "capacity of each seed"
         )
     return "[other_in_noise] Compare the mean of 20 seeds or more with the target, rate by rate"
 
@@ -956,7 +962,7 @@ def test_any_range_and_target(student, rng):
         if abs(system.error(got)) > NEAR:
             raise Wrong(
                 f"[other_in_a_random_system] System {number + 1}, {shown(system)}: with little "
-                "noise yours is more than 10 % away from the capacity.",
+                "noise, your rate differs by more than 10 % from the capacity.",
                 expected=f"{system.capacity:.2f}, within 10 %",
                 got=f"{got:.2f}",
             )
@@ -982,9 +988,9 @@ TWO = {(): 80.0, ("batching",): 160.0, ("memory",): 88.0, ("batching", "memory")
 SLOWER = {(): 50.0, ("a",): 40.0, ("b",): 100.0, ("a", "b"): 150.0}
 TABLES = {
     "of two factors": (TWO, ["memory", "batching"]),
-    "of the two in the other order": (TWO, ["batching", "memory"]),
+    "of two factors in the other order": (TWO, ["batching", "memory"]),
     "of three factors": (CLAIM, ["stopping", "batching", "memory"]),
-    "of the three, memory first": (CLAIM, ["memory", "stopping", "batching"]),
+    "of three factors, memory first": (CLAIM, ["memory", "stopping", "batching"]),
     "where one factor alone makes it slower": (SLOWER, ["a", "b"]),
     "of one factor": ({(): 4.0, ("x",): 6.0}, ["x"]),
 }
@@ -1019,19 +1025,18 @@ def left_out(table, order):
 
 SIZES = {
     "": ratios,
-    "[each_factor_alone] "
-    "yours compares each factor alone with the baseline. Multiplied, that is not the whole "
-    "speed-up: compare with the run before, where the earlier factors are already on.": alone,
-    "[differences_for_factors] "
-    "a factor is a ratio, after / before; yours is a difference.": lambda table, order: on_the_way(
+    "[each_factor_alone] you compare each factor alone with the baseline. The product of these "
+    "sizes is not the whole speed-up: compare with the run before, in which the earlier factors "
+    "are already on.": alone,
+    "[differences_for_factors] you "
+    "return a difference; a factor is a ratio, after / before.": lambda table, order: on_the_way(
         table, order, lambda before, after, *_: after - before
     ),
-    "[speed_up_so_far] "
-    "yours is the speed-up over the baseline so far; divide by the run before, not by the "
-    "baseline.": lambda table, order: on_the_way(
+    "[speed_up_so_far] you return the speed-up over the baseline so far; divide by the run "
+    "before, not by the baseline.": lambda table, order: on_the_way(
         table, order, lambda before, after, base, _: after / base
     ),
-    "[another_order] yours goes in another order than the one asked for.": (
+    "[another_order] you do not follow `order`; use the order of the argument.": (
         lambda table, order: ratios(table, sorted(order)),
         lambda table, order: ratios(table, sorted(order, reverse=True)),
         lambda table, order: ratios(table, order[::-1]),
@@ -1041,27 +1046,25 @@ SIZES = {
             for name in order
         ],
     ),
-    "[no_factor_below_one] "
-    "yours is never below 1; a factor that makes the system slower is below 1.": (
+    "[no_factor_below_one] your factors are never below 1; a factor that makes the system slower "
+    "is below 1.": (
         lambda table, order: on_the_way(
             table, order, lambda before, after, *_: max(1.0, after / before)
         )
     ),
-    "[upside_down] yours is upside down: after / before.": lambda table, order: on_the_way(
-        table, order, lambda before, after, *_: before / after
+    "[upside_down] your sizes are upside down: a size is after / before.": lambda table, order: (
+        on_the_way(table, order, lambda before, after, *_: before / after)
     ),
-    "[each_factor_left_out] "
-    "yours leaves each factor out of the whole system. That is its size when it comes last; here "
-    "each has its own place in the order.": left_out,
-    "[made_to_fit] "
-    "yours changes measured sizes so that their product fits. In the given order it fits by "
-    "itself: each size is a ratio of two runs.": lambda table, order: scaled(
+    "[each_factor_left_out] you remove each factor from the whole system. This gives the size of "
+    "a factor that comes last; here each factor has its own place in the order.": left_out,
+    "[made_to_fit] you change measured sizes so that their product fits. No change is needed: "
+    "each size "
+    "is a ratio of two runs, so the product is the whole speed-up.": lambda table, order: scaled(
         alone(table, order), table[key(order)] / table[()]
     ),
-    "[less_one] yours is the gain, size - 1; a factor that changes nothing is 1.": (
-        lambda table, order: [size - 1 for size in ratios(table, order)]
-    ),
-    "[percent_of_the_total] yours is a share of the whole; a factor is after / before.": (
+    "[less_one] you return the gain, size - 1; return the size, which is 1 for a factor without "
+    "effect.": (lambda table, order: [size - 1 for size in ratios(table, order)]),
+    "[percent_of_the_total] you return a share of the whole; return after / before.": (
         lambda table, order: [
             size / (table[key(order)] / table[()]) for size in ratios(table, order)
         ],
@@ -1071,13 +1074,14 @@ SIZES = {
             lambda before, after, *_: (after - before) / (table[key(order)] - table[()]),
         ),
     ),
-    "[whole_speed_up_too] yours has the whole speed-up among the factors; leave it out.": (
+    "[whole_speed_up_too] you return the whole speed-up among the factors; leave it out.": (
         lambda table, order: [*ratios(table, order), table[key(order)] / table[()]]
     ),
-    "[baseline_is_no_factor] yours has a 1 for the baseline; only factors are asked for.": (
+    "[baseline_is_no_factor] you return a 1 for the baseline; return only the factors.": (
         lambda table, order: [1.0, *ratios(table, order)]
     ),
-    "[rounds_its_sizes] yours rounds; then the product is not the whole speed-up any more.": (
+    "[rounds_its_sizes] you round the sizes; then their product is not the whole speed-up any "
+    "more.": (
         lambda table, order: [round(size, 1) for size in ratios(table, order)],
         lambda table, order: [float(round(size)) for size in ratios(table, order)],
         lambda table, order: [round(size, 2) for size in ratios(table, order)],
@@ -1127,7 +1131,8 @@ def test_each_factor_is_a_ratio_of_two_runs(student):
         expected = rounded(ratios(table, order))
         if got != expected:
             said = why(seen, lambda parts: rounded(parts[0]), SIZES) or (
-                "[other_sizes] the run with the name, divided by the run before."
+                "[other_sizes] your sizes are wrong: divide the run with the name by the run "
+                "before."
             )
             product = rounded(table[key(order)] / table[()])
             raise Wrong(
@@ -1146,15 +1151,14 @@ def test_four_runs_are_enough(student):
         got = sizes_of(student, table, order)
     except Raised as error:
         error.sentence = unsorted_key(error.sentence, table) + (
-            "[wants_other_runs] "
-            f"take_apart(…, {order}) has four runs, those on the way: {list(table)}. Yours wants "
-            f"another one: {error.sentence}"
+            f"[wants_other_runs] take_apart(…, {order}): the table has only the four runs of this "
+            f"order, {list(table)}. Your function looks up another run: {error.sentence}"
         )
         raise
     if got != rounded(ratios(CLAIM, order)):
         raise Wrong(
-            f"[other_sizes_of_four_runs] take_apart({table}, {order}): the run with the name, "
-            "divided by the run before.",
+            "[other_sizes_of_four_runs] "
+            f"take_apart({table}, {order}): divide the run with the name by the run before.",
             expected=rounded(ratios(CLAIM, order)),
             got=got,
         )
@@ -1178,21 +1182,20 @@ def size_last(table, name, names):
 
 ENDS = {
     "": at_both_ends(size_first, size_last),
-    "[last_and_first] yours has the two in the other order: (first, last).": at_both_ends(
+    "[last_and_first] you exchange the two: return (first, last).": at_both_ends(
         size_last, size_first
     ),
-    "[last_is_all_the_others] "
-    "yours compares all the others with the baseline. The size of a name is with it, divided by "
-    "without it: all names, divided by all but this one.": at_both_ends(
+    "[last_is_all_the_others] you compare all the other factors with the baseline. Divide the "
+    "run with all names by the run with all names but this one.": at_both_ends(
         size_first, lambda table, name, names: table[key(set(names) - {name})] / table[()]
     ),
-    "[last_over_alone] "
-    "yours divides the whole system by this factor alone: that is what the others bring.": (
+    "[last_over_alone] you divide the whole system by this factor alone: this gives the speed-up "
+    "of the other factors.": (
         at_both_ends(size_first, lambda table, name, names: table[names] / table[(name,)])
     ),
-    "[last_is_what_is_left] "
-    "yours divides the whole speed-up by the other names' first sizes. Together they have "
-    "other sizes: divide the run with all names by the run with all but this one.": at_both_ends(
+    "[last_is_what_is_left] you divide the whole speed-up by the first sizes of the other names. "
+    "But together, the other names have another effect. Divide the run with all names by the run "
+    "with all names but this one.": at_both_ends(
         size_first,
         lambda table, name, names: (
             table[names]
@@ -1200,22 +1203,19 @@ ENDS = {
             / math.prod(size_first(table, other, names) for other in names if other != name)
         ),
     ),
-    "[last_upside_down] yours is upside down: with the name, divided by without it.": at_both_ends(
-        size_first, lambda *arguments: 1 / size_last(*arguments)
-    ),
-    "[the_same_at_both_ends] "
-    "yours takes the size that a factor has alone for both; beside the others it has another.": (
-        at_both_ends(size_first, size_first)
-    ),
-    "[differences_at_both_ends] a factor is a ratio; yours is a difference.": at_both_ends(
+    "[last_upside_down] your sizes are upside down: divide the run with the name by the run "
+    "without it.": at_both_ends(size_first, lambda *arguments: 1 / size_last(*arguments)),
+    "[the_same_at_both_ends] you use the size of the factor alone for both ends; beside the "
+    "other factors it has another size.": (at_both_ends(size_first, size_first)),
+    "[differences_at_both_ends] you return a difference; a factor is a ratio.": at_both_ends(
         lambda table, name, names: table[(name,)] - table[()],
         lambda table, name, names: table[names] - table[key(set(names) - {name})],
     ),
-    "[whole_speed_up_last] yours has the whole speed-up for the last size.": at_both_ends(
+    "[whole_speed_up_last] you return the whole speed-up as the last size; divide the run with "
+    "all names by the run with all names but this one.": at_both_ends(
         size_first, lambda table, name, names: table[names] / table[()]
     ),
-    "[smallest_and_largest] "
-    "yours sorts the two; a factor may be larger when it comes first, or when it comes last.": (
+    "[smallest_and_largest] you sort the two sizes; either size may be the larger one.": (
         at_both_ends(
             lambda *arguments: min(size_first(*arguments), size_last(*arguments)),
             lambda *arguments: max(size_first(*arguments), size_last(*arguments)),
@@ -1233,28 +1233,29 @@ def ends_of(student, table):
     if not isinstance(got, dict):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
-            "[ends_are_no_dictionary] "
-            f"first_and_last returns a dictionary from name to (first, last); yours is {kind}."
+            "[ends_are_no_dictionary] first_and_last returns a dictionary from name to (first, "
+            f"last); you return {kind}."
         )
     fastest = max(table, key=table.get)
     if set(got) != set(names) and set(got) == set(fastest):
         raise Wrong(
-            "[fastest_run_for_all] "
-            "Yours takes the fastest run for the one with all factors. That one has the most names "
-            f"in its key, and may be slower. first_and_last({table})",
+            "[fastest_run_for_all] You assume that the fastest run has all factors. The run with "
+            "all factors has the most names in its key, and may be slower. "
+            f"first_and_last({table})",
             expected=list(names),
             got=list(got),
         )
     if set(got) != set(names):
         raise Wrong(
-            f"[names_are_others] first_and_last has an entry for each name, {', '.join(names)}.",
+            "[names_are_others] first_and_last must return an entry for each name, "
+            f"{', '.join(names)}.",
             expected=list(names),
             got=list(got),
         )
     for name, pair in got.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(is_number, pair)):
             raise Wrong(
-                f"[ends_are_no_pair] For {name!r}: two numbers are asked for, (first, last).",
+                f"[ends_are_no_pair] For {name!r}: return two numbers, (first, last).",
                 got=pair,
             )
     return rounded(got)
@@ -1273,8 +1274,8 @@ def test_a_factor_has_another_size_at_the_other_end(student):
         expected = rounded(ENDS[""](table))
         if got != expected:
             said = why(seen, lambda parts: rounded(parts[0]), ENDS) or (
-                "[other_ends] first: (name,) divided by (). Last: all names, divided by all but "
-                "this one."
+                "[other_ends] your sizes are wrong: first is (name,) divided by (); last is all "
+                "names divided by all names but this one."
             )
             raise Wrong(f"{said} first_and_last({table})", expected=expected, got=got)
     few = {on: rate for on, rate in FOUR.items() if len(on) != 2}
@@ -1282,22 +1283,22 @@ def test_a_factor_has_another_size_at_the_other_end(student):
         got = ends_of(student, few)
     except Raised as error:
         error.sentence = (
-            "[wants_runs_in_the_middle] "
-            "first_and_last of four names, without the runs of two names: yours wants another run: "
+            "[wants_runs_in_the_middle] We call first_and_last with a table of four names that has "
+            "no runs of two names. Your function looks up a run that it should not need: "
             f"{error.sentence}"
         )
         raise
     if got != rounded(ENDS[""](few)):
         raise Wrong(
-            "[other_ends_of_four] first_and_last of four names: first: (name,) divided by (). "
-            "Last: all names, divided by all but this one.",
+            "[other_ends_of_four] first_and_last, with a table of four names: first is (name,) "
+            "divided by (); last is all names divided by all but this one.",
             expected=rounded(ENDS[""](few)),
             got=got,
         )
 
 
 @pytest.mark.task("11.4", points=0.5)
-def test_any_claim_comes_apart(student, rng):
+def test_any_claim_is_taken_apart(student, rng):
     for number in range(8):
         names = rng.sample(["batching", "kernel", "memory", "stopping", "cache"], rng.randint(2, 4))
         table = all_runs(names, lambda on: round(rng.uniform(50, 90) * 2.5 ** len(on), 1))
@@ -1305,16 +1306,17 @@ def test_any_claim_comes_apart(student, rng):
         got, expected = sizes_of(student, table, order), rounded(ratios(table, order))
         if got != expected:
             raise Wrong(
-                f"[other_sizes_in_a_random_claim] Claim {number + 1}, take_apart(…, {order}): the "
-                "run with the name, divided by the run before.",
+                "[other_sizes_in_a_random_claim] "
+                f"Claim {number + 1}, take_apart(…, {order}): divide the run with the name by the "
+                "run before.",
                 expected=expected,
                 got=got,
             )
         got, expected = ends_of(student, table), rounded(ENDS[""](table))
         if got != expected:
             raise Wrong(
-                f"[other_ends_in_a_random_claim] Claim {number + 1}, first_and_last: a size is "
-                "another number.",
+                "[other_ends_in_a_random_claim] "
+                f"Claim {number + 1}, first_and_last: one size is wrong.",
                 expected=expected,
                 got=got,
             )

@@ -30,14 +30,15 @@ def answered(student, *lines):
     except Raised as error:
         error.sentence = f"answer({lines[0]}) fails with {error.sentence}"
         raise
-    together = f" {len(lines)} answers at once, this is one of them." * (len(lines) > 1)
+    together = f" This is one of {len(lines)} answers at once." * (len(lines) > 1)
     for line in lines:
         judge_line(student, scene, line, f"answer({line}):{together}")
     if scene.others:
         several = "a task" if scene.others == 1 else f"{scene.others} tasks"
         raise Wrong(
-            f"answer({lines[0]}): [leaves_a_task] answer has ended, and {several} of it still "
-            "waits. A server then has one more with each request: cancel what you have started.",
+            f"answer({lines[0]}): [leaves_a_task] `answer` has ended, but {several} that it "
+            "started did not end. Then a server collects more tasks with each request: cancel what "
+            "you start.",
             expected="no task",
             got=several,
         )
@@ -53,8 +54,8 @@ def judge_line(student, scene, line, told):
             raise error
         if error.exception.endswith("ExceptionGroup"):
             raise Wrong(
-                f"{told} [wraps_the_exception] what tokens raises goes on as it is; yours comes in "
-                f"a group, as a TaskGroup wraps it: {error.sentence}."
+                f"{told} [wraps_the_exception] you raise an exception group; a TaskGroup makes "
+                f"one. Let the exception that `tokens` raises pass unchanged: {error.sentence}."
             )
         error.sentence = f"{told} it fails with {error.sentence}"
         raise error
@@ -70,16 +71,19 @@ def judge_aborts(scene, line, told):
     said = ""
     if line.aborts and line.aborts[0][1]:
         said = (
-            "[aborts_after_the_end] tokens has ended or raised before: the engine has not got this "
-            "request any more. With asyncio.wait both tasks may be done; ask first whether tokens "
-            "has ended"
+            "[aborts_after_the_end] you call `abort` although `tokens` has already ended or "
+            "raised: the engine no longer has this request. After asyncio.wait, both tasks may be "
+            "done; check first whether `tokens` has ended"
         )
     elif times and times[0] < min(due, line.stops_ms):
-        said = "[aborts_without_reason] the client is there, and the task is not cancelled"
+        said = (
+            "[aborts_without_reason] you call `abort` although the client is still connected and "
+            "the task is not cancelled"
+        )
     elif len(times) > 1:
         said = (
-            "[aborts_twice] a second abort may hit another request that has its place by now: "
-            "abort in one place only"
+            "[aborts_twice] you call `abort` twice: the second call may hit another request that "
+            "has taken the place of the first; call `abort` in one place only"
         )
     elif due < NEVER and times != [due]:
         said = why_late(scene, line, due, times)
@@ -94,25 +98,30 @@ def judge_aborts(scene, line, told):
 def why_late(scene, line, due, times):
     if due == line.cancel_ms:
         return (
-            "[shutdown_without_abort] the task is cancelled, and the engine goes on. A "
-            "CancelledError is not an Exception: `finally` sees it, `except Exception` does not"
+            "[shutdown_without_abort] you do not call `abort` when the task is cancelled, so the "
+            "engine continues. A CancelledError is not an Exception: `finally` handles it, `except "
+            "Exception` does not"
         )
     if due == line.failed_ms and due < line.hangs_up_ms:
         return (
-            "[failed_send_without_abort] a send has failed, so the client is gone; hung_up need "
-            "not return. Abort then"
+            "[failed_send_without_abort] you do not call `abort` after a send has failed: then the "
+            "client has disconnected, even if `hung_up` does not return"
         )
     waits_in_send = line.sends and line.sends[-1][0] + line.send_ms > due
     if not times and line.outcome and line.done_ms == due:
-        return "[returns_without_abort] answer returns, and the engine computes on for nobody"
+        return (
+            "[returns_without_abort] your function returns without a call of `abort`, so the "
+            "engine continues to compute for no client"
+        )
     if waits_in_send and line.stuck:
         return (
-            "[hang_up_during_a_send] the client hangs up while a send waits, and yours goes on "
-            "waiting: hung_up and send have to be waited for at the same time"
+            "[hang_up_during_a_send] you still wait for a send after the client has hung up: wait "
+            "for `hung_up` and `send` at the same time"
         )
     return (
-        "[notices_late] the client is gone, and the engine computes on for nobody. Wait for "
-        "hung_up and for the next piece at the same time, not for one after the other"
+        "[notices_late] you notice late that the client has disconnected, and the engine continues "
+        "to compute for no client. Wait for `hung_up` and for the next piece at the same time, not "
+        "one after the other"
     )
 
 
@@ -122,7 +131,10 @@ def judge_sends(scene, line, told):
     later = [one for one in line.sends if one[0] >= stop]
     said = ""
     if line.failed_ms < NEVER and len(later) > 1:
-        said = "[sends_after_a_failure] a send has failed: the client is gone, so send no more"
+        said = (
+            "[sends_after_a_failure] you send after a send has failed: the client has "
+            "disconnected, so send no more"
+        )
     elif got != due:
         said = why_other_sends(line, due, got)
     if said:
@@ -136,27 +148,39 @@ def as_sends(sends):
 def why_other_sends(line, due, got):
     texts, due_texts = ["".join(text for _, text in part) for part in (got, due)]
     if not got and due == [(line.end_ms, "")]:
-        return "[empty_answer_is_not_sent] an answer without a piece is a text, too: send it, empty"
+        return (
+            "[empty_answer_is_not_sent] you send nothing for an answer without pieces; such an "
+            "answer is an empty text: send this text"
+        )
     if not got:
         return (
-            "[sends_nothing] the client gets nothing. (send is a coroutine function: it does "
-            "nothing until it is awaited)"
+            "[sends_nothing] you send nothing to the client. (`send` is a coroutine function: "
+            "await it)"
         )
     if not line.stream and line.failure:
-        return "[sends_part_of_an_answer] tokens has raised, so there is no whole answer: send none"
+        return (
+            "[sends_part_of_an_answer] you send part of an answer; `tokens` has raised, so the "
+            "answer is not complete: send nothing"
+        )
     if not line.stream and len(got) > 1:
-        return "[streams_a_whole_answer] without stream, send one text, when tokens has ended"
+        return (
+            "[streams_a_whole_answer] you send pieces although `stream` is False; send one text "
+            "after `tokens` has ended"
+        )
     if line.stream and len(due) > 1 and len(got) == 1 and texts == due_texts:
-        return "[one_text_for_a_stream] with stream, send each piece when it comes"
+        return (
+            "[one_text_for_a_stream] you send one text although `stream` is True; send each piece "
+            "when it comes"
+        )
     if [text for _, text in got] == [text for _, text in due]:
         late = next(i for i, (one, other) in enumerate(zip(got, due, strict=True)) if one != other)
         return (
-            f"[sends_late] {due[late][1]!r} can be sent at {due[late][0]} ms, and yours is sent at "
-            f"{got[late][0]} ms. Send it before you wait for the next piece"
+            f"[sends_late] {due[late][1]!r} can be sent at {due[late][0]} ms, but you send it at "
+            f"{got[late][0]} ms. Send each piece before you wait for the next piece"
         )
     if sorted(got) == sorted(due) or sorted(texts) == sorted(due_texts):
-        return "[pieces_out_of_order] the pieces come in another order"
-    return "[other_text] the client gets another text"
+        return "[pieces_out_of_order] you send the pieces in the wrong order"
+    return "[other_text] you send the wrong text to the client"
 
 
 def judge_outcome(scene, line, outcome, told):
@@ -175,16 +199,23 @@ def judge_outcome(scene, line, outcome, told):
     }
     got = next((names[name] for name in names if name in outcome), "answer does not end")
     said = {
-        "cancelled": "[swallows_the_cancellation] the task is cancelled, and its caller has to see "
-        "that: let the CancelledError go on, after the abort",
-        "given": "[swallows_the_exception] tokens has raised, and its caller has to see that",
-        "returned": "[raises_to_the_caller] a client that hangs up is not an error of the server: "
-        "return",
+        "cancelled": (
+            "[swallows_the_cancellation] you swallow the cancellation, but the caller must see it: "
+            "after the abort, let the CancelledError pass"
+        ),
+        "given": (
+            "[swallows_the_exception] you swallow the exception that `tokens` raises; the caller "
+            "of `answer` must see this exception"
+        ),
+        "returned": (
+            "[raises_to_the_caller] you raise an exception to the caller; a client that hangs up "
+            "is not a server error: return normally"
+        ),
     }[due]
     if not outcome:
         said = (
-            "[answer_never_ends] nothing more will happen, and answer still waits. Is it for "
-            "hung_up, of a client that does not hang up?"
+            "[answer_never_ends] your function waits forever. Perhaps it waits for `hung_up`, and "
+            "the client does not hang up"
         )
     raise Wrong(f"{told} {said}.", expected=names[due], got=got)
 
@@ -233,7 +264,7 @@ def test_a_complete_answer_is_not_aborted(student):
 
 
 @pytest.mark.task("12.1", points=0.75)
-def test_a_shutdown_aborts_and_goes_on(student):
+def test_a_shutdown_aborts_and_passes_on_the_cancellation(student):
     for stream in (True, False):
         for when in (5, 15, 45):
             answered(student, Line(HE_LLO, 50, stream, cancel_ms=when))
@@ -242,7 +273,7 @@ def test_a_shutdown_aborts_and_goes_on(student):
 
 
 @pytest.mark.task("12.1", points=0.5)
-def test_what_the_engine_raises_goes_on(student):
+def test_an_exception_of_the_engine_is_passed_on(student):
     for stream in (True, False):
         for kind in ("RuntimeError", "ConnectionError", "TimeoutError"):
             answered(student, Line(HE_LLO, 50, stream, failure=(kind, "the engine has failed")))
@@ -300,7 +331,7 @@ LINES = {
     "several lines of data": [b"data: a\ndata: b\ndata:\ndata: c\n\n"],
     "an event without data": [b"event: end\n\n\n\ndata: x\n\n"],
     "empty data": [b"data\n\ndata:\n\ndata: \n\ndata\ndata\n\n"],
-    "characters that end no line": ["data: a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n\n".encode()],
+    "characters that do not end a line": ["data: a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n\n".encode()],
 }
 ENDS = {
     r"lines that end with \r\n": [b"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n"],
@@ -314,7 +345,7 @@ CHUNKS = {
     "single bytes": by_bytes(STREAM + b"data: a\r\n\r\n"),
     "empty chunks": [b"", b"data: a", b"", b"\n", b"", b"\n", b""],
     "a cut within a letter": cut(STREAM, 8, 17, 27, 30),
-    "bytes that are no UTF-8": [b"data: a\xff\xc3\n\ndata: \xe6\x9d\n\n", b"data: b\xe6", b"\n\n"],
+    "bytes that are not UTF-8": [b"data: a\xff\xc3\n\ndata: \xe6\x9d\n\n", b"data: b\xe6", b"\n\n"],
 }
 MARK = "\ufeff".encode()
 MARKS = {
@@ -333,7 +364,9 @@ def texts_of(student, packed):
         gave = student.unpacked(one["gave"])
         if not isinstance(gave, list | tuple) or not all(type(each) is bytes for each in gave):
             kind = "nothing (None)" if gave is None else a_kind(gave)
-            raise Wrong(f"[events_are_no_texts] feed returns a list of texts; yours is {kind}.")
+            raise Wrong(
+                f"[events_are_no_texts] `feed` must return a list of texts; you return {kind}."
+            )
         found.append([each.decode("utf-8", "surrogatepass") for each in gave])
     return found
 
@@ -347,7 +380,7 @@ def streamed(student, streams):
             seen[told] = texts_of(student, student.objects("Events", calls))
         except Raised as error:
             error.sentence = (
-                f"feed, with {told}, {shown_chunks(chunks)}, fails with {error.sentence}"
+                f"`feed`, with {told}, {shown_chunks(chunks)}, fails with {error.sentence}"
             )
             raise
     for told, chunks in streams.items():
@@ -355,7 +388,8 @@ def streamed(student, streams):
         for number, (due, gave) in enumerate(zip(expected, got, strict=True)):
             if due != gave:
                 said = believed(streams, seen) or (
-                    "[other_events] follow the rules of lines and fields one by one."
+                    "[other_events] your events are wrong: apply the rules for lines and fields "
+                    "one by one."
                 )
                 before = shown_chunks(chunks[: number + 1])
                 raise Wrong(f"With {told}: after {before}: {said}", expected=due, got=gave)
@@ -411,7 +445,8 @@ def test_any_stream_and_two_at_once(student, rng):
     got = two_at_once(student)
     if got != [[], [], ["a1"], ["b"]]:
         raise Wrong(
-            f"[other_events_of_two] Two objects: {TWO_TOLD}.",
+            f"[other_events_of_two] Two objects read two streams, {TWO_TOLD}: your events are "
+            "wrong.",
             expected=[[], [], ["a1"], ["b"]],
             got=got,
         )
@@ -432,7 +467,7 @@ WALKS = {  # what happens: calls. L: launched, E: ended, C: collected
         *(("L", 1, "AB"), ("L", 2, "AB"), ("C", 1), ("E", "A", [7, 4]), ("L", 3, "B")),
         *(("C", 2), ("C", 3), ("E", "B", [5])),
     ],
-    "a request ends that no step in flight has": [
+    "a request ends, and no step in flight contains it": [
         *(("L", 1, "A"), ("C", 1), ("E", "A", [3, 9]), ("E", "B", [2])),
         *(("L", 2, "C"), ("E", "D", [8]), ("C", 2), ("E", "C", [1])),
     ],
@@ -452,7 +487,7 @@ WALKS = {  # what happens: calls. L: launched, E: ended, C: collected
         *(("L", 1, "ABC"), ("E", "A", [1, 2]), ("E", "B", [3]), ("E", "C", []), ("C", 1)),
         *(("L", 2, "D"), ("C", 2), ("E", "D", [1])),
     ],
-    "steps are empty, and numbers are missing": [
+    "steps are empty, and step numbers are missing": [
         *(("L", 10, "A"), ("L", 20, ""), ("E", "A", [5]), ("L", 21, ""), ("C", 10)),
         *(("C", 20), ("C", 21), ("E", "B", [4]), ("L", 30, ""), ("E", "C", [9]), ("C", 30)),
     ],
@@ -460,11 +495,11 @@ WALKS = {  # what happens: calls. L: launched, E: ended, C: collected
         *(("L", 1, "AB"), ("E", "A", [1, 2]), ("L", 2, "AB"), ("C", 1), ("E", "A", [8, 9])),
         *(("C", 2), ("E", "B", [3])),
     ],
-    "it comes back and ends again before the first step is collected": [
+    "a request comes back and ends again before the first step is collected": [
         *(("L", 1, "A"), ("E", "A", [1]), ("L", 2, "A"), ("E", "A", [2]), ("L", 3, "A")),
         *(("C", 1), ("E", "A", [3]), ("C", 2), ("C", 3)),
     ],
-    "it comes back, and ends before it is in a step": [
+    "a request comes back, and ends before it is in a step": [
         *(("L", 1, "A"), ("E", "A", [1]), ("E", "A", [2]), ("C", 1)),
     ],
 }
@@ -520,7 +555,7 @@ def walked(student, told, calls):
             continue
         if not isinstance(gave, list | tuple) or not all(type(each) is int for each in gave):
             kind = "nothing (None)" if gave is None else a_kind(gave)
-            raise Wrong(f"{start} [blocks_are_no_list] return a list of blocks; yours is {kind}.")
+            raise Wrong(f"{start} [blocks_are_no_list] return a list of blocks; you return {kind}.")
         if sorted(gave) != due:
             said = what_goes_wrong(calls, number, held | ledger.held, due, list(gave), given_back)
             raise Wrong(f"{start} {said}", expected=due, got=list(gave))
@@ -536,29 +571,30 @@ def what_goes_wrong(calls, number, held, due, gave, given_back):
         later = [each for call in calls[number + 1 :] if call[0] == "L" for each in call[2]]
         other = next((each for each in later if each != request), "the next request")
         return (
-            f"[freed_while_in_flight] step {step} is in flight with a row of {request}, and still "
-            f"writes K and V into block {early[0]}. Yours frees this block now: {other} gets it, "
-            f"and step {step} then overwrites {other}'s K and V with those of {request}."
+            f"[freed_while_in_flight] step {step} is in flight with a row of {request}, and "
+            f"still writes K and V into block {early[0]}. You free this block now. {other} gets "
+            f"it, and step {step} then overwrites {other}'s K and V with those of {request}."
         )
     twice = [block for block in gave if gave.count(block) > 1 or block in given_back]
     if twice:
         return (
-            f"[freed_twice] block {twice[0]} is returned twice: then two requests get it, and each "
-            "overwrites the other's K and V."
+            f"[freed_twice] you return block {twice[0]} twice. Then two requests get this block, "
+            "and each overwrites the other's K and V."
         )
     missing = [block for block in due if block not in gave]
     if missing and kind == "E":
         return (
-            f"[waits_for_nothing] no step in flight has a row of {name}, so nothing writes into "
-            f"its blocks any more: block {missing[0]} may be freed at once."
+            "[waits_for_nothing] "
+            f"no step in flight has a row of {name}, so nothing writes into its blocks: free "
+            f"block {missing[0]} at once."
         )
     if missing:
         return (
-            f"[block_is_kept] step {name} was the last one that wrote into block {missing[0]}, and "
-            "it is collected: this block may be freed now. A block that is freed late, or never, "
-            "is missing to the others."
+            f"[block_is_kept] the last step that wrote into block {missing[0]} was step {name}, "
+            "which is now collected: free this block now. Other requests cannot use a block that "
+            "is freed late or never."
         )
-    return "[other_blocks] these are not blocks that have been given to you."
+    return "[other_blocks] you return blocks that were not passed to you."
 
 
 @pytest.mark.task("12.3", points=1)
@@ -574,7 +610,7 @@ def test_several_requests_and_several_steps(student):
 
 
 @pytest.mark.task("12.3", points=1)
-def test_a_name_may_come_back(student):
+def test_a_request_id_may_come_back(student):
     for told in list(WALKS)[7:]:
         walked(student, told, WALKS[told])
 
@@ -699,55 +735,60 @@ PART = {
     "client": {"": lambda c, s: span(c, "due", "sent")},
     "network": {
         "": lambda c, s: span(c, "sent", "first_token") - span(s, "received", "first_written"),
-        "[compares_two_clocks] yours takes a time of one clock from one of the other, and nobody "
-        "knows how far they are apart. Take differences of one clock alone.": (
+        "[compares_two_clocks] you subtract times of two different clocks, whose offset is not "
+        "known. Take only differences of one clock.": (
             lambda c, s: s["received"] - c["sent"],
             lambda c, s: c["first_token"] - s["first_written"],
             lambda c, s: (
                 abs(s["received"] - c["sent"]) + abs(c["first_token"] - s["first_written"])
             ),
         ),
-        "[half_of_the_way] the network is there and back; yours is half of it. (Nobody can say "
-        "that both halves are equal.)": lambda c, s: (
+        "[half_of_the_way] you return half of the network time; the network time is the way there "
+        "and back. (The two halves need not be equal.)": lambda c, s: (
             (span(c, "sent", "first_token") - span(s, "received", "first_written")) // 2
         ),
-        "[network_of_the_last_token] the network is measured by the first token.": lambda c, s: (
+        "[network_of_the_last_token] you compute the network time from the last token; compute it "
+        "from the first token.": lambda c, s: (
             span(c, "sent", "last_token") - span(s, "received", "last_written")
         ),
-        "[network_from_due] the wait before sending is not in the network: count from sent.": (
+        "[network_from_due] you count the wait before sending as network time; the network time "
+        "begins at `sent`.": (
             lambda c, s: span(c, "due", "first_token") - span(s, "received", "first_written")
         ),
-        "[network_with_the_event_loop] the wait for the writing is the event loop's, not the "
-        "network's.": lambda c, s: (
+        "[network_with_the_event_loop] you count the wait before the write as network time; this "
+        "wait belongs to the event loop.": lambda c, s: (
             span(c, "sent", "first_token") - span(s, "received", "first_computed")
         ),
     },
     "queue": {
         "": lambda c, s: span(s, "received", "scheduled"),
-        "[queue_from_due] the queue begins when the server has received the request.": (
+        "[queue_from_due] you begin the queue at `due`; the queue begins when the server has "
+        "received the request.": (
             lambda c, s: s["scheduled"] - c["due"],
             lambda c, s: s["scheduled"] - c["sent"],
         ),
     },
     "prefill": {
         "": lambda c, s: span(s, "scheduled", "first_computed"),
-        "[prefill_with_the_queue] prefill begins when it is scheduled.": (
-            lambda c, s: span(s, "received", "first_computed")
-        ),
-        "[prefill_with_the_event_loop] prefill ends when the first token is computed; until it is "
-        "written is the event loop's time.": lambda c, s: span(s, "scheduled", "first_written"),
+        "[prefill_with_the_queue] you count the queue as prefill; prefill begins when the "
+        "request is scheduled.": (lambda c, s: span(s, "received", "first_computed")),
+        "[prefill_with_the_event_loop] you count the event loop as prefill; prefill ends when "
+        "the first token is computed, and the time until it "
+        "is written belongs to the event loop.": lambda c, s: span(s, "scheduled", "first_written"),
     },
     "event loop": {
         "": lambda c, s: span(s, "first_computed", "first_written"),
-        "[event_loop_at_the_client] the event loop's time is between two times of the server.": (
-            lambda c, s: c["first_token"] - s["first_computed"]
-        ),
+        "[event_loop_at_the_client] you use a time of the client; the event loop's time is "
+        "between two times of the server.": (lambda c, s: c["first_token"] - s["first_computed"]),
     },
     "decode": {
         "": lambda c, s: span(c, "first_token", "last_token"),
-        "[decode_of_the_server] decode is what the client sees; with the server's times the six do "
-        "not add up to the latency.": lambda c, s: span(s, "first_written", "last_written"),
-        "[decode_from_the_computed] decode begins with the first token at the client.": (
+        "[decode_of_the_server] you take decode from the server's times, and then the six parts do "
+        "not add up to the latency; take decode from the client's times.": lambda c, s: span(
+            s, "first_written", "last_written"
+        ),
+        "[decode_from_the_computed] you begin decode when the server has computed the first "
+        "token; decode begins when the client has the first token.": (
             lambda c, s: span(s, "first_computed", "last_written")
         ),
     },
@@ -809,28 +850,27 @@ def mean_share(parts):
 
 SLOWEST = {
     "": slow_by(lambda n: -(-n // 100)),
-    "[slowest_of_all_rows] yours adds up the parts of all requests. The slowest 1 % may be slow "
-    "for another reason than most.": of_complete(summed),
-    "[percentile_of_each_part] yours takes the p99 of each part; these are those of different "
+    "[slowest_of_all_rows] you add up the parts of all requests. The slowest 1 % may be slow for "
+    "a different reason than the other requests.": of_complete(summed),
+    "[percentile_of_each_part] you take the p99 of each part; these values belong to different "
     "requests. Find the slowest requests first.": of_complete(highest_percentile),
-    "[maximum_of_each_part] yours takes the largest value of each part. Find the slowest requests "
+    "[maximum_of_each_part] you take the largest value of each part. Find the slowest requests "
     "first, and add up their own parts.": of_complete(
         lambda parts: largest({name: max(part[name] for part in parts) for name in NAMES})
     ),
-    "[one_percent_rounded_down] n / 100 is rounded up; yours rounds it down.": (
+    "[one_percent_rounded_down] you round n / 100 down; round it up.": (
         slow_by(lambda n: n // 100)
     ),
-    "[ties_left_out] a request that is as slow as the fastest of the slowest counts, too.": (
-        slow_by(lambda n: -(-n // 100), ties=False)
-    ),
-    "[only_the_slowest] yours looks at the slowest request alone; 1 % may be several.": (
+    "[ties_left_out] you leave out a request that is exactly as slow as the last of the slowest "
+    "1 %; this request counts, too.": (slow_by(lambda n: -(-n // 100), ties=False)),
+    "[only_the_slowest] you use only the slowest request; 1 % may be several requests.": (
         slow_by(lambda n: 1)
     ),
-    "[slowest_ten_percent] the slowest 1 % is n / 100; yours takes more.": (
+    "[slowest_ten_percent] you take more than the slowest 1 %, which is n / 100 requests.": (
         slow_by(lambda n: -(-n // 10)),
         slow_by(lambda n: -(-n // 20)),
     ),
-    "[mean_of_shares] yours adds up shares; add up milliseconds.": of_complete(mean_share),
+    "[mean_of_shares] you add up shares; add up milliseconds.": of_complete(mean_share),
 }
 
 
@@ -851,14 +891,14 @@ def found_times(student, rows):
     if not isinstance(got, dict) or not {"parts", "left_out", "slowest"} <= set(got):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
-            "[times_are_no_dictionary] return a dictionary with parts, left_out and slowest; you "
-            f"return {list(got) if isinstance(got, dict) else kind}."
+            "[times_are_no_dictionary] return a dictionary with `parts`, `left_out` and `slowest`; "
+            f"you return {list(got) if isinstance(got, dict) else kind}."
         )
     parts = got["parts"]
     if not isinstance(parts, list | tuple) or len(parts) != len(rows):
         raise Wrong(
-            f"{shown_rows(rows)}: [an_entry_for_each_row] parts is a list with an entry for each "
-            "row, None for those without a latency.",
+            f"{shown_rows(rows)}: [an_entry_for_each_row] `parts` must have an entry for each row, "
+            "None for a row without a latency.",
             expected=f"{len(rows)} entries",
             got=parts,
         )
@@ -875,13 +915,14 @@ def judge_parts(student, tests):
             if due is None:
                 raise Wrong(
                     f"{start} [parts_of_no_latency] a time is missing, so this row has no latency: "
-                    "its entry is None.",
+                    "its entry must be None.",
                     expected="None",
                     got=part,
                 )
             if not isinstance(part, dict) or set(part) != set(NAMES):
                 raise Wrong(
-                    f"{start} [other_names_of_parts] its entry has the six names of the exercise.",
+                    f"{start} [other_names_of_parts] the entry of this row must have the six names "
+                    "of the exercise.",
                     expected=list(NAMES),
                     got=part,
                 )
@@ -893,7 +934,7 @@ def judge_parts(student, tests):
                 if is_complete(*each) and isinstance(given, dict) and name in given
             ]
             said = why(pairs, lambda values: values[0], PART[name]) or (
-                f"[other_part] {name} is another number."
+                "[other_part] this part is wrong."
             )
             raise Wrong(f"{start} {name}: {said}", expected=due[name], got=part[name])
 
@@ -904,29 +945,33 @@ def test_the_six_parts_are_differences_of_one_clock(student):
 
 
 @pytest.mark.task("12.4", points=0.5)
-def test_what_has_no_latency_is_counted(student):
+def test_a_row_without_a_latency_is_counted(student):
     for told, rows in TIMES.items():
         got, due = found_times(student, rows)["left_out"], right_parts(rows).count(None)
         if type(got) is not int or got != due:
             raise Wrong(
-                f"If {told}, {shown_rows(rows)}: [left_out_is_other] left_out counts the rows "
-                "whose entry is None.",
+                f"If {told}, {shown_rows(rows)}: [left_out_is_other] `left_out` must count the "
+                "rows whose entry is None.",
                 expected=due,
                 got=got,
             )
 
 
 @pytest.mark.task("12.4", points=1)
-def test_the_slowest_have_a_reason_of_their_own(student):
+def test_the_slowest_requests_have_their_own_reason(student):
     seen = [((rows,), found_times(student, rows)["slowest"]) for rows in TIMES.values()]
     for told, ((rows,), got) in zip(TIMES, seen, strict=True):
         due = SLOWEST[""](rows)
         if got != due:
             said = why(seen, lambda values: values[0], SLOWEST) or (
-                "[other_slowest] add up each part over the slowest 1 %, and name the largest sum."
+                "[other_slowest] your slowest part is wrong: add up each part over the slowest 1 "
+                "%, and name the largest sum."
             )
             if due is None:
-                said = "[slowest_of_nothing] every row is left out: None."
+                said = (
+                    "[slowest_of_nothing] you name a slowest part although every row is left out: "
+                    "`slowest` must be None."
+                )
             raise Wrong(f"If {told}, {shown_rows(rows)}: {said}", expected=str(due), got=got)
 
 
@@ -943,8 +988,8 @@ def test_any_two_clocks(student, rng):
         for name in due:
             if got[name] != due[name]:
                 raise Wrong(
-                    f"Random case {number + 1}, {shown_rows(rows)}: [other_in_random_rows] {name} "
-                    "is another one.",
+                    f"Random case {number + 1}, {shown_rows(rows)}: [other_in_random_rows] "
+                    f"{name} is wrong.",
                     expected=due[name],
                     got=got[name],
                 )

@@ -43,8 +43,8 @@ WITHHELD = {
 
 
 KEEPS = (
-    "[keeps_something_between_calls] yours is wrong here, and right if this is its first call. So "
-    "it keeps something from earlier calls: use the arguments alone"
+    "[keeps_something_between_calls] your answer is wrong here, but right in a first call. So your "
+    "function keeps something from earlier calls: use only the arguments"
 )
 
 
@@ -57,26 +57,30 @@ def chosen(router, request, views, told):
     try:
         got = router.choose(request, views)
     except Raised as error:
-        error.sentence = f"{told}: choose fails with {error.sentence}"
+        error.sentence = f"{told}: `choose` fails with {error.sentence}"
         raise
     if type(got) is int and got in numbers:
         return got
     if got is None:
         said = (
-            "[choice_is_nothing] your function returned nothing (None): end it with `return` and "
-            "the number of a replica"
+            "[choice_is_nothing] "
+            "your function returned nothing (None). End it with `return` and the number of a "
+            "replica"
         )
     elif isinstance(got, tuple) and any(got[:4] == tuple(view)[:4] for view in views):
-        said = "[view_for_its_number] yours is a view itself; return its number, view.replica"
+        said = (
+            "[view_for_its_number] you return the view itself; return the number of the view, "
+            "view.replica"
+        )
     elif type(got) is not int:
-        said = f"[choice_is_no_number] the number of a replica is asked for; yours is {a_kind(got)}"
+        said = f"[choice_is_no_number] you return {a_kind(got)}; return the number of a replica"
     elif 0 <= got < len(views):
         said = (
-            f"[place_for_its_number] yours is {got}, a place in the list. Replicas have numbers of "
-            "their own, since others may be down: return view.replica"
+            f"[place_for_its_number] you return {got}, a place in the list. Some replicas may be "
+            "down, so places and numbers differ: return view.replica"
         )
     else:
-        said = f"[no_such_replica] yours is {got}, and none of the views has this number"
+        said = f"[no_such_replica] you return {got}, and none of the views has this number"
     raise Wrong(f"{told}: {said}.", expected=f"one of {numbers}", got=got)
 
 
@@ -116,29 +120,30 @@ FACTS = {  # what is told: request, views, the replicas that are right, what to 
         ASK,
         [view(1), view(2), view(6, cached=frozenset(CHAIN)), view(7)],
         {6},
-        "[leaves_the_cached_prefix] the manual's 4,096 tokens are cached there; each of the others "
-        "has to compute them",
+        "[leaves_the_cached_prefix] you leave the replica that has the manual's 4,096 tokens "
+        "cached; each of the other replicas must compute them",
     ),
     "Three replicas with the same work, and one has the manual cached": (
         ASK,
         [view(4, **BUSY, cached=frozenset(CHAIN)), view(2, **BUSY), view(0, **BUSY)],
         {4},
-        "[leaves_the_cached_prefix_under_load] all have the same work before this prompt, and only "
-        "one need not compute the manual",
+        "[leaves_the_cached_prefix_under_load] you leave the only replica that has the manual "
+        "cached; all replicas have the same work before this prompt",
     ),
     "Two replicas have a part of the manual": (
         ASK,
         [view(0, cached=frozenset(CHAIN[1:])), view(1, cached=frozenset(CHAIN[:6])), view(2)],
         {1},
-        "[counts_blocks_without_their_beginning] one has 15 of the manual's blocks but not the "
-        "first, so it can use none of them; another one has the first 6",
+        "[counts_blocks_without_their_beginning] your choice is wrong: the replica with 15 of "
+        "the manual's blocks lacks the first block, so it can reuse none of them; the other "
+        "replica has the first 6 blocks",
     ),
     "One replica has the first two blocks of the manual, and another one has it all": (
         ASK,
         [view(0, cached=frozenset(CHAIN[:2])), view(1, cached=frozenset(CHAIN)), view(2)],
         {1},
-        "[any_part_is_enough] two blocks are 512 tokens, and the manual has 4,096: count how many "
-        "tokens are cached",
+        "[any_part_is_enough] your choice is wrong: two blocks are 512 tokens, and the manual "
+        "has 4,096. Count the cached tokens",
     ),
     "The replica with the manual has 120,000 tokens to compute first, and others are idle": (
         ASK,
@@ -150,8 +155,9 @@ FACTS = {  # what is told: request, views, the replicas that are right, what to 
             view(5),
         ],
         {4, 5},
-        "[stays_with_the_hot_replica] the manual has 4,096 tokens, and 120,000 tokens wait before "
-        "it: an idle replica has computed it long before",
+        "[stays_with_the_hot_replica] you choose the replica with the manual, where 120,000 tokens "
+        "must be computed first; the manual has 4,096 tokens, and an idle replica computes it much "
+        "sooner",
     ),
     "The manual was sent to its replica 40 times since the report, and others are idle": (
         ASK,
@@ -161,8 +167,8 @@ FACTS = {  # what is told: request, views, the replicas that are right, what to 
             view(5),
         ],
         {4, 5},
-        "[hot_replica_since_the_report] 120,000 uncached tokens were sent there since the report, "
-        "and the manual has 4,096",
+        "[hot_replica_since_the_report] you choose the replica to which 120,000 uncached tokens "
+        "were sent since the report; the manual has only 4,096",
     ),
 }
 WORK = {
@@ -174,8 +180,9 @@ WORK = {
             view(2, **BUSY),
         ],
         {1},
-        "[counts_requests] the three have as many requests, and one has far fewer tokens to "
-        "compute: a count of requests knows no lengths",
+        "[counts_requests] your choice is wrong: the three replicas have the same number of "
+        "requests, and one replica has far fewer tokens to compute. A count of requests ignores "
+        "their lengths",
     ),
     "Three replicas have reported the same": (
         ASK,
@@ -185,15 +192,15 @@ WORK = {
             view(2, num_sent=2, num_sent_tokens=300),
         ],
         {2},
-        "[ignores_tokens_sent] since the report, fewer tokens were sent to one of them than to the "
-        "others: num_sent_tokens",
+        "[ignores_tokens_sent] your choice is wrong: since the report, fewer tokens were sent to "
+        "one replica than to the others. Use num_sent_tokens",
     ),
     "Two replicas have reported the same, and a prompt was sent to one": (
         ASK,
         [view(0, **BUSY, num_sent=1, num_sent_tokens=8_000), view(1, **BUSY)],
         {1},
-        "[ignores_what_was_sent] the report does not know of the prompt that was sent since: "
-        "num_sent_tokens does",
+        "[ignores_what_was_sent] your choice is wrong: the report does not include the prompt that "
+        "was sent since. Use num_sent_tokens, which includes this prompt",
     ),
 }
 
@@ -233,8 +240,8 @@ def test_work_is_counted_in_tokens_also_since_the_report(student):
     if most > 20:
         raise Wrong(
             "[all_to_one_between_reports] 40 equal requests come between two reports of four idle "
-            f"replicas, and yours sends {most} of them to replica {number}: it looked idle when it "
-            "reported. Count what you have sent since.",
+            f"replicas, and you send {most} of them to replica {number}: this replica looked idle "
+            "when it reported. Count what you have sent since the report.",
             expected="about 10 to each",
             got=dict(sent),
         )
@@ -275,20 +282,23 @@ def before(one):
 
 
 COSTS = {  # of (request, view): who believes this takes the lowest
-    "[takes_the_fewest_requests] It is where the fewest requests are, nearly always. A request is "
-    "not a measure of work: one has 100 uncached tokens, and another one has 8,000": (
+    "[takes_the_fewest_requests] Nearly always, you choose the replica with the fewest requests. "
+    "A request is not a measure of work: one request has 100 uncached tokens, another request "
+    "has 8,000": (
         lambda request, one: one.num_requests + one.num_sent,
         lambda request, one: one.num_requests,
     ),
-    "[takes_the_longest_prefix] It is where most of the prompt is cached, nearly always, however "
-    "long that replica's queue is": lambda request, one: -one.cached_tokens(request),
-    "[ignores_this_prompt] It is where the fewest tokens wait, nearly always. This prompt's own "
-    "uncached tokens have to be computed, too, and they differ": (
+    "[takes_the_longest_prefix] Nearly always, you choose the replica that has most of the "
+    "prompt cached, "
+    "however long the queue of this replica is": lambda request, one: -one.cached_tokens(request),
+    "[ignores_this_prompt] Nearly always, you choose the replica where the fewest tokens wait. "
+    "This prompt's own uncached tokens must be computed, too, and their number differs from "
+    "replica to replica": (
         lambda request, one: before(one),
         lambda request, one: one.num_uncached_tokens,
     ),
-    "[blind_since_the_report] It is the best one by the last reports, nearly always. What was sent "
-    "since belongs to the sum": (
+    "[blind_since_the_report] Nearly always, you choose the best replica according to the last "
+    "reports. Add the tokens that were sent since the report": (
         lambda request, one: one.num_uncached_tokens + one.uncached_tokens(request)
     ),
 }
@@ -316,13 +326,14 @@ def what_is_slow(requests, log):
     if busiest > 1.6 / NUM_REPLICAS:
         return (
             f"[one_replica_has_most_of_the_work] One of {NUM_REPLICAS} replicas computes "
-            f"{busiest:.0%} of all tokens"
+            f"{busiest:.0%} of all tokens; share the work better"
         )
     least = sum(one.request.num_tokens - 256 * len(one.request.prefix_hashes) for one in requests)
     return (
-        f"[manuals_are_computed_again] It computes {computed / 1e6:.1f} million tokens of prompts, "
-        f"and {least / 1e6:.1f} million of them are in no cache at all. Manuals are computed "
-        "again on replicas that had not cached them, or prompts wait behind long ones"
+        f"[manuals_are_computed_again] Your replicas compute {computed / 1e6:.1f} million tokens "
+        f"of prompts, but only {least / 1e6:.1f} million of these tokens can never be cached. "
+        "Manuals are computed again on replicas that did not have them cached, or prompts wait "
+        "behind long prompts"
     )
 
 
@@ -331,21 +342,21 @@ def sooner_than(student, kind, name, most):
     other, own = mean_ttft_of(kind), statistics.mean(one.ttft for one in requests)
     if own > most * other:
         raise Wrong(
-            f"With {name} the mean TTFT of hidden traffic is {other:.2f} s, and with yours it is "
-            f"{own:.2f} s. {what_is_slow(requests, log)}.",
+            f"With {name}, the mean TTFT of hidden traffic is {other:.2f} s, and with your router "
+            f"it is {own:.2f} s. {what_is_slow(requests, log)}.",
             expected=f"{most * other:.2f} s or less",
             got=f"{own:.2f} s",
         )
 
 
 @pytest.mark.task("13.1", points=1)
-def test_hidden_traffic_is_served_twice_as_soon_as_by_the_fewest_requests(student):
-    sooner_than(student, LeastRequests, "the fewest requests", 0.5)
+def test_hidden_traffic_waits_half_as_long_as_with_the_fewest_requests(student):
+    sooner_than(student, LeastRequests, "LeastRequests", 0.5)
 
 
 @pytest.mark.task("13.1", points=1.5)
-def test_hidden_traffic_is_served_sooner_than_by_prefix_affinity(student):
-    sooner_than(student, PrefixAffinity, "prefix affinity", 0.75)
+def test_hidden_traffic_waits_less_than_with_prefix_affinity(student):
+    sooner_than(student, PrefixAffinity, "PrefixAffinity", 0.75)
 
 
 # 13.2 --------------------------------------------------------------------------------------------
@@ -416,74 +427,77 @@ def usable(num, size):
 
 UNCACHED = {
     "": each(lambda n, ch, h, s: n - s * leading(ch, h, usable(n, s))),
-    "[counts_cached_blocks_anywhere] a block counts only if all blocks before it are cached as "
-    "well; yours counts every block of the chain that is cached": (
+    "[counts_cached_blocks_anywhere] you count every cached block of the chain; a block counts "
+    "only if all blocks before it are cached as well": (
         each(lambda n, ch, h, s: n - s * sum(one in h for one in ch[: usable(n, s)])),
         each(lambda n, ch, h, s: n - s * sum(one in h for one in ch)),
         each(lambda n, ch, h, s: max(1, n - s * sum(one in h for one in ch))),
     ),
-    "[up_to_the_last_cached_block] yours takes everything up to the last block that is cached; "
-    "it ends at the first one that is not": (
+    "[up_to_the_last_cached_block] you count up to the last cached block; stop at the first "
+    "block that is not cached": (
         each(lambda n, ch, h, s: n - s * last_cached(ch[: usable(n, s)], h)),
         each(lambda n, ch, h, s: n - s * last_cached(ch, h)),
         each(lambda n, ch, h, s: max(1, n - s * last_cached(ch, h))),
     ),
-    "[last_token_is_not_computed] the last token is always computed, and here its block is full "
-    "and cached; yours takes that block from the cache": each(
+    "[last_token_is_not_computed] you take the block of the last token from the cache; the last "
+    "token is always computed, and here its block is full and cached": each(
         lambda n, ch, h, s: n - s * leading(ch, h)
     ),
-    "[last_token_without_its_block] the last token is computed with its whole block; yours "
-    "computes this one token alone": (
+    "[last_token_without_its_block] you compute only the last token; the last token is computed "
+    "together with its whole block": (
         each(lambda n, ch, h, s: max(1, n - s * leading(ch, h))),
         each(lambda n, ch, h, s: min(n, n - s * leading(ch, h) + (n == s * leading(ch, h)))),
     ),
-    "[a_block_too_many] where the last token is not in a full block, the last full block may "
-    "come from the cache; yours always computes it": (
+    "[a_block_too_many] you always compute the last full block; if the last token is not in this "
+    "block, the block may come from the cache": (
         each(lambda n, ch, h, s: n - s * leading(ch, h, len(ch) - 1)),
         each(lambda n, ch, h, s: n - s * max(0, leading(ch, h, len(ch) - 1))),
     ),
-    "[cached_for_uncached] the tokens that must be computed are asked for; yours are those that "
-    "are cached": each(lambda n, ch, h, s: s * leading(ch, h, usable(n, s))),
-    "[blocks_for_tokens] tokens are asked for; yours are blocks": (
+    "[cached_for_uncached] "
+    "you return the cached tokens; return the tokens that must be computed": each(
+        lambda n, ch, h, s: s * leading(ch, h, usable(n, s))
+    ),
+    "[blocks_for_tokens] you return blocks; return tokens": (
         each(lambda n, ch, h, s: len(ch) - leading(ch, h, usable(n, s))),
         each(lambda n, ch, h, s: len(ch) - leading(ch, h)),
         each(lambda n, ch, h, s: -(-n // s) - leading(ch, h, usable(n, s))),
     ),
-    "[rest_of_the_prompt_left_out] the tokens after the last full block are computed, too; yours "
-    "leaves them out": (
+    "[rest_of_the_prompt_left_out] you leave out the tokens after the last full block; these "
+    "tokens are computed, too": (
         each(lambda n, ch, h, s: s * (len(ch) - leading(ch, h, usable(n, s)))),
         each(lambda n, ch, h, s: s * (len(ch) - leading(ch, h))),
     ),
-    "[rounds_up_to_blocks] only the prompt's own tokens are computed; yours rounds the last block "
-    "up": each(lambda n, ch, h, s: s * (-(-n // s) - leading(ch, h, usable(n, s)))),
-    "[block_size_of_its_own] yours takes 16 tokens for a block; use the argument block_size": each(
+    "[rounds_up_to_blocks] you round the last block up; only the prompt's own tokens "
+    "are computed": each(lambda n, ch, h, s: s * (-(-n // s) - leading(ch, h, usable(n, s)))),
+    "[block_size_of_its_own] you use blocks of 16 tokens; use the argument `block_size`": each(
         lambda n, ch, h, s: n - 16 * leading(ch, h, usable(n, 16))
     ),
-    "[nothing_cached_is_zero] a replica that has nothing cached has to compute the whole prompt": (
+    "[nothing_cached_is_zero] you return 0 for a replica with nothing cached; this replica must "
+    "compute the whole prompt": (
         each(lambda n, ch, h, s: n - s * leading(ch, h, usable(n, s)) if h else 0)
     ),
-    "[one_token_besides] the last token is one of num_tokens; yours adds it once more": each(
-        lambda n, ch, h, s: n - s * leading(ch, h) + 1
-    ),
-    "[a_block_at_least] what is left after the last full block may be less than a block, and then "
-    "only that is computed; yours computes a block at least": each(
+    "[one_token_besides] you add the last token once more; num_tokens already includes the last "
+    "token": each(lambda n, ch, h, s: n - s * leading(ch, h) + 1),
+    "[a_block_at_least] you compute at least a block; the rest after the last full block may be "
+    "less than a block, and then only this rest is computed": each(
         lambda n, ch, h, s: max(min(s, n), n - s * leading(ch, h))
     ),
-    "[a_block_more_for_all] only where the last token's block is cached must it be computed all "
-    "the same; yours adds a block on every replica": each(
-        lambda n, ch, h, s: n - s * leading(ch, h) + s * (n % s == 0)
-    ),
-    "[goes_on_from_replica_to_replica] for each replica, begin at the first block again; yours "
-    "goes on where it stopped for the one before": lambda n, ch, cached, s: {
+    "[a_block_more_for_all] you add a block on every replica; the last token's block must be "
+    "computed again "
+    "only where it is cached": each(lambda n, ch, h, s: n - s * leading(ch, h) + s * (n % s == 0)),
+    "[goes_on_from_replica_to_replica] you continue where you stopped for the replica before; "
+    "begin at the first block for each replica": lambda n, ch, cached, s: {
         replica: n - s * going_on(ch[: usable(n, s)], list(cached.values())[: i + 1])
         for i, replica in enumerate(cached)
     },
-    "[any_replica_will_do] each replica has a cache of its own; yours takes a block from any of "
-    "them": lambda n, ch, cached, s: dict.fromkeys(
-        cached, n - s * leading(ch, {one for h in cached.values() for one in h}, usable(n, s))
+    "[any_replica_will_do] "
+    "you take a block from any replica; each replica has its own cache": lambda n, ch, cached, s: (
+        dict.fromkeys(
+            cached, n - s * leading(ch, {one for h in cached.values() for one in h}, usable(n, s))
+        )
     ),
-    "[order_of_the_cache] the hashes of a replica are in any order; yours compares them with the "
-    "chain place by place": each(
+    "[order_of_the_cache] you compare the hashes of a replica with the chain place by place; "
+    "these hashes are in any order": each(
         lambda n, ch, h, s: (
             n
             - s
@@ -523,22 +537,22 @@ def uncached(student, arguments, told, start="If {}"):
     if not isinstance(got, dict):
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
-            f"{start}: [tokens_are_no_dictionary] return a dictionary, a number of tokens for "
+            f"{start}: [tokens_are_no_dictionary] return a dictionary with a number of tokens for "
             f"each replica; you return {kind}.",
             got=got,
         )
     if set(got) != set(cached):
         raise Wrong(
-            f"{start}: [other_replicas] it has an entry for each replica, under the number that "
-            "the replica has in `cached`.",
+            f"{start}: [other_replicas] your dictionary must have an entry for each replica, under "
+            "the number that the replica has in `cached`.",
             expected=list(cached),
             got=list(got),
         )
     for replica, tokens in got.items():
         if type(tokens) is not int:
             raise Wrong(
-                f"{start}: [tokens_are_no_whole_number] replica {replica}: a whole number of "
-                f"tokens is asked for; yours is {a_kind(tokens)}.",
+                f"{start}: [tokens_are_no_whole_number] replica {replica}: return a whole number "
+                f"of tokens; you return {a_kind(tokens)}.",
                 got=tokens,
             )
     return got
@@ -553,7 +567,8 @@ def judge_uncached(student, names):
             if uncached(student, arguments, told) == expected:
                 raise Wrong(f"If {told}: {KEEPS}.", expected=expected, got=got)
             said = why(seen, lambda parts: parts[0], UNCACHED) or (
-                "[other_number_of_tokens] the prompt, without the longest beginning that is cached"
+                "[other_number_of_tokens] your number is wrong: the answer is the prompt's "
+                "length minus its longest cached beginning"
             )
             raise Wrong(f"If {told}, {shown_cache(arguments)}: {said}.", expected=expected, got=got)
 
@@ -586,7 +601,7 @@ def test_any_prompt_and_any_caches(student, rng):
         if got != expected:
             raise Wrong(
                 f"Case {number + 1}, {shown_cache(case)}: [other_in_random_caches] a number of "
-                "tokens is another one.",
+                "tokens is wrong.",
                 expected=expected,
                 got=got,
             )
@@ -602,7 +617,7 @@ def case(prompt, answer, together=(), apart=(), slo=(1.0, 0.05)):
     return (
         {"prompt": prompt, "answer": answer},
         one | {"prefill_share": 0.5} | dict(together),
-        other | {"gbit_per_s": 10, "latency_s": 0.4} | dict(apart),
+        other | {"gbit_per_s": 10, "latency_s": 0.4, "first_token_from": "prefill"} | dict(apart),
         {"ttft_s": slo[0], "tpot_s": slo[1]},
     )
 
@@ -612,13 +627,13 @@ AT_ONCE = {"itl_s": 0.25, "kv_bytes_per_token": 0, "latency_s": 0, "queue": 0}
 DECISIONS = {  # what happens: case(…)
     "a prompt of 1000 tokens has an answer of 101": case(1000, 101),
     "the network is slow": case(4000, 21, {"queue": 100}, {"gbit_per_s": 0.5}),
-    "the network is quick, and steps with a prefill are slow": case(
+    "the network is fast, and steps with a prefill are slow": case(
         2000, 60, {"itl_beside_prefill_s": 0.3, "prefill_share": 0.25}, {"gbit_per_s": 400}
     ),
     "the prefill replica has a long queue": case(
         500, 200, {"queue": 0}, {"queue": 40_000, "gbit_per_s": 100}
     ),
-    "the two prefill at different rates": case(
+    "the two replicas prefill at different rates": case(
         6000, 50, {"tokens_per_s": 4000}, {"tokens_per_s": 16_000, "queue": 2000, "itl_s": 0.03}
     ),
     "the answer has two tokens": case(800, 2, (), {"gbit_per_s": 100, "latency_s": 0.01}),
@@ -646,6 +661,23 @@ DECISIONS = {  # what happens: case(…)
         512, 1, {"queue": 1024}, {"queue": 1024}
     ),
 }
+LATE = {"first_token_from": "decode"}
+DECISIONS_LATE = {  # the decode replica sends the first token: what else, and case(…)
+    "the decode replica sends the first token": case(1000, 101, (), LATE),
+    "the decode replica sends the first token over a slow network": case(
+        4000, 21, {"queue": 100}, LATE | {"gbit_per_s": 0.5, "queue": 300, "tokens_per_s": 4000}
+    ),
+    "the decode replica sends the first token over a fast network": case(
+        2000, 60, {"itl_beside_prefill_s": 0.3}, LATE | {"gbit_per_s": 400, "latency_s": 0.001}
+    ),
+    "the decode replica sends the first of two tokens": case(
+        800, 2, (), LATE | {"gbit_per_s": 100, "latency_s": 0.01, "itl_s": 0.03}
+    ),
+    "the decode replica sends the only token": case(1000, 1, {"queue": 6000}, LATE),
+    "both ways meet the SLO, and the decode replica sends the first token": case(
+        100, 300, {"queue": 200}, LATE | {"queue": 100, "latency_s": 0.1}, (2.0, 0.5)
+    ),
+}
 
 
 def transfer(request, apart):
@@ -653,6 +685,11 @@ def transfer(request, apart):
         8e-9 * request["prompt"] * apart["kv_bytes_per_token"] / apart["gbit_per_s"]
         + (apart["latency_s"])
     )
+
+
+def is_late(apart):
+    """Whether the first token waits for the transfer."""
+    return apart["first_token_from"] == "decode"
 
 
 def prefill(request, way):
@@ -671,40 +708,40 @@ def mixed(way):
 
 TTFT_TOGETHER = {
     "": lambda r, t, a, s: prefill(r, t),
-    "[queue_left_out] the prompts that wait there are computed first: queue + prompt": (
-        lambda r, t, a, s: r["prompt"] / t["tokens_per_s"]
-    ),
-    "[own_prompt_left_out] this prompt has to be computed as well: queue + prompt": (
-        lambda r, t, a, s: t["queue"] / t["tokens_per_s"]
-    ),
-    "[a_step_in_ttft] TTFT is (queue + prompt) / tokens_per_s, and no ITL is added": (
+    "[queue_left_out] you leave out the queue; the waiting prompts are computed first: take queue "
+    "+ prompt": (lambda r, t, a, s: r["prompt"] / t["tokens_per_s"]),
+    "[own_prompt_left_out] you leave out this prompt, which must be computed, too: take queue + "
+    "prompt": (lambda r, t, a, s: t["queue"] / t["tokens_per_s"]),
+    "[a_step_in_ttft] you add an ITL to TTFT; TTFT is (queue + prompt) / tokens_per_s": (
         lambda r, t, a, s: prefill(r, t) + t["itl_s"],
         lambda r, t, a, s: prefill(r, t) + mixed(t),
         lambda r, t, a, s: prefill(r, t) + t["itl_beside_prefill_s"],
     ),
-    "[queue_is_seconds] the queue is in tokens, and has to be divided by tokens_per_s": (
-        lambda r, t, a, s: t["queue"] + r["prompt"] / t["tokens_per_s"]
-    ),
-    "[the_other_replica_s_prefill] yours takes queue and rate of the other way": (
+    "[queue_is_seconds] you use the queue as seconds; the queue is in tokens: divide it by "
+    "tokens_per_s": (lambda r, t, a, s: t["queue"] + r["prompt"] / t["tokens_per_s"]),
+    "[the_other_replica_s_prefill] you use the queue or the rate of `apart`; use those of "
+    "`together`": (
         lambda r, t, a, s: prefill(r, a),
         lambda r, t, a, s: (t["queue"] + r["prompt"]) / a["tokens_per_s"],
     ),
 }
 TTFT_APART = {
-    "": lambda r, t, a, s: prefill(r, a),
-    "[transfer_before_the_first_token] the prefill replica computes the first token, and it does "
-    "not wait for the transfer: that lies between the first token and the second": (
+    "": lambda r, t, a, s: prefill(r, a) + (transfer(r, a) if is_late(a) else 0.0),
+    "[transfer_before_the_first_token] "
+    "the prefill replica computes the first token without waiting for the transfer; the transfer "
+    "is between the first token and the second": (
         lambda r, t, a, s: prefill(r, a) + transfer(r, a),
         lambda r, t, a, s: prefill(r, a) + (transfer(r, a) if r["answer"] > 1 else 0),
     ),
-    "[sends_for_one_token] an answer of one token is complete after the prefill, and nothing is "
-    "transferred": lambda r, t, a, s: prefill(r, a) + (transfer(r, a) if r["answer"] == 1 else 0),
-    "[latency_before_the_first_token] the first token does not wait for the network; yours adds "
-    "the latency": lambda r, t, a, s: prefill(r, a) + a["latency_s"],
-    "[queue_apart_left_out] the prompts that wait at the prefill replica are computed first": (
-        lambda r, t, a, s: r["prompt"] / a["tokens_per_s"]
+    "[sends_for_one_token] you add the transfer to an answer of one token; this answer is complete "
+    "after the prefill, and nothing is transferred": lambda r, t, a, s: (
+        prefill(r, a) + (transfer(r, a) if r["answer"] == 1 else 0)
     ),
-    "[queue_of_the_other_way] yours takes queue or rate of the replica that does both": (
+    "[latency_before_the_first_token] you add the latency to TTFT; the first token does not wait "
+    "for the network": lambda r, t, a, s: prefill(r, a) + a["latency_s"],
+    "[queue_apart_left_out] you leave out the prompts that wait at the prefill replica; these "
+    "prompts are computed first": (lambda r, t, a, s: r["prompt"] / a["tokens_per_s"]),
+    "[queue_of_the_other_way] you use the queue or the rate of `together`; use those of `apart`": (
         lambda r, t, a, s: prefill(r, t),
         lambda r, t, a, s: (t["queue"] + r["prompt"]) / a["tokens_per_s"],
         lambda r, t, a, s: (a["queue"] + r["prompt"]) / t["tokens_per_s"],
@@ -712,33 +749,37 @@ TTFT_APART = {
 }
 TPOT_TOGETHER = {
     "": with_gaps(lambda r, t, a, s: mixed(t)),
-    "[slow_steps_left_out] yours takes itl_s alone; in a part of the steps there is a prefill": (
+    "[slow_steps_left_out] you use only itl_s; some of the steps contain a prefill": (
         with_gaps(lambda r, t, a, s: t["itl_s"])
     ),
-    "[every_step_is_slow] yours takes itl_beside_prefill_s for every step; only prefill_share of "
-    "them have a prefill": with_gaps(lambda r, t, a, s: t["itl_beside_prefill_s"]),
-    "[slow_steps_are_added] a step with a prefill takes itl_beside_prefill_s in all, and the other "
-    "steps are only 1 - prefill_share of them": (
+    "[every_step_is_slow] you take itl_beside_prefill_s for every step; only a share of the steps, "
+    "prefill_share, has a prefill": with_gaps(lambda r, t, a, s: t["itl_beside_prefill_s"]),
+    "[slow_steps_are_added] you add the time of a step with a prefill; such a step takes "
+    "itl_beside_prefill_s in all, and the share of the other steps is only 1 - prefill_share": (
         with_gaps(lambda r, t, a, s: t["itl_s"] + t["prefill_share"] * t["itl_beside_prefill_s"])
     ),
-    "[shares_exchanged] prefill_share is the share of steps with a prefill; yours takes it for the "
-    "others": with_gaps(
+    "[shares_exchanged] you use prefill_share for the steps without a prefill; prefill_share is "
+    "the share of steps with a prefill": with_gaps(
         lambda r, t, a, s: (
             t["prefill_share"] * t["itl_s"] + (1 - t["prefill_share"]) * t["itl_beside_prefill_s"]
         )
     ),
-    "[mean_of_two_itls] yours takes the two kinds of steps as equally frequent; prefill_share says "
+    "[mean_of_two_itls] you take the two kinds of steps as equally frequent; prefill_share says "
     "how frequent they are": with_gaps(
         lambda r, t, a, s: (t["itl_s"] + t["itl_beside_prefill_s"]) / 2
     ),
-    "[one_token_has_tpot] an answer of one token has no TPOT: None": (
+    "[one_token_has_tpot] you give a TPOT to an answer of one token, which has no TPOT: return "
+    "None": (
         lambda r, t, a, s: mixed(t),
         lambda r, t, a, s: mixed(t) if r["answer"] > 1 else 0.0,
     ),
 }
 TPOT_APART = {
-    "": with_gaps(lambda r, t, a, s: a["itl_s"] + transfer(r, a) / (r["answer"] - 1)),
-    "[bytes_for_bits] the bandwidth is in bits, and K and V in bytes: 8 bits are a byte": (
+    "": with_gaps(
+        lambda r, t, a, s: a["itl_s"] + (0.0 if is_late(a) else transfer(r, a) / (r["answer"] - 1))
+    ),
+    "[bytes_for_bits] you use the bandwidth as bytes; the bandwidth is in bits, and K and V are in "
+    "bytes: 8 bits are a byte": (
         with_gaps(
             lambda r, t, a, s: (
                 a["itl_s"]
@@ -746,18 +787,19 @@ TPOT_APART = {
             )
         )
     ),
-    "[transfer_left_out] the transfer lies between the first token and the second; yours leaves "
-    "it out": with_gaps(lambda r, t, a, s: a["itl_s"]),
-    "[latency_left_out] the latency belongs to the transfer; yours leaves it out": with_gaps(
+    "[transfer_left_out] you leave out the transfer, which is between the first token and the "
+    "second": with_gaps(lambda r, t, a, s: a["itl_s"]),
+    "[latency_left_out] you leave out the latency, which belongs to the transfer": with_gaps(
         lambda r, t, a, s: a["itl_s"] + (transfer(r, a) - a["latency_s"]) / (r["answer"] - 1)
     ),
-    "[latency_there_and_back] there is one transfer, in one direction, so the latency comes once": (
+    "[latency_there_and_back] you add the latency twice; there is one transfer, in one "
+    "direction, so add the latency once": (
         with_gaps(
             lambda r, t, a, s: a["itl_s"] + (transfer(r, a) + a["latency_s"]) / (r["answer"] - 1)
         )
     ),
-    "[latency_for_each_token] there is one transfer, so the latency comes once; yours adds it to "
-    "each gap, or for each token of the prompt": (
+    "[latency_for_each_token] you add the latency to each gap, or for each token of the prompt; "
+    "there is one transfer, so add the latency once": (
         with_gaps(
             lambda r, t, a, s: (
                 a["itl_s"] + a["latency_s"] + (transfer(r, a) - a["latency_s"]) / (r["answer"] - 1)
@@ -770,16 +812,18 @@ TPOT_APART = {
             )
         ),
     ),
-    "[transfer_in_each_gap] there is one transfer, and TPOT is the mean over all gaps: divide it "
-    "by answer - 1": with_gaps(lambda r, t, a, s: a["itl_s"] + transfer(r, a)),
-    "[divides_by_the_answer] n tokens have n - 1 gaps between them; yours divides by n": (
+    "[transfer_in_each_gap] you add the transfer to each gap; there is one transfer, and TPOT is "
+    "the mean over "
+    "all gaps: divide it by answer - 1": with_gaps(lambda r, t, a, s: a["itl_s"] + transfer(r, a)),
+    "[divides_by_the_answer] you divide by n; n tokens have n - 1 gaps between them": (
         with_gaps(lambda r, t, a, s: a["itl_s"] + transfer(r, a) / r["answer"])
     ),
-    "[one_gap_less] the transfer is added to the gaps, and replaces none of them: the answer - 1 "
-    "gaps take itl_s each, and one of them the transfer besides": with_gaps(
+    "[one_gap_less] you replace one gap by the transfer; add the transfer to the gaps. All gaps "
+    "together take (answer - 1) * itl_s + transfer": with_gaps(
         lambda r, t, a, s: ((r["answer"] - 2) * a["itl_s"] + transfer(r, a)) / (r["answer"] - 1)
     ),
-    "[transfer_overlaps] nothing overlaps the transfer; yours hides the first step behind it": (
+    "[transfer_overlaps] you hide the first step behind the transfer; nothing overlaps the "
+    "transfer": (
         with_gaps(
             lambda r, t, a, s: (
                 ((r["answer"] - 2) * a["itl_s"] + max(a["itl_s"], transfer(r, a)))
@@ -787,8 +831,8 @@ TPOT_APART = {
             )
         )
     ),
-    "[sends_the_answer_too] K and V of the prompt are sent; yours counts the answer's tokens as "
-    "well": (
+    "[sends_the_answer_too] you count the answer's tokens as well; only K and V of the prompt "
+    "are sent": (
         with_gaps(
             lambda r, t, a, s: (
                 a["itl_s"]
@@ -801,7 +845,7 @@ TPOT_APART = {
             )
         ),
     ),
-    "[sends_the_queue_too] only K and V of this prompt are sent; yours counts the queue as well": (
+    "[sends_the_queue_too] you count the queue as well; only K and V of this prompt are sent": (
         with_gaps(
             lambda r, t, a, s: (
                 a["itl_s"]
@@ -809,18 +853,20 @@ TPOT_APART = {
             )
         )
     ),
-    "[prefills_beside_decode] apart, no step of the decode replica has a prefill: itl_s alone": (
+    "[prefills_beside_decode] you count steps with a prefill; with a split, no step of the decode "
+    "replica has a prefill: use itl_s alone": (
         with_gaps(lambda r, t, a, s: mixed(t) + transfer(r, a) / (r["answer"] - 1)),
         with_gaps(lambda r, t, a, s: t["itl_s"] + transfer(r, a) / (r["answer"] - 1)),
     ),
-    "[binary_giga] 10^9 bits are a Gbit; yours takes 2^30": with_gaps(
+    "[binary_giga] you take 2^30 bits; 10^9 bits are a Gbit": with_gaps(
         lambda r, t, a, s: (
             a["itl_s"]
             + ((transfer(r, a) - a["latency_s"]) * 10**9 / 2**30 + a["latency_s"])
             / (r["answer"] - 1)
         )
     ),
-    "[one_token_has_tpot_apart] an answer of one token has no TPOT and no transfer: None": (
+    "[one_token_has_tpot_apart] you give a TPOT to an answer of one token, which has no TPOT and "
+    "no transfer: return None": (
         lambda r, t, a, s: (
             a["itl_s"] + transfer(r, a) / (r["answer"] - 1) if r["answer"] > 1 else 0.0
         ),
@@ -830,12 +876,50 @@ TPOT_APART = {
         ),
     ),
 }
+TTFT_LATE = {
+    "": TTFT_APART[""],
+    "[first_token_does_not_wait] you leave out the transfer; here the decode replica sends the "
+    "first token, so TTFT is the prefill plus the transfer": lambda r, t, a, s: prefill(r, a),
+    "[only_token_does_not_wait] you leave out the transfer for an answer of one token; the decode "
+    "replica sends this token, too, so the token waits for the transfer": lambda r, t, a, s: (
+        prefill(r, a) + (transfer(r, a) * (r["answer"] > 1))
+    ),
+    "[only_latency_waits] you add only the latency; the first token waits for all of K and V": (
+        lambda r, t, a, s: prefill(r, a) + a["latency_s"]
+    ),
+    "[only_bytes_wait] you leave the latency out of TTFT; the latency belongs to the transfer": (
+        lambda r, t, a, s: prefill(r, a) + transfer(r, a) - a["latency_s"]
+    ),
+    "[first_step_waits_too] you add an ITL to TTFT; the first token comes with K and V, and "
+    "needs "
+    "no step of the decode replica": lambda r, t, a, s: prefill(r, a) + transfer(r, a) + a["itl_s"],
+    "[transfer_alone_is_ttft] you count only the transfer; the prefill comes before the "
+    "transfer: add both": (lambda r, t, a, s: transfer(r, a)),
+}
+TPOT_LATE = {
+    "": TPOT_APART[""],
+    "[transfer_counted_twice] you count the transfer in TPOT, too; here the transfer is before "
+    "the first token and TTFT includes it, so TPOT is itl_s": with_gaps(
+        lambda r, t, a, s: a["itl_s"] + transfer(r, a) / (r["answer"] - 1)
+    ),
+    "[late_prefills_beside_decode] you count steps with a prefill; no step of the decode replica "
+    "has a prefill: use itl_s of `apart`": (
+        with_gaps(lambda r, t, a, s: mixed(t)),
+        with_gaps(lambda r, t, a, s: t["itl_s"]),
+    ),
+    "[only_token_has_tpot] you give a TPOT to an answer of one token, which has no TPOT: return "
+    "None": (
+        lambda r, t, a, s: a["itl_s"] if r["answer"] > 1 else 0.0,
+        lambda r, t, a, s: a["itl_s"],
+    ),
+}
 PARTS = {  # what is judged: where it is in the answer, and the beliefs
     "TTFT together": ("together", 0, TTFT_TOGETHER),
     "TPOT together": ("together", 1, TPOT_TOGETHER),
     "TTFT apart": ("apart", 0, TTFT_APART),
     "TPOT apart": ("apart", 1, TPOT_APART),
 }
+PARTS_LATE = {"TTFT apart": ("apart", 0, TTFT_LATE), "TPOT apart": ("apart", 1, TPOT_LATE)}
 
 
 def times(case):
@@ -856,51 +940,50 @@ def by(rule):
 
 SPLIT = {
     "": by(lambda t, a: max(a) < max(t)),
-    "[tie_splits] if both ways use the same share of the SLO, do not split": by(
+    "[tie_splits] you split if both ways use the same share of the SLO; then do not split": by(
         lambda t, a: max(a) <= max(t)
     ),
-    "[ttft_alone_decides] yours compares TTFT alone; the larger of the two shares decides": (
+    "[ttft_alone_decides] you compare only TTFT; the larger of the two shares of the SLO decides": (
         by(lambda t, a: a[0] < t[0]),
         by(lambda t, a: a[0] <= t[0]),
     ),
-    "[tpot_alone_decides] yours compares TPOT alone; the larger of the two shares decides": by(
-        lambda t, a: a[1] < t[1]
-    ),
-    "[splits_if_apart_meets] yours splits whenever that way meets the SLO; together may use less "
-    "of it": by(lambda t, a: max(a) <= 1),
-    "[splits_only_if_together_misses] yours splits only if together misses the SLO and apart meets "
-    "it; of two that meet it, or two that miss it, the better one is asked for": by(
+    "[tpot_alone_decides] you compare only TPOT; the larger of the two shares of the SLO "
+    "decides": by(lambda t, a: a[1] < t[1]),
+    "[splits_if_apart_meets] you split whenever `apart` meets the SLO; `together` may use a "
+    "smaller share of the SLO": by(lambda t, a: max(a) <= 1),
+    "[splits_only_if_together_misses] you split only if `together` misses the SLO and `apart` "
+    "meets it; if both meet it, or both miss it, choose the better way": by(
         lambda t, a: max(a) <= 1 < max(t)
     ),
-    "[splits_if_together_misses] yours splits whenever together misses the SLO; apart may miss it "
+    "[splits_if_together_misses] you split whenever `together` misses the SLO; `apart` may miss it "
     "by more": by(lambda t, a: max(t) > 1),
-    "[both_must_be_better] yours splits only if both times are better; the larger of the two "
-    "shares decides": by(lambda t, a: a[0] < t[0] and a[1] < t[1]),
-    "[either_is_enough] yours splits if one of the times is better; the larger of the two shares "
+    "[both_must_be_better] you split only if both times are better; the larger of the two shares "
+    "decides": by(lambda t, a: a[0] < t[0] and a[1] < t[1]),
+    "[either_is_enough] you split if one of the times is better; the larger of the two shares "
     "decides": by(lambda t, a: a[0] < t[0] or a[1] < t[1]),
-    "[adds_the_shares] yours adds the two shares, or takes their mean; the larger one decides": by(
+    "[adds_the_shares] you add the two shares, or take their mean; the larger share decides": by(
         lambda t, a: sum(a) < sum(t)
     ),
-    "[smaller_share_decides] yours compares the smaller share of each way; the larger one is the "
-    "one that is closer to a miss": by(lambda t, a: min(a) < min(t)),
-    "[decides_the_other_way] True means: split. Yours is True where together is better": by(
-        lambda t, a: max(a) >= max(t)
-    ),
-    "[ttft_if_both_are_alike] where both ways meet the SLO, or both miss it, yours compares TTFT "
-    "alone; the larger of the two shares decides there, too": by(
-        lambda t, a: (max(a) <= 1, -a[0]) > (max(t) <= 1, -t[0])
-    ),
-    "[no_tpot_has_a_share] without a TPOT, the share of TTFT alone decides; yours has a share for "
-    "TPOT as well": lambda *case: (
+    "[smaller_share_decides] you compare the smaller share of each way; the larger share is "
+    "closer to a miss, so compare the larger share": by(lambda t, a: min(a) < min(t)),
+    "[decides_the_other_way] You return True where `together` is better; True means that you "
+    "split": by(lambda t, a: max(a) >= max(t)),
+    "[ttft_if_both_are_alike] if both ways meet the SLO, or both ways miss the SLO, you compare "
+    "only TTFT. Compare the larger of the two shares "
+    "of each way in these cases, too": by(lambda t, a: (max(a) <= 1, -a[0]) > (max(t) <= 1, -t[0])),
+    "[no_tpot_has_a_share] you use a share of TPOT where there is no TPOT; then only the share of "
+    "TTFT decides": lambda *case: (
         (case[0]["answer"] > 1 or times(case)[1][0] > case[3]["ttft_s"]) and SPLIT[""](*case)
     ),
-    "[one_token_never_splits] an answer of one token is split like any other, if its TTFT is "
-    "better apart": lambda *case: case[0]["answer"] > 1 and SPLIT[""](*case),
-    "[seconds_without_slo] yours compares seconds; each time is divided by its own limit": (
+    "[one_token_never_splits] you never split an answer of one token; such an answer is split like "
+    "any other, if its TTFT is better with a split": lambda *case: (
+        case[0]["answer"] > 1 and SPLIT[""](*case)
+    ),
+    "[seconds_without_slo] you compare seconds; divide each time by its own limit": (
         lambda *case: max(filter(None, times(case)[1])) < max(filter(None, times(case)[0])),
         lambda *case: sum(filter(None, times(case)[1])) < sum(filter(None, times(case)[0])),
     ),
-    "[whole_answer_decides] yours compares the time of the whole answer; the larger of the two "
+    "[whole_answer_decides] you compare the time of the whole answer; the larger of the two "
     "shares of the SLO decides": lambda *case: (lambda e2e: e2e[1] < e2e[0])(
         [ttft + (tpot or 0.0) * (case[0]["answer"] - 1) for ttft, tpot in times(case)]
     ),
@@ -922,42 +1005,44 @@ def decided(student, given, told, start="If {}"):
     if not isinstance(got, dict) or set(got) != {"split", "together", "apart"}:
         kind = "nothing (None)" if got is None else a_kind(got)
         raise Wrong(
-            f"{start}: [decision_is_no_dictionary] return a dictionary with split, together and "
-            f"apart; you return {list(got) if isinstance(got, dict) else kind}.",
+            f"{start}: [decision_is_no_dictionary] return a dictionary with `split`, `together` "
+            f"and `apart`; you return {list(got) if isinstance(got, dict) else kind}.",
         )
     for way in ("together", "apart"):
         pair = got[way]
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise Wrong(f"{start}: [times_are_no_pair] {way} is a pair, (TTFT, TPOT).", got=pair)
+            raise Wrong(
+                f"{start}: [times_are_no_pair] `{way}` must be a pair, (TTFT, TPOT).", got=pair
+            )
         for name, value in zip(("TTFT", "TPOT"), pair, strict=True):
             if value is not None and (type(value) not in (int, float) or math.isnan(value)):
                 raise Wrong(
-                    f"{start}: [time_is_no_number] {name} {way} is a number of seconds, or None; "
-                    f"yours is {a_kind(value)}.",
+                    f"{start}: [time_is_no_number] {name} in `{way}` must be a number of seconds, "
+                    f"or None; you return {a_kind(value)}.",
                     got=value,
                 )
     if type(got["split"]) is not bool:
         raise Wrong(
-            f"{start}: [split_is_no_bool] split is True or False; yours is {a_kind(got['split'])}.",
+            f"{start}: [split_is_no_bool] `split` must be True or False; you return "
+            f"{a_kind(got['split'])}.",
             got=got["split"],
         )
     return got
 
 
-def answers(student):
-    return [(given, decided(student, given, told)) for told, given in DECISIONS.items()]
+def answers(student, cases):
+    return [(given, decided(student, given, told)) for told, given in cases.items()]
 
 
-def judge_times(student, names):
-    seen = answers(student)
-    for name in names:
-        way, place, beliefs = PARTS[name]
+def judge_times(student, cases, parts):
+    seen = answers(student, cases)
+    for name, (way, place, beliefs) in parts.items():
         pairs = [(given, got[way][place]) for given, got in seen]
-        for told, (given, got) in zip(DECISIONS, pairs, strict=True):
+        for told, (given, got) in zip(cases, pairs, strict=True):
             expected = beliefs[""](*given)
             if not close(expected, got):
                 said = why(pairs, lambda parts: parts[0], beliefs) or (
-                    "[other_time] it is another number"
+                    "[other_time] the time is wrong"
                 )
                 raise Wrong(
                     f"If {told}, {shown_case(given)}: {name}: {said}.",
@@ -972,28 +1057,35 @@ def close(expected, got):
     return same(float(expected), got)
 
 
-@pytest.mark.task("13.3", points=1)
+@pytest.mark.task("13.3", points=0.5)
 def test_ttft_is_the_queue_and_the_prompt(student):
-    judge_times(student, ["TTFT together", "TTFT apart"])
+    judge_times(student, DECISIONS, {name: PARTS[name] for name in ("TTFT together", "TTFT apart")})
 
 
 @pytest.mark.task("13.3", points=1)
 def test_tpot_has_the_slow_steps_or_the_transfer(student):
-    judge_times(student, ["TPOT together", "TPOT apart"])
+    judge_times(student, DECISIONS, {name: PARTS[name] for name in ("TPOT together", "TPOT apart")})
+
+
+@pytest.mark.task("13.3", points=0.5)
+def test_a_first_token_from_the_decode_replica_waits_for_the_transfer(student):
+    judge_times(student, DECISIONS_LATE, PARTS_LATE)
 
 
 @pytest.mark.task("13.3", points=1)
 def test_the_larger_share_of_the_slo_decides(student):
-    seen = [(given, got["split"]) for given, got in answers(student)]
-    for told, (given, got) in zip(DECISIONS, seen, strict=True):
+    cases = DECISIONS | DECISIONS_LATE
+    seen = [(given, got["split"]) for given, got in answers(student, cases)]
+    for told, (given, got) in zip(cases, seen, strict=True):
         if got != SPLIT[""](*given):
             said = why(seen, lambda parts: parts[0], SPLIT) or (
-                "[other_decision] split if the larger share of the SLO is smaller apart"
+                "[other_decision] your decision is wrong: split if the larger share of the SLO is "
+                "smaller in `apart` than in `together`"
             )
             used = [max(shares(pair, given[3])) for pair in times(given)]
             raise Wrong(
-                f"If {told}, {shown_case(given)}: together uses {used[0]:.3g} of the SLO, apart "
-                f"uses {used[1]:.3g}: {said}.",
+                f"If {told}, {shown_case(given)}: `together` uses {used[0]:.3g} of the SLO, "
+                f"`apart` uses {used[1]:.3g}: {said}.",
                 expected=not got,
                 got=got,
             )
@@ -1010,13 +1102,13 @@ def test_no_bandwidth_is_refused(student):
             if error.exception == "ValueError":
                 continue
             error.sentence = (
-                f"{start}[other_exception] a bandwidth of {bandwidth} is a mistake of the caller: "
-                f"raise ValueError. Yours fails with {error.sentence}"
+                f"{start}[other_exception] a bandwidth of {bandwidth} is a mistake of the "
+                f"caller: raise ValueError. Your function fails with {error.sentence}"
             )
             raise
         raise Wrong(
             f"{start}[takes_no_bandwidth] a bandwidth of {bandwidth} is a mistake of the caller, "
-            "also where nothing is transferred: raise ValueError.",
+            "even if nothing is transferred: raise ValueError.",
             expected="ValueError",
             got=got,
         )
@@ -1042,6 +1134,7 @@ def test_any_request_and_any_two_ways(student, rng):
                 "kv_bytes_per_token": rng.choice([0, 4_096, 131_072, 320 * 1024]),
                 "gbit_per_s": rng.choice([0.5, 10, 100, 3200]),
                 "latency_s": rng.choice([0, 0.0005, 0.3]),
+                "first_token_from": rng.choice(["prefill", "decode"]),
             },
             (rng.uniform(0.2, 5), rng.uniform(0.01, 0.2)),
         )
@@ -1056,7 +1149,7 @@ def test_any_request_and_any_two_ways(student, rng):
         ) or (sure and got["split"] != (used[1] < used[0])):
             raise Wrong(
                 f"Case {number + 1}, {shown_case(given)}: [other_in_a_random_case] a time or the "
-                "decision is another one.",
+                "decision is wrong.",
                 expected={"split": used[1] < used[0], "together": right[0], "apart": right[1]},
                 got=got,
             )
@@ -1087,8 +1180,8 @@ def asked_for(student, arguments, told=""):
         )
     if not least <= got <= most:
         raise Wrong(
-            f"{shown}: [outside_the_bounds] the answer is from min_replicas, {least}, to "
-            f"max_replicas, {most}, whatever is needed.",
+            f"{shown}: [outside_the_bounds] the answer must be between min_replicas, {least}, "
+            f"and max_replicas, {most}, whatever is needed.",
             expected=f"{least} to {most}",
             got=got,
         )
@@ -1119,22 +1212,21 @@ def test_replicas_that_start_are_counted(student):
         if abs(got - need) <= 1:
             continue
         said = (
-            "[other_total] these replicas have just the target, and nothing has to change; the "
-            "total is asked for"
+            "[other_total] you change the number of replicas; these replicas are exactly at the "
+            "target, so nothing must change: return the total number"
         )
         if abs(asked_for(student, (7200, need, 0, *rest)) - need) <= 1:
             said = (
-                f"[orders_again_what_starts] {starting} replicas were ordered and start. Without "
-                "them yours would be right. It does not count them, so it orders them again at "
-                "each call until they serve"
+                f"[orders_again_what_starts] {starting} ordered replicas are starting. You do "
+                "not count these replicas, so you order them again at each call until they serve"
             )
         elif target != TARGET:
             said = (
-                f"[target_of_its_own] one replica shall have {target} requests here: use the "
-                "argument target"
+                f"[target_of_its_own] your number is wrong: here one replica should have {target} "
+                "requests: use the argument `target`"
             )
         elif got <= 1:
-            said = "[more_for_the_total] the total is asked for; yours is how many more, or fewer"
+            said = "[more_for_the_total] you return the difference; return the total number"
         raise Wrong(f"{told}{said}.", expected=need, got=got)
 
 
@@ -1157,15 +1249,18 @@ def test_noise_does_not_make_it_flap(student):
     if served.num_changes > most:
         turns = served.num_turns > served.num_changes / 3
         raise Wrong(
-            "For three hours the traffic is the same but for noise, and yours changes the number "
+            "For three hours the traffic is constant apart from noise, and you change the number "
             f"of replicas {served.num_changes} times. "
             + (
-                "[follows_the_noise] It goes up and down again, as single values do. Go up only "
-                "if two values need it, or more, and down only if none of the last ten minutes "
-                "needs what there is"
+                "[follows_the_noise] Your function follows single values up and down. Go up only "
+                "if at least two values need it, and down only if no value of the last ten "
+                "minutes needs the current number"
                 if turns
-                else "[never_settles] It goes on in one direction: compare what is needed with "
-                "ready + starting, and stay there when they are equal"
+                else (
+                    "[never_settles] Your function keeps changing the number in one direction: "
+                    "compare the number that is needed with ready + starting, and stop when they "
+                    "are equal"
+                )
             )
             + f" ({in_numbers(served, SAME_TRAFFIC)}).",
             expected=f"{most} changes or fewer",
@@ -1173,9 +1268,9 @@ def test_noise_does_not_make_it_flap(student):
         )
     if served.attainment < SHORT:
         raise Wrong(
-            "For three hours the traffic is the same but for noise: [too_few_for_the_noise] yours "
-            "holds too few replicas: noise above the mean needs some reserve, and target has it "
-            f"({in_numbers(served, SAME_TRAFFIC)}).",
+            "For three hours the traffic is constant apart from noise: [too_few_for_the_noise] you "
+            "order too few replicas. Noise above the mean needs some reserve, and `target` "
+            f"includes this reserve ({in_numbers(served, SAME_TRAFFIC)}).",
             expected=f"{SHORT:.0%} or more",
             got=f"{served.attainment:.1%}",
         )
@@ -1187,24 +1282,24 @@ def test_a_crowd_is_served(student):
     if served.attainment < 0.94:
         first = next((c for c in served.calls if c[0] > 1800 and c[4] > 9), (5400,))
         raise Wrong(
-            "Within three minutes the traffic doubles: [too_late_for_the_crowd] yours "
-            f"is late: it orders the first replicas {(first[0] - 1800) / 60:.1f} minutes after the "
-            "beginning, or too few at a time. Each minute is added to the two that a replica "
-            f"needs to start ({in_numbers(served, CROWD_COMES)}).",
+            "Within three minutes the traffic doubles: [too_late_for_the_crowd] you are late: "
+            f"you order the first replicas {(first[0] - 1800) / 60:.1f} minutes after the "
+            "beginning, or too few at a time. A replica needs two more minutes to start "
+            f"({in_numbers(served, CROWD_COMES)}).",
             expected="94 % or more",
             got=f"{served.attainment:.1%}",
         )
 
 
 @pytest.mark.task("13.4", points=0.75)
-def test_replicas_go_when_the_crowd_has_left(student):
+def test_replicas_stop_when_the_crowd_has_left(student):
     served = lived(student, CROWD_LEAVES)
     if served.replica_hours > 1.4 * fewest_hours(CROWD_LEAVES):
         raise Wrong(
             "[keeps_what_nobody_needs] Within three minutes the traffic falls to a quarter, and "
-            "two hours later yours has had "
-            f"{served.calls[-1][1] + served.calls[-1][2]} replicas where 5 are needed. Go down, "
-            f"and all the way, when ten minutes need fewer ({in_numbers(served, CROWD_LEAVES)}).",
+            f"two hours later you still have {served.calls[-1][1] + served.calls[-1][2]} replicas, "
+            "but only 5 are needed. When the last ten minutes need fewer replicas, reduce to the "
+            f"number that they need ({in_numbers(served, CROWD_LEAVES)}).",
             expected=f"{1.4 * fewest_hours(CROWD_LEAVES):.0f} replica-hours or fewer",
             got=f"{served.replica_hours:.0f}",
         )
@@ -1223,13 +1318,15 @@ def test_two_hidden_days_are_served_for_little_money(student):
             )
         if served.replica_hours > MOST_COST * fewest_hours(day):
             raise Wrong(
-                f"A hidden day: [too_dear_on_a_day] yours costs too much {numbers}",
+                "A hidden day: [too_dear_on_a_day] your number of replicas costs too much "
+                f"{numbers}",
                 expected=f"{MOST_COST * fewest_hours(day):.0f} replica-hours or fewer",
                 got=f"{served.replica_hours:.0f}",
             )
         if served.num_changes > MOST_CHANGES:
             raise Wrong(
-                f"A hidden day: [too_many_changes_on_a_day] the number changes too often {numbers}",
+                "A hidden day: [too_many_changes_on_a_day] you change the number too often "
+                f"{numbers}",
                 expected=f"{MOST_CHANGES} changes or fewer",
                 got=served.num_changes,
             )

@@ -8,7 +8,12 @@ from numba import cuda, float32
 
 from minibatch import kernel_lab as lab
 from minibatch.kernel_lab.compiled import Compiled
-from minibatch.kernel_lab.in_flight import bytes_in_flight, bytes_needed, bytes_of_a_round
+from minibatch.kernel_lab.in_flight import (
+    bytes_in_flight,
+    bytes_needed,
+    bytes_of_a_lane,
+    machine_code,
+)
 
 NUMBERS = np.zeros(4, np.float32)
 
@@ -49,7 +54,7 @@ def test_float64_a_stack_and_the_width_of_loads_are_told():
     assert set(plain.loads) == {4}
     assert wide.float64 > 0
     assert (stacked.stack, stacked.local > 0) == (128, True)
-    assert "no stack, no float64, loads a lane: " in str(plain)
+    assert "no stack, no float64 instructions, load instructions: " in str(plain)
     assert "128 bytes of stack" in str(stacked)
 
 
@@ -82,32 +87,54 @@ def test_little_s_law_gives_what_a_multiprocessor_needs():
     assert bytes_needed("H200") > bytes_needed("H100")
 
 
-ROUNDS = """
-    ld.global.f32 %f1, [%rd1];
-$L__BB0_1:
-    ld.global.s32 %rd2, [%rd3];
-    ld.global.f32 %f2, [%rd4];
-    ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd5];
-$L__BB0_2:
-    ld.global.f32 %f4, [%rd6];
-    @%p1 bra $L__BB0_2;
-    @%p2 bra $L__BB0_1;
-"""
+K, V = "LDG.E R4, desc[UR4][R6.64]", "LDG.E.128 R8, desc[UR4][R20.64]"
+USE_K, USE_V = "FMUL R2, R1, R4", "@!P1 FFMA R3, R2, R11, R3"
+ENTRY, ADDRESS = "LDG.E R5, desc[UR4][R22.64]", "IMAD.WIDE R6, R5, 0x10, RZ"
+BACK = "@P0 BRA `(.L_x_1)"
 
 
-def test_a_round_s_bytes_are_those_of_its_own_loads_without_the_table_s():
-    assert bytes_of_a_round(ROUNDS) == 4 + 16
-    assert bytes_of_a_round("ld.global.f32 %f1, [%rd1];") == 0  # no loop
-    kernel = Compiled(ROUNDS, "Used 32 registers", (9, 0))
-    assert bytes_in_flight(kernel, 32) == 20 * 32 * 32
+def listed(*instructions):
+    return "\n".join(f"        /*0000*/     {each} ;" for each in instructions)
+
+
+@pytest.mark.parametrize(
+    ("in_a_loop", "most"),
+    [
+        ((K, V, USE_K, USE_V), 20),
+        ((K, USE_K, V, USE_V), 16),  # the warp waits for K before it asks for V
+        ((USE_K, USE_V, K, V), 20),  # for the next round
+        ((ENTRY, ADDRESS, K, USE_K), 4),
+        ((ADDRESS, K, ENTRY, USE_K), 4),  # ... of the next round: not a number
+        ((USE_K,), 0),
+    ],
+)
+def test_a_load_is_under_way_until_its_register_is_named(in_a_loop, most):
+    code = f"{listed(V)}\n.L_x_1:\n{listed(*in_a_loop, BACK, 'EXIT')}"
+    assert bytes_of_a_lane(code) == most
+    assert bytes_of_a_lane(listed(K, V)) == 0  # no loop
+
+
+def test_a_jump_back_from_behind_the_end_is_not_a_loop():
+    code = f".L_x_1:\n{listed(K)}\n.L_x_2:\n{listed(V, USE_K, USE_V, BACK, 'EXIT')}"
+    assert bytes_of_a_lane(f"{code}\n{listed('BRA `(.L_x_2)')}") == 20
 
 
 @pytest.mark.usefixtures("compiler")
-def test_a_kernel_s_bytes_in_flight_are_read_from_its_code():
+def test_a_kernel_s_bytes_in_flight_are_read_from_its_machine_code():
     (compiled,) = lab.compiled(sum_of, (NUMBERS, NUMBERS), [(9, 0)])
-    a_lane = bytes_of_a_round(compiled.ptx)  # the compiler may unroll the loop
+    try:
+        a_lane = bytes_of_a_lane(machine_code(compiled))  # the compiler may unroll the loop
+    except RuntimeError as missing:
+        pytest.skip(str(missing))
     assert a_lane in (4, 8, 16, 32)
     assert bytes_in_flight(compiled, 32) == a_lane * 32 * 32
+
+
+@pytest.mark.usefixtures("compiler")
+def test_without_nvdisasm_it_says_how_to_get_one(monkeypatch):
+    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+    with pytest.raises(RuntimeError, match="nvdisasm.*setup --numba-cuda installs it"):
+        bytes_in_flight(Compiled("", "Used 32 registers", (9, 0)), 32)
 
 
 def test_without_a_compiler_it_says_how_to_get_one(monkeypatch):

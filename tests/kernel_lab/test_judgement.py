@@ -136,10 +136,12 @@ def test_the_ledger_has_one_factor_for_each_reason_to_read_again(case):
     assert fast.of("seq_lens").is_broadcast
     assert not fast.of("key_cache").is_broadcast
     assert (
-        "key_cache: 19,456 bytes used of 19,456 touched, ×2.0 by thread blocks ×1.0 within each"
-        in str(fast)
+        "key_cache: 19,456 bytes used of 19,456 touched; "
+        "thread blocks per sector: 2.0, reads by each: 1.0" in str(fast)
     )
-    assert "seq_lens: 12 bytes used of 32 touched, broadcast, as good as free" in str(fast)
+    assert "seq_lens: 12 bytes used of 32 touched; a broadcast, one request for all lanes" in str(
+        fast
+    )
 
 
 def test_the_ledger_says_how_much_of_the_sectors_is_used():
@@ -148,7 +150,7 @@ def test_the_ledger_says_how_much_of_the_sectors_is_used():
 
     entry = lab.run(every_eighth, 1, 32, np.zeros(256, np.float32), lab.empty(32)).of("source")
     assert (entry.used, entry.touched, entry.by_others, entry.within) == (128, 1024, 1, 1)
-    assert str(entry).startswith("source: 128 bytes used of 1,024 touched, ")
+    assert str(entry).startswith("source: 128 bytes used of 1,024 touched; ")
 
 
 def test_reading_another_rows_kv_block_is_a_fault():
@@ -194,7 +196,7 @@ def test_the_padding_of_a_block_table_is_unwritten_memory():
         case = lab.paged_case([16, 20], heads=1, kv_heads=1, seed=seed)
         faults = case.run(one_token_too_far).faults
         said = [fault.sentence for fault in faults if fault.kind == "unwritten"]
-        assert any("reads block_tables[0, 1], which nobody has written" in each for each in said)
+        assert any("reads block_tables[0, 1], which no thread has written" in each for each in said)
         assert case.run(warp_per_head, tolerance=1e-3).faults == []
 
 
@@ -241,7 +243,7 @@ def test_exch_needs_no_old_value_and_every_atomic_writes(deed, kinds):
 
 def test_a_case_has_rows_and_a_row_has_tokens():
     for lengths in ([0, 5], [-1], []):
-        with pytest.raises(ValueError, match="1 token or more"):
+        with pytest.raises(ValueError, match="1 token in each row"):
             lab.paged_case(lengths)
 
 
@@ -258,7 +260,7 @@ def test_what_differs_from_the_definition_is_told_by_row_head_and_element():
 
     case = lab.paged_case([1, 1], heads=2, kv_heads=2)
     report = case.run(forgets_the_last)
-    assert report.wrong.startswith("output is wrong first at row 0, head 1, element 0: ")
+    assert report.wrong.startswith("output is first wrong at row 0, head 1, element 0: ")
     assert report.wrong.endswith("64 of 128 elements are wrong, all of them in head 1")
     assert report.wrong in str(report)
 
@@ -268,7 +270,7 @@ def test_a_wrong_element_of_copied_keys_is_told_by_its_token():
     copied = right.copy()
     copied[1, 2:] = 1
     said = difference("keys", copied, right, 1e-5)
-    assert said.startswith("keys is wrong first at row 1, token 2, head 0, element 0: 1, ")
+    assert said.startswith("keys is first wrong at row 1, token 2, head 0, element 0: it is 1 ")
     assert said.endswith("12 of 40 elements are wrong, all of them in row 1 and tokens 2-4")
 
 
@@ -280,7 +282,7 @@ def test_a_case_says_what_it_has():
     assert case.run(kernel, threads=1, more=(3,)).faults == []
     named = case.run(kernel, threads=1, window=3, schedule=1)
     assert named.arrays("output")[0].data[0] == 3
-    with pytest.raises(TypeError, match="kernel takes window, which is not there"):
+    with pytest.raises(TypeError, match="kernel has an argument window, but the case has only"):
         case.run(kernel, threads=1)
 
 
@@ -315,8 +317,8 @@ def test_the_races_sentence_names_the_visit_and_where_a_barrier_is_missing():
     wrote, read = line_of(rounds, "# written"), line_of(rounds, "# read")
     assert fault.sentence == (
         f"tile[1]: thread 0 of thread block 0 reads it in line {read} for the first time, thread 1 "
-        f"writes it in line {wrote} for the second time, and no barrier comes between: one is "
-        f"missing after line {read}, before line {wrote} comes again"
+        f"writes it in line {wrote} for the second time, and no barrier is between them: a "
+        f"barrier is missing after line {read}, before line {wrote} runs again"
     )
 
 
@@ -342,7 +344,9 @@ def test_accesses_are_a_table_to_ask(case):
     assert set(reads.how) == {"read"}
     assert set(reads.line) == {line_of(warp_per_head, "score = query")}
     assert set(reads.thread_block[reads.index >= 0]) == set(range(24))
-    with pytest.raises(ValueError, match="no array 'keys'; it has query, key_cache"):
+    with pytest.raises(
+        ValueError, match="not access an array 'keys'; it accesses query, key_cache"
+    ):
         report.accesses("keys")
 
 
@@ -408,7 +412,7 @@ def test_a_race_in_which_all_write_the_same_says_so():
     def number(out):
         out[0] = cuda.threadIdx.x
 
-    said = "; all of them write the same value, so it comes to the same: let one do it"
+    said = "; all write the same value, so the result is right: let only one thread write"
     (fault,) = lab.run(clear, 1, 4, lab.empty(1)).faults
     assert said in fault.sentence
     assert fault.thread == (0, 0, 0, 1, 0, 0)  # the second of the two that race
@@ -466,18 +470,18 @@ STEPS = (16, 8, 4, 2, 1)
     ("kernel", "more", "said"),
     [
         (a_token_to_a_lane, (STEPS, STEPS), None),
-        (a_token_to_a_lane, ((), ()), "only tokens 0, 32, 64 had counted"),
-        (a_token_to_a_lane, (STEPS[:-1],) * 2, "only tokens 0, 2, 4, … had counted"),
-        (a_token_to_a_lane, (STEPS[1:],) * 2, "only tokens 0-15, 32-47, 64-69 had counted"),
+        (a_token_to_a_lane, ((), ()), "only tokens 0, 32, 64 counted"),
+        (a_token_to_a_lane, (STEPS[:-1],) * 2, "only tokens 0, 2, 4, … counted"),
+        (a_token_to_a_lane, (STEPS[1:],) * 2, "only tokens 0-15, 32-47, 64-69 counted"),
         (
             a_token_to_a_lane,
             ((16, 8), STEPS),
-            "only tokens 0, 8, 16, … had counted, and been divided by the weights of all",
+            "only tokens 0, 8, 16, … counted, divided by the weights of all tokens",
         ),
         (a_lane_to_an_element, (STEPS, 0, 0), None),
-        (a_lane_to_an_element, (STEPS, 0, 1), "only tokens 0-68 had counted"),
-        (a_lane_to_an_element, (STEPS, 0, 38), "only tokens 0-31 had counted"),
-        (a_lane_to_an_element, (STEPS, 69, 0), "only token 69 had counted"),
+        (a_lane_to_an_element, (STEPS, 0, 1), "only tokens 0-68 counted"),
+        (a_lane_to_an_element, (STEPS, 0, 38), "only tokens 0-31 counted"),
+        (a_lane_to_an_element, (STEPS, 69, 0), "only token 69 counted"),
     ],
 )
 def test_a_forgotten_shuffle_is_told_by_what_is_missing(kernel, more, said):
@@ -493,7 +497,7 @@ def test_what_fits_no_guess_is_not_guessed():
     every_second = weights[::2] @ values[::2, 0] / weights[::2].sum()
     off = np.linspace(0, 1e-3, 32)
     assert case.why(np.full((1, 1, 32), np.nan)) == ""
-    assert "only tokens 0, 2, 4, … had counted" in case.why(every_second[None, None])
+    assert "only tokens 0, 2, 4, … counted" in case.why(every_second[None, None])
     assert case.why((every_second + off)[None, None]) == case.why(every_third[None, None]) == ""
 
 
@@ -507,8 +511,8 @@ def test_a_report_is_a_picture_in_a_notebook():
     page = lab.run(faulty_kernels.off_by_one_tail, 2, 8, *scene())._repr_html_()
     line = line_of(faulty_kernels.off_by_one_tail, "# here")
     assert f"✗ {line}" in page
-    assert "which nobody has written" in page
-    assert "bytes, 100% used" in page
+    assert "which no thread has written" in page
+    assert "bytes, 100 % used" in page
 
 
 def test_a_report_has_the_letters_and_the_ground_of_the_theme_and_two_colours_for_bars():

@@ -59,9 +59,11 @@ def test_a_fault_is_told_once_and_counted():
     assert fault.count == 8
     assert (
         fault.sentence
-        == "thread 0 of thread block 0 reads values[0, 2, 0], which nobody has written"
+        == "thread 0 of thread block 0 reads values[0, 2, 0], which no thread has written"
     )
-    assert str(fault) == f"line {fault.line}: unwritten: {fault.sentence} (8 times)"
+    assert (
+        str(fault) == f"line {fault.line}: unwritten: {fault.sentence} (the lab found 8 such cases)"
+    )
 
 
 def test_a_shuffle_orders_nothing_and_syncwarp_does():
@@ -142,7 +144,7 @@ def test_a_mask_may_name_who_has_returned(mask):
     assert report.faults == []
     assert out[0] == 0x000FFFFF
     assert report.never_written == {"out": 12}
-    assert "12 elements of out never written" in str(report)
+    assert "12 elements of the array out were never written" in str(report)
     assert np.isnan(out[31])
 
 
@@ -158,7 +160,7 @@ def test_a_shuffle_does_not_read_who_has_returned_or_never_was(threads, returned
     (fault,) = lab.run(early, 1, threads, out).faults
     assert (fault.kind, fault.count) == ("shuffle", 4)
     assert "thread 16 of thread block 0 reads lane 20" in fault.sentence
-    assert "which takes no part: what it gets is undefined" in fault.sentence
+    assert "which does not take part: the value is undefined" in fault.sentence
     assert out[:16].tolist() == list(range(4, 20))
 
 
@@ -171,7 +173,7 @@ def test_lanes_with_different_masks_never_meet():
 
     (fault,) = lab.run(split, 1, 32, lab.empty(32)).faults
     assert fault.kind == "deadlock"
-    assert "for its mask 0xffffffff, and threads 16-31 in syncthreads, line" in fault.sentence
+    assert "with mask 0xffffffff, but threads 16-31 in syncthreads, line" in fault.sentence
 
 
 @pytest.mark.parametrize(("of_a_warp", "kind"), [(False, "divergence"), (True, "deadlock")])
@@ -234,7 +236,7 @@ def test_an_array_under_two_names_is_refused_unless_both_are_only_read():
     x = np.zeros(8, np.float32)
     assert lab.run(copy, 1, 4, x, x[2:], lab.empty(4)).faults == []
     assert lab.run(copy, 1, 4, x[:4], x[:4], x[4:]).faults == []
-    with pytest.raises(ValueError, match="x and out are the same memory"):
+    with pytest.raises(ValueError, match="x and out share memory"):
         lab.run(copy, 1, 4, x[:5], np.ones(4, np.float32), x[4:])
 
 
@@ -382,13 +384,13 @@ def test_a_vector_is_not_stored_by_one_assignment():
     def whole_vector(x, out):
         out[0] = x[0]
 
-    said = "out takes 2 numbers, not 0: one per axis"
+    said = "out takes 2 numbers, one per axis, not 0"
     with pytest.raises(IndexError, match=said):
         lab.run(whole_vector, 1, 1, np.zeros((2, 4)), lab.empty((2, 4)))
 
 
 def test_the_arguments_are_counted():
-    with pytest.raises(TypeError, match="takes out, and got 2 of them"):
+    with pytest.raises(TypeError, match="takes out; it got 2 values"):
         lab.run(endless, 1, 1, lab.empty(1), lab.empty(1))
 
 
@@ -481,7 +483,7 @@ def test_whole_numbers_wrap_where_they_are_stored():
 @pytest.mark.parametrize(
     ("sizes", "error", "says"),
     [
-        ((0, 5), ValueError, "a shared array of no elements"),
+        ((0, 5), ValueError, "a shared array has size 0"),
         ((8_000, 5_000), MemoryError, "49,152 bytes"),
     ],
     ids=["without a size", "more than there is"],

@@ -190,7 +190,7 @@ def swap(numbers, out):
     numbers[thread] = numbers[thread ^ 1]  # written
 
 
-MISSING = {"first": "after {written}", "second": "after {read}, before {written} comes again"}
+MISSING = {"first": "after {written}", "second": "after {read}, before {written} runs again"}
 
 
 @pytest.mark.parametrize("schedule", [None, 1])
@@ -210,7 +210,9 @@ def test_a_missing_barrier_is_told_once_with_its_place(kernel, more, places, sch
     report = lab.run(kernel, 1, 8, numbers, lab.empty(8), *more, schedule=schedule)
     lines = {"written": f"line {line_of(kernel, '# written')}"}
     lines["read"] = f"line {line_of(tiles, '# last read')}"
-    ends = [f.sentence.partition("one is missing ")[2] for f in report.faults if f.kind == "race"]
+    ends = [
+        f.sentence.partition("a barrier is missing ")[2] for f in report.faults if f.kind == "race"
+    ]
     assert ends == [place.format(**lines) for place in places]
 
 
@@ -228,7 +230,8 @@ def test_who_adds_to_one_element_is_told_of_atomics_and_of_no_barrier(threads):
 
 def test_two_missing_barriers_are_two_faults():
     report = lab.run(tiles, 1, 8, np.arange(32, dtype=np.float32), lab.empty(8), False, False)
-    ends = [f.sentence.partition("one is missing ")[2] for f in report.faults if f.kind == "race"]
+    races = [f.sentence for f in report.faults if f.kind == "race"]
+    ends = [each.partition("a barrier is missing ")[2] for each in races]
     written = f"line {line_of(tiles, '# written')}"
-    assert sorted(end.endswith(f"before {written} comes again") for end in ends) == [False, True]
+    assert sorted(end.endswith(f"before {written} runs again") for end in ends) == [False, True]
     assert f"after {written}" in ends

@@ -163,5 +163,5 @@ def test_a_race_across_a_skipped_barrier_asks_for_no_second_one():
     faults = {fault.kind: fault for fault in launch(read_across).faults}
     assert "is missing" not in faults["race"].sentence
     here = line_of(read_across, "# here")
-    assert f"first let all threads come to the one in line {here}" in faults["race"].sentence
+    assert f"first let all threads reach the barrier in line {here}" in faults["race"].sentence
     assert faults["divergence"].line == here

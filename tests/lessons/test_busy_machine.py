@@ -22,7 +22,10 @@ from minibatch.course.setup.lab_and_test import thread_variables
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 NAMES = [path.stem for path in sorted(LESSONS.glob("[0-9]*.ipynb"))]
-REAL_TIME = {"03_dynamic_batching": {"real": "arrivals are real"}}
+REAL_TIME = {
+    "03_dynamic_batching": dict.fromkeys(("real", "real-window"), "arrivals are real"),
+    "12_a_server": {"full": "arrivals are real: half of them, or fewer, may be refused"},
+}
 NUMBER = r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?"
 QUOTIENT = re.compile(rf"({NUMBER})\s?(?:times\b|×|%)")
 CLOSE = 1.5  # times as large: a quotient further off is another conclusion

@@ -69,6 +69,7 @@ ANSWERS = {
         "banks": r"\b32 passes\b",
         "flight": r"\b[78](\.\d)? KB",
         "waves": r"\b6 ?%",
+        "join": r"other part|keeps its sums",
         "window": r"\b4 of 8\b|half of the agents",
     },
     "07": {
@@ -76,9 +77,9 @@ ANSWERS = {
         "together": r"computed now|Nothing:",
         "again": r"\b784\b",
         "holders": r"\b3 holders|two holders",
-        "sooner": r"less than by the tokens",
+        "sooner": r"lower than the printed ratio",
         "chat": r"\b98 ?%",
-        "hits": r"37 %|hundred times the memory",
+        "hits": r"37 %|times the smallest pool",
         "trunk": r"out of reach|\b0 of 7\b",
         "collision": r"\b2 of 8\b",
         "early": r"all 32|\b32 tokens",
@@ -143,6 +144,13 @@ ANSWERS = {
         "stale": r"\b[24]00 ms",
         "apart": r"\b(9|10|11)\.[0-9]",
         "day": r"\b77 ?%",
+    },
+    "14": {
+        "fcfs": r"\b0\.56\b",
+        "five": r"\b0\.75\b",
+        "starve": r"\b0\.88\b",
+        "order": r"\b0\.2[67]\b|worth nearly everything",
+        "seeds": r"\b0\.7[78]",
     },
 }
 

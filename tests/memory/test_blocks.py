@@ -85,7 +85,7 @@ def test_a_pool_serves_one_engine():
 def test_asking_for_more_than_is_free_takes_nothing():
     pool = mb.BlockPool(5, 16)
     pool.allocate(3)
-    with pytest.raises(MemoryError, match="3 blocks asked, 2 of 5 free"):
+    with pytest.raises(MemoryError, match="3 blocks needed, 2 of 5 free"):
         pool.allocate(3)
     assert pool.num_free == 2
     assert pool.allocate(2) == [3, 4]
@@ -101,7 +101,7 @@ def test_asking_for_none_gives_none():
 def test_giving_back_what_is_not_held_changes_nothing(wrong):
     pool = mb.BlockPool(5, 16)
     pool.allocate(3)
-    with pytest.raises(ValueError, match="given back more often than it is held"):
+    with pytest.raises(ValueError, match="freed more often than it is held"):
         pool.free(wrong)
     assert pool.num_free == 2
     assert [pool.ref_count(block) for block in range(5)] == [1, 1, 1, 0, 0]

@@ -165,7 +165,7 @@ def test_an_unknown_model_without_network_is_an_error_that_names_the_default(nam
 
 
 def test_a_folder_without_a_configuration_holds_no_model(tmp_path):
-    with pytest.raises(OSError, match=r"holds no model: config\.json is missing"):
+    with pytest.raises(OSError, match=r"does not hold a model: config\.json is missing"):
         mb.load_model(tmp_path)
 
 
@@ -179,7 +179,7 @@ def test_a_gguf_is_told_where_its_like_is_to_be_had(tmp_path):
     path = tmp_path / "model.gguf"
     path.touch()
     for name in (path, tmp_path):
-        with pytest.raises(OSError, match="GGUF is not read; .* in safetensors"):
+        with pytest.raises(OSError, match="GGUF is not supported; .* in safetensors"):
             mb.load_model(name)
 
 
@@ -241,8 +241,9 @@ def test_a_hub_that_does_not_answer_is_asked_once(answers):
             [sys.executable, "-c", script], env=environment, capture_output=True, text=True
         )
     assert re.search(
-        r"^cannot load 'nobody/nothing': it is no folder here, was not downloaded before, and the "
-        r"Hugging Face hub (gave no answer|cannot be asked) .*is there a network.*load_model\(.way",
+        r"^cannot load 'nobody/nothing': there is no such folder here, it was not downloaded "
+        r"before, and the Hugging Face hub (gave no answer|cannot be reached) "
+        r".*is there a network.*load_model\(.way",
         done.stdout,
     )
     assert float(re.search(r"After (\S+) s", done.stdout)[1]) <= 3
@@ -302,14 +303,16 @@ def test_a_tokenizer_given_goes_before_the_folder_s(folder):
 
 
 def test_a_model_is_made_of_one_of_transformers():
-    with pytest.raises(TypeError, match=r"a str is no model of transformers; mb\.load_model takes"):
+    with pytest.raises(TypeError, match=r"a str is not a transformers model; mb\.load_model takes"):
         mb.Model("wayfarer")
 
 
 @pytest.mark.parametrize("thing", [7, mb.PretendModel(), make_tokenizer()])
 def test_what_is_neither_a_name_nor_a_model_is_refused(thing):
     kind = type(thing).__name__
-    says = f"a {kind} is no model; load_model takes a hub id, a folder, or a model of transformers"
+    says = (
+        f"a {kind} is not a model; give a hub id, a folder, or a model object of the transformers"
+    )
     with pytest.raises(TypeError, match=says):
         mb.load_model(thing)
 

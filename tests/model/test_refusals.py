@@ -72,7 +72,7 @@ def deepseek(name: str) -> PreTrainedModel:
 
 
 SHORT_WINDOW = {"num_key_value_heads": 2, "sliding_window": 32}
-NO_DISPATCH = "does not send its attention through transformers' AttentionInterface"
+NO_DISPATCH = "does not compute its attention through transformers' AttentionInterface"
 
 # name: (how to make it, the class named, the reason given)
 REFUSED: dict[str, tuple[Callable[[], PreTrainedModel], str, str]] = {
@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[Callable[[], PreTrainedModel], str, str]] = {
         # its tuning of the softmax counts tokens in the pass instead of reading position_ids
         lambda: llama4(layer_types=FULL, no_rope_layers=[0, 0], floor_scale=4, attn_scale=1.0),
         "Llama4ForCausalLM",
-        "scales queries by their place in the forward pass",
+        "scales each query by its place in the forward pass",
     ),
     "deepseek v2": (
         lambda: deepseek("DeepseekV2"),
@@ -227,7 +227,8 @@ WINDOWED = {
 def test_a_window_shorter_than_asked_is_refused_with_both_numbers(name):
     hf = build(name.capitalize(), **SHORT_WINDOW, **WINDOWED[name])
     with pytest.raises(
-        mb.UnsupportedModelError, match=r"sliding window of 32 tokens.*max_model_len 64 is more"
+        mb.UnsupportedModelError,
+        match=r"sliding window of 32 tokens.*max_model_len is 64; give at most 32",
     ):
         mb.Model(hf, max_model_len=64)
 

@@ -60,7 +60,7 @@ def test_a_rectangle_has_words_in_its_cells_and_numbers_under_them():
     assert {"Hotels", "Lisbon", "Visa", "end", "3 padding"} <= set(texts(axis))
     assert "pad" not in texts(axis)
     assert texts(axis).count("0") == 2 * 3 + 2  # mask and position of padding, and of first tokens
-    assert axis.get_title(loc="left") == "3 of 10 places hold padding: 30%"
+    assert axis.get_title(loc="left") == "3 of 10 places hold padding: 30 %"
     assert "Hotels in Lisbon ? end; Visa end" in figure.alt
 
 
@@ -86,9 +86,9 @@ def test_a_grid_without_padding_says_so_and_what_was_guessed():
     guesses.keep("steps", 12)
     traces = {"Static": fives(), "Continuous": served(mb.Continuous(3), 2, 5, 7, 4, 3)}
     static, continuous = mb.plots.token_grid(traces, guess="steps").axes
-    assert "you said" not in static.get_title(loc="left")
+    assert "your guess:" not in static.get_title(loc="left")
     assert continuous.get_title(loc="left") == (
-        "Continuous: 8 steps, every one of 21 rows yields a token; you said 12"
+        "Continuous: 8 steps, every one of 21 rows yields a token; your guess: 12"
     )
 
 
@@ -98,7 +98,7 @@ def test_phases_are_told_apart_and_padding_s_share_is_drawn():
     figure = mb.plots.phase_costs({"slow": slow, "fast": fast}, unit="steps", guess="quicker")
     (axis,) = figure.axes
     title = axis.get_title(loc="left")
-    assert title == "4 steps instead of 10, 2.5 times as fast; you said 3.5"
+    assert title == "4 steps instead of 10, 2.5 times as fast; your guess: 3.5"
     waste = matplotlib.colors.to_rgba(WASTE)
     (burnt,) = [bar for bar in axis.patches if bar.get_facecolor() == waste]
     assert burnt.get_width() == pytest.approx(3 * 2 / 9)  # 2 of the 9 rows of 3 steps

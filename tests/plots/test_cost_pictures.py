@@ -44,16 +44,17 @@ def passes(**more):
 def test_a_pass_for_two_is_compared_with_a_pass_for_one(said):
     said(two=200)
     (axis,) = mb.plots.pass_times(*passes(), guess="two").axes
-    assert title(axis) == "A pass for two takes 109% of the time of a pass for one; you said 200"
+    finding = "A pass for two people takes 109 % of the time for one person"
+    assert title(axis) == f"{finding}; your guess: 200"
     heights = [round(bar.get_height()) for bar in axis.patches]
     assert heights == [109] + [100] * 9 + [127] + [109] * 9
     words = [text.get_text() for text in axis.texts]
-    assert words == [*("Anna: 100 %", "Anna and Ben: 109 %"), "you said 200"]
+    assert words == [*("Anna: 100 %", "Anna and Ben: 109 %"), "your guess: 200"]
 
 
-def test_a_pass_higher_than_the_picture_has_its_number_beside_it():
+def test_a_pass_higher_than_the_picture_has_its_number_above_it():
     (axis,) = mb.plots.pass_times(*passes(prompt=[0] * 100)).axes
-    assert "↑ 1,909 %" in [text.get_text() for text in axis.texts]
+    assert "↑ pass 1: Anna 1,000 %, Anna and Ben 1,909 %" in [t.get_text() for t in axis.texts]
 
 
 def test_passes_of_equally_many_rows_cannot_be_compared():
@@ -72,7 +73,7 @@ def test_savings_are_passes_and_seconds_in_percent_of_the_first_run(said):
     assert [bar.get_width() for bar in axis.patches] == pytest.approx(
         [100, 50, 100, 122 / 222 * 100]
     )
-    assert title(axis) == "Together: 50% of the passes, 55% of the time; you said 25"
+    assert title(axis) == "Together: 50 % of the passes, 55 % of the time; your guess: 25"
 
 
 def test_a_prompt_goes_in_together_and_every_token_of_the_answer_alone(tiny_model):
@@ -102,7 +103,7 @@ def test_a_token_written_is_measured_in_tokens_read(said):
     trace = run(mb.Sequential(), prompt=[0] * 90, A=11)
     (axis,) = mb.plots.phases(trace, guess="tokens").axes
     assert [bar.get_width() for bar in axis.patches] == pytest.approx([1, 11 / (100 / 90)])
-    assert title(axis) == "A token written takes as long as 10 tokens read; you said 3"
+    assert title(axis) == "Generating one token takes as long as reading 10 tokens; your guess: 3"
 
 
 COSTS = [TokenCost(100, 0.002, 0.010), TokenCost(1000, 0.003, 0.060)]
@@ -115,8 +116,8 @@ def test_token_costs_are_two_curves_and_their_ratio(said):
     assert list(uncached.get_ydata()) == [10, 60]
     assert list(cached.get_ydata()) == [2, 3]
     assert list(drawn.get_ydata()) == [5, 30]
-    assert "After 1,000 tokens, the next one costs 20 times" in title(axis)
-    assert title(axis).endswith("; you drew 30 ms")
+    assert "After 1,000 tokens, the next token costs 20 times" in title(axis)
+    assert title(axis).endswith("; your curve: 30 ms")
 
 
 ROOF = Roof("card", 100e9, 1e12, "made up")
@@ -132,7 +133,7 @@ def test_a_step_is_an_account_under_what_it_took(tiny_model, batch_size, said):
     said(step=9.0)
     roof = Roof("card", 1e6, 1e6, "made up")  # ridge: 1 FLOP per byte, 2 rows of float32
     figure = mb.plots.cost_stack(tiny_model, roof, TIMES, batch_size, guess="step")
-    short, long = figure.axes
+    (short,) = figure.axes
     account = [bar.get_height() / 1e3 for bar in short.patches[-4:]]
     cost = decode_step(tiny_model, batch_size, 64)
     reading = cost.weight_bytes / 1e6
@@ -144,8 +145,10 @@ def test_a_step_is_an_account_under_what_it_took(tiny_model, batch_size, said):
     words = "".join(text.get_text() for text in short.texts)
     whole = batch_size == 8
     assert ("ridge" in words) == whole
-    assert ("you said 9" in title(short)) == whole  # not before it answers
-    assert title(long).replace("\n", " ") in figure.alt
+    assert ("your guess: 9" in title(short)) == whole  # not before it answers
+    long = mb.plots.cost_stack(tiny_model, roof, TIMES, batch_size, context=1000)
+    assert title(long.axes[0]).startswith("1,000 tokens of context: ")
+    assert title(long.axes[0]) in long.alt
 
 
 def test_what_a_batch_saves_is_its_weights_and_the_rest(tiny_model):
@@ -156,8 +159,8 @@ def test_what_a_batch_saves_is_its_weights_and_the_rest(tiny_model):
     measured = [bar.get_width() for bar in axis.patches[2:]]
     assert measured == pytest.approx([100 * 3.5 / 21, 100 * 17.5 / 21])
     assert [bar.get_width() for bar in axis.patches[:2]] == pytest.approx([100, 0])
-    assert "21 ms" in title(axis)
-    assert "17%" in title(axis)
+    assert "saves 21 ms" in axis.get_yticklabels()[1].get_text()
+    assert "17 %" in title(axis)
     assert title(axis) in figure.alt
 
 

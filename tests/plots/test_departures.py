@@ -2,10 +2,12 @@
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
 
 import minibatch as mb
 from minibatch.plots import guesses
 from minibatch.plots.batches import batches
+from minibatch.plots.colours import PROTAGONISTS
 from minibatch.simulator.streams import Outcome
 
 ARRIVALS = {"A": 0.0, "B": 1.0, "C": 2.5, "D": 9.0}
@@ -43,30 +45,43 @@ def test_a_batch_is_held_back_only_while_the_machine_is_idle(trace):
 
 def test_departures_show_padding_queue_and_windows_in_seconds(trace):
     (axis,) = mb.plots.departures(trace).axes
-    assert title(axis) == "3 batches of 1 to 2, first token after 3.12 s on average"
+    assert title(axis) == "3 batches of 1 to 2 requests, first token after 3.12 s on average"
     assert axis.get_xlim() == (0, 14)
-    bars = {(bar.get_x(), bar.get_width()) for bar in axis.containers[0]}
-    assert bars == {(0, 2)}
-    areas = [patch.get_data() for patch in axis.patches if hasattr(patch, "get_data")]
-    assert min(area.values.min() for area in areas) == -2  # A and B, until they leave
+    window = to_rgba(PROTAGONISTS[0])
+    areas = [area.get_data() for area in axis.patches if area.get_facecolor() == window]
+    spans = [(area.edges[0], area.edges[-1]) for area in areas]
+    assert spans == [(0, 2), (9, 11)]  # the machine is idle, and A and B, then D wait
+    assert list(areas[0].values - areas[0].baseline) == [1, 2]
     labels = [text.get_text() for text in axis.figure.legends[0].get_texts()]
     assert labels[1] == "padding: waste"
-    assert labels[-1] == "window: machine idle"
+    assert "waits for the window: idle machine" in labels
+
+
+def test_departures_of_some_seconds_count_only_their_batches(trace):
+    (axis,) = mb.plots.departures({"later": trace}, between=(8.0, 14.0)).axes
+    assert title(axis) == "later: one batch of 1 request"
+    assert axis.get_xlim() == (8, 14)
+
+
+def test_a_legend_has_only_what_is_drawn(trace):
+    figure = mb.plots.departures(trace, between=(8.0, 14.0))  # D waits for its window
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["yields a token", "waits for the window: idle machine", "arrival"]
 
 
 def test_departures_name_no_window_where_nobody_is_held_back():
     figure = mb.plots.departures(served(mb.Static(8)))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "open: machine busy" in labels
+    assert "waits: a batch runs" in labels
     assert not any("window" in label for label in labels)
 
 
 def test_a_title_answers_what_was_asked_of_the_first_batch(trace):
     guesses.keep("first-test", 3)
     (axis,) = mb.plots.departures(trace, first="size", guess="first-test").axes
-    assert title(axis) == "The first batch holds 2 requests; you said 3"
+    assert title(axis) == "The first batch has 2 requests; your guess: 3"
     (axis,) = mb.plots.departures({"one": trace}, first="departure", guess="first-test").axes
-    assert title(axis) == "one: the first batch leaves after 2.00 s; you said 3"
+    assert title(axis) == "one: the first batch starts after 2.00 s; your guess: 3"
     assert any(list(line.get_xdata()) == [3, 3] for line in axis.get_lines())
     guesses.forget("first-test")
 
@@ -75,7 +90,7 @@ def test_the_same_departures_are_told_and_later_ones_too(trace):
     def compared(policy, names=("Dynamic", "yours")):
         return mb.plots.departure_difference(trace, served(policy), names=names).alt
 
-    assert compared(mb.Dynamic(8, max_wait=2.0)).startswith("The same agents leave at the same")
+    assert compared(mb.Dynamic(8, max_wait=2.0)).startswith("The same agents start at the same")
     assert compared(mb.Dynamic(8, max_wait=2.4)).startswith(
         "Batch 1 differs. Dynamic: A, B at 2.00 s; yours: A, B at 2.40 s."
     )
@@ -85,7 +100,7 @@ def test_a_policy_that_stands_in_for_itself_is_not_compared(trace):
     figure = mb.plots.departure_difference(trace, trace, names=("Dynamic", "Dynamic"))
     assert len(figure.axes) == 1
     assert "same" not in figure.alt
-    assert "Dynamic, until yours is written" in figure.alt
+    assert "Dynamic, until you have written yours" in figure.alt
 
 
 def outcomes(*seconds):
@@ -101,14 +116,14 @@ def test_a_window_is_sooner_or_later_only_if_nearly_all_streams_agree():
     }
     figure = mb.plots.window_curve(runs)
     assert [title(axis).replace("\n", " ") for axis in figure.axes] == [
-        "later from 2 s: later in 30 of 30 streams",
-        "sooner once 1 s: sooner in 30 of 30 streams",
-        "no the streams do not agree",
+        "later a window of 2 s or more brings later first tokens in 30 of 30 streams",
+        "sooner once a window of 1 s brings earlier first tokens in 30 of 30 streams",
+        "no the streams do not agree on any window",
     ]
     assert all("\n" in title(axis) for axis in figure.axes)
     assert "99th percentile: 15.00 s without a window" in figure.alt
     machine = mb.plots.window_curve({"later": runs["later"]}, of="machine_s")
-    assert "from 2 s: more in 30 of 30 streams" in machine.alt
+    assert "a window of 2 s or more brings more machine time in 30 of 30 streams" in machine.alt
 
 
 def test_a_guess_of_a_window_stands_on_the_axis_of_windows_and_a_curve_on_both():
@@ -134,7 +149,7 @@ def test_your_setting_is_a_dot_on_the_curve():
 def test_rules_are_compared_stream_by_stream_with_the_first():
     runs = {"bursts": {"none": outcomes(2, 2, 2), "mine": outcomes(1, 1, 3)}}
     (axis,) = mb.plots.rules(runs, yours="mine").axes
-    assert title(axis) == "bursts\nmine: sooner than none in 2 of 3"
+    assert title(axis) == 'bursts\nmine has a shorter wait\nthan "none" in 2 of 3 streams'
     assert [text.get_text() for text in axis.texts] == ["2.00", "1.00"]
 
 
@@ -153,6 +168,16 @@ DRAWN = {
     ),
     "rules": lambda t: mb.plots.rules({n: {"MyRule": outcomes(1)} for n in "ab"}, yours="MyRule"),
 }
+
+
+def test_titles_of_panels_side_by_side_do_not_overlap():
+    by_rule = {"window 0 s": outcomes(*[2] * 30), "MyRule": outcomes(*[1] * 30)}
+    runs = {"bursts, load 0.3": by_rule, "independent, load 0.3": by_rule}
+    figure = mb.plots.rules(runs, yours="MyRule")
+    FigureCanvasAgg(figure).draw()
+    left, right = (axis._left_title.get_window_extent() for axis in figure.axes)
+    assert left.x1 < right.x0
+    assert right.x1 < figure.bbox.x1
 
 
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)

@@ -20,7 +20,10 @@ def title(figure, panel=0):
 def test_tails_of_queues_name_their_p99():
     keep("two", 9)
     figure = mb.plots.queue_tails({"one": range(1, 101), "two": range(2, 202, 2)}, guess="two")
-    assert title(figure) == "1 in 100 waits longer than: one 99 s, two 198 s; you said 9 s"
+    assert (
+        title(figure)
+        == "1 request in 100 waits longer than 99 s (one), 198 s (two); your guess: 9 s"
+    )
     assert title(figure) in figure.alt
 
 
@@ -35,8 +38,8 @@ def run_of(replicas, cached=0):
 
 def test_the_hot_replica_is_named():
     figure = mb.plots.replica_loads(run_of([0, 1, 1, 1, 1, 1], cached=40), name="Affinity")
-    assert "Affinity: the busiest of 2 replicas has 1.7 × the mean load" in figure.alt
-    assert "40 % of prompt tokens cached" in figure.alt
+    assert "Affinity: the busiest of 2 replicas has 1.7 × the mean number of requests" in figure.alt
+    assert "40 % of all prompt tokens were cached" in figure.alt
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["0", "1, hot"]
 
 
@@ -45,18 +48,24 @@ def test_equal_loads_have_no_hot_replica():
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["0", "1"]
 
 
+def test_a_full_lane_can_be_the_same_in_several_figures():
+    figure = mb.plots.replica_loads(run_of([0, 1]), full=7)
+    assert title(figure) == "full height: 7 requests at the same time"
+
+
 def test_an_old_view_is_worse_than_none_from_an_age_on():
     lines = {"Least": {0: [1, 1], 10: [2, 2], 100: [9, 8]}, "Two": {0: [1, 1], 100: [2, 2]}}
     figure = mb.plots.stale_views(lines, [3, 3])
-    assert title(figure) == "Worse than Random: Least from 100 ms; Two at no age tried"
+    found = "Medians: Least is worse than Random from 100 ms on, Two is not worse at any tested age"
+    assert title(figure) == found
 
 
 def test_goodput_is_where_a_line_falls_below_the_goal():
     mixes = {"long": {"mixed": {1: 1.0, 2: 0.8}, "apart": {1: 1.0, 2: 0.95}},
              "short": {"mixed": {1: 1.0, 2: 0.85}, "apart": {1: 0.5, 2: 0.4}}}  # fmt: skip
     figure = mb.plots.apart_or_mixed(mixes)
-    assert title(figure) == "long:\napart ≥2, mixed 1.5"
-    assert title(figure, 1) == "short:\nmixed 1.67, apart 0"
+    assert title(figure) == "long\n90 % in time up to ≥ 2 (apart), 1.5 (mixed)"
+    assert title(figure, 1) == "short\n90 % in time up to 1.7 (mixed), 0 (apart)"
 
 
 def test_a_day_has_its_money_and_its_waits():
@@ -64,8 +73,8 @@ def test_a_day_has_its_money_and_its_waits():
     runs = {str(n): mb.Fleet(mb.Continuous(4), 0.1, n).run(traffic) for n in (1, 3)}
     figure = mb.plots.autoscaled_day(runs, price_per_hour=3600.0, limit_s=1.0)
     costs = [run.cost_per_million(3600.0) for run in runs.values()]
-    assert title(figure, 1) == f"$ a million tokens: 1 {costs[0]:.2f}, 3 {costs[1]:.2f}"
-    assert title(figure, 2).startswith("p99 TTFT of the day: 1 ")
+    assert title(figure, 1) == f"A million tokens cost ${costs[0]:.2f} (1), ${costs[1]:.2f} (3)"
+    assert title(figure, 2).startswith("The p99 TTFT of the whole day is ")
     assert figure.axes[1].lines[1].get_ydata().max() == 3
 
 
@@ -76,6 +85,7 @@ def test_what_a_kill_did_is_in_the_title():
     recorded = {"requests": [told, cut, late], "kill": {"at_s": 2.5, "replica": "a"}}
     figure = mb.plots.recorded_replicas(recorded)
     assert title(figure) == (
-        "Killed at 2 s: 1 of 3 ended with an error; a new replica answers from 7 s on"
+        "A replica was killed at 2 s: 1 of 3 requests ended with an error,\n"
+        "and a new replica answers from 7 s on"
     )
     assert "replica 0: 2 requests" in figure.alt

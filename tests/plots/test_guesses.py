@@ -38,9 +38,9 @@ def test_a_number_is_a_line_with_its_words(axis):
     guesses.keep("steps", 150)
     guesses.mark(axis, "steps")
     assert list(axis.lines[0].get_xdata()) == [150, 150]
-    assert texts(axis) == ["you said 150"]
-    assert guesses.said("steps") == "; you said 150"
-    assert guesses.said("steps", "{:.1f} s") == "; you said 150.0 s"
+    assert texts(axis) == ["your guess: 150"]
+    assert guesses.said("steps") == "; your guess: 150"
+    assert guesses.said("steps", "{:.1f} s") == "; your guess: 150.0 s"
 
 
 def test_a_curve_is_drawn_point_by_point(axis):
@@ -65,7 +65,7 @@ def test_the_guess_beyond_a_timeline_s_end_is_on_the_picture():
     guesses.keep("steps", 50)
     figure = mb.plots.timeline(engine.trace, guess="steps")
     assert figure.axes[0].get_xlim()[1] > 50
-    assert figure.axes[0].get_title(loc="left").endswith("; you said 50")
+    assert figure.axes[0].get_title(loc="left").endswith("; your guess: 50")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_numbers_are_written_as_people_write_them(number, words):
 def test_a_room_says_how_many_came_near(axis):
     figure = mb.room("steps", "250 310 190, 400\n330", truth=320, unit="steps")
     title = figure.axes[0].get_title(loc="left")
-    assert title == "5 guesses, the middle one 310; it is 320, and 2 came within a tenth"
+    assert title == "5 guesses, median 310; the answer is 320, and 2 came within a tenth"
     assert title in figure.alt
     guesses.mark(axis, "steps")  # the next figure has them as ticks
     (ticks,) = axis.lines
@@ -96,7 +96,7 @@ def test_a_room_s_guesses_may_come_from_a_file_or_a_list(tmp_path):
 
 def test_a_room_that_has_not_guessed_yet_is_no_error():
     figure = mb.room("steps", "", truth=320)
-    assert figure.axes[0].get_title(loc="left") == "Nobody has guessed yet"
+    assert figure.axes[0].get_title(loc="left") == "No guesses yet"
 
 
 def test_one_wild_guess_does_not_squeeze_the_others():
@@ -112,5 +112,5 @@ def test_one_number_or_two_is_asked_back():
 
 @pytest.mark.parametrize("word", ["lots", "nan", "250ms"])
 def test_what_is_no_number_is_named(word):
-    with pytest.raises(ValueError, match=f'"{word}" is no number'):
+    with pytest.raises(ValueError, match=f'"{word}" is neither a number'):
         mb.room("steps", f"250 {word}")

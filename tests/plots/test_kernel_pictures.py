@@ -26,11 +26,11 @@ def test_a_warps_access_names_what_is_used_and_what_is_asked_for():
     report = lab.run(strided, 1, 32, np.zeros(256, np.float32), lab.empty(32))
     line = line_of(strided, "x[cuda")
     apart, together = (plots.warp_access(report, name, line) for name in ("x", "out"))
-    assert "32 of 32 lanes use 128 bytes and ask for 1,024: 12.5% is used" in apart.alt
-    assert "32 of 32 lanes write 128 bytes and ask for 128: 100% is used" in together.alt
+    assert "32 of 32 lanes use 128 of the 1,024 bytes asked for: 12.5 %" in apart.alt
+    assert "32 of 32 lanes write 128 of the 128 bytes asked for: 100 %" in together.alt
     assert len(apart.axes[0].patches) == 32 + 32  # lanes and sectors
     assert plots.warp_access(report, "x").alt == apart.alt  # the only line that reads it
-    with pytest.raises(ValueError, match="line 1 does not touch x"):
+    with pytest.raises(ValueError, match="line 1 does not access x"):
         plots.warp_access(report, "x", 1)
 
 
@@ -68,11 +68,13 @@ def test_they_draw_into_axes_of_ones_own(report, draw):
 
 def test_a_stepper_goes_from_barrier_to_barrier_and_back(report):
     stepper = KernelStepper(report)
-    assert "barrier 1 of 2" in stepper.view.value
+    assert "barrier 1 of 2</b> · accesses since the start:" in stepper.view.value
     assert stepper.back_button.disabled
     stepper.step_button.click()
     assert "barrier 2 of 2" in stepper.view.value
-    assert "keys 48" in stepper.view.value  # six tokens of eight numbers since the first barrier
+    assert (
+        "since the barrier before: keys 48" in stepper.view.value
+    )  # six tokens of eight numbers since the first barrier
     stepper.thread.value = 3
     assert "thread 3</b>: row = 0, thread = 3" in stepper.view.value
     stepper.step_button.click()
@@ -84,7 +86,7 @@ def test_a_stepper_goes_from_barrier_to_barrier_and_back(report):
 
 
 def test_a_stepper_wants_a_block_that_was_watched():
-    with pytest.raises(ValueError, match="watched no block"):
+    with pytest.raises(ValueError, match="not recorded a whole thread block"):
         KernelStepper(lab.run(faulty_kernels.right, 2, 8, *scene(), watch=(7, 0, 0)))
 
 
@@ -92,9 +94,9 @@ def test_a_film_of_a_warp_goes_through_its_instructions(report):
     first, last = plots.warp_film(report, 1), plots.warp_film(report, 10**6)
     assert "Instruction 1 of " in first.alt
     assert "length = lengths[row]" in first.alt
-    assert "one broadcast answers all of them" in first.alt
+    assert "one broadcast answers all lanes" in first.alt
     assert "output[row, thread]" in last.alt
-    with pytest.raises(ValueError, match="warp 5 of thread block 0 touches no memory"):
+    with pytest.raises(ValueError, match="warp 5 of thread block 0 accesses no memory"):
         plots.warp_film(report, 1, warp=5)
 
 
@@ -128,7 +130,7 @@ def test_banks_are_drawn_for_shared_memory(report):
 
     of_a_column = lab.run(column, 1, 32, lab.empty(32))
     assert "meet 1 bank in 32 passes" in plots.warp_access(of_a_column, "tile").alt
-    with pytest.raises(ValueError, match="no array 'nothing'"):
+    with pytest.raises(ValueError, match="not access an array 'nothing'"):
         plots.warp_access(report, "nothing", 1)
     with pytest.raises(ValueError, match="q has no KV blocks"):
         plots.block_table_walk(report, "q")
@@ -144,27 +146,25 @@ def test_a_ladder_tells_how_often_each_kernel_reads(report):
 def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
     kernels = {"one number a lane": 4 * 1024, "several": 147_456}
     figure = plots.in_flight(kernels, yours="several")
-    says = "one number a lane: enough for 24% of an H100's bandwidth if a load takes 670 ns, "
-    assert f"{says}for 48% if it takes 335 ns" in figure.alt
-    assert "one number a lane 4 KB. several 144 KB. an H100 needs 17 KB." in figure.alt
+    says = "one number a lane: its bytes in flight allow at most 24 % (670 ns) to 48 % (335 ns)"
+    assert says in figure.alt
+    assert "one number a lane 4 KB. several 144 KB. an H100 needs 8.3 KB at 335 ns" in figure.alt
     labels = figure.axes[0].get_yticklabels()
-    assert [label.get_fontweight() for label in labels] == ["normal", "bold"]
+    assert [label.get_fontweight() for label in labels] == ["normal", "bold", "normal", "normal"]
 
 
 def test_waves_say_how_much_of_the_time_is_used():
     figure = plots.waves({"uneven": lab.waves([4, 1, 1], 2)})
-    assert (
-        "uneven: done after 4, shared evenly 3; 75% of the multiprocessors' time is used"
-        in figure.alt
-    )
+    says = "uneven: 75 % of the time is used; end: 4 (evenly divided work: 3)"
+    assert says in figure.alt
 
 
 def test_a_running_maximum_shrinks_what_was_summed_before():
     figure = plots.online_softmax([0.0, 0.0, 1.0, 1.0], tile=2, tiles=2)
-    assert "After tile 2: the earlier sum × 0.37; now the sum is 2.74" in figure.alt
+    assert "After tile 2: the earlier sum is multiplied by 0.37; the new sum is 2.74" in figure.alt
 
 
-def test_the_flow_of_data_shows_who_hands_what_to_whom_and_the_pair_in_no_order():
+def test_the_flow_of_data_shows_who_hands_what_to_whom_and_the_pair_without_a_barrier():
     def hand_on(careful, out):
         thread, tile = cuda.threadIdx.x, cuda.shared.array(4, np.float32)
         tile[thread] = thread
@@ -173,12 +173,12 @@ def test_the_flow_of_data_shows_who_hands_what_to_whom_and_the_pair_in_no_order(
         out[thread] = tile[thread ^ 1]
 
     right, wrong = (lab.run(hand_on, 1, 4, careful, lab.empty(4)) for careful in (True, False))
-    assert "Round 1: 4 times written. Round 2: 4 times read." in plots.dataflow(right, "tile").alt
+    assert "Round 1: 4 writes. Round 2: 4 reads." in plots.dataflow(right, "tile").alt
     assert len(plots.dataflow(right, "tile", 2).axes) == 1
     wrote, read = line_of(hand_on, "tile[thread] ="), line_of(hand_on, "out[thread]")
     figure = plots.dataflow(wrong, "tile")
-    said = f"thread 0 writes it in line {wrote}, thread 1 reads it in line {read}, in no order"
-    assert f"Round 1: element 0: {said}" in figure.alt
+    said = f"thread 0 writes it in line {wrote}, thread 1 reads it in line {read}, no barrier"
+    assert f"Round 1: element 0: {said} between them" in figure.alt
     assert "✗ 0" in [text.get_text() for text in figure.axes[0].texts]
     with pytest.raises(ValueError, match="thread block 1 does not touch tile"):
         plots.dataflow(right, "tile", thread_block=1)

@@ -24,9 +24,7 @@ def test_a_request_is_measured_from_its_arrival():
     )
     keep("first", 300)
     figure = mb.plots.request_times(completion, guess="first")
-    assert title(figure) == (
-        "TTFT 500 ms; you said 300; then 166.7 ms a token on average, the TPOT"
-    )
+    assert title(figure) == ("TTFT 500 ms; your guess: 300; TPOT 166.7 ms, the mean of all gaps")
     assert "longest ITL 300 ms" in figure.alt
     assert "e2e 1,000 ms" in figure.alt
     assert {"arrival_time", "first_scheduled_time", "token_times"} <= set(
@@ -43,7 +41,7 @@ def test_two_clocks_sort_by_due_time_and_say_both_medians():
 
 def test_a_percentile_spreads_less_the_more_requests_a_run_has():
     figure = mb.plots.percentile_spread({1000: [2.0, 2.2], 100: [1.0, 4.0]})
-    assert title(figure) == ("Largest p99 TTFT of 2 runs: 4 times the smallest with 100 requests")
+    assert title(figure) == ("With 100 requests, the largest p99 TTFT is 4 times the smallest")
 
 
 def test_each_line_of_the_knee_says_its_knee_and_where_it_leaves_the_limit():
@@ -56,14 +54,14 @@ def test_each_line_of_the_knee_says_its_knee_and_where_it_leaves_the_limit():
     }
     figure = mb.plots.knee(runs, limit_s=1.0, error="TTFT ±9 %")
     assert title(figure) == (
-        "Throughput stops rising at the knee (ring): 1 a second with Sequential, 2 with Continuous"
+        "The knee is at or left of the ring: 1 a second with Sequential, 2 with Continuous"
     )
     assert title(figure, 1) == (
         "p99 TTFT is within 1 s (line) up to the dot: at no load with Sequential, 1.5 with "
         "Continuous"
     )
     above, below = ([text.get_text() for text in axis.texts] for axis in figure.axes)
-    assert set(above) >= {"Sequential: 102, knee at 1", "Continuous: 200, knee at 2"}
+    assert set(above) >= {"Sequential: 102, knee ≤ 1", "Continuous: 200, knee ≤ 2"}
     assert set(below) == {"Sequential: never", "Continuous: up to 1.5"}
     assert figure.alt.endswith("TTFT ±9 %.")
     same = mb.plots.knee({"A": runs["Sequential"], "B": runs["Sequential"]}, limit_s=20.0)
@@ -72,7 +70,7 @@ def test_each_line_of_the_knee_says_its_knee_and_where_it_leaves_the_limit():
 
 def test_a_speed_up_is_drawn_over_the_limit_and_the_published_one_with_it():
     figure = mb.plots.ratio_by_target({"batch 8": {100: 40.0, 400: 9.0}}, published=(190, 36.9))
-    assert title(figure) == "Another limit, another speed-up: 9 to 40 × against batch 8"
+    assert title(figure) == "The speed-up depends on the limit: 9 to 40 × against batch 8"
     words = [text.get_text() for text in figure.axes[0].texts]
     assert words == ["against batch 8", "published: 36.9 ×"]
 
@@ -80,16 +78,14 @@ def test_a_speed_up_is_drawn_over_the_limit_and_the_published_one_with_it():
 def test_a_claim_has_its_published_and_its_simulated_ratio():
     row = SimpleNamespace(low=21.4, value=22.3, high=22.5)
     figure = mb.plots.claims({"vLLM / naive": (23, row)})
-    assert title(figure) == "0 of 1 published ratios (diamond) are within the simulated range"
+    assert title(figure) == "0 of 1 simulated ranges (bar) contain the published ratio (diamond)"
     assert "vLLM / naive: published 23 ×, simulated 22.3 × (21.4 to 22.5)" in figure.alt
 
 
 def test_factors_of_one_product_are_drawn_in_every_order():
     orders = {1: {"own": 4.0, "paged": 3.0}, 2: {"paged": 2.0, "own": 6.0}}
     figure = mb.plots.factors(orders)
-    assert title(figure) == (
-        "One product; each factor depends on the order: own 4.0 to 6.0, paged 2.0 to 3.0"
-    )
+    assert title(figure) == ("Each factor depends on the order: own 4.0 to 6.0, paged 2.0 to 3.0")
     ends = [bar.get_x() + bar.get_width() for bar in figure.axes[0].patches]
     assert ends == pytest.approx([4.0, 12.0, 2.0, 12.0])
     assert "paged 2.00 × own 6.00" in figure.alt

@@ -30,8 +30,8 @@ def test_what_is_taken_and_how_much_of_it_holds_tokens(runs):
     figure = mb.plots.memory_use(runs)
     # 20, 22, 24 and 26 of 64; of 24, 24, 24 and 32
     assert [title(axis) for axis in figure.axes] == [
-        "most: 36% of what is taken holds tokens; 4 steps",
-        "blocks: 88% of what is taken holds tokens; 4 steps",
+        "most: 36 % of the allocated memory holds tokens; 4 steps",
+        "blocks: 88 % of the allocated memory holds tokens; 4 steps",
     ]
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["holds K and V", "reserved: filled later", "internal: never filled", "free"]
@@ -42,15 +42,16 @@ def test_memories_side_by_side_with_what_was_published():
     figure = mb.plots.fragmentation(runs_of(3), [20.4, None], guess="share")
     guesses.forget()
     (axis,) = figure.axes
-    assert title(axis) == "Tokens fill 36 % (most) to 54 % (blocks); you said 50"
+    assert title(axis) == "Tokens fill 36 % (most) to 54 % (blocks); your guess: 50"
     bars = [bar.get_width() for bar in axis.patches]
     assert sum(bars) == pytest.approx(200)
-    assert list(axis.lines[0].get_xdata()) == [20.4]
+    assert list(axis.lines[0].get_xdata()) == [20.4, 20.4]
+    assert "K and V in the vLLM paper: 20 %" in [text.get_text() for text in axis.texts]
 
 
 def test_it_takes_the_accounts_of_an_engine_too():
     figure = mb.plots.memory_use({"": [MemoryUse(30, 2, 0, 0, 32)] * 3})
-    assert title(figure.axes[0]) == ": 94% of what is taken holds tokens; 3 steps"
+    assert title(figure.axes[0]) == ": 94 % of the allocated memory holds tokens; 3 steps"
 
 
 def test_what_is_promised_is_not_drawn_as_free():
@@ -59,7 +60,7 @@ def test_what_is_promised_is_not_drawn_as_free():
     hatches = [[patch.get_hatch() for patch in axis.patches] for axis in figure.axes]
     assert [some.count("//") for some in hatches] == [2, 1]  # reserved, and promised
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[-1] == "promised: kept for those who run"
+    assert labels[-1] == "promised: reserved for running requests"
 
 
 def test_a_long_run_is_drawn_no_finer_than_a_screen_shows():
@@ -90,7 +91,7 @@ def test_a_token_is_found_through_the_table():
     assert [text.get_text() for text in pool.texts][3:7] == ["12", "13", "14", "15"]
     outlined = pool.patches[-1]
     assert (outlined.get_x(), outlined.get_y(), outlined.get_height()) == (3, 0.25, 0.25)
-    with pytest.raises(ValueError, match="position 7 is not shown; 0 to 6 are"):
+    with pytest.raises(ValueError, match="position 7 is not shown; give 0 to 6"):
         mb.plots.table_and_pool(engine, "A", position=7)
     with pytest.raises(ValueError, match="'C' does not run; running: B, A"):
         mb.plots.table_and_pool(engine, "C")
@@ -119,11 +120,19 @@ def test_four_runs_and_what_each_step_between_them_buys():
 
     policies = {"whole": mb.Static, "steps": mb.Continuous}
     traces = {n: {"few": run(p(4), 2), "many": run(p(4), 4)} for n, p in policies.items()}
-    (axis,) = mb.plots.two_by_two(traces).axes
-    assert title(axis) == "Both ideas: 1.8 times the tokens a second of neither"  # 7 and 4 steps
+    axis, below = mb.plots.two_by_two(traces).axes
+    assert title(axis) == "Both ideas give 1.8 times the tokens/s of the baseline"  # 7 and 4 steps
     words = [text.get_text() for text in axis.texts]
     assert [word for word in words if word.startswith("×")] == [
         *("× 1.8", "× 1.5"),  # to the right
         *("× 1.2", "× 1.0"),  # down
         "× 1.8",
     ]
+    bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in below.patches]
+    first, second = bars[:2], bars[2:]  # one bar for each order of the two ideas
+    assert [text.get_text().rpartition("× ")[2] for text in below.texts] == [
+        *("1.2", "1.5"),
+        *("1.8", "1.0"),
+    ]
+    assert first[0][0] == second[0][0] == 1
+    assert first[1][1] == pytest.approx(second[1][1]) == pytest.approx(7 / 4)

@@ -32,18 +32,18 @@ def test_the_model_waits_for_the_cpu_unless_steps_overlap(traces):
     keep("share", 25)
     figure = mb.plots.two_lanes(traces, guess="share")
     in_order, overlap = map(title, figure.axes)
-    assert in_order == "in order: 5 steps in 50 ms; the model waits 20% of the time"
-    assert overlap == "overlap: 6 steps in 50 ms; the model waits 0% of the time; you said 25 %"
+    assert in_order == "in order: 5 steps in 50 ms; the model waits 20 % of the time"
+    assert overlap == "overlap: 6 steps in 50 ms; the model waits 0 % of the time; your guess: 25 %"
     assert in_order in figure.alt
     assert overlap in figure.alt
 
 
-def test_waiting_is_solid_and_work_carries_the_number_of_its_step(traces):
+def test_waiting_is_dotted_and_work_carries_the_number_of_its_step(traces):
     figure = mb.plots.two_lanes(traces, first=4, num_steps=3)
     in_order, overlap = figure.axes
-    gaps = [bar for bar in in_order.patches if bar.get_hatch() == "xx"]
+    gaps = [bar for bar in in_order.patches if bar.get_hatch() == ".."]
     assert [round(bar.get_width(), 6) for bar in gaps] == [2.0, 2.0, 2.0]
-    assert not [bar for bar in overlap.patches if bar.get_hatch() == "xx"]
+    assert not [bar for bar in overlap.patches if bar.get_hatch() == ".."]
     assert [text.get_text() for text in in_order.texts if text.get_position()[1] == 0] == [*"456"]
 
 

@@ -13,6 +13,7 @@ from minibatch.plots.colours import (
     COLOURS,
     DARK,
     GUESS,
+    HATCHES,
     PROTAGONISTS,
     WAITS,
     WASTE,
@@ -48,7 +49,11 @@ def bars(axis):
 def test_timeline_draws_every_span_in_its_slot(traces):
     static, continuous = mb.plots.timeline(traces).axes
     assert bars(static) == {
-        *{(0, 0, 1, "////"), (0, 1, 19, None), (0, 20, 40, "xx")},  # A, then its padding
+        *{
+            (0, 0, 1, "////"),
+            (0, 1, 19, None),
+            (0, 20, 40, HATCHES["padding"]),
+        },  # A, then its padding
         *{(1, 0, 1, "////"), (1, 1, 59, None)},  # B
         *{(0, 60, 1, "////"), (0, 61, 19, None)},  # C
     }
@@ -62,11 +67,11 @@ def test_timeline_draws_every_span_in_its_slot(traces):
 def test_a_timeline_says_what_it_found_in_title_and_alt_text(traces):
     figure = mb.plots.timeline(traces)
     titles = [axis.get_title(loc="left") for axis in figure.axes]
-    assert titles[0] == "Static: 80 steps, 29% of rows are padding, 12% of slots empty"
-    assert titles[1] == "Continuous: 60 steps, no padding rows, 17% of slots empty"
+    assert titles[0] == "Static: 80 steps, 29 % of rows are padding, 12 % of slots empty"
+    assert titles[1] == "Continuous: 60 steps, no padding rows, 17 % of slots empty"
     assert all(title in figure.alt for title in titles)
     (axis,) = mb.plots.timeline(traces["Continuous"], padding=False).axes
-    assert axis.get_title(loc="left") == "60 steps, 17% of slots empty"
+    assert axis.get_title(loc="left") == "60 steps, 17 % of slots empty"
 
 
 def test_a_picture_in_a_notebook_is_an_image_with_alt_text(traces):
@@ -110,12 +115,12 @@ def test_a_guess_is_drawn_and_the_title_answers_it(traces):
     guesses.keep("steps", 70)
     try:
         _, continuous = mb.plots.timeline(traces, guess="steps").axes
-        assert continuous.get_title(loc="left").endswith("; you said 70")
-        assert "you said 70" in {text.get_text() for text in continuous.texts}
+        assert continuous.get_title(loc="left").endswith("; your guess: 70")
+        assert "your guess: 70" in {text.get_text() for text in continuous.texts}
     finally:
         guesses.forget("steps")
     _, continuous = mb.plots.timeline(traces, guess="steps").axes
-    assert "you said" not in continuous.get_title(loc="left")
+    assert "your guess:" not in continuous.get_title(loc="left")
 
 
 def rows_filled(axis):
@@ -129,7 +134,7 @@ def test_a_staircase_counts_useful_rows_and_all_rows(traces):
     assert rows_filled(static)["rows that yield a token"] == useful
     assert rows_filled(static)["padding rows"] == [2] * 60 + [1] * 20
     assert continuous.get_title(loc="left") == "Continuous: every row yields a token"
-    assert static.get_title(loc="left") == f"Static: {100 / 140:.1%} of rows yield a token"
+    assert static.get_title(loc="left") == f"Static: {100 / 1.4:.1f} % of rows yield a token"
 
 
 def test_waits_are_queue_then_first_then_last_token(traces):
@@ -242,7 +247,7 @@ def test_two_plans_are_drawn_with_the_step_where_they_part():
 def test_a_stand_in_is_not_told_that_its_plan_is_the_same(traces):
     alt = mb.plots.plan_difference(traces["Static"], traces["Static"]).alt
     assert "same plan" not in alt
-    assert "Static stands in for yours" in alt
+    assert "Static is used in place of yours" in alt
 
 
 def test_who_waits_differently_has_no_same_plan():

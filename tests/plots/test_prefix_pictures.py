@@ -34,9 +34,12 @@ def test_a_tree_says_what_was_found_and_why_no_more():
     guesses.keep("tree", 20)
     figure = mb.plots.prefix_tree(served(FOUR), 4, guess="tree")
     (axis,) = figure.axes
-    assert axis.get_title(loc="left") == "32 of 65 prompt tokens were there already; you said 20"
-    assert "D: 20 of 21 found; the rest fills no block." in figure.alt
-    assert "B: 12 of 21 found; other text than A from 12." not in figure.alt  # A's is not full
+    assert (
+        axis.get_title(loc="left")
+        == "32 of 65 prompt tokens were found in the cache; your guess: 20"
+    )
+    assert "D: 20 of 21 found; the rest does not fill a block." in figure.alt
+    assert "B: 12 of 21 found; differs from A at token 12." not in figure.alt  # A's is not full
     assert "C: 0 of 9 found; never seen." in figure.alt
 
 
@@ -59,7 +62,7 @@ def test_a_curve_of_hits_says_where_it_begins_and_ends():
     guesses.keep("hits", [(1000, 10), (100_000, 60)])
     figure = mb.plots.hit_curve({1000: 0.041, 100_000: 0.35}, guess="hits")
     (axis,) = figure.axes
-    title = "4% of the tokens found with 1,000 blocks, 35% with 100,000"
+    title = "1,000 blocks find 4 % of the tokens, and 100,000 blocks find 35 %"
     assert axis.get_title(loc="left") == title
     assert list(axis.lines[0].get_ydata()) == [4, 21, 33]  # Mooncake's, published
     assert title in figure.alt
@@ -76,7 +79,9 @@ def test_first_tokens_say_how_many_times_as_soon_they_come():
     seconds = {"A": (0.15, 0.05), "H": (0.3, 0.2)}
     figure = mb.plots.first_tokens(seconds, unit="CPU s", guess="sooner")
     (axis,) = figure.axes
-    finding = "Mean TTFT: 1.8 times as soon with the manual found; you said 3"
+    finding = "The manual in the cache makes the mean TTFT 1.8 times shorter; your guess: 3"
     assert axis.get_title(loc="left") == finding
-    assert [text.get_text() for text in axis.texts] == ["3.0 × as soon", "1.5 × as soon"]
-    assert "H: 0.300 CPU s without, 0.200 with." in figure.alt
+    assert [text.get_text() for text in axis.texts] == ["3.0 × as fast", "1.5 ×"]
+    assert axis.get_xlabel() == "CPU ms to the first token"
+    assert axis.get_xlim()[1] > 300
+    assert "H: 300 CPU ms without, 200 with." in figure.alt

@@ -1,8 +1,10 @@
 """Pictures of lessons 08 and 09, on runs without a model: what their titles say is counted."""
 
 import pytest
+from matplotlib.colors import to_hex
 
 import minibatch as mb
+from minibatch.plots.colours import WASTE
 from minibatch.plots.guesses import forget, keep
 from minibatch.schedulers import admission, chunks, orders, victims
 
@@ -43,13 +45,13 @@ def test_a_seismograph_says_the_longest_wait_and_how_many_chunks():
         "small: the longest wait for a next token is 130 ms",
     ]
     words = [text.get_text() for axis in figure.axes for text in axis.texts]
-    assert "L's 100 tokens at once" in words
+    assert "L's 100 tokens in one step" in words
     assert "L's 100 tokens in 10 chunks" in words
     assert "the longest wait" in figure.alt
 
 
 def test_a_seismograph_of_nobody_is_refused():
-    with pytest.raises(ValueError, match="nobody but those who join has finished"):
+    with pytest.raises(ValueError, match="no request except the joining ones"):
         mb.plots.seismograph(served(mb.Budget(2), [asked("L", 9, 3)]), "L")
 
 
@@ -63,7 +65,7 @@ def test_progress_says_after_how_many_steps_the_last_one_s_prompt_is_computed():
     figure = mb.plots.prompt_progress(traces, ("L1", "L2", "S"), guess="short")
     forget()
     assert titles(figure) == [
-        "one by one: S's prompt is computed after 9 steps; you said 5",
+        "one by one: S's prompt is computed after 9 steps; your guess: 5",
         "alike: S's prompt is computed after 2 steps",
     ]
 
@@ -71,7 +73,7 @@ def test_progress_says_after_how_many_steps_the_last_one_s_prompt_is_computed():
 def test_a_budget_curve_goes_from_the_smallest_to_the_largest():
     summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (128, 8, 32)}
     figure = mb.plots.budget_curve(summaries, predicted=summaries, chosen=32)
-    assert titles(figure)[0].startswith("Wait for a next token: from 80.0 to")
+    assert titles(figure)[0].startswith("Wait for a next token, p99: 80.0 ms at 8 (best), ")
     assert len(figure.axes) == 3
 
 
@@ -79,8 +81,7 @@ def test_a_budget_curve_is_read_against_a_limit():
     summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (8, 32, 64, 128)}
     measured = {n: summaries[n] for n in (8, 32, 128)}
     figure = mb.plots.budget_curve(measured, predicted=summaries, limit_s=0.7)
-    words = "p99 within 700 ms, measured: up to 32 tokens a step"
-    words += "; by the cost model: up to 64 tokens a step"
+    words = "Largest budget tried with p99 within 700 ms: 32 measured, 64 predicted"
     assert titles(figure)[0] == words
     assert "limit: 700 ms" in [text.get_text() for text in figure.axes[0].texts]
 
@@ -111,7 +112,7 @@ def test_what_is_thrown_away_is_what_is_computed_twice():
         summary = trace.summary()
         again = summary["recomputed_tokens"]
         assert again > 0
-        assert f"{again:,} tokens are computed twice" in title
+        assert f"{again:,} tokens are recomputed" in title
         numbers = [int(t.get_text()) for t in axis.texts if t.get_text().isdecimal()]
         assert sum(numbers) == again
 
@@ -120,8 +121,8 @@ def test_waste_is_compared_by_its_mean():
     keep("less", 30)
     figure = mb.plots.waste_bars({"a": [10, 20], "b": [40, 20]}, guess="less")
     forget()
-    assert titles(figure) == ["a: 50% less is computed twice than with b; you said 30"]
-    assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is computed twice"]
+    assert titles(figure) == ["“a” wastes 50 % fewer tokens than “b”; your guess: 30"]
+    assert titles(mb.plots.waste_bars({"a": [0], "b": [0]})) == ["Nothing is recomputed"]
 
 
 def test_numbers_on_an_axis_have_commas():
@@ -134,7 +135,7 @@ def test_a_scorecard_says_which_is_best_and_writes_every_number():
     keep("steps", 1_000)
     figure = mb.plots.scorecard(runs, highest={"fairness"}, guess="steps")
     forget()
-    assert figure.get_suptitle() == "Best in steps: b; fairness: b; you said 1,000"
+    assert figure.get_suptitle() == "Best in steps: b; fairness: b; your guess: 1,000"
     written = [[text.get_text() for text in axis.texts] for axis in figure.axes]
     assert written == [["2,000", "900"], ["0.50", "1.00"]]
     assert "a: steps 2,000, fairness 0.50." in figure.alt
@@ -160,7 +161,7 @@ def test_what_is_in_time_and_what_a_cross_means_is_said():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "in time: up to 2.5 s",
         "late",
-        "refused, or ended by the client",
+        "refused or dropped",
     ]
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     waits = [c.ttft for c in trace.completions if c.was_served]
@@ -201,7 +202,7 @@ def test_the_name_of_one_who_came_early_is_clear_of_the_axis():
     assert name.get_ha() == "left"
 
 
-def test_a_livelock_shows_who_gives_way_and_every_token_said():
+def test_a_livelock_shows_every_preemption_what_it_costs_and_every_token():
     class Reckless(admission.Admission):
         def num_tokens(self, sequence):
             return sequence.num_computed_tokens + 1
@@ -209,15 +210,17 @@ def test_a_livelock_shows_who_gives_way_and_every_token_said():
     parts = {"admission": Reckless(), "victim": victims.most_computed}
     policy = mb.Budget(2, 8, chunks=chunks.equal_progress, **parts)
     trace = served(policy, [asked("A", 150, 10), asked("B", 150, 10)], num_blocks=15)
-    figure = mb.plots.livelock({"guarded": trace}, pool=240, steps=trace.num_steps)
+    figure = mb.plots.livelock({"guarded": trace}, steps=trace.num_steps)
     preempted = [name for step in trace.steps for name in step.preempted]
     assert preempted
     title = f"guarded: 20 tokens generated in {trace.num_steps} steps, {len(preempted)} preemptions"
     assert titles(figure) == [title]
     (axis,) = figure.axes
-    above = [text.get_text() for text in axis.texts if text.get_position()[1] > 240]
-    assert above == preempted
-    dots = [line for line in axis.lines if line.get_marker() == "o"]
-    assert len(dots) == sum(step.num_output_tokens > 0 for step in trace.steps)
-    (cut,) = mb.plots.livelock(trace, pool=240, steps=trace.num_steps - 5).axes
-    assert " … 5\n more" in [text.get_text() for text in cut.texts]
+    twice = [
+        piece for piece in axis.collections if to_hex(piece.get_facecolor()[0]) == WASTE.lower()
+    ]
+    assert len(twice) == len(preempted)  # each is computed again, in one piece
+    dots = [x for line in axis.lines if line.get_marker() == "o" for x in line.get_xdata()]
+    assert len(dots) == sum(len(row.token_ids) for step in trace.steps for row in step.rows) == 20
+    (cut,) = mb.plots.livelock(trace, steps=trace.num_steps - 5).axes
+    assert "… 5\nmore" in [text.get_text() for text in cut.texts]

@@ -27,7 +27,7 @@ def test_a_token_s_way_counts_what_is_outside_the_engine():
     done = completion([1.05, 1.06], 1.06)  # its first step takes 40 ms
     figure = mb.plots.token_way(0.99, 0.995, done, [1.055, 1.065], [1.09, 1.10])
     assert title(figure) == (
-        "TTFT at the client: 100.0 ms; 60.0 ms of it (60%) outside the engine's step"
+        "The client's TTFT is 100.0 ms; 60.0 ms (60 %) are outside the engine's step"
     )
     assert "from the engine to the client: 40.0 to 40.0 ms" in figure.alt
 
@@ -40,16 +40,23 @@ def test_a_hang_up_is_timed_until_the_request_has_ended():
     engine.abort(name)
     runs = {"whole prompts": (engine.trace.steps, 2.5, engine.trace.completions[0])}
     figure = mb.plots.hang_up(runs)
-    assert title(figure) == "From the hang-up to free blocks: 1,500 ms with whole prompts"
+    assert title(figure) == "The blocks are free after 1.5 s with whole prompts"
 
 
 def test_a_request_that_was_not_served_counts_in_every_share():
     figure = mb.plots.cumulative(
-        {"no limit": [1.0, 2.0, 3.0, 4.0], "limit": [0.1, None, 0.3, None]}
+        {"without a limit": [1.0, 2.0, 3.0, 4.0], "with a limit": [0.1, None, 0.3, None]}
     )
-    assert title(figure) == "Median TTFT: no limit 2.5 s, limit 200 ms"
+    assert title(figure) == "Median TTFT: 2.5 s without a limit, infinite with a limit"
     ends = [line.get_ydata()[-1] for line in figure.axes[0].lines if len(line.get_ydata()) > 1]
     assert ends == [100.0, 50.0]
-    assert "limit: median 200 ms, 2 not served" in [
+    assert "with a limit (2 of 4 not served)" in [
         text.get_text() for text in figure.legends[0].get_texts()
     ]
+
+
+def test_a_median_counts_the_requests_that_were_not_served():
+    few = mb.plots.cumulative({"with a limit": [0.1, 0.2, 0.3, None]})  # inf is the fourth
+    assert title(few) == "Median TTFT: 250 ms with a limit"
+    with pytest.raises(ValueError, match="no request was served"):
+        mb.plots.cumulative({"with a limit": [None, None]})

@@ -5,6 +5,7 @@ import pytest
 import minibatch as mb
 from minibatch.bench.measure import StepTime
 from minibatch.plots import guesses
+from minibatch.plots.colours import HATCHES
 
 
 @pytest.fixture(autouse=True)
@@ -33,12 +34,12 @@ def test_a_rectangle_counts_what_it_computes_and_what_of_it_is_padding(run):
     figure = mb.plots.melting(run, 20, 1)
     assert titles(figure) == ["A rectangle computes 8 × 80 = 640 cells, 553 of them padding"]
     (axis,) = figure.axes
-    padding = [bar.get_width() for bar in axis.patches if bar.get_hatch() == "xx"]
+    padding = [bar.get_width() for bar in axis.patches if bar.get_hatch() == HATCHES["padding"]]
     assert sum(padding) == 553
 
 
 def test_on_the_way_no_token_is_lost_and_at_its_end_the_line_has_no_gap(run):
-    for stage in (1, 1.4, 2):
+    for stage in (1, 1.25, 1.75, 2):
         (axis,) = mb.plots.melting(run, 20, stage).axes
         bars = [bar for container in axis.containers for bar in container]
         tokens = [bar for bar in bars if bar.get_width() in (1, 80)]
@@ -56,7 +57,7 @@ def test_the_mask_counts_the_older_keys_too(run):
 
 
 def test_between_the_line_and_the_mask_there_is_no_stage(run):
-    with pytest.raises(ValueError, match="give 1 to 2, or 3"):
+    with pytest.raises(ValueError, match="give 1, 2 or 3"):
         mb.plots.melting(run, 20, 2.5)
 
 
@@ -67,7 +68,7 @@ def test_a_heartbeat_marks_the_steps_that_compute_a_newcomer_s_prompt():
     engine.run(mb.workload.agents(engine.model, 16, prompt_scale=0.1))
     figure = mb.plots.heartbeat(engine.trace, "H")
     (axis,) = figure.axes
-    assert titles(figure) == ["The median gap is 10 ms, the longest 100 ms"]
+    assert titles(figure) == ["The median gap is 10 ms, the longest is 100 ms"]
     assert [text.get_text() for text in axis.texts] == [f"{name}2" for name in "ABCDEFGH"]
     stalls = [bar.get_height() for bar in axis.patches if bar.get_hatch()]
     assert stalls == pytest.approx([100] * 8)
@@ -85,9 +86,12 @@ TIMES = [StepTime(n, 200, 0.001 * n, 0.0, 0.004) for n in (1, 2, 4, 8)]
 def test_a_trade_off_names_gain_and_price_and_what_fits_a_limit():
     guesses.keep("longer", 8)
     (title,) = titles(mb.plots.tradeoff(TIMES, guess="longer"))
-    assert title == "8 slots instead of 1: 3.3× the tokens, each takes 2.4× as long; you said 8"
+    assert (
+        title == "8 slots instead of 1: 3.3× the tokens/s, each token takes 2.4× as long; "
+        "your guess: 8"
+    )
     (title,) = titles(mb.plots.tradeoff(TIMES, limit=9))
-    assert title == "Within 9 ms a token: 4 slots, 500 tokens/s"
+    assert title == "Within 9 ms per token: 4 slots, 500 tokens/s"
     (title,) = titles(mb.plots.tradeoff(TIMES, limit=2))
     assert title == "No measured number of slots gives a token within 2 ms"
 
@@ -104,6 +108,6 @@ def test_dumbbells_are_multiples_of_the_first_run_with_their_values():
 
 def test_bytes_read_are_added_up_and_stand_beside_the_weights():
     figure = mb.plots.kv_read([0.5, 2.25, 1.25], weights=19.8)
-    assert titles(figure) == ["4 MB of K and V in 3 steps, 2.25 MB at most in one"]
+    assert titles(figure) == ["4 MB of K and V in 3 steps, 2.25 MB at most in one step"]
     assert list(figure.axes[0].patches[0].get_data().values) == [0.5, 2.25, 1.25]
-    assert "The weights are 19.8 MB, in every step" in figure.alt
+    assert "The weights add 19.8 MB in every step" in figure.alt

@@ -28,11 +28,11 @@ def titles(figure):
 
 def test_the_title_says_how_far_the_simulation_is_off_and_how_far_a_real_run():
     title, below = titles(mb.plots.real_and_simulated(HELD_OUT))
-    assert title == "The simulation ends 14% earlier; two real runs differ by 9%"
+    assert title == "The simulation ends 14 % earlier; two real runs differ by 9 %"
     assert below == ""
     exact = HeldOut((run(1.0), run(1.0)), run(1.0))
     title, _ = titles(mb.plots.real_and_simulated(exact))
-    assert title == "The simulation ends when a real run does; two real runs differ by 0%"
+    assert title == "The simulation ends when a real run does; two real runs differ by 0 %"
 
 
 def test_each_line_is_a_run_and_counts_its_requests():
@@ -65,7 +65,10 @@ def test_each_error_has_a_dot_and_the_difference_of_two_real_runs_a_ring():
     keep("error", 30)
     figure = mb.plots.simulation_errors([HELD_OUT], guess="error")
     (title,) = titles(figure)
-    assert title == "Simulated within 14% of a real run; a second real run, within 9%; you said 30%"
+    assert (
+        title
+        == "Largest difference from a real run: simulated 14 %, real again 9 %; your guess: 30 %"
+    )
     axis = figure.axes[0]
     points = [line for line in axis.lines if line.get_marker() == "o"]
     rings, dots = points[::2], points[1::2]
@@ -73,5 +76,5 @@ def test_each_error_has_a_dot_and_the_difference_of_two_real_runs_a_ring():
     assert [line.get_xdata()[0] for line in dots] == [100 * abs(e.simulated) for e in found]
     assert [line.get_xdata()[0] for line in rings] == [100 * e.real_again for e in found]
     assert axis.get_xlim()[1] > 30
-    assert "60% busy, makespan: 14% (9%)" in figure.alt
+    assert "60% busy, makespan: 14 % (9 %)" in figure.alt
     forget()

@@ -148,6 +148,13 @@ def test_above_a_strip_stand_arrivals_and_who_waits():
     assert "3 wait at most" in markup
 
 
+def test_the_longest_queue_is_written_where_the_queue_is_short():
+    traffic = svg.Traffic([0, 4], [(0, 1), (2, 0), (4, 2), (4.5, 0)])
+    root = ET.fromstring(svg.strip(STATIC, 2, len(STATIC), "", traffic=traffic))
+    (label,) = (text for text in root.iter(f"{SVG}text") if text.text == "2 wait at most")
+    assert (label.get("x"), label.get("text-anchor")) == ("50%", "middle")
+
+
 def test_two_strips_in_a_page_do_not_share_their_hatches():
     first, second = (svg.strip(STATIC, 2, 5, "") for _ in range(2))
     assert re.findall(r'id="(.*?)"', first) != re.findall(r'id="(.*?)"', second)

@@ -133,7 +133,7 @@ def test_a_client_that_hangs_up_gives_the_blocks_back(client, server):
 
 
 def test_what_one_server_refuses_is_refused_the_same_way(client, server):
-    with pytest.raises(openai.NotFoundError, match="ask for 'wayfarer'"):
+    with pytest.raises(openai.NotFoundError, match="use 'wayfarer'"):
         client.chat.completions.create(**ask("Rome") | {"model": "gpt-4"})
     with pytest.raises(openai.BadRequestError, match="logprobs"):
         client.chat.completions.create(**ask("Rome"), logprobs=True)

@@ -112,5 +112,5 @@ def test_ray_gets_one_rank_with_the_chosen_replica():
     "name", ["Router", "Nobody", "json:loads", "minibatch.core.request:Request"]
 )
 def test_what_is_no_router_is_named(name):
-    with pytest.raises(ValueError, match="there are ConsistentHash, Least"):
+    with pytest.raises(ValueError, match="choose ConsistentHash, Least"):
         router_class(name)

@@ -306,7 +306,7 @@ def test_a_full_queue_refuses_at_the_door_with_the_numbers():
 def test_tokens_that_wait_are_limited_too():
     engine = engine_of(mb.Budget(1, 64, limits=mb.QueueLimits(max_waiting_tokens=10)))
     engine.add(asked(8, request_id="A"))
-    says = r"8 tokens wait, and it brings 3; max_waiting_tokens is 10"
+    says = r"8 tokens wait, and the request has 3; max_waiting_tokens is 10"
     with pytest.raises(mb.QueueFull, match=says):
         engine.add(asked(3, request_id="B"))
     engine.add(asked(2, request_id="C"))
@@ -348,7 +348,7 @@ def test_a_limit_that_is_none_is_refused(number):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: admission.Watermark(1.0), r"share is 1\.0; give one from 0 to below 1"),
+        (lambda: admission.Watermark(1.0), r"share is 1\.0; give 0 or more, and less than 1"),
         (lambda: admission.Optimistic(ratio=0.1, least=0.2), r"ratio is 0\.1, least is 0\.2"),
         (lambda: orders.Priority(aging=0.0), r"aging is 0\.0; give seconds above 0"),
     ],

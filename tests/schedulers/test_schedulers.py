@@ -415,7 +415,9 @@ def test_two_holders_of_a_block_and_a_row_that_would_write_into_it():
     hand.pool.share([a.block_table[0], b.block_table[0]])
     hand.plan()  # both write behind what others read
     hand.pool.share([b.block_table[1]])
-    with pytest.raises(ValueError, match=r"'B' would write into block 4, which 2 hold; only"):
+    with pytest.raises(
+        ValueError, match=r"'B' would write into block 4, which 2 sequences hold; a sequence"
+    ):
         hand.plan()
 
 

@@ -43,12 +43,32 @@ def test_a_policy_of_a_file(tmp_path):
         command.make_policy(options("--policy", "nothing.py"))
 
 
+ARENA = """
+import minibatch as mb
+
+class Order(mb.schedulers.orders.FirstCome):
+    pass
+
+def make_policy(max_batch_size, max_batch_tokens):
+    limits = mb.QueueLimits(max_waiting=3)
+    return mb.Budget(max_batch_size, max_batch_tokens, order=Order(), limits=limits)
+"""
+
+
+def test_a_policy_of_the_arena_is_served_with_its_own_limits(tmp_path):
+    file = tmp_path / "my_policy.py"
+    file.write_text(ARENA)
+    policy = command.make_policy(options("--policy", str(file), "--max-batch-size", "4"))
+    assert (policy.max_batch_size, policy.max_batch_tokens) == (4, 256)
+    assert policy.limits == mb.QueueLimits(max_waiting=3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--policy", "fifo"], "there are"),
-        (["--policy", "sequential", "--max-batch-size", "3"], "Sequential has none"),
-        (["--policy", "static", "--max-batch-tokens", "30"], "Static has none"),
+        (["--policy", "fifo"], "choose from"),
+        (["--policy", "sequential", "--max-batch-size", "3"], "Sequential has no such setting"),
+        (["--policy", "static", "--max-batch-tokens", "30"], "Static has no such setting"),
         (["--max-queued", "-1"], "max_waiting is -1"),
         (["--max-batch-size", "0"], "max_batch_size is 0"),
     ],

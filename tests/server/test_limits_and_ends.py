@@ -47,6 +47,21 @@ def test_a_full_queue_answers_503_and_says_when_to_come_again():
         assert {first.result().status_code, second.result().status_code} == {200}
 
 
+def test_a_request_that_the_policy_refuses_gets_503_and_the_next_one_is_served():
+    class RefusesLong(mb.Continuous):
+        def plan(self, now):
+            for sequence in [s for s in self.waiting if s.num_prompt_tokens > 10]:
+                self.refuse(sequence)
+            return super().plan(now)
+
+    with serving(ScriptedModel(), RefusesLong(1)) as server:
+        refused = post(server, prompt=[5] * 11)
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "1"
+        assert "refused" in refused.json()["error"]["message"]
+        assert post(server).status_code == 200
+
+
 def wait_until_refused(server):
     """Until the port is closed."""
     with suppress(httpx.HTTPError):
@@ -157,7 +172,7 @@ def test_an_engine_is_its_owner_s_again_after_the_server():
     assert "is stopped" in repr(server)
     assert engine.runner is runner
     assert len(engine.run([mb.Request([5], max_tokens=3)])) == 1
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="is not running"):
         server.between_steps(list)
     with mb.Server(engine, name="scripted") as server:
         assert post(server).status_code == 200

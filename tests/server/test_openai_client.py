@@ -157,7 +157,7 @@ def test_half_of_a_stop_string_is_shown_when_the_answer_ends_there(client):
 
 
 def test_errors_are_the_client_s_exceptions(client):
-    with pytest.raises(openai.NotFoundError, match="ask for 'scripted'"):
+    with pytest.raises(openai.NotFoundError, match="use 'scripted'"):
         client.completions.create(**ASK | {"model": "gpt-5"})
     with pytest.raises(openai.BadRequestError) as caught:
         client.completions.create(**ASK, logit_bias={"5": 1})

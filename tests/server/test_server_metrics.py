@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from time import perf_counter
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from scripted import make_engine, serving, wait_until_idle
 
 import minibatch as mb
 from minibatch.server import server as home
+from minibatch.server.exchange import Exchange
 from minibatch.server.metrics import Metrics, merged
 
 
@@ -72,6 +74,25 @@ def test_each_token_has_the_time_of_its_write():
         for stream in (True, False):
             post(server, prompt=[5], max_tokens=9, stream=stream)
     assert [len(each.times) for each in server.written] == [9, 9]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_time_of_a_write_is_taken_before_the_client_can_have_the_token(monkeypatch, stream):
+    handed_over, exchange = [], Exchange.__call__
+
+    async def noted(self, scope, receive, send):
+        async def noted_send(message):
+            if message.get("body"):
+                handed_over.append(perf_counter())
+            await send(message)
+
+        await exchange(self, scope, receive, noted_send)
+
+    monkeypatch.setattr(Exchange, "__call__", noted)
+    with serving() as server:
+        post(server, prompt=[5], max_tokens=1, stream=stream)
+    (written,) = server.engine_thread.written
+    assert written.times[0] <= handed_over[0]
 
 
 def test_a_preemption_and_an_abort_are_counted():

@@ -78,9 +78,9 @@ def test_it_says_its_conditions():
 
 
 def test_too_few_seeds_or_requests_are_refused():
-    with pytest.raises(ValueError, match=r"5 seeds say too little.*Give at least 20"):
+    with pytest.raises(ValueError, match=r"5 seeds are too few.*Give at least 20"):
         mb.capacity(mb.Sequential(), even, SLOW, 0.1, seeds=5)
-    with pytest.raises(ValueError, match=r"p99 of 101 values rests on the 1.01 beyond it"):
+    with pytest.raises(ValueError, match=r"p99 of 101 values has only 1.01 values beyond it"):
         mb.capacity(mb.Sequential(), even, SLOW, 0.1, goal=0.99)
     with pytest.raises(ValueError, match="goal is 90"):
         mb.capacity(mb.Sequential(), even, SLOW, 0.1, goal=90)

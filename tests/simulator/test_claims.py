@@ -57,7 +57,7 @@ def test_a_row_prints_what_was_published_what_was_simulated_and_why():
     text = str(ROWS["FasterTransformer / naive batching"])
     assert text.startswith(
         "FasterTransformer / naive batching: published 4 · simulated 3.65 (3.6–3.68 for "
-        "efficiencies 0.6–0.9) · because its answers run to the longest of their own batch"
+        "efficiencies 0.6–0.9) · because a batch runs until its own longest answer ends"
     )
 
 

@@ -140,6 +140,30 @@ def test_a_decode_replica_computes_no_prompt(policy):
     assert run.finish[0] == pytest.approx(run.first_token[0] + decodes + 1e-9)
 
 
+@pytest.mark.parametrize("policy", [mb.Continuous(3), Own(3)])
+def test_a_first_token_from_the_decode_replica_waits_for_the_transfer(policy):
+    traffic = mb.Traffic(np.array([0.0, 9.0]), np.array([1000, 1000]), np.array([5, 1]))
+    early, late = (
+        mb.Fleet(policy, COST, 2, network_s=0.5, apart=mb.fleet.Apart(
+            1, 1000, 1e6, latency_s=0.25, first_token_from=side
+        )).run(traffic)
+        for side in ("prefill", "decode")
+    )  # fmt: skip
+    np.testing.assert_allclose(late.first_token - early.first_token, [1.25, 0.0], atol=1e-12)
+    np.testing.assert_array_equal(late.finish, early.finish)
+    assert late.tpot[0] == pytest.approx(early.tpot[0] - 1.25 / 4)
+
+
+def test_a_split_request_that_is_lost_on_its_way_has_no_token_from_the_decode_replica():
+    traffic = mb.Traffic(np.zeros(1), np.array([1000]), np.array([5]))
+    for side, has_token in (("prefill", True), ("decode", False)):
+        apart = mb.fleet.Apart(1, 1000, 1e6, first_token_from=side)
+        broken = mb.fleet.Failure(1, COST.prompt(1000) + 0.5)
+        run = mb.Fleet(mb.Continuous(3), COST, 2, apart=apart, failures=[broken]).run(traffic)
+        assert run.failure[0] == "replica 1 failed"
+        assert np.isfinite(run.first_token[0]) == has_token
+
+
 def test_one_queue_waits_less_than_two():
     traffic = mb.traffic.poisson(1.6, 2000, Lengths.equal(1, 10), seed=1)
     own = mb.Fleet(mb.Sequential(), 0.1, 2, mb.routers.Random()).run(traffic)
@@ -161,7 +185,7 @@ def test_a_router_that_names_no_replica_is_refused_with_what_it_said():
         def choose(self, request, views):
             return 7
 
-    with pytest.raises(ValueError, match=r"Lost.choose returned 7; the views are of .*\[0, 1\]"):
+    with pytest.raises(ValueError, match=r"Lost.choose returned 7; return one of .*\[0, 1\]"):
         mb.Fleet(mb.Continuous(4), 0.1, 2, Lost()).run(drawn_traffic(1))
 
 
@@ -170,9 +194,9 @@ def test_a_router_that_names_no_replica_is_refused_with_what_it_said():
     [
         ({"num_replicas": 0}, "num_replicas is 0; it must be 1 or more"),
         ({"view_age_s": -1.0}, r"view_age_s is -1.0; it must be 0 or more seconds"),
-        ({"slowdown": {5: 2.0}}, "replica 5 is none of this fleet's: they are numbered 0 to 1"),
+        ({"slowdown": {5: 2.0}}, "this fleet has no replica 5; they are numbered 0 to 1"),
         ({"slowdown": {1: 0.0}}, r"slowdown\[1\] is 0.0; it must be above 0"),
-        ({"failures": [mb.fleet.Failure(2, 1.0)]}, "replica 2 is none of this fleet's"),
+        ({"failures": [mb.fleet.Failure(2, 1.0)]}, "this fleet has no replica 2"),
         ({"max_ongoing": 0}, "max_ongoing is 0"),
         ({"start_s": -1.0}, "start_s is -1.0"),
         (

@@ -52,5 +52,7 @@ def test_the_ratio_follows_the_target():
 
 
 def test_a_target_outside_of_the_runs_is_refused():
-    with pytest.raises(ValueError, match=r"a target of 0.5 floors is outside of the runs of Orca"):
+    with pytest.raises(
+        ValueError, match=r"a target of 0.5 floors is outside the range of the runs of Orca"
+    ):
         orca.rate_at(ORCA, 0.5)

@@ -117,9 +117,9 @@ def test_the_fast_simulator_takes_a_preset_and_agrees_with_the_engine():
 def test_a_model_that_does_not_fit_is_refused_with_its_numbers():
     with pytest.raises(ValueError, match=r"Llama-3-70B needs 141 GB .* offers 72 GB. Raise num"):
         Preset(presets.LLAMA_3_70B, presets.H100_80)
-    with pytest.raises(ValueError, match=r"efficiency is 1.2; give a share"):
+    with pytest.raises(ValueError, match=r"efficiency is 1.2; give a number above 0"):
         OPT.at(1.2)
-    with pytest.raises(ValueError, match=r"efficiency is 0; give a share"):
+    with pytest.raises(ValueError, match=r"efficiency is 0; give a number above 0"):
         OPT.at(0.75, 0)
     with pytest.raises(ValueError, match=r"4 GPUs cannot be divided into 3 equal stages"):
         Preset(presets.LLAMA_3_70B, presets.A100_80, num_gpus=4, stages=3)

@@ -88,5 +88,5 @@ def test_someone_waits_though_enough_is_free():
 def test_what_never_fits_is_refused_and_named():
     with pytest.raises(ValueError, match="'0' asks for 304 tokens; this memory has 256"):
         replay(asking([(294, 11, 0)]), MEMORIES["paged"]())
-    with pytest.raises(ValueError, match="'0' fits into no hole"):
+    with pytest.raises(ValueError, match="request '0' does not fit even into an empty memory"):
         replay(asking([(190, 11, 0)]), Contiguous(Buddy(200), told_the_length))

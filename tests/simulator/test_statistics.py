@@ -16,7 +16,7 @@ def test_a_percentile_has_its_share_of_the_values_below_it():
 def test_a_percentile_of_too_few_is_refused_with_what_to_do():
     with pytest.raises(
         ValueError,
-        match=r"p99 of 100 values rests on the 1 beyond it, and needs 10. "
+        match=r"p99 of 100 values has only 1 values beyond it; it needs 10. "
         r"Measure 1,000 requests, or take p90.",
     ):
         percentile(np.arange(100), 99)
@@ -72,6 +72,6 @@ def test_an_interval_holds_the_true_median_as_often_as_it_says():
 
 def test_five_seeds_have_no_interval():
     assert median_interval(range(6)).median == median(range(6))
-    with pytest.raises(ValueError, match=r"5 runs have no interval of 95% .* 94%. Run more seeds"):
+    with pytest.raises(ValueError, match=r"5 runs are too few for 95% .* 94%. Run more seeds"):
         median_interval(range(5))
     assert str(median_interval(range(1, 21))) == "10.5 (6–15, 96% confidence, 20 seeds)"

@@ -58,7 +58,7 @@ def test_a_rate_must_be_a_number_above_zero(rate):
 
 @pytest.mark.parametrize(("size", "every"), [(0, 1), (1, 0), (1, float("inf"))])
 def test_a_burst_needs_a_size_and_a_gap(size, every):
-    with pytest.raises(ValueError, match="1 or more, and seconds above 0"):
+    with pytest.raises(ValueError, match="1 or more, every above 0 s"):
         mb.workload.bursts(some(1), size, every)
 
 

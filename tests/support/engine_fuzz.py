@@ -470,7 +470,7 @@ class Run:
             assert self.is_limited, "a queue without a limit is full"
             return
         except ValueError as error:
-            if "is live already" not in str(error):
+            if "is already live" not in str(error):
                 raise
         self.books.taken[name] += 1
 

@@ -58,10 +58,11 @@ def test_a_block_tells_who_holds_it_what_is_in_it_and_since_when(block_map):
     block_map.go_to(1)
     block_map.block_box.value = 1
     assert (
-        "Block 1: held by A (entry 1 of its table) for 0 steps; 1 of 4 tokens." in block_map.still
+        "Block 1: held by A (entry 1 of its table) since this step; 1 of 4 tokens."
+        in block_map.still
     )
     block_map.go_to(4)
-    assert "Block 1: free for 2 steps; what A wrote is there." in block_map.still
+    assert "Block 1: free for 2 steps; it still holds what A wrote." in block_map.still
     block_map.block_box.value = 7
     assert "Block 7: free, never used." in block_map.still
 
@@ -142,7 +143,7 @@ def test_what_the_cache_can_find_again_has_its_hash():
     block_map = mb.widgets.BlockMap(engine_of(prefix_caching=True), [request("A", 6, 2)])
     block_map.go_to(2)
     assert re.search(
-        r"Block 0: free for 0 steps; what A wrote is there, hash \w{8}\.", block_map.still
+        r"Block 0: free since this step; it still holds what A wrote, hash \w{8}\.", block_map.still
     )
 
 
@@ -150,7 +151,7 @@ def test_what_was_held_and_left_in_one_step_was_used():
     block_map = mb.widgets.BlockMap(engine_of(prefix_caching=True), [request("A", 9, 1)])
     block_map.go_to(1)
     assert facts(block_map) == "0 held; 3 free with old content; 5 never used."  # the third, too
-    assert "Block 0: free for 1 step; what somebody wrote is there, hash" in block_map.still
+    assert "Block 0: free for 1 step; it still holds what somebody wrote, hash" in block_map.still
 
 
 def test_the_garbage_collector_waits_while_a_thousand_blocks_are_drawn():

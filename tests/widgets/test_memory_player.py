@@ -1,4 +1,4 @@
-"""Three memories on one page, and the step in which somebody waits though enough is free."""
+"""Three memories on one page, and the step in which a request waits although enough is free."""
 
 import minibatch as mb
 from minibatch.memory.contiguous import FirstFit, told_the_length
@@ -17,14 +17,24 @@ def test_it_says_who_waits_though_enough_is_free_and_draws_the_hole():
     shown = player()
     assert "before the first step" in shown.still
     shown.go_to(3)
-    assert "though enough" not in shown.still  # too little is free
+    assert "enough" not in shown.still  # too little is free
     shown.go_to(8)
-    assert "told: D waits though enough is free." in shown.line.value
-    assert "blocks: 2 requests in memory" in " ".join(shown.view.value.replace("</b>", "").split())
-    assert "a hole of 100; the next needs 120" in shown.view.value
+    assert "told: D waits although enough memory is free." in shown.line.value
+    assert "blocks: 2 requests hold tokens in" in " ".join(
+        shown.view.value.replace("</b>", "").split()
+    )
+    assert "a hole of 100; the next request needs 120" in shown.view.value
     shown.step_button.click()
     shown.back_button.click()
     assert shown.position == 8
+
+
+def test_blocks_of_a_request_that_touch_are_one_bar():
+    shown = player()
+    shown.go_to(1)
+    blocks = shown.view.value.rpartition('aria-label="blocks')[2]
+    assert "<title>A: 96 tokens</title>" in blocks  # six blocks of 16
+    assert f'width="{96 * 1000 / 256:.1f}"' in blocks
 
 
 def test_its_legend_names_the_colour_of_everybody_in_memory():

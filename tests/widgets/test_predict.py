@@ -22,7 +22,7 @@ def test_a_guess_is_kept_when_the_button_is_pressed_and_can_be_changed():
     assert mb.guess("steps") is None
     question.button.click()
     assert mb.guess("steps") == 250
-    assert "You said 250 steps." in question.view.value
+    assert "Your guess: 250 steps." in question.view.value
     question.slider.value = 300
     question.button.click()
     assert mb.guess("steps") == 300
@@ -32,11 +32,12 @@ def test_a_cell_run_again_shows_what_was_said():
     guesses.keep("share", 12.5)
     question = mb.predict("share", "Which share?", 0.0, 100.0, "%")
     assert question.slider.value == question.number.value == 12.5
-    assert "You said 12.5 %." in question.view.value
+    assert "Your guess: 12.5 %." in question.view.value
 
 
 def test_whole_numbers_are_asked_for_where_both_ends_are_whole():
     question = mb.predict("n", "?", 1, 4)
+    assert "your guess: 1 to 4." in question.view.value
     question.slider.value = 2
     assert isinstance(question.answer, int)
     question = mb.predict("x", "?", 0, 0.5)
@@ -77,7 +78,7 @@ def test_one_is_said_in_the_singular(value, unit, words):
     question = mb.predict("n", "How many?", 0, 4, unit)
     question.slider.value = value
     question.button.click()
-    assert f"You said {words}" in question.view.value
+    assert f"Your guess: {words}" in question.view.value
     assert question.unit_label.value == words.removeprefix(f"{value}").strip(" .")
 
 
@@ -126,3 +127,12 @@ def test_a_curve_s_points_stand_as_on_the_axis_that_answers(log, middle):
     question = mb.predict_curve("hits", "Draw it.", (1000, 10_000, 100_000), 0, 100, log=log)
     places = re.findall(r'<circle cx="([\d.]+)"', question.picture.value)
     assert places == ["86.0", middle, "536.0"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 12.0), (0.5, 6.0), (1.0, 4.0), (0, 20)])
+def test_a_browser_that_rounds_the_first_position_chooses_nothing(low, high):
+    question = mb.predict("rounded-test", "How long?", low, high, "s")
+    question.slider.value = round(question.slider.value, 6) + 1e-12
+    assert question.button.disabled
+    question.slider.value += question.slider.step
+    assert not question.button.disabled

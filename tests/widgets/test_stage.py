@@ -9,7 +9,7 @@ import minibatch as mb
 from minibatch.plots import guesses
 from minibatch.plots.colours import PROTAGONISTS, WORK, ink_on, own_colours
 from minibatch.widgets.events import step_text
-from minibatch.widgets.menu import policies
+from minibatch.widgets.policies import policies
 
 PRETEND = mb.PretendModel()
 TWELVE = mb.workload.agents(PRETEND, 12, prompt_scale=0.1)
@@ -51,9 +51,9 @@ def few(**lengths):
             mb.Static,
             21,
             "A is done (20 tokens) and keeps its slot. Seven write one token each; one row is "
-            "padding, read by nobody.",
+            "padding.",
         ),
-        (mb.Static, 160, "H writes one token; seven rows are padding, read by nobody."),
+        (mb.Static, 160, "H writes one token; seven rows are padding."),
         (mb.Static, 201, "Eight left. Four join: 405 tokens of prompt, and 75 of padding."),
     ],
 )
@@ -71,7 +71,7 @@ def test_who_gives_way_is_told():
     player = mb.widgets.EnginePlayer(engine, requests)
     player.go_to(10**6)
     lines = [step_text(player.film, i) for i in range(1, player.last + 1)]
-    assert any("B gives way and waits again." in line for line in lines)
+    assert any("B is preempted and waits again." in line for line in lines)
 
 
 def test_a_name_stays_as_it_is_written_at_the_beginning_of_a_sentence():
@@ -210,7 +210,7 @@ def test_a_policy_that_cannot_be_made_is_told_and_the_run_stays():
     assert player.position == 1
 
 
-# The plan beside ----------------------------------------------------------------------------------
+# The plan below -----------------------------------------------------------------------------------
 
 
 def test_the_line_that_admitted_somebody_is_lit():
@@ -239,7 +239,7 @@ def test_a_plan_without_a_source_says_so():
     exec(code, names)
     player = play(names["Typed"](8), show_plan=True)
     player.go_to(1)
-    assert "its source is not to be had" in player.view.value
+    assert "its source cannot be shown" in player.view.value
 
 
 # A race -------------------------------------------------------------------------------------------
@@ -291,12 +291,12 @@ def test_by_second_the_one_whose_steps_are_quicker_takes_more_of_them():
 def test_a_guess_stands_in_both_strips_of_a_race_as_long_as_they_count_steps():
     guesses.keep("first", 90)
     both = race(guess="first")
-    assert both.view.value.count("you said 90") == 2
+    assert both.view.value.count("your guess: 90") == 2
     both.axis.value = "seconds"
-    assert "you said" not in both.view.value
+    assert "your guess:" not in both.view.value
     guesses.forget("first")
     both.axis.value = "steps"
-    assert "you said" not in both.view.value
+    assert "your guess:" not in both.view.value
 
 
 def test_turning_the_axis_of_a_race_shows_as_many_steps():

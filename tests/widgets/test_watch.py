@@ -21,7 +21,7 @@ def pages(monkeypatch):
 
     shown = Shown()
     show = lambda html, display_id: (shown.update(html), shown)[1]  # noqa: E731
-    monkeypatch.setattr(sys.modules["minibatch.widgets.watch"], "display", show)
+    monkeypatch.setattr(sys.modules["minibatch.widgets.watching"], "display", show)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     return drawn
 
@@ -54,7 +54,7 @@ def test_together_both_get_a_token_in_every_pass(pages):
 def test_a_chat_s_question_is_shown_and_the_rest_of_its_prompt_is_not(pages):
     prompt = "<|system|>secret<|end|><|user|>Dinner in <b>?<|end|><|assistant|>"
     request = mb.Request(prompt, request_id="A")
-    page = sys.modules["minibatch.widgets.watch"]
+    page = sys.modules["minibatch.widgets.watching"]
     assert page._question(request) == "Dinner in <b>?"
     box = page.Box("A", page._question(request))
     assert "Dinner in &lt;b&gt;?" in page._page({"A": box}, None)

@@ -1,6 +1,7 @@
 """The player steps a real engine and replays its trace; the playground plans on real policies."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import ipywidgets
@@ -13,7 +14,8 @@ import minibatch as mb
 from minibatch.plots.colours import WASTE
 from minibatch.schedulers import orders
 from minibatch.simulator.cost import CostModel
-from minibatch.widgets import frame, menu
+from minibatch.widgets import frame, policies
+from minibatch.widgets import playground_panels as panels
 from minibatch.widgets.run_film import Film
 
 TEMPLATES = Path(frame.__file__).with_name("templates")
@@ -170,7 +172,9 @@ def test_a_request_s_own_stop_tokens_are_not_shown():
 
 def test_a_player_of_what_is_no_request_says_what_to_give(tiny_model):
     engine = mb.Engine(tiny_model, mb.Continuous(2), attention="gather")
-    with pytest.raises(TypeError, match=r"'hotels' is no request; make one: Request\('hotels'\)"):
+    with pytest.raises(
+        TypeError, match=r"'hotels' is not a request; make one: Request\('hotels'\)"
+    ):
         mb.widgets.EnginePlayer(engine, ["hotels"])
 
 
@@ -273,13 +277,13 @@ def test_a_picture_says_what_it_shows(player):
 
 
 def test_a_window_slider_serves_the_stream_anew_and_marks_it_on_the_curve():
-    traffic = {"load 0.3": mb.streams.poisson(0.3, count=2, n=30)}
+    traffic = {"load 0.3": mb.streams.poisson(0.3, count=2, n=40)}
     slider = mb.widgets.WindowSlider(traffic, mb.streams.by_window(traffic, (0, 2)))
     for control, value in (("window", 0.0), ("stream", 2)):
         before = slider.view.value
         getattr(slider, control).value = value
         assert slider.view.value != before
-    assert "its first 20: " in slider.view.value
+    assert "requests 25 to 30: " in slider.view.value
     assert slider.view.value.count("<img") == 1  # on one screen
 
 
@@ -312,6 +316,17 @@ def test_a_playground_s_pool_of_memory_lets_in_who_fits():
     assert num_rows_at_first(small) == 64 // 7  # blocks of 16; a prompt of 100 takes 7
     assert "held at most, of 64" in small.view.value
     assert "preemptions" in small.view.value
+
+
+def test_a_playground_s_memory_is_empty_while_no_request_runs():
+    (trace,) = crowd(rate=2).traces().values()
+    idle = [a.end_time for a, b in pairwise(trace.steps) if b.start_time > a.end_time]
+    markup = panels.memory(trace, trace.steps[-1].end_time, 100_000, 16, True)
+    (held,) = re.findall(r'<polygon points="(.*?)"', markup)
+    corners = held.split()
+    for time in idle:
+        assert f"{100 * time / trace.steps[-1].end_time:.5g},100" in corners
+    assert idle
 
 
 def test_a_block_for_a_whole_request_lets_in_fewer():
@@ -362,7 +377,7 @@ def test_a_smaller_budget_shortens_the_longest_wait_for_a_next_token():
 
 def test_a_playground_says_when_a_request_can_never_fit():
     small = crowd(prompt=1300, pool=1024)
-    assert "<b>Nobody is served.</b>" in small.view.value
+    assert "<b>No request is served.</b>" in small.view.value
     assert "blocks" in small.view.value
 
 
@@ -473,7 +488,7 @@ def test_a_prompt_costs_nothing_more_where_every_step_takes_the_same():
 def test_a_long_prompt_costs_what_was_measured():
     playground = mb.widgets.Playground(num_requests=12, cost=COST)
     playground.takes.label = "measured here"
-    assert "5 ms, and 0.2 ms for each row" in playground.view.value
+    assert "5 ms in any case; 0.2 ms for each row" in playground.view.value
     assert "made up for a test" in playground.view.value
     short = first_token_after(playground)
     playground.prompt.value = 1300
@@ -481,7 +496,7 @@ def test_a_long_prompt_costs_what_was_measured():
         long > 0.26 + first
         for long, first in zip(first_token_after(playground), short, strict=True)
     )
-    assert "A prompt of 1,300 tokens takes one step, alone 268 ms" in playground.view.value
+    assert "takes one step; without other rows this step takes 268 ms" in playground.view.value
 
 
 def test_costs_are_measured_once_when_first_asked_for_and_the_view_says_so(monkeypatch):
@@ -493,7 +508,7 @@ def test_costs_are_measured_once_when_first_asked_for_and_the_view_says_so(monke
     playground.view.observe(lambda change: shown.append(change["new"]), "value")
     playground.takes.label = "measured here"
     assert "Wayfarer's steps are measured on this machine" in shown[0]
-    assert "measured to take" in shown[-1]
+    assert "measurements of Wayfarer" in shown[-1]
     playground.takes.index = 0
     playground.takes.index = 1
     assert len(measured) == 1
@@ -521,7 +536,7 @@ def test_a_policy_made_anew_keeps_its_default_for_what_it_has_under_another_name
             super().__init__(max_batch_size)
             self.budget = max_batch_tokens
 
-    again = menu.new(Thrifty, menu.settings(Thrifty(4)))
+    again = policies.new(Thrifty, policies.settings(Thrifty(4)))
     assert (again.max_batch_size, again.budget) == (4, 256)
 
 
@@ -555,6 +570,6 @@ def test_a_new_policy_shares_no_part_with_the_one_it_is_made_of():
     used = mb.Budget(2, order=order)
     mb.Engine(mb.PretendModel(), used, num_blocks=64)
     order.computed["a"] = 9
-    policy = menu.new(used)
+    policy = policies.new(used)
     assert policy.order is not order
     assert dict(policy.order.computed) == {}

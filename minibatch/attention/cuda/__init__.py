@@ -40,5 +40,5 @@ def kernel_attention(kernel: str, device: torch.device) -> AttentionFunction:
     except RuntimeError as error:
         if kernel != "auto":
             raise
-        warnings.warn(f"{error}. Attention goes through torch's own kernels.", stacklevel=3)
+        warnings.warn(f"{error}. Attention uses torch's own kernels.", stacklevel=3)
         return gather_sdpa_attention

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 WARP = 32
 MOST_LINES = 8
 REGISTERS = 65_536  # of a multiprocessor
-MOST_RESIDENT = 4  # thread blocks: 64 KB of loads under way, of which an H100 needs 17 KB
+MOST_RESIDENT = 4  # thread blocks: 32 or 48 KB of loads under way; an H100 needs about 17 KB
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: tor
     if key_cache.shape != value_cache.shape:
         raise ValueError(
             f"K and V differ: {list(key_cache.shape)} and {list(value_cache.shape)}; "
-            'attention="gather" can have them differ'
+            'attention="gather" allows this'
         )
     if head_dim != cache_dim or heads % kv_heads:
         raise ValueError(
@@ -25,8 +25,8 @@ def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: tor
         )
     if head_dim % 8 or not 16 <= head_dim <= MAX_HEAD_DIM:
         raise ValueError(
-            f"head_dim is {head_dim}; the kernels have 16 to {MAX_HEAD_DIM} in multiples of 8. "
-            'attention="gather" takes any'
+            f"head_dim is {head_dim}; the kernels support multiples of 8 from 16 to "
+            f'{MAX_HEAD_DIM}. attention="gather" supports any'
         )
     dtypes = {query.dtype, key_cache.dtype, value_cache.dtype}
     if len(dtypes) > 1 or query.dtype not in DTYPES:
@@ -43,7 +43,7 @@ def check_tensors(query: torch.Tensor, key_cache: torch.Tensor, value_cache: tor
                 f"{list(tensor.shape)}; call .contiguous() once, before the launch"
             )
         if tensor.data_ptr() % 16:
-            raise ValueError(f"{name} begins at an address that is no multiple of 16 bytes")
+            raise ValueError(f"{name} begins at an address that is not a multiple of 16 bytes")
 
 
 def is_supported(*tensors: torch.Tensor) -> bool:
@@ -75,7 +75,7 @@ def check_metadata(
         )
     outside = (rows < 0) | (rows >= num_rows)
     if outside.any():
-        raise ValueError(f"a token belongs to row {rows[outside][0]} of {num_rows}")
+        raise ValueError(f"a token has row {rows[outside][0]}; there are rows 0 to {num_rows - 1}")
     _inside("slot", slots, num_blocks * block_size)
     longest = width * block_size
     for row, length in enumerate(seq_lens.tolist()):
@@ -87,9 +87,8 @@ def check_metadata(
     too_late = (positions < 0) | (positions >= seq_lens[rows])
     if too_late.any():
         token = int(too_late.argmax())
-        raise ValueError(
-            f"token {token} is at position {positions[token]} of a row of {seq_lens[rows[token]]}"
-        )
+        position, length = positions[token], seq_lens[rows[token]]
+        raise ValueError(f"token {token} is at position {position}; its row has {length} tokens")
     used = np.arange(width) < -(-seq_lens // block_size)[:, None]
     _inside("block", tables[used], num_blocks)
 

@@ -49,8 +49,8 @@ def resolve(root: Path, conflicts: list[Conflict]) -> tuple[dict[str, str], Path
     word = in_the_middle_of(root)
     if word:
         raise SetupError(
-            f"git is in the middle of a {word}: `git {word} --abort` puts back what you had; "
-            "then `python -m minibatch update` brings what is new."
+            f"git is in the middle of a {word}: `git {word} --abort` restores what you had; then "
+            "run `python -m minibatch update`."
         )
     copy, lost = new_backup(root), {}
     for conflict in conflicts:

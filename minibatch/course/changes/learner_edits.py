@@ -36,7 +36,7 @@ def diff_main(arguments: list[str], root: Path = ROOT) -> int:
     options = parser.parse_args(arguments)
     edits = find_edits(root, options.paths)
     if not edits.changed and not edits.added:
-        print("No edits: minibatch/ is as the course has it.")
+        print("No edits: minibatch/ is the course's version.")
         return 0
     if edits.changed:
         sys.stdout.flush()
@@ -51,29 +51,29 @@ def restore_main(arguments: list[str], root: Path = ROOT) -> int:
     """`python -m minibatch restore [path ...] [--yes]`: undo the edits, keeping a dated copy."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch restore",
-        description=f"Undo your edits in minibatch/. A copy of what you had is kept in {BACKUPS}/. "
-        "Where a `git pull` has left files with conflict marks, in lessons or exercises too, those "
-        "are mended, and nothing else is done.",
+        description="Undo your edits in minibatch/. A copy of what you had is kept in "
+        f"{BACKUPS}/. If a `git pull` has left files with conflict marks (also in lessons or "
+        "exercises), only those are repaired.",
     )
     parser.add_argument("paths", nargs="*", help="only these files")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     options = parser.parse_args(arguments)
     conflicted = [c for c in conflicts.find(root) if not options.paths or c.path in options.paths]
     if conflicted:
-        print("With conflict marks, to be mended:", *(c.path for c in conflicted), sep="\n  ")
+        print("With conflict marks, to be repaired:", *(c.path for c in conflicted), sep="\n  ")
         if options.yes or _confirmed("Mend them?"):
             return _resolve(root, conflicted)
         return _nothing_changed()
     edits = find_edits(root, options.paths or ["minibatch"])
     if not edits.changed:
-        print("Nothing to undo: minibatch/ is as the course has it.")
+        print("Nothing to undo: minibatch/ is the course's version.")
         _print_added(edits)
         return 0
     print("To be undone:", *edits.changed, sep="\n  ")
     if not options.yes and not _confirmed("Undo these edits?"):
         return _nothing_changed()
     copy = restore(root, edits)
-    print(f"Undone. What you had is in {copy}.")
+    print(f"Undone. Your version is in {copy}.")
     _print_added(edits)
     return 0
 
@@ -103,11 +103,11 @@ def find_edits(root: Path, paths: list[str]) -> Edits:
     ]
     for path in paths:
         if not (root / path).resolve().is_relative_to(root / "minibatch"):
-            raise SetupError(f"{path} is not in minibatch/; this command looks only there.")
+            raise SetupError(f"{path} is not in minibatch/; this command works only there.")
     if not is_repository(root):
         raise SetupError(
-            f"{root} is not a git checkout (a ZIP download, perhaps), so nothing here remembers "
-            "how the files were. Compare with a fresh download, or clone the course with git."
+            f"{root} is not a git checkout (a ZIP download, perhaps), so the original files are "
+            "not stored here. Compare with a fresh download, or clone the course with git."
         )
     compare, base = ["diff", "--no-renames", "-z", "--name-only"], course_commit(root)
     changed = git(root, *compare, "--diff-filter=a", base, "--", *paths)
@@ -118,14 +118,14 @@ def find_edits(root: Path, paths: list[str]) -> Edits:
 
 def _resolve(root: Path, conflicted: list[conflicts.Conflict]) -> int:
     lost, copy = conflicts.resolve(root, conflicted)
-    print(f"Mended. What you had is in {copy}.")
+    print(f"Repaired. Your version is in {copy}.")
     for path, why in lost.items():
-        print(f"  {path}: {why}; see there.")
+        print(f"  {path}: {why}; see the copy.")
     return 0
 
 
 def _nothing_changed() -> int:
-    print("Nothing was changed. With --yes it is done without asking.")
+    print("Nothing was changed. --yes does it without asking.")
     return 1
 
 
@@ -137,4 +137,4 @@ def _confirmed(question: str) -> bool:
 
 def _print_added(edits: Edits) -> None:
     if edits.added:
-        print("Files of your own, left as they are:", *edits.added, sep="\n  ")
+        print("Your own files, not changed:", *edits.added, sep="\n  ")

@@ -49,7 +49,7 @@ def merge_file(path: str, base: bytes | None, mine: bytes, new: bytes | None) ->
     if path.startswith("exercises/"):
         return _exercise(began, yours, theirs)
     if began is None:
-        return Merged(new, "it differs, and a download does not tell whose change that is")
+        return Merged(new, "it differs, and a download does not show whose change that is")
     return Merged(new, "your changes do not fit the course's new version")
 
 
@@ -92,13 +92,13 @@ def _lesson(base: str | None, mine: str, new: str) -> Merged:
     try:
         yours = lesson_file.read(mine)
     except ValueError:
-        return Merged(new.encode(), "yours cannot be read as a notebook")
+        return Merged(new.encode(), "your file cannot be read as a notebook")
     began = None if base is None else lesson_file.read(base)
     notebook, lost = lesson_file.together(began, yours, lesson_file.read(new))
     cells = ", ".join(f'"{name}"' for name in lost)
     return Merged(
         lesson_file.written(notebook).encode(),
-        f"in the cell{'s'[: len(lost) > 1]} {cells} the course's stand" if lost else "",
+        f"the course's version is used in the cell{'s'[: len(lost) > 1]} {cells}" if lost else "",
     )
 
 
@@ -112,11 +112,11 @@ def _exercise(base: str | None, mine: str, new: str) -> Merged:
             lines[slice(*there)] = mine.splitlines(keepends=True)[slice(*here)]
             kept += 1
     if not kept:
-        return Merged(mine.encode(), "it has lost the marks of its exercises and stays yours")
+        return Merged(
+            mine.encode(), "it has lost the marks of its exercises, so your file stays unchanged"
+        )
     outside = base is None or _outside(mine) != _outside(base)
-    return Merged(
-        "".join(lines).encode(), "what you wrote outside the marked places" if outside else ""
-    )
+    return Merged("".join(lines).encode(), "your text outside the marked places" if outside else "")
 
 
 def _outside(text: str) -> list[str]:

@@ -42,8 +42,8 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     """Bring the course up to date; 0 also if nothing is new. Raises SetupError if it cannot."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch update",
-        description="Bring the newest lessons, and keep what you have written and run. What does "
-        "not fit the new version is put beside it, in backups/.",
+        description="Get the newest lessons, and keep your work. Changes that do not fit the new "
+        "version are kept in backups/.",
     )
     parser.add_argument(
         "--from",
@@ -57,7 +57,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         raise SetupError(f"{root} cannot be written to. Its owner must update it.")
     if is_repository(root):
         if options.source:
-            raise SetupError("This is a clone: git brings what is new. Leave --from away.")
+            raise SetupError("This is a clone: git gets the new version. Leave --from out.")
         return _pull(root)
     if options.source is None:
         raise SetupError(
@@ -104,20 +104,23 @@ def compare(
 def _pull(root: Path) -> int:
     if word := in_the_middle_of(root):
         raise SetupError(
-            f"git is in the middle of a {word}. `git {word} --abort` puts back what you had; "
-            "then run this again."
+            f"git is in the middle of a {word}. `git {word} --abort` restores what you had; then "
+            "run this again."
         )
     try:
         git(root, "rev-parse", "@{upstream}")
     except SetupError:
         raise SetupError(
-            "This branch follows none of the course's: git branch --set-upstream-to=origin/main"
+            "This branch does not follow a branch of the course: git branch "
+            "--set-upstream-to=origin/main"
         ) from None
-    print("Asking for what is new.", flush=True)
+    print("Looking for a new version.", flush=True)
     try:
         git(root, "fetch", "--quiet")
     except SetupError as error:
-        raise SetupError(f"{error}\nNothing was changed. It takes a network.") from None
+        raise SetupError(
+            f"{error}\nNothing was changed. An update needs a network connection."
+        ) from None
     base, target = course_commit(root), git(root, "rev-parse", "@{upstream}").strip()
     head, conflicted = git(root, "rev-parse", "HEAD").strip(), unmerged(root)
     set_filter(root)
@@ -159,7 +162,7 @@ def _back_up(root: Path, changes: Changes, new: Files) -> Path | None:
     _write(copy, changes.mine)
     theirs = {p: new[p] for p in changes.unfit if changes.write[p] == changes.mine[p] and p in new}
     _write(copy / "of-the-course", theirs)
-    print(f"Copied what you have to {copy}.", flush=True)
+    print(f"Copied your files to {copy}.", flush=True)
     return copy
 
 
@@ -176,13 +179,13 @@ def _write(root: Path, contents: dict[str, bytes | None]) -> None:
 
 def _print_result(changes: Changes, copy: Path | None) -> None:
     if changes.kept:
-        print("Kept, with what you did in them:", *changes.kept, sep="\n  ")
+        print("Kept, with your changes:", *changes.kept, sep="\n  ")
     if changes.unfit:
-        print(f"Not all of yours fits the new version; what does not is in {copy}:")
+        print(f"Some of your changes do not fit the new version; they are in {copy}:")
         lines = [f"  {path}: {why}" for path, why in changes.unfit.items()]
         if len(lines) > _MOST_LISTED:
             lines[_MOST_LISTED:] = [f"  and {len(lines) - _MOST_LISTED} more files"]
         print(*lines, sep="\n")
     if any(path.endswith(".ipynb") for path in changes.write):
-        print("A lesson that is open in JupyterLab: File, Reload Notebook from Disk.")
+        print("If a lesson is open in JupyterLab: File, Reload Notebook from Disk.")
     print("Up to date.")

@@ -67,7 +67,7 @@ def grade_class(
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
         close_all()  # their threads would wait for them, for up to a minute
-        print("Stopped; the students under way are left out.")
+        print("Stopped; students that were being judged are left out.")
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     students = [rows[submission] for submission in found if submission in rows]
@@ -82,9 +82,10 @@ def what_is_missing() -> str:
     if not lacks:
         return ""
     return (
-        f"This computer has no sandbox for submissions (it lacks {lacks}). They could do all that "
-        "you can: read the solutions, the network, your files. Grade on Linux 5.13 or newer, or in "
-        "a container there (TEACHING.md says how); --no-sandbox grades all the same."
+        f"This computer has no sandbox for submissions (it lacks {lacks}). Submissions could do "
+        "everything that you can: read the solutions and your files, and use the network. Grade "
+        "on Linux 5.13 or newer, or in a container there (TEACHING.md says how); --no-sandbox "
+        "grades without one."
     )
 
 
@@ -100,7 +101,7 @@ def _row(
             ours = submission.copy_to(copy)
         except SubmissionError as error:
             return StudentResult(submission.name, submission.safe_name, note=str(error))
-        version = f"{version} {_digest(sorted(p for p in copy.rglob('*') if p.is_file()))}"
+        version = f"{version} {digest(sorted(p for p in copy.rglob('*') if p.is_file()))}"
         if (known := _stored_row(file, version)) is not None:
             return replace(known, name=submission.name, safe_name=submission.safe_name)
         result = _judged(submission, copy, ours, tasks, options)
@@ -132,10 +133,10 @@ def _judged(
     except JudgeError as error:
         notes.append(f"could not be judged: {str(error).splitlines()[0]}")
     if ours:
-        notes.append(f"the course's own solution: {', '.join(sorted(ours))}")
+        notes.append(f"same as the course's own solution: {', '.join(sorted(ours))}")
     rooms = [room for task in tasks for room in task.may_change]
     if rooms and (copy / PATCH).is_file() and (names := left_out(copy / PATCH, rooms)):
-        notes.append(f"left out of {PATCH}: {', '.join(names[:5])}")
+        notes.append(f"left out from {PATCH}: {', '.join(names[:5])}")
     result.note = "; ".join(notes)
     return result
 
@@ -153,10 +154,11 @@ def _version(tasks: list[Task], options: Options) -> str:
     files = [*GRADERS.glob("*.py"), *Path(sandbox.__file__).parent.glob("*.py")]
     files += options.hidden.rglob("*.py") if options.hidden else []
     settings = f"{[task.id for task in tasks]} {options.seconds} {options.seed}"
-    return hashlib.sha256((settings + _digest(sorted(files))).encode()).hexdigest()
+    return hashlib.sha256((settings + digest(sorted(files))).encode()).hexdigest()
 
 
-def _digest(files: list[Path]) -> str:
+def digest(files: list[Path]) -> str:
+    """Of the names of these files, and of their contents."""
     total = hashlib.sha256()
     for path in files:
         if path.is_file():

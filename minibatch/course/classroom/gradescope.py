@@ -50,7 +50,8 @@ exit 0
 """
 
 _FILES = ("minibatch/**/*.py", "minibatch/**/*.html", "minibatch/**/*.json", "minibatch/**/*.toml")
-_FILES += ("minibatch/wayfarer/weights/*", "minibatch/course/setup/locks/*", "solutions/*")
+_FILES += ("minibatch/wayfarer/weights/*", "minibatch/course/setup/locks/*")
+_FILES += ("solutions/*.py", "solutions/*.patch")
 _FILES += ("tests/conftest.py", "tests/support/*.py", "tests/exercises/*.py")
 _FILES += ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 from minibatch.course.classroom.results import ClassResult, StudentResult
 from minibatch.course.judging import verdict_card
@@ -11,7 +12,8 @@ from minibatch.course.judging.verdict import PASSED, SYMBOLS, Verdict
 from minibatch.plots.pages import pages
 
 _PAGES = pages(__file__)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# At the beginning of a cell, also where a spreadsheet begins a cell after each semicolon.
+_FORMULA = re.compile(r"(^|;)(?=[\"\s]*[-=+@\uff0b\uff0d\uff1d\uff20])")
 
 
 def write_reports(result: ClassResult) -> None:
@@ -63,13 +65,13 @@ def _write_table(result: ClassResult) -> None:
             outcomes = [_outcome(verdicts.get(i)) for i in ids]
             row = [student.name, *points, f"{student.points:g}"]
             row += [f"{student.most(result.tasks):g}", *outcomes]
-            table.writerow([_cell(value) for value in [*row, student.note]])
+            table.writerow([cell(value) for value in [*row, student.note]])
 
 
 def _outcome(verdict: Verdict | None) -> str:
     return "not judged" if verdict is None else verdict.outcome
 
 
-def _cell(text: str) -> str:
-    """The text of a cell, escaped so that a spreadsheet does not read a name as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def cell(text: str) -> str:
+    """The text of a cell, on one line, escaped so that a spreadsheet reads no part as a formula."""
+    return _FORMULA.sub(r"\1'", " ".join(text.split()))

@@ -74,5 +74,7 @@ class ClassResult:
         ]
         lines.append(f"\nReports: {self.out / 'class.html'}, {self.out / 'grades.csv'}")
         if self.num_open:
-            lines.append(f"Stopped with {self.num_open} to go; the same command goes on with them.")
+            lines.append(
+                f"Stopped; {self.num_open} are left. The same command continues with them."
+            )
         return "\n".join([*lines, self.missing] if self.missing else lines)

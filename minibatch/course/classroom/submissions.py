@@ -70,21 +70,26 @@ def submissions(folder: Path) -> list[Submission]:
     stems = {path: path.name if path.is_dir() else _ENDINGS.sub("", path.name) for path in paths}
     times = Counter(stem.casefold() for stem in stems.values())
     found: list[Submission] = []
-    taken: set[str] = set()
+    names: set[str] = set()
+    safe: set[str] = set()
     for path in paths:
         name = stems[path] if times[stems[path].casefold()] == 1 else path.name
-        safe = safe_name(name)
-        number = 2
-        while safe.casefold() in taken:
-            safe, number = f"{safe_name(name)}-{number}", number + 1
-        taken.add(safe.casefold())
-        found.append(Submission(shown(name), safe, path))
+        found.append(Submission(_unique(shown(name), names), _unique(safe_name(name), safe), path))
+    return found
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """The name, with a number if it is taken; now it is."""
+    found, number = name, 2
+    while found.casefold() in taken:
+        found, number = f"{name}-{number}", number + 1
+    taken.add(found.casefold())
     return found
 
 
 def shown(name: str) -> str:
     """A file's name as text that can be written anywhere, for any bytes in the name."""
-    return plain(os.fsencode(name).decode(errors="replace")).replace("\n", " ")
+    return plain(os.fsencode(name).decode(errors="backslashreplace")).replace("\n", " ")
 
 
 def safe_name(name: str) -> str:

@@ -30,7 +30,7 @@ _ENOUGH = MOST_FILE_BYTES + 1
 MOST_IN_ALL = 16 * 2**20
 MOST_ENTRIES = 5000  # of one submission; more are an error
 MEMORY_BYTES, SECONDS = 2**30, 20.0
-_EXERCISE = re.compile(r"ex\d\d_\w+\.py")
+_EXERCISE = re.compile(r"ex\d\d_\w+\.py|arena_(policy|router)\.py")
 _OURS = {"solutions", "tests", "lessons", "__MACOSX"}  # parts of the course, not a student's work
 
 # A path within a submission, and how to read the file there.
@@ -125,7 +125,7 @@ def _entries(path: Path) -> Entries:
     if re.search(r"\.(tar|tgz|tbz2?|txz|tar\.\w+)$", path.name.lower()):
         return _in_tar(path)
     if path.suffix.lower() in (".py", ".ipynb", ".patch"):
-        raise Unreadable("it is a file by itself; there must be a folder or a zip for each student")
+        raise Unreadable("it is a single file; there must be a folder or a zip for each student")
     raise Unreadable(
         f"a {path.suffix or 'nameless kind of'} file is not read here; hand in a folder, a zip or "
         "a tar.gz (`python -m minibatch handin` makes a zip)"

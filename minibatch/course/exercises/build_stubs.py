@@ -18,9 +18,9 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         description="For authors: make exercises/ from solutions/.",
     )
     parser.add_argument("action", choices=["build"])
-    parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
+    parser.add_argument("--check", action="store_true", help="write nothing; show what differs")
     parser.add_argument(
-        "--force", action="store_true", help="write over solved stubs as well; nothing is kept"
+        "--force", action="store_true", help="overwrite solved stubs as well; nothing is kept"
     )
     options = parser.parse_args(arguments)
     solutions, exercises = root / "solutions", root / "exercises"
@@ -35,7 +35,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
             print(f"{path.relative_to(root)} is not what solutions/{stem}.py gives; build it.")
             status = 1
         elif path.is_file() and not options.force and _is_edited(path, root):
-            print(f"{path.relative_to(root)} has edits of its own; left alone (--force).")
+            print(f"{path.relative_to(root)} has its own edits; not changed (use --force).")
             status = 1
         else:
             path.parent.mkdir(exist_ok=True)

@@ -49,7 +49,7 @@ def pack(path: Path | None = None, name: str = "", root: Path = ROOT) -> Packed:
     for file in sorted(exercises_folder().glob("*.py")):
         contents[file.name] = file.read_bytes()
     contents |= _edits(root)
-    path = path or _writable_folder() / file_name(name)
+    path = path or writable_folder() / file_name(name)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for inside, content in contents.items():
             archive.writestr(inside, content)
@@ -62,12 +62,18 @@ def file_name(name: str) -> str:
     return f"handin-{safe}.zip" if safe else "handin.zip"
 
 
+def stored_name() -> str:
+    """The name that was given for the last hand-in; "" without one."""
+    kept = (learner_folder() or Path()) / NAME
+    return kept.read_text(encoding="utf-8").strip() if kept.is_file() else ""
+
+
 def student_name(given: str | None) -> str:
     """The name given now, or stored earlier, or typed at a prompt; "" without a terminal."""
     folder = learner_folder()
     kept = folder / NAME if folder else None
-    if given is None and kept is not None and kept.is_file():
-        return kept.read_text(encoding="utf-8").strip()
+    if given is None and (stored := stored_name()):
+        return stored
     if given is None and sys.stdin is not None and sys.stdin.isatty():
         with suppress(EOFError):
             given = input("Your name, as your teacher knows it: ")
@@ -86,7 +92,7 @@ def _edits(root: Path) -> dict[str, bytes]:
     return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
 
 
-def _writable_folder() -> Path:
+def writable_folder() -> Path:
     """The current folder, or else the home folder, or else the folder of temporary files."""
     for folder in (Path.cwd(), Path.home()):
         if os.access(folder, os.W_OK):

@@ -25,19 +25,19 @@ def your(name: str, instead: Callable) -> Callable:
     return found
 
 
-def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
-    """What `your` returns, and the sentence that says whose code it is."""
-    substitute = f"this is {instead.__name__} instead"
+def yours_or(name: str, instead: Callable | None) -> tuple[Callable | None, str]:
+    """What `your` returns, and the sentence that says whose code it is; None: no substitute."""
+    substitute = f"; {instead.__name__} is used instead." if instead else "."
     path = _home(name)
     if path is None:
-        return instead, f"There is no {name} of yours; {substitute}."
+        return instead, f"{name} is not written yet{substitute}"
     spec = importlib.util.spec_from_file_location(f"your_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
         found = getattr(module, name)
     except Exception as error:
-        sentence = f"{path.name} cannot be used: {type(error).__name__}: {error}; {substitute}."
+        sentence = f"{path.name} cannot be used: {type(error).__name__}: {error}{substitute}"
         return instead, sentence
     if isinstance(found, type):
         stubs = [key for key, value in vars(found).items() if _is_stub(value)]
@@ -47,7 +47,7 @@ def yours_or(name: str, instead: Callable) -> tuple[Callable, str]:
     else:
         written = not _is_stub(found)
     if not written:
-        return instead, f"Yours ({name} in exercises/{path.name}) is not written yet; {substitute}."
+        return instead, f"Your {name} in exercises/{path.name} is not written yet{substitute}"
     return found, f"This is yours: {name} from exercises/{path.name}."
 
 
@@ -97,15 +97,15 @@ def reset(tasks: list[Task], whole_file: bool) -> Path | None:
     for task in () if whole_file else tasks:
         if task.changes_minibatch:
             raise ValueError(
-                f"exercise {task.id} changes minibatch/ itself: `python -m minibatch restore` "
-                "puts that back, and keeps a copy"
+                f"exercise {task.id} has no stub to reset: you edit minibatch/ itself. To undo "
+                "your edits: `python -m minibatch restore`; it keeps a copy of them"
             )
         for name in source.marked_places(fresh, task.id):
             here, there = source.place(text, name), source.place(fresh, name)
             if here is None:
                 raise ValueError(
                     f"{path.name} has lost the marks around exercise {name}; "
-                    f'reset("{task.stem[:4]}") puts the whole file back, and keeps a copy'
+                    f'reset("{task.stem[:4]}") restores the whole file, and keeps a copy of yours'
                 )
             lines = text.splitlines(keepends=True)
             lines[slice(*here)] = fresh.splitlines(keepends=True)[slice(*there)]

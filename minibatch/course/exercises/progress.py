@@ -17,6 +17,7 @@ from minibatch.course.exercises.source import Task, exercises_folder
 from minibatch.course.setup import ROOT
 
 SCOREBOARD = "scoreboard"  # its key in the file, beside those of the tasks
+ARENA = "arena"
 
 
 def learner_folder() -> Path | None:
@@ -48,7 +49,8 @@ class Entry:
 
 class Progress:
     """The file, as a table from task to `Entry`; written after each change. scoreboard: what
-    `minibatch.course.scoreboard` keeps, as JSON values."""
+    `minibatch.course.scoreboard` keeps, as JSON values. arena: by division, the newest public
+    score, the place among the shipped policies, and of how many."""
 
     def __init__(self) -> None:
         folder = learner_folder()
@@ -56,9 +58,14 @@ class Progress:
         try:
             data = json.loads(self._path.read_text(encoding="utf-8")) if self._path else {}
             self.scoreboard: dict = dict(data.pop(SCOREBOARD, {}))
+            self.arena: dict = dict(data.pop(ARENA, {}))
             self._entries = {name: Entry(**entry) for name, entry in data.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            self._entries, self.scoreboard = {}, {}  # no file, or not readable: begin with none
+            self._entries, self.scoreboard, self.arena = (
+                {},
+                {},
+                {},
+            )  # no file, or not readable: begin with none
 
     def __getitem__(self, task_id: str) -> Entry:
         return self._entries.setdefault(task_id, Entry())
@@ -79,6 +86,11 @@ class Progress:
         self.scoreboard |= values
         self._save()
 
+    def note_arena(self, division: str, score: float, place: int, of: int) -> None:
+        """Keep a public score."""
+        self.arena[division] = {"score": score, "place": place, "of": of}
+        self._save()
+
     def is_current(self, task: Task) -> bool:
         """Whether the last verdict is about the present version of the file."""
         entry = self[task.id]
@@ -96,10 +108,12 @@ class Progress:
 
     def _save(self) -> None:
         if self._path is None:
-            print("Not remembered: neither exercises/ nor your home folder can be written to.")
+            print("Not stored: neither exercises/ nor your home folder can be written to.")
             return
         data = {name: asdict(entry) for name, entry in self._entries.items()}
         if self.scoreboard:
             data[SCOREBOARD] = self.scoreboard
+        if self.arena:
+            data[ARENA] = self.arena
         self._path.parent.mkdir(exist_ok=True)
         self._path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -140,12 +140,15 @@ def tasks_of(path: Path) -> list[Task]:
             _read_card_line(tasks[-1], stripped, where)
         elif match := _BEGIN.fullmatch(stripped):
             if not tasks or in_solution:
-                raise SourceError(f"{where}: a solution begins outside a task, or in another one")
+                raise SourceError(
+                    f"{where}: a solution begins outside a task, or inside another solution; "
+                    "begin it inside a task"
+                )
             in_solution = True
             _begin_solution(tasks[-1], *_function(source, number), match["part"])
         elif stripped == _END:
             if not in_solution:
-                raise SourceError(f"{where}: a solution ends that has not begun")
+                raise SourceError(f"{where}: END SOLUTION without a BEGIN SOLUTION")
             in_solution = False
         elif in_solution:
             tasks[-1].solution += f"{line}\n"
@@ -155,7 +158,8 @@ def tasks_of(path: Path) -> list[Task]:
             raise SourceError(f"{path.name}: exercise {task.id} lacks its points or its lesson")
         if bool(task.solution) == task.changes_minibatch:
             raise SourceError(
-                f"{path.name}: exercise {task.id} needs a solution or a line of what it changes"
+                f"{path.name}: exercise {task.id} needs either a solution or a line "
+                "`# changes minibatch/: …`"
             )
         if len(task.hints) < 3:
             raise SourceError(f"{path.name}: exercise {task.id} has {len(task.hints)} hints of 3")
@@ -177,7 +181,7 @@ def _function(source: str, line: int) -> tuple[str, str]:
     """Signature and docstring of the function around a line; a method's class comes first."""
     lines, signature, doc = source.splitlines(), [], ""
     for node in ast.walk(ast.parse(source)):  # outer nodes come before inner ones
-        is_around = isinstance(node, ast.ClassDef | ast.FunctionDef)
+        is_around = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if is_around and node.lineno < line <= node.end_lineno:
             is_class = isinstance(node, ast.ClassDef)
             last = node.lineno if is_class else node.body[0].lineno - 1

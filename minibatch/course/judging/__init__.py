@@ -32,6 +32,7 @@ one task.
     worker_policy.py    a policy in the worker, run step by step
     worker_incidents.py a policy in an engine: a pass fails, a request is aborted, a prefix is found
     worker_block_pool.py  a block pool in the worker: called method by method, used in an engine
+    worker_arena.py     a policy or a router of the arena in the worker, and what it does to blocks
     worker_router.py    a router in the worker, which keeps what it was told of each replica's cache
     worker_object.py    an object of a learner's class in the worker, called method by method
     worker_async.py     a coroutine function in the worker, on an event loop without a clock

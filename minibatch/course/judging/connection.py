@@ -1,8 +1,9 @@
 """The connection to a worker: its process, JSON in both directions, and what its code prints.
 
-A worker may send anything. Here it can raise only the errors of worker_errors.py. It cannot keep
-the judge waiting for longer than the task's seconds, and it cannot fill the judge's memory.
-`Limits` bounds what is read from it; a worker that exceeds a limit is ended.
+A worker may send anything. Here it can raise only the errors of worker_errors.py. It cannot fill
+the judge's memory: `Limits` bounds what is read from it; a worker that exceeds a limit is ended.
+It cannot keep the judge waiting for longer than the task's seconds. While other threads of the
+judge compute, its answers may wait for the interpreter; of that time a tenth is booked on it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -68,41 +70,38 @@ class Connection:
 
     def send(self, message: dict) -> None:
         """Send a message. Raises TimedOut if the worker does not read what was sent before."""
-        begin = time.monotonic()
+        data = json.dumps(message).encode() + b"\n"
         try:
-            data = json.dumps(message).encode() + b"\n"
-            self._messages.put(data, timeout=max(0.1, self.seconds_left))
+            with self._booked():
+                self._messages.put(data, timeout=max(0.1, self.seconds_left))
         except queue.Full:
             self.close()
             raise TimedOut(
-                "[does_not_listen] its process asks, and does not listen to the answers"
+                "[does_not_listen] your code's process asks questions but does not read the answers"
             ) from None
-        finally:
-            self.seconds_left -= time.monotonic() - begin
 
     def receive(self) -> dict:
         """The worker's next message. Raises Died or TimedOut."""
-        begin = time.monotonic()
-        try:
-            line = self._answers.get(timeout=max(0, self.seconds_left))
-        except queue.Empty:
-            computed = self._computed()
+        line = None
+        while line is None and self.seconds_left > 0:
+            with self._booked(), contextlib.suppress(queue.Empty):
+                line = self._answers.get(timeout=max(0.1, self.seconds_left))
+        if line is None:
+            computed = self.computed_seconds()
             frames = self._interrupted()
             self.close()
             sentence = (
                 "[code_does_not_end] "
-                f"no end after {self.limits.seconds:g} s: is there a loop that never stops?"
+                f"your code had not ended after {self.limits.seconds:g} s: does a loop never end?"
             )
             if computed is not None and computed < self.limits.seconds / 4:
                 sentence = (
                     "[code_waits] "
-                    f"no end after {self.limits.seconds:g} s, of which it computed {computed:.1f}: "
-                    "does your code wait for something? If it does not, other programs keep this "
-                    "computer busy: try again."
+                    f"your code had not ended after {self.limits.seconds:g} s, and computed for "
+                    f"only {computed:.1f} s of them: does it wait for something? If not, other "
+                    "programs keep this computer busy: try again."
                 )
-            raise TimedOut(sentence, frames) from None
-        finally:
-            self.seconds_left -= time.monotonic() - begin
+            raise TimedOut(sentence, frames)
         try:
             message = json.loads(line)
             if isinstance(message, dict):
@@ -111,7 +110,18 @@ class Connection:
             pass
         raise self._died()
 
-    def _computed(self) -> float | None:
+    @contextlib.contextmanager
+    def _booked(self) -> Iterator[None]:
+        """Book the time of a `with` block on the worker, without what the judge computed meanwhile;
+        but at least a tenth of it, so that a worker that waits ends beside a busy judge, too."""
+        begin, computed = time.monotonic(), time.process_time()
+        try:
+            yield
+        finally:
+            waited, computed = time.monotonic() - begin, time.process_time() - computed
+            self.seconds_left -= max(waited / 10, waited - computed)
+
+    def computed_seconds(self) -> float | None:
         """Seconds of a processor that the worker has used; None if the system does not say."""
         try:
             times = psutil.Process(self._process.pid).cpu_times()
@@ -139,12 +149,16 @@ class Connection:
         if self._too_much:
             return Died(self._too_much)
         if status is None:
-            return Died("[worker_stopped_answering] its process stopped answering as it should")
+            return Died(
+                "[worker_stopped_answering] your code's process stopped giving valid replies"
+            )
         if status == -getattr(signal, "SIGXCPU", 0):
-            return Died("[processor_time_used_up] it used up the processor time of this task")
+            return Died(
+                "[processor_time_used_up] your code used up the processor time of this task"
+            )
         if status < 0:
-            return Died(f"[worker_crashed] its process crashed ({_signal_name(-status)})")
-        return Died(f"[worker_ended] its process ended by itself, with exit status {status}")
+            return Died(f"[worker_crashed] your code's process crashed ({_signal_name(-status)})")
+        return Died(f"[worker_ended] your code ended the process, with exit status {status}")
 
     def close(self) -> None:
         """End the worker and the processes of its group."""
@@ -162,7 +176,13 @@ class Connection:
             if size > self.limits.answer_bytes:
                 self._stop(
                     "[answers_too_long] "
-                    f"its answers have more than {self.limits.answer_bytes // 2**20} MB"
+                    f"your code's answers have more than {self.limits.answer_bytes // 2**20} MB"
+                )
+                break
+            if len(line) == self.limits.line_bytes and not line.endswith(b"\n"):
+                self._stop(
+                    "[answer_too_long] "
+                    f"your code gave an answer of more than {self.limits.line_bytes:,} bytes"
                 )
                 break
             if not self._hand_over(line):
@@ -187,7 +207,7 @@ class Connection:
             if size > most:
                 self._stop(
                     "[prints_too_much] "
-                    f"it printed more than {most // 2**20} MB; leave the prints out"
+                    f"your code printed more than {most // 2**20} MB; remove the prints"
                 )
                 break
 
@@ -205,11 +225,11 @@ class Connection:
         pid, limits = self._process.pid, self.limits
         while not self._closed.wait(_WATCH_SECONDS):
             if num_threads(pid) > (most := limits.num_threads):
-                self._stop(f"[starts_too_many_threads] it started more than {most} threads")
+                self._stop(f"[starts_too_many_threads] your code started more than {most} threads")
             if writes_too_much(pid, self.work, limits.num_files, limits.files_bytes):
                 self._stop(
                     "[writes_too_many_files] "
-                    f"it wrote more than {limits.num_files:,} files or "
+                    f"your code wrote more than {limits.num_files:,} files or "
                     f"{limits.files_bytes // 2**20} MB"
                 )
 

@@ -78,9 +78,12 @@ def judge(
         raise JudgeError(refused[0].sentence)
     missing = [task_id for task_id, verdict in verdicts.items() if not verdict.results]
     if missing and is_late:
-        raise JudgeError(f"judging took too long and was ended before {', '.join(missing)}")
+        raise JudgeError(f"judging took too long and was stopped before {', '.join(missing)}")
     if missing:
-        raise JudgeError(f"no grader ran for {', '.join(missing)}; its last lines:\n{output}")
+        these = ", ".join(missing)
+        raise JudgeError(
+            f"no grader ran for {these}; the last lines that judging printed:\n{output}"
+        )
     for task_id, verdict in verdicts.items():
         verdict.results += _not_judged(due[task_id], verdict.results, is_late)
     return list(verdicts.values())
@@ -97,7 +100,7 @@ def _not_judged(
         result.codes = ["judging_ended_early"]
         result.sentence = (
             f"“{result.statement}” was not judged: "
-            + ("the time for judging was over" if is_late else "the judge was ended")
+            + ("the time for judging was over" if is_late else "the judge was stopped")
             + " before its turn. Check again."
         )
     return missing

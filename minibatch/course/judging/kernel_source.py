@@ -49,7 +49,7 @@ def kernel(
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if name not in functions:
         raise AttributeError(
-            f"[kernel_not_defined] {file} defines no {name}; the exercise asks for that name"
+            f"[kernel_not_defined] {file} does not define {name}, the name in the exercise"
         )
     constants = _constants(tree)
     wanted, names = [name], {"math": math, **BUILTINS, **(names or for_the_lab())}
@@ -106,7 +106,7 @@ def _check(function: ast.FunctionDef, known: set[str]) -> None:
     if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         raise NoKernel(
             "[kernel_has_defaults] "
-            f"{function.name} takes its arguments as they stand, without defaults or *"
+            f"{function.name} must have plain arguments, without defaults or *"
         )
     own = {argument.arg for argument in arguments.args}
     body = [node for statement in function.body for node in ast.walk(statement)]
@@ -120,7 +120,7 @@ def _check(function: ast.FunctionDef, known: set[str]) -> None:
             what = WORDS.get(type(node), type(node).__name__)
             raise NoKernel(
                 "[not_for_the_compiler] "
-                f"line {_line(node)}: {what} is nothing that numba compiles in a kernel"
+                f"line {_line(node)}: numba does not compile {what} in a kernel"
             )
         if isinstance(node, ast.Attribute):
             _check_attribute(node)
@@ -129,8 +129,8 @@ def _check(function: ast.FunctionDef, known: set[str]) -> None:
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         if is_text and not any(isinstance(s, ast.Expr) and s.value is node for s in body):
             raise NoKernel(
-                f"[kernel_has_strings] line {node.lineno}: a kernel has no strings: print numbers "
-                "only, or nothing"
+                "[kernel_has_strings] "
+                f"line {node.lineno}: a kernel cannot use strings: print only numbers, or nothing"
             )
 
 
@@ -148,33 +148,39 @@ def _check_attribute(node: ast.Attribute) -> None:
     if not isinstance(node.ctx, ast.Load) or node.attr.startswith("_"):
         raise NoKernel(
             "[private_attribute_in_a_kernel] "
-            f"line {node.lineno}: {ast.unparse(node)} is no affair of a kernel's"
+            f"line {node.lineno}: a kernel may not use {ast.unparse(node)}"
         )
     if not of_a_module and node.attr not in OF_AN_ARRAY:
         raise NoKernel(
             "[attribute_in_a_kernel] "
-            f"line {node.lineno}: {ast.unparse(node)}: a kernel has attributes of cuda and math, "
-            "and an array's shape; no others"
+            f"line {node.lineno}: {ast.unparse(node)}: a kernel may use only attributes of cuda "
+            "and math, and an array's shape"
         )
 
 
 def _check_name(node: ast.Name, own: set[str], known: set[str], is_root: bool) -> None:
     if node.id.startswith("__"):
         raise NoKernel(
-            f"[private_name_in_a_kernel] line {node.lineno}: {node.id} is no affair of a kernel's"
+            f"[private_name_in_a_kernel] line {node.lineno}: a kernel may not use {node.id}"
         )
     if isinstance(node.ctx, ast.Store):
         if node.id in ("cuda", "math", *BUILTINS, *TYPES):
             raise NoKernel(
-                f"[name_has_a_meaning] line {node.lineno}: {node.id} has a meaning of its own here"
+                "[name_has_a_meaning] "
+                f"line {node.lineno}: {node.id} already has a meaning here; choose another "
+                "name"
             )
     elif node.id in ("cuda", "math") and not is_root:
-        raise NoKernel(f"[module_is_no_value] line {node.lineno}: {node.id} by itself is no value")
+        raise NoKernel(
+            f"[module_is_no_value] line {node.lineno}: {node.id} is a module, not a value; write "
+            f"{node.id}. and a name in it"
+        )
     elif node.id not in own | known:
         raise NoKernel(
             "[unknown_name_in_a_kernel] "
-            f"line {node.lineno}: a kernel does not know {node.id}: it knows its arguments, cuda, "
-            f"math, {', '.join(BUILTINS)}, types as float32, and numbers and functions of this file"
+            f"line {node.lineno}: {node.id} is not known in a kernel. Known are its arguments, "
+            f"cuda, math, {', '.join(BUILTINS)}, types such as float32, and numbers and functions "
+            "of this file"
         )
 
 

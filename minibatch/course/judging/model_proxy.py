@@ -47,7 +47,8 @@ class ModelProxy:
     ) -> Any:
         if others:
             raise TypeError(
-                f"[model_takes_no_such_argument] this model takes no {', '.join(others)} here"
+                "[model_takes_no_such_argument] "
+                f"this model does not accept {', '.join(others)} here"
             )
         given = _Cache.of(past_key_values)
         tensors = {
@@ -85,7 +86,7 @@ class ModelProxy:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
             "[model_has_no_such_attribute] "
-            f"the model here has no {name}: it can be called, model(input_ids, …), and no more"
+            f"the model here has no {name}: you can only call it, model(input_ids, …)"
         )
 
 

@@ -31,9 +31,7 @@ class NotedRunner:
             ]
         )
         if len(self.passes) > self.most_passes:
-            raise RuntimeError(
-                f"[no_end] after {self.most_passes} forward passes there is no end yet"
-            )
+            raise RuntimeError(f"[no_end] the run has not ended after {self.most_passes} passes")
         if len(self.passes) in self.fails:
             raise PassFailed
         return self.runner.run(plan)

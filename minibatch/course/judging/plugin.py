@@ -65,23 +65,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the folder whose exercise files are judged; default: exercises/",
     )
     group.addoption("--task", action="append", metavar="ID", help="judge only this task, e.g. 4.1")
-    group.addoption("--hidden", type=Path, metavar="DIR", help="a teacher's own graders, as well")
+    group.addoption("--hidden", type=Path, metavar="DIR", help="run a teacher's own graders, too")
     group.addoption(
         "--sandbox",
         action="store_true",
         default=None,
-        help="put the code into a sandbox or judge nothing; default: where there is one",
+        help="judge only inside a sandbox; default: use one if this computer has it",
     )
     group.addoption(
-        "--no-sandbox", action="store_false", dest="sandbox", help="leave them open: your own code"
+        "--no-sandbox",
+        action="store_false",
+        dest="sandbox",
+        help="judge without a sandbox: only for code of your own",
     )
     group.addoption(
         "--worker-folder", type=Path, metavar="DIR", help="where workers get their folders"
     )
-    group.addoption("--seed", type=int, help="of the random cases; printed where one fails")
-    group.addoption("--seconds", type=float, default=20.0, help="for each task; default: 20")
+    group.addoption("--seed", type=int, help="seed of the random cases; printed where one fails")
+    group.addoption("--seconds", type=float, default=20.0, help="time for each task; default: 20")
     group.addoption(
-        "--max-timeouts", type=int, metavar="N", help="judge no further after N tasks timed out"
+        "--max-timeouts", type=int, metavar="N", help="stop judging after N tasks timed out"
     )
 
 
@@ -101,7 +104,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     most = request.config.getoption("max_timeouts")
     if most is not None and len(judging.timed_out) >= most:
         endless = ", ".join(judging.timed_out[:most])
-        raise TimedOut(f"[not_judged] not judged: {most} tasks before it never ended ({endless})")
+        raise TimedOut(f"[not_judged] not judged: {most} earlier tasks never ended ({endless})")
     withheld = getattr(request.module, "WITHHELD", {}).get(marker.args[0], {})
     if _is_hidden(request.node) and marker.args[0] not in judging.hidden:
         judging.hidden.add(marker.args[0])

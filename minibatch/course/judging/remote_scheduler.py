@@ -71,7 +71,7 @@ class RemoteScheduler(mb.Scheduler):
     def _ask(self, what: str, **details: object) -> dict:
         answer = self.student.ask(what, **details)
         if not isinstance(answer, dict):
-            raise Died("[answer_of_no_worker] its answer is not one that a worker gives")
+            raise Died("[answer_of_no_worker] your code's process gave no valid reply")
         return answer
 
     def bind(self, pool: MirrorPool, clock: object) -> None:
@@ -101,7 +101,7 @@ class RemoteScheduler(mb.Scheduler):
         name = sequence.request_id
         state = self._ask("abort", request_id=name)
         if name in names_in(state, "waiting") + names_in(state, "running"):
-            raise Wrong(f"[abort_leaves_it] {name} was given up, and abort() left it where it was.")
+            raise Wrong(f"[abort_leaves_it] abort() did not remove {name}, the aborted request.")
         del self.sequences[name]
         self._follow(state, self.clock.now())
 
@@ -112,14 +112,14 @@ class RemoteScheduler(mb.Scheduler):
         wake_at = answer.get("wake_at")
         if not isinstance(wake_at, int | float | None) or isinstance(wake_at, bool):
             raise Wrong(
-                "[wake_at_is_no_time] "
-                f"wake_at is {wake_at!s:.60}; it is a time in seconds, as `now` is."
+                f"[wake_at_is_no_time] wake_at is {wake_at!s:.60}; give a time in seconds, as "
+                "`now` is."
             )
         is_time = wake_at is not None and abs(wake_at) < 1e15
         self.planned = mb.StepPlan(rows, wake_at if is_time else None)
         self.num_empty = 0 if rows else self.num_empty + 1
         if self.num_empty > MOST_EMPTY:
-            raise RuntimeError(f"plan gave no rows {MOST_EMPTY} times in a row, until {now:g} s")
+            raise RuntimeError(f"plan gave no rows in {MOST_EMPTY} steps, the last at {now:g} s")
         return self.planned
 
     def _row(self, row: object) -> mb.Row:
@@ -128,33 +128,33 @@ class RemoteScheduler(mb.Scheduler):
                 sequence = self.sequences[name]
             case _:
                 raise Wrong(
-                    "[row_of_nobody] "
-                    f"The plan has a row {str(row)[:80]}; a row is a live request's."
+                    f"[row_of_nobody] The plan has a row {str(row)[:80]}; a row must belong to a "
+                    "live request."
                 )
         for count in counts:
             if type(count) is not int:
                 raise Wrong(
-                    "[tokens_are_no_int] "
-                    f"{name}'s row counts {count!s:.40} tokens, a {type(count).__name__}; tokens "
-                    "are counted in whole numbers (an int; // divides so, / gives a float)."
+                    f"[tokens_are_no_int] {name}'s row counts {count!s:.40} tokens, a "
+                    f"{type(count).__name__}; use a whole number (an int: // gives one, / gives "
+                    "a float)."
                 )
         if sequence in self.waiting:
             raise Wrong(
-                f"[row_of_one_who_waits] {name} has a row, and still waits in the queue: "
-                "self.admit takes the head of the queue and returns it, so give that one a row."
+                f"[row_of_one_who_waits] {name} has a row, but still waits in the queue: "
+                "self.admit takes the head of the queue and returns it, so give the returned "
+                "sequence a row."
             )
         num_tokens, padding, start = counts
         if max(num_tokens, padding) > MOST_TOKENS:  # the engine would compute them
             raise Wrong(
-                "[row_without_bounds] "
-                f"{name}'s row has {num_tokens:,} tokens and {padding:,} of padding; a row "
-                "computes what is left of its sequence, and is padded to the longest of the step."
+                f"[row_without_bounds] {name}'s row has {num_tokens:,} tokens and {padding:,} of "
+                "padding; a row computes what is left of its sequence, padded to the longest row."
             )
         if start != sequence.num_computed_tokens:
             raise Wrong(
-                f"[row_of_an_earlier_step] {name}'s row begins at token {start}, where an earlier "
-                f"step began, and it has {sequence.num_computed_tokens} computed: a row is good "
-                "for one step. Make them all anew in each plan()."
+                f"[row_of_an_earlier_step] {name}'s row begins at token {start}, as in an "
+                f"earlier step, but {sequence.num_computed_tokens} tokens are computed: a row is "
+                "valid for one step. Make new rows in each plan()."
             )
         return mb.Row(sequence, num_tokens, padding)
 
@@ -178,8 +178,8 @@ class RemoteScheduler(mb.Scheduler):
             if one.is_finished != sequence.is_finished:
                 has = "has finished" if sequence.is_finished else "has not finished"
                 raise Wrong(
-                    "[finished_is_not_told] "
-                    f"After step {self.num_steps} {name} {has}, and your policy says the opposite."
+                    f"[finished_is_not_told] After step {self.num_steps}, {name} {has}, but your "
+                    "policy reports the opposite."
                 )
             if row in reached:
                 check_time(name, "newest token", now, one.time)
@@ -202,13 +202,11 @@ class RemoteScheduler(mb.Scheduler):
         for name, times in Counter(waiting + running).items():
             if times > 1:
                 raise Wrong(
-                    f"[stands_twice] {name} stands {times} times in self.waiting and self.running: "
-                    "self.admit moves it from the one to the other, and nothing else is needed."
+                    f"[stands_twice] {name} is {times} times in self.waiting and self.running: "
+                    "self.admit already moves a sequence from waiting to running."
                 )
             if name not in self.sequences:
-                raise Died(
-                    f"[request_that_is_not] it speaks of a request {name:.40} that there is not"
-                )
+                raise Died(f"[request_that_is_not] your policy has an unknown request {name:.40}")
         held = {s.request_id: s.block_table for s in self.sequences.values()}
         reported = {name: ReportedSequence.of(state, name) for name in self.sequences}
         tables = {name: one.table for name, one in reported.items()}
@@ -218,30 +216,31 @@ class RemoteScheduler(mb.Scheduler):
             one = reported[name]
             if sequence.is_finished and name in waiting:
                 raise Wrong(
-                    "[finished_waits_again] "
-                    f"{name} has finished, and waits in the queue again: it just leaves."
+                    f"[finished_waits_again] {name} has finished, but waits in the queue again: "
+                    "a finished sequence must leave."
                 )
             if name in waiting:  # perhaps preempted: what it had computed is gone with its blocks
                 sequence.num_computed_tokens = 0
                 if one.num_computed:
                     raise Wrong(
-                        f"[waits_with_computed_tokens] {name} waits, without blocks, and still "
-                        f"counts {one.num_computed} tokens as computed: their keys and values "
-                        "are lost. Set num_computed_tokens to 0."
+                        f"[waits_with_computed_tokens] {name} waits without blocks, but still "
+                        f"has num_computed_tokens = {one.num_computed}: its keys and values are "
+                        "lost. Set num_computed_tokens to 0."
                     )
             if not sequence.is_finished and name not in waiting and name not in running:
                 raise Wrong(
-                    f"[stands_nowhere] {name} stands neither in self.waiting nor in self.running, "
-                    "and has not finished: it would wait for ever. Only who has finished leaves. "
-                    "(In a list from which one is deleted those behind it move up by a place.)"
+                    f"[stands_nowhere] {name} is neither in self.waiting nor in self.running, "
+                    "and has not finished: it would wait forever. Remove only finished sequences. "
+                    "(If you delete an item of a list, the later items move up by one place.)"
                 )
             if name in running and one.num_computed == 0:  # given up, and admitted once more
                 sequence.num_computed_tokens = 0
             if name in running and one.num_computed != sequence.num_computed_tokens:
                 raise Wrong(
-                    f"[plan_moves_the_counter] {name} counts {one.num_computed} tokens as "
-                    f"computed, and the model has computed {sequence.num_computed_tokens}: plan() "
-                    "decides, and leaves num_computed_tokens to update()."
+                    f"[plan_moves_the_counter] {name} has num_computed_tokens = "
+                    f"{one.num_computed}, but the model has computed "
+                    f"{sequence.num_computed_tokens}: plan() must not change "
+                    "num_computed_tokens; only update() may."
                 )
             joined = name in running or one.scheduled is not None  # and perhaps left again
             if joined and sequence.first_scheduled_time is None:

@@ -32,9 +32,9 @@ class MirrorPool(mb.BlockPool):
                     )
                 if block in holder and not self.may_share:
                     raise Wrong(
-                        "[block_in_two_tables] "
-                        f"Block {block} stands in the tables of {holder[block]} and {name}: they "
-                        "would write over each other's keys and values."
+                        f"[block_in_two_tables] Block {block} is in the tables of "
+                        f"{holder[block]} and {name}: these sequences would overwrite each "
+                        "other's keys and values. Give each sequence its own blocks."
                     )
                 holder[block] = name
         self.rebuild(tables.values())
@@ -65,7 +65,9 @@ class ReportedSequence:
             }:
                 time = times[0] if times else None
                 return cls(computed, token_ids, table, is_finished, scheduled, time)
-        raise Died("[sequences_make_no_sense] what it says of its sequences makes no sense")
+        raise Died(
+            "[sequences_make_no_sense] your code's process sent no valid report on its sequences"
+        )
 
 
 def check_blocks(
@@ -84,9 +86,9 @@ def check_blocks(
     if runs and held * block_size < reported.num_computed and not sequence.is_finished:
         raise Wrong(
             "[runner_lost_its_blocks] "
-            f"{name} runs on with {reported.num_computed} tokens computed, and its block table has "
-            f"room for {held * block_size}: their keys and values are lost. Only who has finished "
-            "gives its blocks back."
+            f"{name} still runs with {reported.num_computed} computed tokens, but its block table "
+            f"has room for only {held * block_size}: the keys and values of the others are lost. "
+            "Only a finished sequence gives its blocks back."
         )
     if runs or not held:
         return
@@ -94,14 +96,15 @@ def check_blocks(
     if freed:
         raise Wrong(
             "[table_not_emptied] "
-            f"{name} {does}, and the pool has its {held} blocks again, but its block table still "
-            "names them: empty it, sequence.block_table = [], or they belong to two."
+            f"{name} {does}, and its {held} blocks are back in the pool, but its block table "
+            "still names them: empty the table, sequence.block_table = []. Otherwise two "
+            "sequences have the same blocks."
         )
     raise Wrong(
         "[keeps_its_blocks] "
         f"{name} {does}, but still holds {held} blocks: give them back with "
-        "self.pool.free(sequence.block_table), and empty the table. A server that forgets this "
-        "fills up and stops."
+        "self.pool.free(sequence.block_table), and empty the table. Otherwise a server runs out "
+        "of blocks and stops."
     )
 
 
@@ -115,9 +118,10 @@ def check_free(
     if missing < 0:
         raise Wrong(
             "[others_blocks_given_back] "
-            f"{pool.num_free} blocks stand in nobody's table, and the pool counts {free} as free: "
-            "blocks of those who still run were given back, too, and whoever comes next writes over"
-            " them. self.pool.free takes the table of one who leaves; self.pool.reset() takes all.",
+            f"the pool counts {free} blocks as free, but only {pool.num_free} are in no table: you "
+            "also gave back blocks of running sequences, and the next sequence will overwrite "
+            "them. Give self.pool.free only the table of a sequence that leaves; "
+            "self.pool.reset() frees all blocks.",
             expected=f"{pool.num_free} free",
             got=f"{free} free",
         )
@@ -125,12 +129,12 @@ def check_free(
     which = "its blocks"
     if 0 < missing < sum(len(held[name]) for name in lost):
         which = f"{missing} of its blocks"
-    of_whom = f"{lost[0]}'s table is empty, {which} are not back. " if lost else ""
+    of_whom = f"{lost[0]}'s table is empty, but {which} are not back. " if lost else ""
     raise Wrong(
         "[blocks_are_lost] "
-        f"{pool.num_free} blocks stand in nobody's table, but the pool counts {free} as free. "
-        f"{of_whom}All that a sequence held goes back with self.pool.free, once, before its table "
-        "is emptied. A server that forgets this fills up and stops.",
+        f"{pool.num_free} blocks are in no table, but the pool counts only {free} as free. "
+        f"{of_whom}Give all blocks of a sequence back with self.pool.free, once, before you empty "
+        "its table. Otherwise a server runs out of blocks and stops.",
         expected=f"{pool.num_free} free",
         got=f"{free} free",
     )
@@ -140,7 +144,10 @@ def listed(answer: dict, key: str) -> list:
     """A list in a worker's answer."""
     found = answer.get(key)
     if not isinstance(found, list):
-        raise Died(f"[numbers_make_no_sense] what it says of its {key} makes no sense")
+        raise Died(
+            "[numbers_make_no_sense] "
+            f"your code's process reports {key} = {found!s:.60}; {key} must be a list"
+        )
     return found
 
 
@@ -148,5 +155,8 @@ def names_in(state: dict, key: str) -> list[str]:
     """The names of requests in a worker's answer."""
     names = listed(state, key)
     if not all(isinstance(name, str) for name in names):
-        raise Died(f"[lists_make_no_sense] what it says of its {key} makes no sense")
+        raise Died(
+            "[lists_make_no_sense] "
+            f"your code's process reports {key} = {names!s:.60}; {key} must hold request ids"
+        )
     return names

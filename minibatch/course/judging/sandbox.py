@@ -46,26 +46,35 @@ _SETS = {  # by ABI: file rights, TCP rights and scopes there are
 }
 
 
-def limit(memory_bytes: int, seconds: float, file_bytes: int = FILE_BYTES) -> None:
+def limit(
+    memory_bytes: int,
+    seconds: float,
+    file_bytes: int = FILE_BYTES,
+    cpu_seconds: float | None = None,
+) -> None:
     """Bound this process's memory, processor time and files permanently; no effect on Windows.
 
-    seconds: of wall-clock time, during which all cores may be busy.
+    seconds: of wall-clock time, during which all cores may be busy. cpu_seconds: of processors, if
+    it may use fewer.
     """
     try:
         import resource
     except ImportError:
         return
+    if cpu_seconds is None:
+        cpu_seconds = seconds * (os.cpu_count() or 1) + 10
     for kind, most in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + 10),
+        (resource.RLIMIT_CPU, int(cpu_seconds)),
         (resource.RLIMIT_NOFILE, 256),
     ):
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        later = 1 if kind == resource.RLIMIT_CPU and most != hard else 0  # SIGXCPU, then SIGKILL
         try:
-            resource.setrlimit(kind, (most, most))
+            resource.setrlimit(kind, (most, most + later))
         except (ValueError, OSError):
             continue  # macOS does not bound address space
 

@@ -1,7 +1,6 @@
 """A worker with a learner's file, as the graders see it.
 
     student.call("padding_waste", [20, 45], 8)    # what the learner's function returned
-    student.policy("MyContinuous", max_batch_size=3)    # see remote_scheduler.py
 
 If the worker fails, one of the exceptions of worker_errors.py is raised here; a worker cannot raise
 anything else, whatever it sends.
@@ -73,12 +72,14 @@ class Student:
         self._models: list[object] = []
         self._num_questions = 0
 
-    # What graders use ----------------------------------------------------------------------------
-
     @property
     def printed(self) -> str:
         """The start of what the code of the newest worker printed."""
         return self._printed if self._connection is None else self._connection.printed
+
+    def cpu_seconds(self) -> float:
+        """Processor seconds of the newest worker, as the system counts them."""
+        return 0.0 if self._connection is None else self._connection.computed_seconds() or 0.0
 
     def call(self, name: str, *args: object, **kwargs: object) -> object:
         """Call the learner's function `name`; returns its answer as plain data (values.py).
@@ -97,17 +98,17 @@ class Student:
         """The same for each list of arguments, which must be plain data. One message has them all,
         so this is much quicker. The first call that fails raises its exception."""
         found = self.unpacked(self.ask("calls", name=name, calls=pack(several)))
-        if not isinstance(found, list) or len(found) != len(several):
-            raise Died("[answered_too_seldom] it did not answer as often as it was asked")
-        return found
+        if isinstance(found, list) and len(found) == len(several):
+            return found
+        raise Died("[answered_too_seldom] your code's process did not answer every call")
 
     def again(self, name: str, several: list[list]) -> list:
         """The same by a caller that keeps its lists, see worker_again.py: of each answer, as it was
         at first, and as it is later."""
-        found = self.unpacked(self.ask("again", name=name, calls=pack(several)))
-        pairs = found if isinstance(found, list) else []
-        if [type(pair) is list and len(pair) for pair in pairs] != [2] * len(several):
-            raise Died("[answered_otherwise] it did not answer each call, at first and later")
+        pairs = self.unpacked(self.ask("again", name=name, calls=pack(several)))
+        counts = [len(pair) for pair in pairs if type(pair) is list] if type(pairs) is list else []
+        if counts != [2] * len(several) or len(pairs) != len(several):
+            raise Died("[answered_otherwise] your code's process did not answer every call")
         return pairs
 
     def run_async(self, name: str, scene: Callable[[dict], object], calls: list[list]) -> object:
@@ -138,7 +139,7 @@ class Student:
         try:
             return unpack(packed)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Died(f"[answer_is_no_value] the answer is no value at all ({error})") from None
+            raise Died(f"[answer_is_no_value] your answer cannot be read ({error})") from None
 
     def close(self) -> None:
         """End the worker; the next request starts a new one."""
@@ -156,9 +157,8 @@ class Student:
 
     def _start(self) -> None:
         if self._seconds_used >= self.limits.seconds:
-            raise TimedOut(
-                f"[task_time_used_up] the {self.limits.seconds:g} s of this task are used up"
-            )
+            most = f"{self.limits.seconds:g} s"
+            raise TimedOut(f"[task_time_used_up] the limit of {most} for this task is used up")
         path = self.folder / self.task.file_name
         if not path.is_file() and not self.task.changes_minibatch:
             raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
@@ -173,6 +173,7 @@ class Student:
             "file": str(path),
             "memory_bytes": self.limits.memory_bytes,
             "seconds": self.limits.seconds,
+            "cpu_seconds": self.limits.cpu_seconds,
             "package": str(package) if package else "",
             "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
             "sandbox": self._sandbox_limits(path.parent, package, work, set(files.values())),
@@ -236,10 +237,8 @@ class Student:
         """Answer a question that the worker asks in between: of a stand-in model, or a function."""
         self._num_questions += 1
         if self._num_questions > self.limits.num_questions:
-            raise Died(
-                "[calls_what_is_given_too_often] "
-                f"it called what it was given more than {self.limits.num_questions:,} times"
-            )
+            most = f"the given functions more than {self.limits.num_questions:,} times"
+            raise Died(f"[calls_what_is_given_too_often] your code called {most}")
         begin = time.monotonic()
         try:
             model = self._models[question["model"]]

@@ -70,7 +70,7 @@ def _patched(patch: Path, copy: Path, may_change: list[str]) -> bool:
     if not _apply(patch, copy, *wanted):
         _as_committed(copy)  # the checkout has edits of its own: start from the last commit
         if not _apply(patch, copy, *wanted):
-            raise Died(f"[patch_does_not_apply] {PATCH} does not apply to this minibatch")
+            raise Died(f"[patch_does_not_apply] {PATCH} does not fit this version of minibatch")
     for path in copy.rglob("*"):
         if path.is_symlink() and path != copy / WEIGHTS:
             path.unlink()

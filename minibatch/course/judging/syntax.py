@@ -11,12 +11,12 @@ from minibatch.course.judging.verdict import ERROR, TestResult, Verdict
 
 PLAIN = {  # what Python says, or the start of it, in other words
     "expected ':'": "a colon is missing at the end",
-    "unexpected indent": "it is further in than the line above, and nothing there opens a block",
-    "unindent does not match": "it is indented like none of the blocks above it",
-    "inconsistent use of tabs": "tabs and spaces are mixed at its beginning; use spaces",
-    "unterminated string": "a text begins here, and its closing quotation mark is missing",
+    "unexpected indent": "it is indented more than the line above, but that line opens no block",
+    "unindent does not match": "the indentation matches none of the blocks above",
+    "inconsistent use of tabs": "it begins with a mix of tabs and spaces; use spaces",
+    "unterminated string": "a text begins here, but the closing quotation mark is missing",
 }
-UNSAID = "is something missing, or one too many, at the mark or at the end of the line before?"
+UNSAID = "is a character missing, or one too many, at the mark or at the end of the line before?"
 
 
 def unreadable(task: Task, path: Path) -> Verdict | None:

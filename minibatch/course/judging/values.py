@@ -50,8 +50,8 @@ class Lent(list):
             if changed != self:
                 raise TypeError(
                     "[changes_the_callers_list] "
-                    f"this list is the caller's, and {SIGNS.get(name, name)} would change it: "
-                    "make a list of your own, list(...), and change that"
+                    f"this list belongs to the caller, and {SIGNS.get(name, name)} would change "
+                    "it: make a copy, list(...), and change the copy"
                 )
             return result
 
@@ -74,8 +74,9 @@ class LentDict(dict):
             result = getattr(changed, name)(*args, **kwargs)
             if changed != self:
                 raise TypeError(
-                    "[changes_the_callers_dict] this dictionary is the caller's, who goes on using "
-                    f"it, and {name} would change it: make one of your own, dict(...)"
+                    "[changes_the_callers_dict] "
+                    f"this dictionary belongs to the caller, and {name} would change it: make a "
+                    "copy, dict(...), and change the copy"
                 )
             return result
 

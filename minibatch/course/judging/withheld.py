@@ -24,7 +24,7 @@ class {name}:
 
 _SENTENCE = "[answer_is_withheld] mb.{name} is what this exercise asks for; write your own{base}"
 """
-_CUT = "raise NotImplementedError('[part_is_withheld] mb.{} is what you are writing')"
+_CUT = "raise NotImplementedError('[part_is_withheld] write mb.{} yourself')"
 
 
 def replacement(path: Path, answer: str | list[str]) -> str:
@@ -34,7 +34,7 @@ def replacement(path: Path, answer: str | list[str]) -> str:
     ["Scheduler.update", …].
     """
     if isinstance(answer, str):
-        base = ", on mb.Scheduler" if path.parent.name == "schedulers" else ""
+        base = ", a subclass of mb.Scheduler" if path.parent.name == "schedulers" else ""
         return _PLACEHOLDER.format(name=answer, base=base)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for owner in tree.body:

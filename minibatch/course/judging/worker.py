@@ -34,6 +34,7 @@ from minibatch.course.judging.model_proxy import ModelProxy, tensor
 from minibatch.course.judging.values import Array, pack, unpack
 from minibatch.course.judging.withheld import Withheld
 from minibatch.course.judging.worker_again import call_again
+from minibatch.course.judging.worker_arena import ArenaWorker
 from minibatch.course.judging.worker_async import AsyncWorker
 from minibatch.course.judging.worker_block_pool import PoolWorker
 from minibatch.course.judging.worker_object import call_object
@@ -43,6 +44,7 @@ from minibatch.course.judging.worker_router import RouterWorker
 MODULE = "exercise"
 OF_A_POLICY = ("policy", "add", "plan", "use_plan", "update", "abort", "records", "incidents")
 OF_A_POOL = ("call_methods", "run_engine", "lookups")
+OF_THE_ARENA = ("arena_policy", "arena_step", "arena_router", "arena_route")
 
 
 class Worker:
@@ -51,6 +53,7 @@ class Worker:
     def __init__(self) -> None:
         self.module: ModuleType | None = None
         self._policy: PolicyWorker | None = None
+        self._arena = ArenaWorker(self._find)
         self._router = RouterWorker()
         self._models: dict[int, ModelProxy] = {}  # the same object for the same model of the judge
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -97,7 +100,9 @@ class Worker:
     def do_enter_sandbox(self) -> list[str]:
         """Set the limits; returns which parts of the sandbox are in force, if it was requested."""
         settings = self.settings
-        sandbox.limit(settings["memory_bytes"], settings["seconds"])
+        sandbox.limit(
+            settings["memory_bytes"], settings["seconds"], cpu_seconds=settings["cpu_seconds"]
+        )
         sys.meta_path.insert(0, Withheld(settings["withheld"]))
         if not settings["sandbox"]:
             return []
@@ -175,12 +180,14 @@ class Worker:
     # Helpers -------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> Any:
-        """The method for a request: of a policy, of a pool, or of this worker."""
+        """The method for a request: of a policy, of a pool, of the arena, or of this worker."""
         if name in OF_A_POLICY:
             self._policy = self._policy or PolicyWorker(self._find)
             return getattr(self._policy, name)
         if name in OF_A_POOL:
             return getattr(PoolWorker(self._find, self._describe), name)
+        if name in OF_THE_ARENA:
+            return getattr(self._arena, name)
         return getattr(self, f"do_{name}")
 
     def _find(self, name: str) -> Any:
@@ -189,7 +196,7 @@ class Worker:
         except AttributeError:
             raise AttributeError(
                 "[name_not_defined] "
-                f"{self.path.name} defines no {name}; the exercise asks for that name"
+                f"{self.path.name} does not define {name}, the name in the exercise"
             ) from None
 
     def _argument(self, packed: object) -> object:

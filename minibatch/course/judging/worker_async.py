@@ -50,8 +50,8 @@ class AskingLoop(asyncio.BaseEventLoop):
         if self._rounds > MOST_ROUNDS:
             raise RuntimeError(
                 "[spins_without_waiting] "
-                f"{MOST_ROUNDS:,} rounds of the event loop at one time: is there a loop that only "
-                "does asyncio.sleep(0)? Wait for something that happens"
+                f"{MOST_ROUNDS:,} rounds of the event loop at the same time: does a loop only "
+                "call asyncio.sleep(0)? Wait for an event"
             )
         if timeout != 0:
             self.wait_s, self._rounds = timeout, 0

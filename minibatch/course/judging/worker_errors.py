@@ -11,6 +11,7 @@ class Limits:
     """The most that one task may use, in all its tests together unless a line says otherwise.
 
     seconds: of waiting for the learner's code, and of computing the answers to its questions.
+    cpu_seconds: of processors, all threads together; None is all cores during `seconds`.
     """
 
     seconds: float = 20.0
@@ -22,6 +23,7 @@ class Limits:
     num_files: int = 500
     num_threads: int = 256
     files_bytes: int = 64 * 2**20
+    cpu_seconds: float | None = None
 
 
 @dataclass(slots=True)
@@ -82,8 +84,9 @@ def reported_error(error: object, limits: Limits) -> WorkerError:
     if kind == "NotImplementedError" and message.startswith("Exercise "):
         return NotAttempted(message, frames)
     if kind == "SystemExit":
-        return Raised("[ends_the_program] it ended the program (sys.exit); return instead", frames)
+        sentence = "[ends_the_program] your code ended the program (sys.exit); return instead"
+        return Raised(sentence, frames)
     if kind == "MemoryError" and not message:
         most = limits.memory_bytes / 2**30
-        return Raised(f"MemoryError: it asked for more than {most:g} GB", frames, kind)
+        return Raised(f"MemoryError: your code needs more than {most:g} GB", frames, kind)
     return Raised(f"{kind}: {message}" if message else kind, frames, kind)

@@ -59,7 +59,7 @@ def rows_of_a_run(
     while engine.has_work:
         number += 1
         if number > MOST_STEPS:
-            raise RuntimeError(f"[no_end_to_it] after {MOST_STEPS} steps there is still no end")
+            raise RuntimeError(f"[no_end_to_it] the run has not ended after {MOST_STEPS} steps")
         for before, name in aborts:
             if before == number:
                 engine.abort(name)

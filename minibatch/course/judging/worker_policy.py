@@ -76,26 +76,26 @@ class PolicyWorker:
         if not isinstance(self.plans, mb.StepPlan):
             raise TypeError(
                 "[plan_is_no_plan] "
-                f"plan returned {_shown(self.plans)}; it has to return a mb.StepPlan"
+                f"plan returned {_shown(self.plans)}; it must return an mb.StepPlan"
             )
         if isinstance(self.plans.rows, int | float):
             raise TypeError(
                 "[number_in_place_of_rows] "
-                f"mb.StepPlan({self.plans.rows}) has a number in place of its rows; a time to wait "
-                "for is mb.StepPlan(wake_at=…)"
+                f"mb.StepPlan({self.plans.rows}) has a number in place of its rows; to wait until "
+                "a time, return mb.StepPlan(wake_at=…)"
             )
         if self.clock.now() > now + 1e-6:
             raise RuntimeError(
                 "[plan_lets_time_pass] "
-                f"plan let the clock go on, from {now:g} s to {self.clock.now():g} s; it decides "
-                "only, and the engine waits: answer mb.StepPlan(wake_at=…)"
+                f"plan moved the clock from {now:g} s to {self.clock.now():g} s; only the engine "
+                "may wait: return mb.StepPlan(wake_at=…)"
             )
         rows = []
         for row in self.plans.rows:
             if not isinstance(row, mb.Row):
                 raise TypeError(
-                    "[row_is_no_row] "
-                    f"{_shown(row)} is no row of a plan; mb.Row(sequence, n) makes one"
+                    f"[row_is_no_row] {_shown(row)} is not a row of a plan; make a row with "
+                    "mb.Row(sequence, n)"
                 )
             counts = row.num_tokens, row.num_padding_tokens, row.start
             rows.append([row.sequence.request_id, *map(_plain, counts)])
@@ -128,8 +128,8 @@ class PolicyWorker:
         if self.plans.rows is not rows:
             raise TypeError(
                 "[update_changes_the_plan] "
-                "the plan is the engine's, which goes on using it, and update gave it other rows; "
-                "leave plan.rows as it is"
+                "update changed the rows of the plan, and the engine still uses them; do not "
+                "change plan.rows"
             )
         if not isinstance(finished, list | tuple | set | frozenset | deque):
             return {"finished": None, "got": type(finished).__name__, **self._state()}
@@ -137,7 +137,7 @@ class PolicyWorker:
             if not isinstance(sequence, mb.Sequence):
                 raise TypeError(
                     "[update_returns_no_sequences] "
-                    f"update returned a list with {_shown(sequence)} in it; it has to hold the "
+                    f"update returned a list with {_shown(sequence)} in it; it must hold the "
                     "sequences themselves"
                 )
         return {"finished": [sequence.request_id for sequence in finished], **self._state()}
@@ -193,8 +193,8 @@ class PolicyWorker:
         for name, sequence in self.sequences.items():
             if sequence.block_table is None:
                 raise TypeError(
-                    "[block_table_is_none] "
-                    f"{name}'s block_table is None; an empty one is an empty list, []"
+                    f"[block_table_is_none] {name}'s block_table is None; set an empty "
+                    "block_table to an empty list, []"
                 )
         return {
             "waiting": [sequence.request_id for sequence in scheduler.waiting],

@@ -25,18 +25,19 @@ _READABLE_ID = re.compile(  # eight hexadecimal digits are not a word but a rand
     rf"(?=.{{1,64}}\Z)(?!.*\b[0-9a-f]{{8,}}\b){_WORD}(?:-{_WORD})*"
 )
 _MENDED_IN_NOTEBOOK = {
-    "nbformat_minor": "is not nbformat 4.5; --fix makes it so",
+    "nbformat_minor": "is not nbformat 4.5; --fix converts it",
     "metadata": "has metadata, widget state perhaps, that is not the course's; --fix replaces it",
 }
 _MENDED_IN_CELL = {
-    "id": "has no id of its own in readable words; --fix makes one from the cell's first words",
+    "id": "has no id in readable words; --fix makes one from the cell's first words",
     "metadata": "has metadata other than tags and a hidden source; --fix removes it",
     "execution_count": "has an execution count; --fix removes it",
     "outputs": "has outputs; --fix removes them",
-    "source": "has a source that is no list of lines, or ends in blank space; --fix mends it",
+    "source": "has a source that is not a list of lines, or ends in blank space; --fix repairs it",
 }
 _NOT_IN_CODE = {
-    r"/home/|/root/|/Users/|C:\\+Users": "names a folder of one machine; start from the lessons'",
+    r"/home/|/root/|/Users/|C:\\+Users": "names a folder of one machine; use a path relative to "
+    "the lessons' folder",
     r"\b(?:hf_|sk-|gh[pousr]_)\w{20}": "holds what looks like a secret token; revoke and remove it",
 }
 
@@ -47,7 +48,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         prog="python -m minibatch notebooks",
         description="Check the lessons' notebooks, and the links and sources of every page.",
     )
-    parser.add_argument("--fix", action="store_true", help="mend the form of notebooks first")
+    parser.add_argument("--fix", action="store_true", help="repair the form of notebooks first")
     parser.add_argument(
         "paths", nargs="*", type=Path, help="notebooks and Markdown files; default: the course's"
     )
@@ -71,11 +72,13 @@ def problems(path: Path) -> list[Problem]:
         text = path.read_text(encoding="utf-8")
         mended = fixed(text)
     except ValueError as error:
-        return [Problem(path, None, f"is no valid notebook of nbformat 4; restore it. ({error})")]
+        return [
+            Problem(path, None, f"is not a valid notebook of nbformat 4; restore it. ({error})")
+        ]
     before, after = json.loads(text), json.loads(mended)
     found = list(_fixable(before, after))
     if text != mended and not found:
-        found = [(None, "is not laid out as JupyterLab lays out a notebook; --fix makes it so")]
+        found = [(None, "does not have JupyterLab's layout; --fix applies it")]
     found += _for_the_author(after["cells"])
     return [Problem(path, cell, sentence) for cell, sentence in found]
 

@@ -98,11 +98,11 @@ def _bad_links(prose: str, path: Path, root: Path) -> Iterator[str]:
         if re.match(r"[a-z][a-z\d+.-]*:", target, re.IGNORECASE):
             yield f'links to "{target}"; an address starts with https://'
         elif not target:
-            yield "has a link to nothing; say where it leads"
+            yield "has a link without a target; add one"
         elif not file.resolve().is_relative_to(root):
             yield f'links to "{target}", outside the repository, which a clone does not have'
         elif not file.exists():
-            yield f'links to "{target}", which does not exist; mend the link or add the file'
+            yield f'links to "{target}", which does not exist; fix the link or add the file'
         elif anchor and file.suffix in (".md", ".ipynb") and anchor not in anchors(file):
             near = ", ".join(sorted(anchors(file)))
             yield f'links to "{target}", but the headings there are: {near or "none"}'
@@ -110,7 +110,7 @@ def _bad_links(prose: str, path: Path, root: Path) -> Iterator[str]:
 
 def _bad_images(prose: str) -> Iterator[str]:
     if _HTML_IMAGE.search(prose) or not all(alt.strip() for alt in IMAGE.findall(prose)):
-        yield "has a picture without alt text; say what one is to see in it"
+        yield "has a picture without alt text; describe the picture"
 
 
 def _bad_sources(section: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ else is installed. Read cli.py first.
     lab_and_test.py         `lab`, `test` and `setup`: starts JupyterLab and pytest
     environment.py          decides whether to install, and installs
     virtual_environment.py  the .venv of a checkout, and its stamp
+    pip_progress.py         what pip is doing, while it says nothing
     bounds.py               compares installed versions with pyproject.toml
     wheelhouse.py           `wheels`: a folder to install from without a network
     doctor.py               `doctor`: checks the computer and the installation
@@ -19,6 +20,8 @@ else is installed. Read cli.py first.
     git.py                  runs git, also in a clone that another user owns
     conflict_marks.py       finds git's conflict marks
     backups.py              dated folders in backups/
+    start_jupyterlab.py     starts JupyterLab; Ctrl-C before it is open is not an error
+    lab_contents.py         how JupyterLab reads a lesson; the only one that imports Jupyter
     one_address.py          shortens JupyterLab's start message to one address
 """
 

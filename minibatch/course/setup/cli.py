@@ -1,8 +1,6 @@
 """The commands of `python -m minibatch`: one table, and how a command finds its Python.
 
-A command gives its function as text, so that torch, Jupyter or pytest are imported only when the
-command runs, in an environment that has them.
-"""
+A command names its function, so torch, Jupyter or pytest are imported only where it runs."""
 
 import argparse
 import difflib
@@ -20,13 +18,13 @@ from minibatch.course.setup.course_files import refuse_broken_sources
 from minibatch.course.setup.environment import Options
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git, is_repository
-from minibatch.course.setup.process import run
+from minibatch.course.setup.process import run_ours
 
 
 class Needs(Enum):
     """Where a command runs."""
 
-    ENVIRONMENT = "where everything is installed; installs it first if need be"
+    ENVIRONMENT = "where everything is installed; installs it first if needed"
     WHAT_IS_THERE = "where everything is installed, or here if that does not exist yet"
     NOTHING = "here"
 
@@ -57,16 +55,22 @@ COMMANDS = {
         "judge your exercises (grade 4.2), a submission, or a class",
         "minibatch.course.commands:grade",
     ),
-    "hint": Command("the next hint of an exercise", "minibatch.course.commands:hint"),
+    "hint": Command("show the next hint of an exercise", "minibatch.course.commands:hint"),
     "solution": Command(
-        "the course's answer, once yours has passed", "minibatch.course.commands:solution"
+        "show the course's answer, after yours has passed", "minibatch.course.commands:solution"
     ),
-    "status": Command("what you have solved so far", "minibatch.course.commands:status"),
+    "status": Command("show what you have solved so far", "minibatch.course.commands:status"),
+    "certificate": Command(
+        "what you have built, as a page to print", "minibatch.course.certificate:main"
+    ),
     "reset": Command(
-        "put an exercise back to its stub, keeping a copy", "minibatch.course.commands:reset"
+        "reset an exercise to its stub, keeping a copy", "minibatch.course.commands:reset"
     ),
     "handin": Command(
         "pack your exercises into a zip to hand in", "minibatch.course.commands:hand_in"
+    ),
+    "arena": Command(
+        "play your policy, explain its score; judge a class", "minibatch.course.arena.commands:main"
     ),
     "serve": Command(
         "serve a model by OpenAI's HTTP API; --replicas N: N of them, on Ray Serve",
@@ -86,7 +90,7 @@ COMMANDS = {
         Needs.WHAT_IS_THERE,
     ),
     "notebooks": Command(
-        "check the lessons: the notebooks' form (--fix mends it), links, cited sources",
+        "check the lessons: the notebooks' form (--fix repairs it), links, cited sources",
         "minibatch.course.notebooks.hygiene:main",
     ),
     "site": Command(
@@ -98,22 +102,22 @@ COMMANDS = {
         "minibatch.course.exercises.build_stubs:main",
     ),
     "setup": Command(
-        "only install what the other commands need",
+        "only install the packages that the other commands need",
         "minibatch.course.setup.lab_and_test:ready",
-        usage="The other commands do this by themselves, where it is needed.",
+        usage="The other commands do this themselves when it is needed.",
     ),
     "wheels": Command(
-        "fill a folder to install from without a network, for any Python and system",
+        "fill a folder for an install without a network, for any Python and system",
         "minibatch.course.setup.wheelhouse:main",
         Needs.NOTHING,
     ),
     "doctor": Command(
-        "look at this computer and the installation; say what to do",
+        "check this computer and the installation; say what to do",
         "minibatch.course.setup.doctor:main",
         Needs.WHAT_IS_THERE,
     ),
     "update": Command(
-        "bring the newest lessons; your work and its outputs stay",
+        "get the newest lessons; keep your work and its outputs",
         "minibatch.course.changes.update:main",
         Needs.NOTHING,
     ),
@@ -123,7 +127,7 @@ COMMANDS = {
         Needs.NOTHING,
     ),
     "restore": Command(
-        "undo your edits in minibatch/, or mend conflict marks, keeping a copy",
+        "undo your edits in minibatch/, or repair conflict marks, keeping a copy",
         "minibatch.course.changes.learner_edits:restore_main",
         Needs.NOTHING,
     ),
@@ -150,22 +154,21 @@ def main(argv: Sequence[str]) -> int:
         print(f"\n{error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nInterrupted. The same command goes on from here.", file=sys.stderr)
+        print("\nInterrupted. The same command continues from here.", file=sys.stderr)
         return 130
 
 
 def overview() -> str:
     """What `python -m minibatch` prints: the table, a line a command."""
-    rows = [f"  {name:<9} {command.summary}" for name, command in COMMANDS.items()]
+    rows = [f"  {name:<11} {command.summary}" for name, command in COMMANDS.items()]
     return "\n".join(
         [
             "usage: python -m minibatch COMMAND [arguments]",
             "",
             *rows,
             "",
-            "On a fresh clone, lab and test are all you need: they make .venv and install into it,",
-            "unless the Python you start them with already has what pyproject.toml asks for.",
-            "python -m minibatch COMMAND --help says more.",
+            "You need only lab and test: they make .venv and install into it, unless your Python",
+            "has all packages that pyproject.toml requires. COMMAND --help says more.",
         ]
     )
 
@@ -190,31 +193,29 @@ def setup_parser(name: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,
     )
-    options = parser.add_argument_group("set-up options, used when something must be installed")
+    options = parser.add_argument_group("set-up options, for when something must be installed")
     options.add_argument(
         "--wheels",
         type=Path,
         metavar="DIR",
         help="install from the wheels in DIR, without a network; `wheels DIR` fills it",
     )
-    options.add_argument(
-        "--cpu", action="store_true", help="PyTorch for the CPU; this is what comes unasked"
-    )
+    options.add_argument("--cpu", action="store_true", help="PyTorch for the CPU; the default")
     options.add_argument(
         "--cuda",
         action="store_true",
         help="PyTorch for NVIDIA's GPUs, and the compiler of the CUDA kernels",
     )
     options.add_argument(
-        "--numba-cuda", action="store_true", help="that compiler alone, beside PyTorch for the CPU"
+        "--numba-cuda", action="store_true", help="only this compiler, with PyTorch for the CPU"
     )
     options.add_argument(
         "--venv",
         action="store_true",
-        help="use .venv, even if the Python you start with has everything already",
+        help="use .venv, even if your Python already has everything",
     )
     options.add_argument(
-        "--ray", action="store_true", help="another environment, .venv-ray, which has Ray as well"
+        "--ray", action="store_true", help="use another environment, .venv-ray, with Ray"
     )
     return parser
 
@@ -222,7 +223,9 @@ def setup_parser(name: str) -> argparse.ArgumentParser:
 def _dispatch(name: str, arguments: list[str]) -> int:
     command = COMMANDS[name]
     if not (ROOT / "requirements.txt").is_file():
-        raise SetupError(f"{ROOT} is not a checkout of the course. Clone it and run this in there.")
+        raise SetupError(
+            f"{ROOT} is not a checkout of the course. Clone the course and run this there."
+        )
     if command.needs is Needs.NOTHING:
         return _function(command)(arguments)
     if name == "grade":
@@ -244,12 +247,12 @@ def _dispatch(name: str, arguments: list[str]) -> int:
     if python is None and command.needs is Needs.ENVIRONMENT:
         if wants_help:
             parser.print_help()
-            print("\nIts own options are shown once everything is installed.")
+            print("\nThe command's own options are shown once everything is installed.")
             return 0
         python = environment.finish(options)
     if python is None or python == Path(sys.executable):
         return _function(command)(rest)
-    return run([python, "-m", "minibatch", name, *arguments])
+    return run_ours([python, "-m", "minibatch", name, *arguments])
 
 
 def _function(command: Command) -> Callable[[list[str]], int]:

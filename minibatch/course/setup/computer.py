@@ -25,7 +25,7 @@ CUDA_INSTALL_BYTES = 6_200_000_000  # torch brings NVIDIA's libraries unless it 
 COMFORTABLE_MEMORY_BYTES = 2 * GB
 JUPYTER_PORT = 8888
 
-_GET_PYTHON = "Install one from https://www.python.org/downloads/ and start with it."
+_GET_PYTHON = "Install one from https://www.python.org/downloads/ and use it."
 
 
 def looks(install_bytes: int, folder: Path) -> list[Finding]:
@@ -41,7 +41,7 @@ def system() -> Finding:
         return failure(
             "system",
             f"{seen}; PyTorch is no longer published for Intel Macs",
-            "On Apple silicon, start with an arm64 Python; otherwise use Colab or another machine.",
+            "On Apple silicon, use an arm64 Python; otherwise use Colab or another machine.",
         )
     if name == "Darwin" and int(platform.mac_ver()[0].partition(".")[0] or 99) < OLDEST_MACOS:
         return failure(
@@ -53,7 +53,7 @@ def system() -> Finding:
         return failure(
             "system",
             f"{seen}; PyTorch and numba are not published for Windows on ARM",
-            "Start with the 64-bit Intel (x86-64) Python from python.org, which Windows emulates.",
+            "Use the 64-bit Intel (x86-64) Python from python.org, which Windows emulates.",
         )
     if name == "Linux" and "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""):
         return failure(
@@ -72,7 +72,7 @@ def python() -> Finding:
     if not OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
         return failure("Python", f"{seen}; the packages need {supported}", _GET_PYTHON)
     if bits == 32:
-        return failure("Python", f"{seen}; the packages need a 64-bit one", _GET_PYTHON)
+        return failure("Python", f"{seen}; the packages need a 64-bit Python", _GET_PYTHON)
     return fine("Python", seen)
 
 
@@ -97,7 +97,7 @@ def disk(folder: Path, install_bytes: int) -> Finding:
     return failure(
         "disk",
         f"{seen} at {folder}, {_gb(install_bytes)} needed: {_gb(install_bytes - free)} missing",
-        "Free some, or move this folder to a larger disk.",
+        "Free some space, or move this folder to a larger disk.",
     )
 
 
@@ -105,11 +105,11 @@ def memory() -> Finding:
     """Whether a lesson and JupyterLab fit into the free memory."""
     available = available_bytes()
     if available is None:
-        return warning("memory", "cannot tell how much is free", "The lessons want about 2 GB.")
+        return warning("memory", "cannot tell how much is free", "The lessons need about 2 GB.")
     if available < COMFORTABLE_MEMORY_BYTES:
         return warning(
             "memory",
-            f"{_gb(available)} free; a lesson beside JupyterLab wants about 2 GB",
+            f"{_gb(available)} free; a lesson with JupyterLab needs about 2 GB",
             "Close other programs, and shut down notebooks you no longer use.",
         )
     return fine("memory", f"{_gb(available)} free")
@@ -127,7 +127,7 @@ def processors() -> Finding:
         return warning(
             "CPU",
             f"{busy:.1f} processes on {cores} cores in the last minute",
-            "If lessons crawl: end the other programs, or start with OMP_NUM_THREADS=1.",
+            "If lessons are slow: close the other programs, or set OMP_NUM_THREADS=1.",
         )
     return fine("CPU", f"{cores} cores, {busy:.1f} of them busy in the last minute")
 
@@ -147,7 +147,7 @@ def port(number: int = JUPYTER_PORT) -> Finding:
             "JupyterLab needs that: allow it in the firewall or the container.",
         )
     if taken:
-        return fine("port", f"{number} is taken, by another JupyterLab perhaps; lab takes the next")
+        return fine("port", f"{number} is in use, perhaps by JupyterLab; `lab` uses the next port")
     return fine("port", f"{number} is free")
 
 

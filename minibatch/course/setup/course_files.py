@@ -17,15 +17,15 @@ def check_folders(root: Path = ROOT) -> Iterator[Finding]:
     if os.access(root, os.W_OK):
         yield fine("folder", f"{root} can be written to")
     else:
-        seen = f"{root} cannot be written to: no .venv, no saved lessons or exercises"
-        yield warning("folder", seen, "Copy it to where you can write, and start there.")
+        seen = f"{root} cannot be written to, so .venv and your work cannot be saved there"
+        yield warning("folder", seen, "Copy it to a folder where you can write, and start there.")
     try:
         home = Path.home()
         can_write = os.access(home, os.W_OK)
     except RuntimeError:
         home, can_write = Path("~"), False
     if not can_write:
-        seen = f"the home folder {home} cannot be written to, which Jupyter needs"
+        seen = f"Jupyter must write to the home folder {home}, and cannot"
         yield failure("home", seen, "Set HOME to a folder of yours before you start.")
 
 
@@ -54,7 +54,7 @@ def refuse_broken_sources(root: Path = ROOT) -> None:
     broken = list(broken_sources(root))
     if broken:
         raise SetupError(
-            "\n".join(broken) + "\nMend that, or undo your edits in minibatch/ (a copy is kept): "
+            "\n".join(broken) + "\nFix that, or undo your edits in minibatch/ (a copy is kept): "
             "python -m minibatch restore"
         )
 
@@ -64,7 +64,7 @@ def _problem(path: str, file: Path, error: Exception) -> str:
         return f"{path}: cannot be read: {error.strerror}"
     line = marked_line(file.read_text(encoding="utf-8", errors="replace"))
     if line is not None:
-        return f"{path}, line {line}: a conflict mark that git left there"
+        return f"{path}, line {line}: it has a conflict mark of git"
     where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     message = error.msg if isinstance(error, SyntaxError) else error
     return f"{path}{where}: {type(error).__name__}: {message}"
@@ -75,7 +75,7 @@ def _broken_lessons(root: Path) -> Iterator[str]:
     for file in sorted((root / "lessons").glob("*.ipynb")):
         path = file.relative_to(root).as_posix()
         if path in marked:
-            yield f"{path}, line {marked[path]}: a conflict mark that git left there"
+            yield f"{path}, line {marked[path]}: it has a conflict mark of git"
             continue
         try:
             json.loads(file.read_text(encoding="utf-8"))["cells"]

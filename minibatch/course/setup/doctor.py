@@ -1,8 +1,7 @@
 """`python -m minibatch doctor`: one line for each finding, and what to do if it is not fine.
 
 It runs in the environment of the lessons or, if there is none yet, in any Python; then it checks
-less. A check yields findings; a check that raises becomes a finding itself.
-"""
+less. A check yields findings; a check that raises becomes a finding itself."""
 
 import argparse
 import json
@@ -11,6 +10,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import metadata
@@ -34,14 +34,14 @@ def main(arguments: list[str]) -> int:
     """Print every finding; the exit status is 1 if one of them is a failure."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch doctor",
-        description="Look at this computer and the installation; say what to do.",
+        description="Check this computer and the installation; say what to do.",
     )
     parser.add_argument("--json", action="store_true", help="print a list for programs to read")
     parser.add_argument(
         "--class",
         dest="for_class",
         action="store_true",
-        help="print one line, for a teacher who collects those of a whole class",
+        help="print one line, for a teacher who collects the lines of a class",
     )
     options = parser.parse_args(arguments)
     findings = []
@@ -75,18 +75,17 @@ def examine(checks: list[Check]) -> Iterator[Finding]:
             yield from check()
         except Exception as error:
             topic = check.__name__.removeprefix("check_")
-            seen = f"this check broke: {type(error).__name__}: {error}"
-            yield failure(topic, seen, "Please report it, with this line.")
+            seen = f"this check stopped with an error: {type(error).__name__}: {error}"
+            yield failure(topic, seen, "Please report this line.")
 
 
 def summary(findings: list[Finding]) -> str:
     """The closing line."""
-    count = {status: sum(f.status is status for f in findings) for status in Status}
-    if count[Status.FAILURE]:
-        return f"{count[Status.FAILURE]} to mend first, {count[Status.WARNING]} to know about."
-    if count[Status.WARNING]:
-        return f"Nothing stands in the way; {count[Status.WARNING]} to know about."
-    return "All is well."
+    count = Counter(finding.status for finding in findings)
+    if not count[Status.FAILURE] + count[Status.WARNING]:
+        return "All is well."
+    first = f"To fix first: {n}." if (n := count[Status.FAILURE]) else "The course can run."
+    return f"{first} Warnings: {count[Status.WARNING]}."
 
 
 def check_machine() -> Iterator[Finding]:
@@ -100,24 +99,25 @@ def check_machine() -> Iterator[Finding]:
 
 
 def check_environment() -> Iterator[Finding]:
-    """Whether this environment meets pyproject.toml, and .venv is up to date."""
+    """Whether this environment meets pyproject.toml, and .venv, if there is one, is complete."""
     venv, missing, wanted = VirtualEnvironment(), unmet(ROOT), project_requirements(ROOT)
+    is_unfinished = (state := venv.state()) not in (State.FINISHED, State.ABSENT)
     if not missing:
         where = ".venv" if venv.is_running else sys.prefix
-        yield fine("environment", f"{where} is within all {len(wanted)} bounds of pyproject.toml")
+        yield fine("environment", f"{where} meets all {len(wanted)} requirements of pyproject.toml")
     elif 2 * len(missing) > len(wanted):
         yield computer.venv_module()
-        seen = f"not installed yet ({len(missing)} of {len(wanted)} packages)"
-        yield warning("environment", seen, f"Install: {SET_UP}")
+        if not is_unfinished:
+            seen = f"not installed yet ({len(missing)} of {len(wanted)} packages)"
+            yield failure("environment", seen, f"Install: {SET_UP}")
     else:
         by_hand = f"{sys.executable} -m pip install -r requirements.txt"
-        to_do = f"`{SET_UP}` makes a .venv that has it; or here: {by_hand}"
+        to_do = f"`{SET_UP}` makes a .venv that has it; or install it here: {by_hand}"
         for requirement in missing:
             seen = f"{requirement.installed or 'missing'}; the course needs {requirement.bounds}"
             yield warning(requirement.name, seen, to_do)
-    state = venv.state()
-    if state not in (State.FINISHED, State.ABSENT):
-        yield warning(".venv", f"{state}", f"Finish it: {SET_UP}")
+    if is_unfinished:
+        yield (failure if missing else warning)(".venv", f"{state}", f"Finish it: {SET_UP}")
 
 
 def check_versions() -> Iterator[Finding]:
@@ -154,7 +154,7 @@ def check_torch() -> Iterator[Finding]:
         to_do = (
             "Install the Microsoft Visual C++ Redistributable, then try again."
             if sys.platform == "win32"
-            else f"Install it again: {_install_torch('cpu')}"
+            else f"Reinstall it: {_install_torch('cpu')}"
         )
         yield failure("PyTorch", f"does not start: {last}", to_do)
         return
@@ -204,7 +204,7 @@ def check_kernel() -> Iterator[Finding]:
     if re.fullmatch(r"python[\d.]*", program) or _same_folder(program, sys.executable):
         yield fine("kernel", "notebooks run in this environment")
     else:
-        seen = f"notebooks would run {program}, by {spec.resource_dir}"
+        seen = f"notebooks would run {program}, because of {spec.resource_dir}"
         yield failure("kernel", seen, f"{mend}; or remove that folder")
 
 
@@ -221,7 +221,7 @@ def check_widgets() -> Iterator[Finding]:
         seen = f"ipywidgets {version} needs {half}; installed: {half.installed or 'none'}"
         yield failure("widgets", seen, mend)
     elif not any((place / "package.json").is_file() for place in places):
-        seen = "JupyterLab's half is missing; looked for " + ", ".join(map(str, places))
+        seen = "the part for JupyterLab is missing; looked for " + ", ".join(map(str, places))
         yield failure("widgets", seen, mend)
     else:
         yield fine("widgets", f"ipywidgets {version} and jupyterlab_widgets {half.installed} fit")

@@ -9,6 +9,7 @@ disk space, so they are installed only with --cuda, and never because a GPU was 
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pathlib import Path
 from minibatch.course.setup import LOCKS, ROOT, computer, findings
 from minibatch.course.setup.bounds import unmet
 from minibatch.course.setup.findings import SetupError
+from minibatch.course.setup.pip_progress import described
 from minibatch.course.setup.process import run, watch
 from minibatch.course.setup.virtual_environment import Parts, State, VirtualEnvironment
 
@@ -43,7 +45,7 @@ class Options:
     def parts(self, before: Parts) -> Parts:
         """The parts to install: those before, changed by these options."""
         if self.cpu and self.cuda:
-            raise SetupError("--cpu and --cuda: which of the two?")
+            raise SetupError("--cpu and --cuda exclude each other; give one")
         builds = "cuda" if self.cuda else "cpu" if self.cpu else before.builds
         return Parts(builds, self.numba_cuda or self.cuda or before.compiler, self.ray)
 
@@ -75,22 +77,22 @@ def finish(options: Options, root: Path = ROOT) -> Path:
     parts = options.parts(venv.parts)
     for name in parts.locks:
         if not (root / LOCKS / name).is_file():
-            raise SetupError(f"{LOCKS / name} is missing: {root} is not all of the course.")
+            raise SetupError(f"{LOCKS / name} is missing: {root} is not the whole course.")
     state = venv.state()
     if parts.builds == "cuda" and sys.platform == "darwin":
         raise SetupError("--cuda: there is no CUDA on macOS. Leave it out.")
     if not os.access(root, os.W_OK):
         raise SetupError(
-            f"{root} cannot be written to, so no .venv can be made in it. Copy the folder to where "
-            "you can write, or start with the Python of an environment that has the packages."
+            f"{root} cannot be written to, so no .venv can be made in it. Copy the folder to a "
+            "place where you can write, or run this with a Python that already has the packages."
         )
     if state is State.MOVED and parts == venv.parts and venv.works():
-        print(f"This folder was moved or renamed: putting its new place into {venv.folder.name}.")
+        print(f"This folder was moved or renamed: writing the new path into {venv.folder.name}.")
         _install_package(venv)
         venv.mark_finished(parts)
         return venv.python
     sizes, install_bytes = _sizes(options.wheels, parts)
-    print(f"Setting up minibatch in {venv.folder}: {sizes}.")
+    print(f"Installing minibatch in {venv.folder}: {sizes}.")
     gpu = computer.gpu_name() if parts.builds == "cpu" else None
     if gpu and not options.cpu:
         print(f"There is an {gpu}. The lessons do not need it; to use it: setup --cuda")
@@ -103,7 +105,7 @@ def finish(options: Options, root: Path = ROOT) -> Path:
         raise SetupError("Nothing was downloaded or changed.")
 
     if venv.is_running or venv.works():
-        why = "adding what was asked for" if state is State.FINISHED else state
+        why = "adding what you requested" if state is State.FINISHED else state
         print(f"[1/4] {venv.folder.name} is there; {why}.", flush=True)
     else:
         print(f"[1/4] Making {venv.folder.name}.", flush=True)
@@ -122,8 +124,8 @@ def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> Non
         command = [venv.python, "-I", _WHEELHOUSE, wheels.resolve(), torch, *locks]
         if run(command) != 0:
             raise SetupError(
-                f"{wheels} lacks what stands above. Where there is a network, this fills it: "
-                f"python -m minibatch wheels DIR --python {sys.version.split()[0]}"
+                f"{wheels} lacks the packages named above. With a network, this fills it: python "
+                f"-m minibatch wheels DIR --python {sys.version.split()[0]}"
             )
     place = ["--no-index", "--find-links", wheels.resolve()] if wheels is not None else []
     print("[2/4] Installing the packages.", flush=True)
@@ -132,11 +134,11 @@ def _install(wheels: Path | None, parts: Parts, venv: VirtualEnvironment) -> Non
         _pip(venv, ["-y", "torch"], action="uninstall")
     named = [part for lock in locks for part in ("-r", lock)]
     _pip(venv, ["--require-hashes", "--no-deps", *place, *named])
-    print("[3/4] Installing PyTorch." if torch else "[3/4] PyTorch came with them.", flush=True)
+    print("[3/4] Installing PyTorch." if torch else "[3/4] PyTorch is installed.", flush=True)
     if torch:
         if wheels is None:
             place = ["--retries", "2", "--extra-index-url", index]
-        _pip(venv, ["--no-deps", *place, torch], f"{torch} is at {index}, if that answers. ")
+        _pip(venv, ["--no-deps", *place, torch], f"pip looks for {torch} at {index}. ")
     print("[4/4] Installing minibatch itself.", flush=True)
     _install_package(venv)
 
@@ -156,19 +158,24 @@ def _pip(
     # -I: pip must not treat packages on PYTHONPATH or in the current folder as installed.
     pip = [venv.python, "-I", "-u", "-m", "pip", action, "--disable-pip-version-check"]
 
+    locks = [part for part in arguments if isinstance(part, Path) and part.suffix == ".txt"]
+    num_pins = sum(len(re.findall(r"^[\w.-]+==", lock.read_text("utf-8"), re.M)) for lock in locks)
+
     def progress() -> str:
-        last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-1].strip()
-        return f"{venv.size_bytes() / computer.GB:.2f} GB in {venv.folder.name}; {last[:50]}"
+        log = venv.log.read_text(encoding="utf-8", errors="replace")
+        size = f"{venv.size_bytes() / computer.GB:.2f} GB in {venv.folder.name}"
+        return f"{size}; {described(log, venv.folder, num_pins)}"
 
     status = watch([*pip, *arguments], venv.log, progress, cwd=venv.root)
     if status != 0:
         last = venv.log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:]
         raise SetupError(
             "\n".join(
-                [*last, "", f"pip stopped with status {status}; all it said is in {venv.log}."]
+                [*last, "", f"pip stopped with status {status}; its whole output is in {venv.log}."]
             )
             + (f" {besides}" if besides else "")
-            + " Run the same command again: it goes on from here. Without a network: --wheels DIR."
+            + " Run the same command again: it continues from here. Without a network: --wheels "
+            "DIR."
         )
 
 

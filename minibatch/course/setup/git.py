@@ -56,7 +56,7 @@ def git_bytes(root: Path, *arguments: str, index: "ScratchIndex | None" = None) 
             env=variables | (index.variables if index else {}),
         )
     except FileNotFoundError:
-        raise SetupError("git is not installed; it is what remembers how the files were.") from None
+        raise SetupError("git is not installed; it stores the original files.") from None
     if done.returncode != 0:
         message = done.stderr.decode("utf-8", "replace").strip()
         raise SetupError(f"git {arguments[0]} failed: {message or f'status {done.returncode}'}")

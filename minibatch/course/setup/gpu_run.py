@@ -128,9 +128,9 @@ def _parser(parts: Sequence[Part]) -> argparse.ArgumentParser:
         "python -m minibatch gpu", description=about + "\n".join(lines), formatter_class=raw
     )
     names, add = [part.name for part in parts], parser.add_argument
-    add("--only", action="append", choices=names, help="run it, also again; may be repeated")
-    add("--resume", action="store_true", help="leave out what has passed, by the report there")
-    add("--minutes", type=float, default=math.inf, help="begin no part that would take longer")
+    add("--only", action="append", choices=names, help="run this part; may be repeated")
+    add("--resume", action="store_true", help="skip parts that passed in the last report")
+    add("--minutes", type=float, default=math.inf, help="minutes; start no part that needs more")
     add("--out", type=Path, default=ROOT / "gpu-report", help="the folder of the report")
     return parser
 

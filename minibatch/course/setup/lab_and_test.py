@@ -6,13 +6,14 @@ from pathlib import Path
 
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.git import set_filter
-from minibatch.course.setup.process import run
+from minibatch.course.setup.process import run, run_ours
 
 LAB_DEFAULTS = Path(__file__).parent / "jupyter"
 """JupyterLab's settings that we change.
 
 labconfig/default_setting_overrides.json: no pop-up that asks about news; a saved notebook keeps the
-last state of its widgets. jupyter_server_config.json: one address is printed, warnings, no more.
+last state of its widgets. jupyter_server_config.json: one address is printed, warnings, no more;
+lab_contents.py reads the files.
 labextensions/minibatch-page: lines of about 75 characters.
 """
 
@@ -37,7 +38,7 @@ SUITES = {  # option: marks that pytest selects, hypothesis profile, the printed
         "The short suite: about 6 minutes on two idle cores (test --all: about 20)",
     ),
     "--all": ("not slow", "all", "The whole suite: about 20 minutes on two idle cores"),
-    "--slow": ("", "release", "All there is, with many seeds: much longer; leave it for the night"),
+    "--slow": ("", "release", "All tests, with many seeds: much longer; run it overnight"),
 }
 
 
@@ -46,7 +47,8 @@ def lab(arguments: list[str]) -> int:
     os.environ.update(lab_variables())  # run() passes them on
     set_filter(ROOT)
     options = without_those_given(lab_options(ROOT), arguments)
-    return run([sys.executable, "-m", "jupyterlab", *options, *arguments])
+    program = [sys.executable, "-m", "minibatch.course.setup.start_jupyterlab"]
+    return run_ours([*program, *options, *arguments])
 
 
 def lab_options(root: Path) -> list[str]:
@@ -60,7 +62,17 @@ def lab_options(root: Path) -> list[str]:
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         f"--LabApp.extra_labextensions_path={LAB_DEFAULTS / 'labextensions'}",
+        *(["--KernelManager.transport_encryption=auto"] if _can_encrypt() else []),
     ]
+
+
+def _can_encrypt() -> bool:
+    """Whether what a kernel and JupyterLab say to each other can be encrypted. The sockets are open
+    to every user of this computer, and a kernel warns of that."""
+    import zmq  # here, because this module is also imported before the installation
+    from jupyter_client import KernelManager
+
+    return "transport_encryption" in KernelManager.class_traits() and zmq.has("curve")
 
 
 def without_those_given(options: list[str], given: list[str]) -> list[str]:
@@ -133,7 +145,7 @@ def workers(arguments: list[str]) -> list[str]:
 def ready(arguments: list[str]) -> int:
     """The command `setup`: print that all is installed, since every command installs first."""
     if arguments:
-        print(f"python -m minibatch setup does not know {' '.join(arguments)}", file=sys.stderr)
+        print(f"python -m minibatch setup has no option {' '.join(arguments)}", file=sys.stderr)
         return 2
     print(f"Ready: {sys.executable}")
     return 0

@@ -15,8 +15,8 @@ def check_model() -> Iterator[Finding]:
     """Whether the course's model is complete; an incomplete file would fail only later."""
     chosen = os.environ.get("MINIBATCH_MODEL")
     if chosen:
-        seen = f"MINIBATCH_MODEL={chosen} takes the place of the course's own model"
-        yield warning("model", seen, "Unset it for the lessons' own numbers.")
+        seen = f"MINIBATCH_MODEL={chosen} replaces the course's own model"
+        yield warning("model", seen, "Unset it to get the lessons' numbers.")
     mend = "git checkout HEAD -- minibatch/wayfarer, or clone the repository again."
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         if not (WEIGHTS / name).is_file():

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +18,31 @@ SIGN_EVERY_S = 10.0
 def run(command: Sequence[str | Path], cwd: Path | None = None) -> int:
     """Run it on this terminal and return its exit status, 128 + n if signal n ended it."""
     return _run(command, cwd, lambda child: child.wait())
+
+
+def run_ours(command: Sequence[str | Path]) -> int:
+    """The same for a program of ours, which calls `accept_interrupts` first: Ctrl-C while Python
+    itself starts is held until then, so it ends in our sentence and not in Python's traceback."""
+    return _run(command, None, lambda child: child.wait(), start=_interrupts_held())
+
+
+def accept_interrupts() -> None:
+    """Take a Ctrl-C that `run_ours` has held, and from now on each at once."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """A program inherits what is held here. Windows has no such mask."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def watch(command: Sequence[str | Path], log: Path, progress: Callable[[], str], cwd: Path) -> int:
@@ -42,6 +68,7 @@ def _run(
     command: Sequence[str | Path],
     cwd: Path | None,
     wait: Callable[[subprocess.Popen[bytes]], int],
+    start: AbstractContextManager[None] | None = None,
     **streams: int | IO[bytes],
 ) -> int:
     """Ctrl-C reaches the program itself, which decides what to do (JupyterLab asks first). A
@@ -56,7 +83,8 @@ def _run(
     sys.stdout.flush()  # ours first
     try:
         parts = list(map(str, command))
-        child = subprocess.Popen(parts, cwd=cwd, env=environment_variables(), **streams)
+        with start or nullcontext():
+            child = subprocess.Popen(parts, cwd=cwd, env=environment_variables(), **streams)
         status = wait(child)
     finally:
         for number, handler in before.items():

@@ -113,7 +113,7 @@ class VirtualEnvironment:
         if self.folder.exists() and not self.stamp.exists():
             raise SetupError(
                 f"{self.folder} was not made by this set-up and cannot be used: it has no pip, or "
-                "a Python that is not supported. Rename or remove it, then run this again."
+                "a Python that is not supported. Rename or remove the folder, then run this again."
             )
         parts = self.parts
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -121,14 +121,15 @@ class VirtualEnvironment:
             self.folder.mkdir(parents=True)
         except FileExistsError:
             raise SetupError(
-                f"{self.folder} cannot be removed, though it is broken. End what still runs from "
-                "it (JupyterLab, a Python), remove it, then run this again."
+                f"{self.folder} is broken and must be replaced, but it cannot be removed. Close "
+                "the programs that run from this folder (JupyterLab, any Python process), remove "
+                "the folder, then run this again."
             ) from None
         self.mark_unfinished(parts)
         if run([sys.executable, "-I", "-m", "venv", self.folder]) != 0 or not self.works():
             raise SetupError(
-                f"Python could not make {self.folder}. What it said stands above; on Debian and "
-                "Ubuntu the package python3-venv is often what is missing."
+                f"Python could not make {self.folder}. Its output is above; on Debian and "
+                "Ubuntu, the package python3-venv is often missing."
             )
 
     def mark_unfinished(self, parts: Parts) -> None:

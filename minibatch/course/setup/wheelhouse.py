@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
     here = {"linux": "linux", "win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
     parser = argparse.ArgumentParser(
         prog="python -m minibatch wheels",
-        description="Fill a folder with all that an install takes, for any Python and system; "
-        "`setup --wheels DIR` then needs no network.",
+        description="Fill a folder with all that an install needs, for any Python and system; "
+        "then `setup --wheels DIR` needs no network.",
     )
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--for", dest="system", choices=SYSTEMS, default=here, help="default: this")
@@ -52,13 +52,14 @@ def main(arguments: list[str]) -> int:
         "--python",
         metavar="VERSION",
         default=platform.python_version(),
-        help='of the computer it is for: "3.12", or all three numbers; default: this one\'s',
+        help='Python version of the computer to install on, such as "3.12" or "3.12.4"; '
+        "default: that of this one",
     )
     parser.add_argument("--cuda", action="store_true", help="PyTorch for NVIDIA's GPUs")
-    parser.add_argument("--ray", action="store_true", help="Ray as well")
+    parser.add_argument("--ray", action="store_true", help="also Ray")
     options = parser.parse_args(arguments)
     if find_spec("pip") is None:
-        raise SetupError(f"{sys.executable} has no pip. Take another Python, or that of .venv.")
+        raise SetupError(f"{sys.executable} has no pip. Use another Python, such as that of .venv.")
     markers, platforms = SYSTEMS[options.system]
     parts = Parts("cuda" if options.cuda else "cpu", ray=options.ray)
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
@@ -89,12 +90,12 @@ def problems(folder: Path, wanted: dict[str, str]) -> list[str]:
         if version in fits:
             continue
         if not wheels:
-            found.append(f"{name}=={version}: there is no wheel of it")
+            found.append(f"{name}=={version}: the folder has no wheel of this package")
         elif fits:
-            found.append(f"{name}=={version}: there is {', '.join(sorted(fits))}")
+            found.append(f"{name}=={version}: the folder has only {', '.join(sorted(fits))}")
         else:
             here = f"Python {platform.python_version()} on {sysconfig.get_platform()}"
-            found.append(f"{name}=={version}: {', '.join(wheels)} is not for {here}")
+            found.append(f"{name}=={version}: {', '.join(wheels)} does not fit {here}")
     return found
 
 

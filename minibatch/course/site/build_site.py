@@ -25,8 +25,18 @@ from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
 from minibatch.course.site import slider_film
-from minibatch.course.site.cells import cells
-from minibatch.course.site.contents import COVER, LEAD, cards, cover
+from minibatch.course.site.cells import cells, data_uri
+from minibatch.course.site.contents import COVER, LEAD, cards, cover, ways
+from minibatch.course.site.course_map import FILE, words
+from minibatch.course.site.live_page import (
+    LICENCES,
+    arena,
+    exercises,
+    playground,
+    with_hashes,
+    write_live,
+)
+from minibatch.course.site.serve import serve
 from minibatch.plots.pages import pages
 
 LESSONS = ROOT / "lessons"
@@ -39,30 +49,46 @@ def main(arguments: list[str]) -> int:
     """`site DIR [--repository ADDRESS] [LESSON ...]`: 0 if every page was written."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch site",
-        description="Run every lesson, and write each as a page to be read without installing.",
+        description="Run every lesson, and write each as a page to read without installing.",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the pages go")
-    parser.add_argument("lessons", nargs="*", metavar="04", help="only these; default: all")
+    parser.add_argument("lessons", nargs="*", metavar="04", help="only these lessons; default: all")
     parser.add_argument(
         "--repository",
         default=_origin(),
         metavar="ADDRESS",
         help="https://github.com/OWNER/NAME, for links to its files; default: where it was cloned",
     )
+    parser.add_argument("--serve", action="store_true", help="serve the pages that DIR has")
     options = parser.parse_intermixed_args(arguments)
+    if options.serve:
+        serve(options.folder)
+        return 0
     paths = sorted(LESSONS.glob("[0-9]*.ipynb"))
     chosen = [p for p in paths if not options.lessons or p.name[:2] in options.lessons]
     if not chosen:
-        parser.error(f"there are lessons {', '.join(path.name[:2] for path in paths)}")
+        parser.error(f"no such lesson; there are {', '.join(path.name[:2] for path in paths)}")
     options.folder.mkdir(parents=True, exist_ok=True)
     too_large = 0
     for path in chosen:
         print(f"{path.name}: runs ...", flush=True)
         page = lesson_page(run(path), path, paths, options.repository)
         too_large += _write(options.folder / f"{path.stem}.html", page)
+    write_live_pages(options.folder)
     _write(options.folder / "index.html", contents_page(options.repository))
     shutil.copy(LESSONS / "images" / f"{COVER}.png", options.folder)
     return 1 if too_large else 0
+
+
+def write_live_pages(folder: Path) -> bool:
+    """Write the playground, the arena, the exercises, and what they load; False where they cannot
+    run."""
+    live = write_live(folder)
+    made = {"playground": playground(), "arena": arena(), "exercises": exercises()}
+    for name, shown in made.items():
+        page = _page(f"{name}.html", "", live=live, licences=LICENCES, **shown)
+        _write(folder / f"{name}.html", with_hashes(page))
+    return live
 
 
 def run(path: Path) -> nbformat.NotebookNode:
@@ -108,16 +134,19 @@ def lesson_page(
 
 def contents_page(repository: str) -> str:
     """The first page: what the course is, and a card for each lesson."""
-    picture, words = cover(ROOT)
+    (picture, alt), parts = cover(ROOT), cards(LESSONS)
     return _page(
         "contents.html",
         repository,
         title="How language models are served",
         lead=LEAD,
         cover=picture,
-        cover_alt=words,
+        cover_alt=alt,
+        map=data_uri(FILE),
+        map_alt=words(parts),
+        ways=ways(LESSONS),
         picture=f"{COVER}.png",
-        parts=cards(LESSONS),
+        parts=parts,
     )
 
 

@@ -1,4 +1,5 @@
-"""The page of contents: a card for each lesson, with its row of lessons/README.md and its picture.
+"""The page of contents: the map, ways through the course, and a card for each lesson, from the
+tables and pictures of lessons/README.md.
 
 The parts of the course are named here; everything else is only in that table.
 """
@@ -14,18 +15,19 @@ from minibatch.course.site.cells import data_uri
 LEAD = (
     "Fifty people ask one model at once. Serve them one after another, in static batches, or let "
     "each join and leave the batch at any step: same model, same answers, several times the speed. "
-    "Eleven lessons on a real model, an engine small enough to read, and your own laptop."
+    "Fifteen lessons on a real model, an engine small enough to read, and your own laptop."
 )
 COVER = "same_answers"  # lessons/images; the PNG is for previews of a shared link
 PARTS = {  # title: the lessons in it
     "Keep the compute busy": range(5),
-    "Keep the memory packed": range(5, 8),
-    "When there is not enough of anything": range(8, 11),
+    "Keep the memory full": range(5, 8),
+    "When memory and time run out": range(8, 11),
     "Out in the world": range(11, 100),
 }
 _ROW = re.compile(
     r"^\| (\d\d) \| \[([^]]+)\]\(([^)]+)\.ipynb\) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M
 )
+_WAY = re.compile(r"^\| ((?:\*\*[^|]+)?) ?\| ([^|]+) \| (\d+) \|$", re.M)
 _PICTURE = re.compile(r"\[!\[Lesson (\d\d): ([^]]+)\]\((\S+?)\)\]")
 
 
@@ -54,6 +56,16 @@ def cards(folder: Path) -> dict[str, list[Card]]:
         card = Card(number, title, f"{stem}.html", *says, data_uri(path), alt)
         parts.setdefault(part, []).append(card)
     return parts
+
+
+def ways(folder: Path) -> list[tuple[str, str, int]]:
+    """The ways through the course: what it is for, "" where it goes on; its lessons; minutes."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    found = []
+    for way, lessons, minutes in _WAY.findall(text):
+        plain = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", way).replace("*", "")
+        found.append((plain, lessons, int(minutes)))
+    return found
 
 
 def cover(root: Path) -> tuple[str, str]:

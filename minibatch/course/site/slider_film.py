@@ -90,8 +90,9 @@ def _step_frames(control: object) -> tuple[list[tuple[str, str]], int]:
         control.go_to(place)
         shown.append((getattr(control, "place", f"step {place:,}"), _still(control)))
     control.go_to(start)
-    middle = len(places) // 2  # the picture with the most content
-    return shown, places.index(start) if start and start in places else middle
+    # a run begins in its middle, where there is most to see; a thread block at its first barrier
+    unmoved = 0 if type(control).__name__ == "KernelStepper" else len(places) // 2
+    return shown, places.index(start) if start and start in places else unmoved
 
 
 def _places(last: int, turns: Sequence[int]) -> list[int]:

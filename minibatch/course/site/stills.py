@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from minibatch.course.site.recorded_scoreboard import CARD, recorded
 from minibatch.plots.pages import pages
 from minibatch.widgets.predict import NOT_MOVED, unit_of
 
@@ -48,6 +49,9 @@ class Stills:
             return self._question(state)
         if model_id in self.films:
             return self._film(self.films[model_id])
+        if lesson := _lesson_of_scoreboard(state):
+            chips = self._inside(state["children"][0].removeprefix("IPY_MODEL_"))
+            return Markup(_PAGES.get_template("still.html").render(body=chips + recorded(lesson)))
         body = self._inside(model_id)
         if not self._num_controls:
             return body
@@ -111,7 +115,9 @@ class Stills:
             outputs = [Markup(self.show_output(output)) for output in state.get("outputs", ())]
             return Markup("").join(outputs)
         if kind in ("HTML", "HTMLMath"):
-            return Markup(state.get("value", ""))
+            text, width = Markup(state.get("value", "")), layout.get("state", {}).get("width")
+            pane = Markup('<div style="width: {}; align-self: flex-start">{}</div>')
+            return pane.format(width, text) if width else text
         return self._chip(kind, state)
 
     def _kind(self, child: str) -> str:
@@ -130,6 +136,12 @@ class Stills:
         words = [state.get("description") or "", "" if says_all else value]
         shown = " ".join(str(word) for word in words if word not in ("", None))
         return Markup('<span class="chip">{}</span>').format(shown) if shown else Markup("")
+
+
+def _lesson_of_scoreboard(state: dict) -> int:
+    """The number of the lesson whose scoreboard this control is; 0 for another control."""
+    classes = [name for name in state.get("_dom_classes", ()) if name.startswith(CARD)]
+    return int(classes[0].removeprefix(CARD)) if classes else 0
 
 
 def _lines(picture: str) -> list[str]:

@@ -10,7 +10,7 @@ scoreboard.py        fifty agents under each lesson's policy: seconds, first wor
 same_answers.py      two policies with the same answers: equal areas are equal work
 waits.py             each request's wait for a slot, for its first token, for its last
 arrivals.py          when requests arrive
-departures.py        which requests wait, when a batch leaves, and what runs then, in seconds
+departures.py        which requests wait, when a batch starts, and what runs then, in seconds
 departure_difference.py   two runs of the same requests, and the first batch that differs
 window_curve.py      the effect of a window on TTFT or on the machine, over many streams
 stream_and_window.py one stream's batches, above all streams by window
@@ -26,8 +26,8 @@ heartbeat.py         the time from each token of an answer to the next
 seismograph.py       a line for each answer, thick while another request's prompt delays it
 prompt_progress.py   how much of each prompt is computed, chunk by chunk
 budget_curve.py      the effect of a token budget on ITL, TTFT and throughput
-thrown_away.py       tokens in memory, request by request, and those computed a second time
-livelock.py          requests that preempt one another: what each has in the pool
+thrown_away.py       tokens in memory, request by request, and those recomputed
+livelock.py          requests that preempt one another: what each has in memory
 waste_bars.py        several policies on one axis: the tokens that each computed in vain
 waits_by_arrival.py  each request's TTFT by arrival time, and which requests were refused
 melting.py           a step's tokens: a padded rectangle, laid end to end, and their mask
@@ -74,5 +74,11 @@ recorded_replicas.py what clients saw while a replica on Ray Serve was killed
 stale_views.py       the p99 over the age of what a router sees
 apart_or_mixed.py    the share of requests in time over the load: prefill and decode apart, or mixed
 autoscaled_day.py    a day under several autoscalers: replicas, waits, money
+token_deadlines.py   the tokens of a few answers over time, and the deadline of each
+around_request.py    one request of a match, and what all others did while it was there
+request_values.py    what each request of a match was worth, by arrival and by kind
+scores_by_load.py    the scores of a few policies over the load
+ablation.py          a policy with one part replaced at a time: the difference of its score
+leaderboard.py       the scores of many policies on public and on hidden traffic
 room.py              what a class predicted, and the true number
 """

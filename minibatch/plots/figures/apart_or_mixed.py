@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from ..colours import COLOURS, INK
 from ..guesses import mark
-from ..picture import TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, percent
 
-LOOKS = ((COLOURS[4], "-", "o"), (COLOURS[5], "--", "s"), (COLOURS[2], "-.", "^"))
+LOOKS = ((COLOURS[2], "-", "o"), (COLOURS[4], "--", "s"), (COLOURS[6], "-.", "^"))
 
 
 def apart_or_mixed(
@@ -27,8 +27,8 @@ def apart_or_mixed(
     falls below the goal: its goodput. Titles name the two highest.
 
     shares: 0 to 1, by mix, by fleet, and by requests per second and replica. goal: the share that
-    defines goodput. slo: its text, for the axis. guess: the name of a predicted rate, for the first
-    panel. ax: one Axes a panel.
+    defines goodput. slo: its text, above the panels. guess: the name of a predicted rate, for the
+    first panel. ax: one Axes a panel.
     """
     figure, axes = canvas(len(shares), ax, height=3.4, beside=True)
     findings = []
@@ -38,22 +38,25 @@ def apart_or_mixed(
             rates = sorted(line)
             values = np.array([100 * line[rate] for rate in rates])
             goodputs[name] = _last_within(rates, values, 100 * goal)
-            ends[name] = f"{'≥' * bool(values.min() >= 100 * goal)}{goodputs[name]:.3g}"
+            ends[name] = f"{'≥ ' * bool(values.min() >= 100 * goal)}{goodputs[name]:.2g}"
             axis.plot(rates, values, color=colour, linestyle=style, marker=marker, linewidth=2.4,
                       markersize=6, markeredgecolor=INK, label=name)  # fmt: skip
             axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=13,
                       markeredgecolor=INK)  # fmt: skip
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
-        numbers = [f"{name} {ends[name]}" for name in sorted(goodputs, key=goodputs.get)[::-1]]
+        numbers = [f"{ends[name]} ({name})" for name in sorted(goodputs, key=goodputs.get)[::-1]]
         findings.append(f"{mix}: {', '.join(numbers)} a second per replica")
-        within = f"% of requests in time{':' * bool(slo)}\n{slo}" if axis is axes[0] else ""
-        dress(axis, f"{mix}:\n{', '.join(numbers[:2])}", "requests a second per replica", within)
+        title = f"{mix}\n{100 * goal:.0f} % in time up to {', '.join(numbers[:2])}"
+        within = "% of requests in time" if axis is axes[0] else ""
+        dress(axis, title, "requests a second per replica", within)
         axis.title.set_fontsize(TICK)
         axis.set_ylim(0, 104)
     mark(axes[0], guess)
+    if slo:
+        figure.suptitle(f"In time: {slo}", x=0.01, ha="left", fontsize=LABEL, color=INK)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
                   frameon=False, fontsize=TICK)  # fmt: skip
-    describe(figure, f"Lines of the share in time over the load. Goal: {goal:.0%}.", findings)
+    describe(figure, f"Lines of the share in time over the load. Goal: {percent(goal)}.", findings)
     return figure
 
 

@@ -41,5 +41,5 @@ def arrivals(
     for axis in axes:
         axis.set_ylim(0, highest + 0.3)
     axes[0].set_xlim(-BIN, max(map(max, times.values())) + 2 * BIN)
-    describe(figure, "A dot for each arrival, by seconds.", findings)
+    describe(figure, "A dot for each arrival, over time in seconds.", findings)
     return figure

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ..colours import COLOURS, INK, WASTE, WORK
+from ..colours import COLOURS, INK, LIMIT, WORK
 from ..guesses import mark
 from ..picture import LABEL, TICK, canvas, describe, dress
 
@@ -56,11 +56,13 @@ def autoscaled_day(
         p99 = [np.percentile(ttft[part == i], 99) if (part == i).any() else np.nan
                for i in range(PARTS)]  # fmt: skip
         axes[2].plot(middles, p99, color=colour, linestyle=line, linewidth=2.2)
-    money = f"{currency} a million tokens: " + ", ".join(f"{n} {c:.2f}" for n, c in costs.items())
-    late = "p99 TTFT of the day: " + ", ".join(f"{n} {s:.3g} s" for n, s in waits.items())
-    load = f"The load of a day: {rate.min():.1f} to {rate.max():.1f} requests a second"
+    money = ", ".join(f"{currency}{cost:.2f} ({name})" for name, cost in costs.items())
+    money = f"A million tokens cost {money}"
+    late = ", ".join(f"{s:.2g} s ({name})" for name, s in waits.items())
+    late = f"The p99 TTFT of the whole day is {late}"
+    load = f"{rate.min():.1f} to {rate.max():.1f} requests arrive in a second"
     dress(axes[0], load, "", "requests/s")
-    dress(axes[1], money, "", "replicas paid for")
+    dress(axes[1], money, "", "replicas")
     dress(axes[2], late, "", "p99 TTFT, s")
     axes[2].set_xlabel("seconds", fontsize=LABEL, color=INK)
     for axis in axes:
@@ -71,8 +73,8 @@ def autoscaled_day(
     axes[2].set_yscale("log")
     axes[2].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     if limit_s is not None:
-        axes[2].axhline(limit_s, color=WASTE, linewidth=2)
-        axes[2].annotate(f"limit: {limit_s:g} s", (0.01, limit_s), (0, 4), fontsize=TICK,
+        axes[2].axhline(limit_s, **LIMIT)
+        axes[2].annotate(f"limit: {limit_s:g} s", (0.01, limit_s), (0, -4), fontsize=TICK, va="top",
                          xycoords=axes[2].get_yaxis_transform(), textcoords="offset points",
                          color=INK)  # fmt: skip
     mark(axes[1], guess, along="y")

@@ -37,14 +37,18 @@ def block_size_tradeoff(
         entries.append(100 / size)
         reusable.append(100 * (prefix // size * size) / prefix)
     figure, (axis,) = canvas(1, ax, height=3.4)
-    lines = {
-        "taken and empty, % of what is taken": (waste, WASTE, "s-"),
-        "table entries per 100 tokens of K": (entries, PROTAGONISTS[2], "^--"),
-        f"% of a common prefix of {prefix} that can be shared": (reusable, PROTAGONISTS[0], "o-."),
-    }
-    for label, (values, colour, style) in lines.items():
-        axis.plot(sizes, values, style, color=colour, linewidth=2.5, markersize=9, label=label,
+    lines = (  # with a label at a place along the line, and its distance in points
+        ("% of the allocated memory\nthat is empty", waste, WASTE, "s-", 0.64, (-14, 16), "right"),
+        ("table entries for 100 tokens", entries, PROTAGONISTS[2], "^--", 0.1, (10, 0), "left"),
+        (f"% of a common prefix of\n{prefix} tokens that can be shared", reusable, PROTAGONISTS[0],
+         "o-.", 0.27, (4, -33), "left"),
+    )  # fmt: skip
+    for label, values, colour, style, place, offset, side in lines:
+        axis.plot(sizes, values, style, color=colour, linewidth=2.5, markersize=9,
                   markeredgecolor=INK)  # fmt: skip
+        i = round(place * (len(sizes) - 1))
+        axis.annotate(label, (sizes[i], values[i]), offset, textcoords="offset points", ha=side,
+                      va="center", fontsize=LABEL, color=INK)  # fmt: skip
     axis.set_xscale("log", base=2)
     axis.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
     axis.set_ylim(-3, 108)
@@ -54,8 +58,7 @@ def block_size_tradeoff(
         f"Blocks of {sizes[at]}: {waste[at]:.0f} % empty, {entries[at]:.0f} entries per 100 "
         f"tokens, {reusable[at]:.0f} % of the prefix shared"
     )
-    dress(axis, finding + said(guess), "tokens in a block", "%, or per 100 tokens")
+    dress(axis, finding + said(guess), "tokens in a block", "% or table entries")
     mark(axis, guess)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=LABEL)
     describe(figure, "Three curves against the block size.", [finding])
     return figure

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from ...kernel_lab.report import Report
 from ..colours import COLOURS, FAINT, ink_on
-from ..picture import TICK, canvas, describe, dress
+from ..picture import SMALL, canvas, describe, dress
 
 
 def block_table_walk(
@@ -30,7 +30,7 @@ def block_table_walk(
     """
     watched = report.arrays(cache)[0]
     if len(shape or watched.shape) < 3:
-        raise ValueError(f"{cache} has no KV blocks; `shape` says how to see it so")
+        raise ValueError(f"{cache} has no KV blocks; give its layout by `shape`")
     blocks, block_size, *inner = shape or watched.shape
     per_slot = prod(inner)
     readers: dict[int, dict[int, int]] = {}  # slot -> {blockIdx.x: position in its reading order}
@@ -59,7 +59,7 @@ def block_table_walk(
                 step = steps[0] if len(steps) == 1 and len(names) < 4 else ""
                 text = f"{names}{step}" if len(names) < 4 else f"{names[0]}…{names[-1]}"
                 ink = ink_on(colour)
-                middle = {"ha": "center", "va": "center", "fontsize": TICK - 2}
+                middle = {"ha": "center", "va": "center", "fontsize": SMALL}
                 axis.text(offset + 0.5, block + 0.52, text, color=ink, **middle)
     axis.set_xlim(0, block_size)
     axis.set_ylim(blocks, 0)
@@ -75,6 +75,6 @@ def block_table_walk(
     more = "; …" if len(walks) > 6 else ""
     finding = f"{cache}, KV block by KV block: {'; '.join(walks[:6])}{more}"
     hatched = f" (hatched: {shared} slots that several rows read)" if shared else ""
-    dress(axis, finding, f"slot in the KV block{hatched}", "KV block of the pool")
-    describe(figure, "The pool's slots, and in what order the rows read them.", [finding])
+    dress(axis, finding, f"offset in the KV block{hatched}", "KV block of the pool")
+    describe(figure, "The pool's slots, and the order in which the rows read them.", [finding])
     return figure

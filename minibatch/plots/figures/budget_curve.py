@@ -9,9 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from ...engine.metrics import Summary
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import INK, LIMIT
 from ..guesses import mark
-from ..picture import canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
+
+CURVE = "#0072B2"
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 
 
 def budget_curve(
@@ -32,37 +35,42 @@ def budget_curve(
     """
     budgets = sorted(summaries)
     kinds = (
-        ("itl_p99_s", 1e3, "p99 ITL, ms", "wait for a next token"),
-        ("ttft_mean_s", 1.0, "mean TTFT, s", "first token, mean of all"),
-        ("output_tokens_per_s", 1.0, "tokens/s", "tokens a second"),
+        ("itl_p99_s", 1e3, "ms", "wait for a next token, p99"),
+        ("ttft_mean_s", 1e3, "ms", "time to the first token, mean of all requests"),
+        ("output_tokens_per_s", 1.0, "tokens/s", "throughput"),
     )
     figure, axes = canvas(3, ax, height=1.75)
     findings = []
-    for axis, (key, scale, unit, what), colour in zip(
-        axes, kinds, (PROTAGONISTS[1], PROTAGONISTS[2], PROTAGONISTS[0]), strict=True
-    ):
+    for axis, (key, scale, unit, what) in zip(axes, kinds, strict=True):
         values = [scale * summaries[budget][key] for budget in budgets]
-        axis.plot(budgets, values, color=colour, marker="o", linewidth=2.5)
+        axis.plot(budgets, values, color=CURVE, marker="o", linewidth=2.5)
         top = max(values)
         if predicted is not None:
             expected = [scale * predicted[budget][key] for budget in sorted(predicted)]
             look = {"color": INK, "linestyle": ":", "linewidth": 2}
-            axis.plot(sorted(predicted), expected, label="by the cost model", **look)
+            axis.plot(sorted(predicted), expected, label="predicted by the cost model", **look)
             top = max(top, *expected)
             if axis is axes[1]:
-                axis.legend(frameon=False, fontsize=12, loc="upper right")
+                axis.legend(frameon=False, fontsize=TICK, loc="upper right")
         if chosen is not None:
             axis.axvline(chosen, color=INK, linewidth=1, linestyle="--")
             value = scale * summaries[chosen][key]
-            axis.annotate(_three_digits(value), (chosen, value), (6, 6), textcoords="offset points",
-                          fontsize=12, color=INK)  # fmt: skip
-        ends = (
-            f"from {_three_digits(values[0])} to {_three_digits(values[-1])} {unit.split(', ')[-1]}"
-        )
-        if axis is axes[-1]:  # throughput may have its top anywhere
-            lowest, best = (_three_digits(some) for some in (min(values), max(values)))
-            ends = f"{lowest} to {best}, most at a budget of {budgets[values.index(max(values))]:,}"
-        findings.append(f"{what[0].upper()}{what[1:]}: {ends}")
+            look = {"fontsize": TICK, "color": INK, "bbox": PAPER, "zorder": 5}
+            axis.annotate(
+                f"{_three_digits(value)} {unit}",
+                (chosen, value),
+                (6, -17),
+                textcoords="offset points",
+                **look,
+            )
+        best = max(values) if axis is axes[-1] else min(values)
+        places = dict.fromkeys((0, len(values) - 1, values.index(best)))
+        ends = [f"{_three_digits(values[i])} {unit} at {budgets[i]:,}" for i in places]
+        if len(ends) == 2:
+            ends[values[0] != best] += " (best)"
+        findings.append(f"{what[0].upper()}{what[1:]}: {', '.join(ends[:2])}")
+        if len(ends) > 2:
+            findings[-1] += f"; best {ends[2]}"
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
         between = [budget for budget in predicted or () if budget.bit_count() == 1]
@@ -71,12 +79,12 @@ def budget_curve(
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set_ylim(0, 1.25 * top)
     if limit_s is not None:
-        axes[0].axhline(1e3 * limit_s, color=WASTE, linewidth=2.5)
+        axes[0].axhline(1e3 * limit_s, **LIMIT)
         axes[0].annotate(f"limit: {1e3 * limit_s:,.0f} ms", (budgets[0], 1e3 * limit_s), (0, 4),
-                         textcoords="offset points", fontsize=12, color=INK)  # fmt: skip
+                         textcoords="offset points", fontsize=TICK, color=INK)  # fmt: skip
         findings[0] = _largest_budgets(summaries, predicted, limit_s)
         dress(axes[0], findings[0], "", kinds[0][2])
-    axes[-1].set_xlabel("max_batch_tokens: most tokens in one step", fontsize=13, color=INK)
+    axes[-1].set_xlabel("max_batch_tokens: most tokens in one step", fontsize=LABEL, color=INK)
     mark(axes[0], guess)
     describe(figure, f"Over budgets of {budgets[0]:,} to {budgets[-1]:,} tokens a step.", findings)
     return figure
@@ -89,10 +97,11 @@ def _largest_budgets(
 
     def largest(some: Mapping[int, Summary]) -> str:
         kept = [budget for budget, summary in some.items() if summary["itl_p99_s"] <= limit_s]
-        return f"up to {max(kept):,} tokens a step" if kept else "at no budget"
+        return f"{max(kept):,}" if kept else "none"
 
-    words = f"p99 within {1e3 * limit_s:,.0f} ms, measured: {largest(summaries)}"
-    return words + (f"; by the cost model: {largest(predicted)}" if predicted else "")
+    words = f"Largest budget tried with p99 within {1e3 * limit_s:,.0f} ms: "
+    words += f"{largest(summaries)} measured"
+    return words + (f", {largest(predicted)} predicted" if predicted else "")
 
 
 def _three_digits(value: float) -> str:

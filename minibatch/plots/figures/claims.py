@@ -46,13 +46,13 @@ def claims(
                       (max(row.high, published), y), (14, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
     within = sum(row.low <= published <= row.high for published, row in rows.values())
-    title = f"{within} of {len(rows)} published ratios (diamond) are within the simulated range"
+    title = f"{within} of {len(rows)} simulated ranges (bar) contain the published ratio (diamond)"
     dress(axis, title + said(guess), "times the baseline's throughput")
     axis.set_yticks(range(len(rows)), list(rows))
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xscale("log")
-    axis.set_xlim(1, 4.5 * max(max(row.high, published) for published, row in rows.values()))
+    axis.set_xlim(1, 10 * max(max(row.high, published) for published, row in rows.values()))
     axis.set_xticks((1, 2, 4, 8, 16, 32))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))

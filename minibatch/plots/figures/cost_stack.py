@@ -13,18 +13,19 @@ from ...simulator.cost import Roof, decode_step
 from ..colours import COLOURS, INK
 from ..guesses import guess as guess_of
 from ..guesses import mark, said
-from ..picture import LABEL, TICK, Picture, describe, dress, with_conditions
+from ..picture import TICK, Picture, describe, dress, with_conditions
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
 
 # Parts of a bar: label, colour, hatch.
 WEIGHTS = ("weights", COLOURS[1], "")
-KV = ("K and V", COLOURS[0], "///")
+KV = ("K and V", "#B9A9D3", "///")
 OVERHEAD = ("overhead", "#DDDDDD", "...")
-ARITHMETIC = ("arithmetic beyond the reading", COLOURS[2], "\\\\")
+ARITHMETIC = ("arithmetic beyond the reading", "#6FBF9F", "\\\\")
+RIDGE = COLOURS[2]
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
-MEASURED = "measured; ×: times its account"
+MEASURED = "measured (number: measured ÷ account)"
 FAR = 3  # heights of the panel
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
 
@@ -35,59 +36,52 @@ def cost_stack(
     times: list[StepTime],
     batch_size: int,
     *,
+    context: int | None = None,
     guess: str | None = None,
 ) -> Figure:
     """A bar for each batch of up to `batch_size` rows: the account of its step. Squares: the
-    measured time, and how many times its account that is. Under each bar: the time of one of its
-    tokens. A panel for each context.
+    measured time, with its ratio to the account.
 
     The account has three parts: weights, K and V at the roof's bandwidth; arithmetic at its FLOP/s,
     where that takes longer than reading; and the overhead of one row. times: from
-    `measure.step_times`. guess: the name of a prediction of the largest batch's milliseconds in the
-    first panel.
+    `measure.step_times`. context: of the drawn steps, in tokens; default: the shortest. guess: the
+    name of a prediction of the largest batch's milliseconds.
     """
-    contexts = sorted({time.context for time in times})
-    figure = Picture(figsize=(11, 4.6), layout="constrained", facecolor="white")
-    axes = list(figure.subplots(1, len(contexts), squeeze=False)[0])
-    findings = []
-    for axis, context in zip(axes, contexts, strict=True):
-        some = sorted((t for t in times if t.context == context), key=lambda t: t.batch_size)
-        shown = [time for time in some if time.batch_size <= batch_size]
-        heights = [_stack(axis, time, _account(model, roof, time, some[0])) for time in shown]
-        took = [time.total_s * 1e3 for time in shown]
-        axis.plot([log2(time.batch_size) for time in shown], took, label=MEASURED, **TOOK)
-        for time, ms, account in zip(shown, took, heights, strict=True):
-            look = {"ha": "right", "textcoords": "offset points", "fontsize": TICK, "color": INK}
-            plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-            at = (log2(time.batch_size), ms)
-            axis.annotate(f"{ms / account:.1f}×", at, (7, 8), bbox=plate, **look)
-        first = axis is axes[0]
-        asked = guess if first and len(shown) == len(some) else None
-        findings.append(_finding(some[0], shown[-1]))
-        title = findings[-1].replace(":", said(asked, "{:,.4g} ms") + ":", 1)
-        dress(axis, title, "rows in the batch · ms per token")
-        ticks = [f"{t.batch_size}\n{t.total_s * 1e3 / t.batch_size:#.2g}" for t in shown]
-        ticks += [f"{time.batch_size}\n" for time in some[len(shown) :]]
-        axis.set_xticks([log2(time.batch_size) for time in some], ticks)
-        axis.set_xlim(-0.6, log2(some[-1].batch_size) + 0.6)
-        top = 1.2 * max([*heights, *(time.total_s * 1e3 for time in some)])
-        axis.set_ylim(0, top)
-        if (guess_of(asked) or 0) < FAR * top:  # a larger guess would leave no room for the bars
-            mark(axis, asked, along="y")
-        _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size, words=first)
-    label = with_conditions("ms per step", times).replace(", ", ",\n")
-    axes[0].set_ylabel(label, fontsize=LABEL, color=INK)
-    figure.legend(*_legend(axes[0]), loc="outside lower center", ncols=3, frameon=False,
-                  fontsize=TICK)  # fmt: skip
-    describe(figure, "A step by cause, as the batch grows, and what it took.", findings)
+    context = context or min(time.context for time in times)
+    some = sorted((t for t in times if t.context == context), key=lambda t: t.batch_size)
+    shown = [time for time in some if time.batch_size <= batch_size]
+    figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
+    axis = figure.subplots()
+    heights = [_stack(axis, time, _account(model, roof, time, some[0])) for time in shown]
+    took = [time.total_s * 1e3 for time in shown]
+    axis.plot([log2(time.batch_size) for time in shown], took, label=MEASURED, **TOOK)
+    for time, ms, account in zip(shown, took, heights, strict=True):
+        look = {"ha": "right", "textcoords": "offset points", "fontsize": TICK, "color": INK}
+        plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        at = (log2(time.batch_size), ms)
+        axis.annotate(f"{ms / account:.1f}×", at, (0, 8), bbox=plate, **look)
+    asked = guess if len(shown) == len(some) else None
+    finding = _finding(some[0], shown[-1])
+    conditions = with_conditions("ms per step", times).replace(", ", ",\n")
+    dress(axis, finding + said(asked, "{:,.4g} ms"), "rows in the batch", conditions)
+    axis.set_xticks([log2(time.batch_size) for time in some], [str(t.batch_size) for t in some])
+    axis.set_xlim(-0.6, log2(some[-1].batch_size) + 0.6)
+    top = 1.2 * max([*heights, *(time.total_s * 1e3 for time in some)])
+    axis.set_ylim(0, top)
+    if (guess_of(asked) or 0) < FAR * top:  # a larger guess would leave no room for the bars
+        mark(axis, asked, along="y")
+    _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size)
+    figure.legend(*_legend(axis), loc="outside lower center", ncols=5, frameon=False,
+                  fontsize=TICK, columnspacing=1.2)  # fmt: skip
+    describe(figure, "A step by cause, as the batch grows, and what it took.", [finding])
     return figure
 
 
 def _finding(alone: StepTime, last: StepTime) -> str:
     rows = "1 row takes" if last.batch_size == 1 else f"{last.batch_size} rows take"
-    times = last.total_s / alone.total_s
-    more = "" if last is alone else f", {times:.1f}× one row's"
-    return f"{last.context:,} tokens of context:\n{rows} {last.total_s * 1e3:.1f} ms{more}"
+    more = f", {last.total_s / alone.total_s:.1f} times as long as one row"
+    words = f"{last.context:,} tokens of context: {rows} {last.total_s * 1e3:.1f} ms"
+    return words + ("" if last is alone else more)
 
 
 def _account(model: Model, roof: Roof, time: StepTime, alone: StepTime) -> Stack:
@@ -117,12 +111,10 @@ def _legend(axis: Axes) -> tuple[list, list[str]]:
     return list(named.values()), list(named)
 
 
-def _ridge(axis: Axes, rows: float, batch_size: int, words: bool) -> None:
+def _ridge(axis: Axes, rows: float, batch_size: int) -> None:
     """Draw a line at the ridge, once the batch is that large."""
     if rows > batch_size:
         return
-    axis.axvline(log2(rows), color=ARITHMETIC[1], linewidth=2.5, linestyle=":", zorder=0)
-    if words:
-        look = {"ha": "right", "va": "top", "fontsize": TICK, "color": INK}
-        places = axis.get_xaxis_transform()
-        axis.text(log2(rows) - 0.15, 0.97, "ridge", transform=places, **look)
+    axis.axvline(log2(rows), color=RIDGE, linewidth=2.5, linestyle=":", zorder=0)
+    look = {"ha": "right", "va": "top", "fontsize": TICK, "color": INK}
+    axis.text(log2(rows) - 0.06, 0.97, "ridge", transform=axis.get_xaxis_transform(), **look)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from math import inf
+from statistics import median
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,43 +26,54 @@ def cumulative(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A line for each name: the share of requests whose latency is at most x, x logarithmic.
+    """A line for each name: the share of requests whose latency is at most x.
 
     values: seconds, one for each request; None for a request that was not served. Such a request
-    counts in the share, so its line ends below 100 %. guess: the name of a prediction in seconds.
+    counts as infinitely late: the line ends below 100 %, and the median may be infinite. The x axis
+    is logarithmic if the latencies lie far apart. guess: the name of a prediction in ms.
+    Raises ValueError if no request was served.
     """
+    late = [value for value in chain(*values.values()) if value is not None]
+    if not late:
+        raise ValueError("no request was served, so there is no latency to draw")
     figure, (axis,) = canvas(1, ax, height=3.2)
     findings = []
     for (name, each), (colour, line) in zip(values.items(), LOOKS, strict=False):
-        served = np.sort([value for value in each if value is not None])
+        served = np.sort([1e3 * value for value in each if value is not None])
         shares = 100 * np.arange(1, len(served) + 1) / len(each)
         axis.step(served, shares, where="post", color=colour, linestyle=line, linewidth=2.6)
-        middle = float(np.median(served))
-        findings.append(f"{name} {_time(middle)}")
-        lost = len(each) - len(served)
-        words = f"{name}: median {_time(middle)}" + (f", {lost:,} not served" if lost else "")
-        axis.plot([], [], color=colour, linestyle=line, linewidth=2.6, label=words)
-        axis.plot(
-            served[(len(served) - 1) // 2],
-            shares[(len(served) - 1) // 2],
-            "o",
-            color=colour,
-            markeredgecolor=INK,
-            markersize=9,
+        findings.append(
+            f"{_time(median(inf if value is None else value for value in each))} {name}"
         )
+        lost = len(each) - len(served)
+        words = name + (f" ({lost:,} of {len(each):,} not served)" if lost else "")
+        axis.plot([], [], color=colour, linestyle=line, linewidth=2.6, label=words)
+        middle = (len(each) - 1) // 2
+        if middle < len(served):
+            look = {"color": colour, "markeredgecolor": INK, "markersize": 9}
+            axis.plot(served[middle], shares[middle], "o", **look)
     finding = f"Median {what}: {', '.join(findings)}"
-    dress(axis, finding, f"{what}, seconds (logarithmic); a dot is the median", "% of requests")
-    axis.set_xscale("log")
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    infinite = (
+        "; infinite: at least half of the requests were not served" if "infinite" in finding else ""
+    )
+    dress(axis, finding, f"{what}, ms; a dot is the median{infinite}", "% of requests")
+    if max(late) > 10 * min(late):
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axis.set_xlim(0, 1.05e3 * max(late))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.tick_params(axis="x", which="both", labelsize=TICK, colors=INK)
     axis.set_ylim(0, 104)
     mark(axis, guess)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=LABEL)
-    describe(figure, "A line that rises for each measurement.", [finding])
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=LABEL)
+    describe(figure, "A rising line for each measurement.", [finding])
     return figure
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+    if seconds == inf:
+        return "infinite"
+    digits = 0 if seconds >= 0.01 else 1
+    return f"{seconds:.2g} s" if seconds >= 1 else f"{1e3 * seconds:.{digits}f} ms"

@@ -16,11 +16,11 @@ from ...kernel_lab.report import Report
 from ..colours import COLOURS, INK, WASTE
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-MOST_ROUNDS, MOST_CELLS = 3, 64
+MOST_ROUNDS, MOST_CELLS = 4, 64
 READ, WRITTEN = COLOURS[4], COLOURS[0]
 DID = ("reads", "writes", "updates")
 THREADS, CELLS = 1.0, 0.0  # heights of the two rows
-KEY = "solid, down: written; dashed, up: read; thick, with ✗: in no order; "
+KEY = "solid, down: write; dashed, up: read; thick, with ✗: no barrier between them; "
 
 
 def dataflow(
@@ -31,7 +31,8 @@ def dataflow(
     thread_block: int = 0,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """Up to three rounds, from round `first` on, counted from 1; default: the first with a race.
+    """Up to four rounds, from round `first` on, counted from 1; default: all if they are not more,
+    or else from the first with a race.
 
     A round lies between two barriers. Threads are above, the array's elements below. An arrow down
     is a write, a dashed arrow up is a read; too many arrows become a band. Two unordered accesses
@@ -48,7 +49,8 @@ def dataflow(
         raise ValueError(f"thread block {thread_block} does not touch {array}")
     pairs = races(found, size, across=False)
     rounds = sorted({access.epoch for access in found})
-    start = pairs[0].first.epoch if pairs else rounds[0]
+    many = len(rounds) > MOST_ROUNDS
+    start = pairs[0].first.epoch if pairs and many else rounds[0]
     start = rounds[min(first - 1, len(rounds) - 1)] if first else start
     shown = [epoch for epoch in rounds if epoch >= start][:MOST_ROUNDS]
     racing = {pair.first.epoch: pair for pair in reversed(pairs)}  # of each round the first
@@ -79,10 +81,10 @@ def _finding(here: list[Access], pair: Race | None, size: int) -> str:
             f"thread {a.thread % size} {DID[a.how]} it in line {SITES[a.site].line}"
             for a in pair[1:3]
         ]
-        return f"element {pair.place}: {', '.join(did)}, in no order"
+        return f"element {pair.place}: {', '.join(did)}, no barrier between them"
     writes = sum(access.how != READS for access in here)
-    counts = {"written": writes, "read": len(here) - writes}
-    return " and ".join(f"{n:,} times {what}" for what, n in counts.items() if n)
+    counts = {"write": writes, "read": len(here) - writes}
+    return " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counts.items() if n)
 
 
 def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], size: int) -> None:
@@ -111,7 +113,9 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         if len(these) > 4 * size:
             number = sum(each[2] == is_write for each in arrows)
             each = sum(len(a.places) for a in here if (a.how != READS) == is_write) / number
-            times = f", {each:g} {('reads', 'writes')[is_write]} each" * (each != 1)
+            at = {SITES[a.site].line for a in here if (a.how != READS) == is_write}
+            what = f"{('reads', 'writes')[is_write]}, lines {', '.join(map(str, sorted(at)))}"
+            times = f", each for {each:g} {what}" * (each != 1)
             _band(axis, lines, colour, f"{number:,} arrows {('up', 'down')[is_write]}{times}")
         else:
             dashes = "-" if is_write else "--"
@@ -122,7 +126,7 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         heads = {"color": colour, "marker": "v" if is_write else "^", "s": 40, "zorder": 3}
         axis.scatter(*zip(*ends, strict=True), **heads) if ends else None
     for rank, place, is_write in racing:
-        ends = (cell_at[place], CELLS), (thread_at[rank], THREADS)
+        ends = (cell_at[place], CELLS + 0.12), (thread_at[rank], THREADS)  # above the box
         look = {"arrowstyle": "-|>", "color": WASTE, "linewidth": 4, "shrinkA": 0, "shrinkB": 0}
         style = {"linestyle": "-" if is_write else "--", "mutation_scale": 18}
         axis.annotate("", *(ends if is_write else ends[::-1]), arrowprops=look | style, zorder=4)
@@ -140,7 +144,9 @@ def _band(axis: Axes, lines: list[tuple], colour: str, words: str) -> None:
     axis.fill_betweenx(heights, left, right, color=colour, alpha=0.15, linewidth=0)
     for x in (left, right):
         axis.plot(x, heights, color=colour, linestyle="--", linewidth=1.6)
-    middle = (sum(left) + sum(right)) / 4
+    wide = [b - a for a, b in zip(left, right, strict=True)]  # above, below
+    high = 0.5 if wide[0] == wide[1] else 0.76 if wide[0] > wide[1] else 0.24
+    middle = (high * (left[0] + right[0]) + (1 - high) * (left[1] + right[1])) / 2
     box = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     look = {"ha": "center", "va": "center", "fontsize": LABEL, "color": INK, "zorder": 5}
-    axis.text(middle, (THREADS + CELLS) / 2, words, bbox=box, **look)
+    axis.text(middle, CELLS + high * (THREADS - CELLS), words, bbox=box, **look)

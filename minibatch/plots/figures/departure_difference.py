@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...engine.trace import Trace
 from ..batches import Batch, batches
 from ..colours import INK
-from ..picture import describe
+from ..picture import TITLE, describe
 from .departures import departures
 
 
@@ -26,14 +26,14 @@ def departure_difference(
     Two runs with the same name are one policy: it is shown once, and not compared.
     """
     if names[0] == names[1]:
-        return departures({f"{names[0]}, until yours is written": expected}, ax=ax)
+        return departures({f"{names[0]}, until you have written yours": expected}, ax=ax)
     figure = departures(dict(zip(names, (expected, yours), strict=True)), ax=ax)
     finding, time = _first_difference(expected, yours, names)
     if time is not None:
         for axis in figure.axes[:2]:
             axis.axvline(time, color=INK, linestyle="--", linewidth=2)
     if ax is None:
-        figure.suptitle(finding, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
+        figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, fontweight="bold", color=INK)
     describe(figure, f"{finding}.", [axis.get_title(loc="left") for axis in figure.axes[:2]])
     return figure
 
@@ -47,7 +47,7 @@ def _first_difference(
         if texts[0] != texts[1]:
             words = "; ".join(f"{name}: {words}" for name, words in zip(names, texts, strict=True))
             return f"Batch {number} differs. {words}", min(b.departed for b in pair if b)
-    return "The same agents leave at the same times", None
+    return "The same agents start at the same times", None
 
 
 def _described(batch: Batch | None) -> str:

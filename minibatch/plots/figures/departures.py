@@ -1,8 +1,8 @@
-"""Which requests wait, when the batch leaves, and what runs then: on an axis of time."""
+"""Which requests wait, when the batch starts, and what runs then: on an axis of time."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -14,73 +14,79 @@ from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
 from ..batches import Batch, batches
-from ..colours import FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK
+from ..colours import BURNT, FAINT, INK, PROTAGONISTS, WASTE, WORK
 from ..guesses import mark, said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import SMALL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 WINDOW = PROTAGONISTS[0]
+GAP = 0.14  # between the two lanes, as a share of the panel's height
+Span = tuple[float, float]  # of seconds
 
 
 def departures(
     traces: Trace | Mapping[str, Trace],
     *,
     first: Literal["size", "departure"] | None = None,
+    between: Span | None = None,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """Above the line: the rows of the running batch. Below it: the waiting requests. Under them: a
-    bracket for each batch, from its first arrival to its departure, and a tick for each arrival.
+    """Two lanes on one axis of time. Above: the rows of the batch that runs. Below: the requests
+    that wait, by the reason, over a mark for each arrival.
 
     traces: of policies that run a batch to its end; one, or several by name. first: the titles
-    state the size of the first batch, or its departure; None: they speak of all batches. guess: the
-    name of a prediction of that number, for the last panel. ax: one Axes a trace.
+    state the size of the first batch, or its departure; None: they speak of all batches. between:
+    show only these seconds. guess: the name of a prediction of the number in the title, for the
+    last panel. ax: one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=2.8 if len(named) == 1 else 2.4)
-    end = max(trace.steps[-1].end_time for trace in named.values())
-    findings = []
+    span = between or (0.0, max(trace.steps[-1].end_time for trace in named.values()))
+    findings: list[str] = []
+    seen: set[str] = set()  # kinds of area that are drawn
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        found = list(batches(trace))
+        found = [b for b in batches(trace) if b.ended > span[0] and b.opened < span[1]]
         for batch in found:
-            _draw_rows(axis, batch, trace.max_batch_size, end)
-        waiting = _draw_queue(axis, trace)
-        _draw_brackets(axis, trace, found, waiting)
+            _draw_rows(axis, batch, trace.max_batch_size, span)
+        _draw_queue(axis, trace, found, span)
+        seen |= _kinds(found, span)
         last = axis is axes[-1]
-        words = _finding_of_first(found[0], first) if first else _finding_of_all(trace, found)
-        findings.append(f"{name}: {words}" if name else words[0].upper() + words[1:])
-        dress(
-            axis,
-            findings[-1] + (said(guess) if last else ""),
-            "seconds" if last else "",
-            "wait | run",
+        words = (
+            _finding_of_first(found[0], first)
+            if first
+            else _finding_of_all(found, None if between else trace)
         )
-    axes[0].set_xlim(0, end)
+        findings.append(f"{name}: {words}" if name else words[0].upper() + words[1:])
+        title = findings[-1] + (said(guess) if last else "")
+        dress(axis, title, "seconds" if last else "", "")
+    axes[0].set_xlim(*span)
     mark(axes[-1], guess, along="y" if first == "size" else "x")
     figure.legend(
-        handles=_legend(named.values(), end),
+        handles=_legend(seen),
         loc="outside lower center",
         ncols=6,
         frameon=False,
         fontsize=TICK,
         columnspacing=1.0,
     )
-    describe(figure, "Rows of the batch, the queue and the windows by time.", findings)
+    describe(figure, "Rows of the running batch and waiting requests by time.", findings)
     return figure
 
 
-def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
+def _draw_rows(axis: Axes, batch: Batch, slots: int, span: Span) -> None:
     """The rows that the batch computes, step by step: tokens, and padding on top of them."""
     edges = [step.start_time for step in batch.steps] + [batch.ended]
     useful = np.array([step.num_output_tokens for step in batch.steps])
     rows = np.array([len(step.row_values) for step in batch.steps])
     axis.stairs(useful, edges, fill=True, color=WORK)
-    burnt = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"], "linewidth": 0}
-    axis.stairs(rows, edges, baseline=useful, fill=True, **burnt)
+    axis.stairs(rows, edges, baseline=useful, fill=True, linewidth=0, **BURNT)
     axis.stairs(rows, edges, color=INK, linewidth=1)
     wasted = int((rows - useful).sum())
-    if wasted and batch.ended - batch.departed > end / 8 and rows.max() >= slots / 4:
-        words, look = f"{wasted:,} padding", {"ha": "center", "fontsize": 11, "color": INK}
+    is_long = batch.ended - batch.departed > (span[1] - span[0]) / 8
+    is_inside = span[0] <= batch.departed and batch.ended <= span[1]
+    if wasted and is_long and is_inside and rows.max() >= slots / 4:
+        words, look = f"{wasted:,} padding", {"ha": "center", "fontsize": SMALL, "color": INK}
         if rows.max() > 0.6 * slots:
             box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
             at = batch.departed + 0.66 * (batch.ended - batch.departed)
@@ -90,67 +96,84 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, end: float) -> None:
             axis.text(at, rows.max() + 0.04 * slots, words, va="bottom", **look)
 
 
-def _draw_queue(axis: Axes, trace: Trace) -> int:
-    """The waiting requests as an area below the line; returns the largest number of them."""
-    events = [(c.arrival_time, 1) for c in trace.completions]
-    events += [(c.first_scheduled_time, -1) for c in trace.completions]
-    times, changes = zip(*sorted(events), strict=True)
+def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span) -> None:
+    """The lane of the waiting requests: grey while another batch runs, in the window's colour while
+    the machine is idle and the policy waits."""
+    short = (span[1] - span[0]) / 200  # a shorter wait would look like the mark of an arrival
+    waits = [(c.arrival_time, c.first_scheduled_time) for c in trace.completions]
+    waits = [(a, b) for a, b in waits if b - a > short] or waits
+    events = [(a, 1) for a, _ in waits] + [(b, -1) for _, b in waits]
+    times, changes = (np.array(column) for column in zip(*sorted(events), strict=True))
     waiting = np.cumsum(changes)[:-1]
-    look = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "...", "linewidth": 0}
-    axis.stairs(-waiting, times, fill=True, **look)
-    axis.stairs(-waiting, times, color=FAINT, linewidth=1)
-    axis.axhline(0, color=INK, linewidth=1.2)
-    return int(waiting.max())
-
-
-def _draw_brackets(axis: Axes, trace: Trace, found: list[Batch], waiting: int) -> None:
-    """Arrivals, and for each batch how long it was open: thin while the machine was busy, bold
-    while the machine was idle and the policy waited. Below the longest queue."""
+    most = max(2, int(waiting.max()))
     slots = trace.max_batch_size
-    unit = (slots + waiting) / 14
-    level = -waiting - 1.2 * unit
+    floor = -most - GAP * (slots + most)
+    look = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "...", "linewidth": 0}
+    axis.stairs(floor + waiting, times, baseline=floor, fill=True, **look)
     for batch in found:
-        axis.plot([batch.opened, batch.departed], [level, level], color=FAINT, linewidth=1.5)
-        ends = [level - 0.5 * unit, level + 0.5 * unit]
-        axis.plot([batch.departed] * 2, ends, color=INK, linewidth=1.5)
-        held = batch.departed - batch.held_from
-        bar = {"height": 0.9 * unit, "facecolor": WINDOW, "edgecolor": INK, "linewidth": 0.8}
-        axis.barh(level, held, left=batch.held_from, **bar)
-    times = [c.arrival_time for c in trace.completions]
-    axis.vlines(times, level - 2 * unit, level - unit, color=INK, linewidth=1.5)
-    axis.set_ylim(level - 2.3 * unit, slots + 0.5 * unit)
-    step = 4 if slots + waiting <= 20 else 8
-    ticks = range(-(waiting // step) * step, slots + 1, step)
-    axis.set_yticks(ticks, [str(abs(tick)) for tick in ticks])
+        if _can_be_seen((batch.held_from, batch.departed), span):
+            inside = (times > batch.held_from) & (times < batch.departed)
+            edges = [batch.held_from, *times[inside], batch.departed]
+            before = np.searchsorted(times, edges[:-1], side="right") - 1
+            axis.stairs(floor + waiting[before], edges, baseline=floor, fill=True, color=WINDOW)
+    axis.stairs(floor + waiting, times, baseline=floor, color=INK, linewidth=1)
+    axis.hlines([0, floor], *span, color=INK, linewidth=1.2)
+    arrivals = [c.arrival_time for c in trace.completions]
+    below = floor - 0.08 * (slots + most)
+    axis.vlines(arrivals, below, floor, color=INK, linewidth=1.5)
+    axis.set_ylim(below, slots + 0.03 * (slots + most))
+    step = 4 if slots + most <= 20 else 16
+    ticks = [(tick, tick) for tick in range(0, slots + 1, step)]
+    ticks += [(floor + tick, tick) for tick in (0, most)]
+    axis.set_yticks(*zip(*ticks, strict=True))
+    for words, middle in (("rows\nthat run", slots / 2), ("requests\nthat wait", floor + most / 2)):
+        axis.annotate(words, (0, middle), (-34, 0), ("axes fraction", "data"), "offset points",
+                      ha="right", va="center", fontsize=TICK, color=INK)  # fmt: skip
 
 
-def _legend(traces: Collection[Trace], end: float) -> list[Artist]:
-    """The entries of the legend: a window only if one is visible."""
-    found = [batch for trace in traces for batch in batches(trace)]
+def _can_be_seen(part: Span, span: Span) -> bool:
+    return min(part[1], span[1]) - max(part[0], span[0]) > (span[1] - span[0]) / 200
+
+
+def _kinds(found: list[Batch], span: Span) -> set[str]:
+    """What the batches draw besides tokens: "padding", "behind a batch", "window"."""
+    kinds = {"padding" for batch in found if batch.useful < 1}
+    for batch in found:
+        if _can_be_seen((batch.opened, batch.held_from), span):
+            kinds.add("behind a batch")
+        if _can_be_seen((batch.held_from, batch.departed), span):
+            kinds.add("window")
+    return kinds
+
+
+def _legend(seen: set[str]) -> list[Artist]:
+    """The entries of the legend: padding and waits only if they are drawn."""
     handles: list[Artist] = [Patch(facecolor=WORK, edgecolor=INK, label="yields a token")]
-    if any(batch.useful < 1 for batch in found):
-        handles.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
-    handles += [
-        Patch(facecolor="#DDDDDD", edgecolor=FAINT, hatch="...", label="waits"),
-        Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", label="arrival"),
-        Line2D([], [], color=FAINT, linewidth=1.5, label="open: machine busy"),
-    ]
-    if any(batch.departed - batch.held_from > end / 200 for batch in found):
-        label = "window: machine idle"
-        handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label=label))
-    return handles
+    if "padding" in seen:
+        handles.append(Patch(**BURNT, label="padding: waste"))
+    if "behind a batch" in seen:
+        grey = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "..."}
+        handles.append(Patch(**grey, label="waits: a batch runs"))
+    if "window" in seen:
+        words = "waits for the window: idle machine"
+        handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label=words))
+    arrival = {"color": INK, "marker": "|", "markersize": 11, "linestyle": ""}
+    return [*handles, Line2D([], [], **arrival, label="arrival")]
 
 
 def _finding_of_first(batch: Batch, what: str) -> str:
     if what == "departure":
-        return f"the first batch leaves after {batch.departed:.2f} s"
+        return f"the first batch starts after {batch.departed:.2f} s"
     number = len(batch.names)
-    return f"the first batch holds {number} request{'s' * (number > 1)}"
+    return f"the first batch has {number} request{'s' * (number > 1)}"
 
 
-def _finding_of_all(trace: Trace, found: list[Batch]) -> str:
+def _finding_of_all(found: list[Batch], trace: Trace | None) -> str:
     sizes = [len(batch.names) for batch in found]
     between = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     many = f"{len(found)} batches" if len(found) > 1 else "one batch"
+    requests = "request" if max(sizes) == 1 else "requests"
+    if trace is None:
+        return f"{many} of {between} {requests}"
     mean = trace.summary()["ttft_mean_s"]
-    return f"{many} of {between}, first token after {mean:.2f} s on average"
+    return f"{many} of {between} {requests}, first token after {mean:.2f} s on average"

@@ -6,16 +6,22 @@ from collections.abc import Callable
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 
 from ...core.records import RowRecord
 from ...engine.trace import Trace
-from ..colours import EMPTY, FADED, FAINT, HATCHES, INK, PROTAGONISTS, WASTE, WORK
+from ..colours import BURNT, EMPTY, FAINT, INK, PROTAGONISTS, WASTE, WORK
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 LONGEST = 13  # letters of a token that fit into a cell
 OWN = PROTAGONISTS[1]
+KEY = (
+    Patch(facecolor=WORK, label="accepted"),
+    Patch(**BURNT, label="rejected"),
+    Patch(facecolor=EMPTY, edgecolor=FAINT, label="crossed out: follows a rejected one"),
+    Patch(facecolor=OWN, label="the model's own"),
+)
 
 
 def drafts(
@@ -41,7 +47,7 @@ def drafts(
         if row.request_id == request_id and row.draft
     ]
     if not every:
-        raise ValueError(f"nothing was guessed for {request_id!r} in this run")
+        raise ValueError(f"{request_id!r} had no draft tokens in this run")
     shown = every[first : first + most]
     width = max(len(row.draft) for _, row in shown)
     figure, (axis,) = canvas(1, ax, height=1.1 + 0.42 * len(shown))
@@ -60,15 +66,13 @@ def drafts(
     axis.tick_params(length=0)
     for n in range(width):
         axis.text(n + 0.5, -0.85, f"draft {n + 1}", ha="center", fontsize=TICK, color=FAINT)
-    axis.text(width + 0.75, -0.85, "its own token", ha="center", fontsize=TICK, color=FAINT)
+    axis.text(width + 0.75, -0.85, "the model's own", ha="center", fontsize=TICK, color=FAINT)
     finding = f"{request_id}: {_finding([row for _, row in every])}{said(guess)}"
     dress(axis, finding)
     axis.tick_params(axis="y", labelsize=TICK)
     for side in ("left", "bottom"):
         axis.spines[side].set_visible(False)
-    axis.text(0, -0.02, "blue: accepted      hatched: rejected      crossed out: dropped, since "
-              "it follows a rejected one      orange: the model's own",
-              transform=axis.transAxes, va="top", fontsize=TICK, color=INK)  # fmt: skip
+    figure.legend(handles=KEY, loc="outside lower center", ncols=4, frameon=False, fontsize=TICK)
     describe(figure, f"Draft tokens for {request_id}, a line a step.", [finding])
     return figure
 
@@ -86,7 +90,7 @@ def _draw(axis: Axes, line: int, row: RowRecord, width: int, decode: Callable) -
             _cell(axis, n, line, WORK)
             _write(axis, n, line, text)
         elif n == row.num_accepted and row.num_rejected:
-            _cell(axis, n, line, WASTE, edgecolor=FADED, hatch=HATCHES["padding"])
+            _cell(axis, n, line, **BURNT)
             _write(axis, n, line, text, bbox={"facecolor": "white", "edgecolor": WASTE, "pad": 2})
         else:
             _cell(axis, n, line, EMPTY, edgecolor="#BBBBBB")
@@ -103,7 +107,7 @@ def _word(decode: Callable, token_id: int) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _cell(axis: Axes, left: float, line: int, colour: str, **look: object) -> None:
+def _cell(axis: Axes, left: float, line: int, colour: str = EMPTY, **look: object) -> None:
     look = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.5, **look}
     axis.add_patch(Rectangle((left + 0.02, line - 0.42), 0.96, 0.84, **look))
 

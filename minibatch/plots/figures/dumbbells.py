@@ -44,7 +44,7 @@ def dumbbells(
     """
     first, *others = summaries
     keys = list(keys)
-    figure, (axis,) = canvas(1, ax, height=0.4 + 0.37 * len(keys))
+    figure, (axis,) = canvas(1, ax, height=0.7 + 0.7 * len(keys))
     base = summaries[first]
     for y, key in enumerate(keys):
         shares = [summaries[name][key] / base[key] for name in others]
@@ -57,18 +57,19 @@ def dumbbells(
             axis.annotate(_written(key, summaries[name]), (share, y), (0, 9), ha="center",
                           textcoords="offset points", fontsize=TICK, color=INK)  # fmt: skip
     axis.set_yticks(range(len(keys)), [f"{WORDS[k][0]}: {_written(k, base)}" for k in keys])
-    axis.set_ylim(len(keys) - 0.5, -0.8)
+    axis.set_ylim(len(keys) - 0.5, -0.9)
     axis.axvline(1, color=INK, linewidth=0.8, linestyle=":", zorder=0)
     axis.margins(x=0.08)
     axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
     handles = [axis.plot([], [], "o", markersize=11, markerfacecolor=EMPTY, markeredgecolor=INK,
-                         linestyle="", label=f"{first}, numbers on the left")[0]]  # fmt: skip
+                         linestyle="", label=f"{first}: numbers on the left")[0]]  # fmt: skip
     for name, colour, marker in zip(others, PROTAGONISTS, MARKERS, strict=False):
-        handles += axis.plot([], [], marker, color=colour, markeredgecolor=INK, label=name)
+        look = {"color": colour, "markeredgecolor": INK, "markersize": 10, "linestyle": ""}
+        handles += axis.plot([], [], marker, **look, label=name)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False,
                   fontsize=LABEL)  # fmt: skip
     finding = _finding(summaries, keys[0]) + said(guess)
-    dress(axis, finding, f"× {first}")
+    dress(axis, finding, f"as a multiple of {first}")
     axis.tick_params(axis="y", labelsize=LABEL)
     lines = [
         f"{WORDS[key][0]}: " + ", ".join(f"{n} {_written(key, s)}" for n, s in summaries.items())
@@ -79,7 +80,7 @@ def dumbbells(
 
 
 def _written(key: str, summary: Summary) -> str:
-    return WORDS[key][1].format(summary[key])
+    return WORDS[key][1].format(summary[key]).replace("%", " %")
 
 
 def _finding(summaries: Mapping[str, Summary], key: str) -> str:

@@ -46,7 +46,7 @@ def factors(
         axis.annotate(f"= {product:.1f}", (product, y), (8, 0), textcoords="offset points",
                       va="center", fontsize=LABEL, color=INK)  # fmt: skip
     ranges = [f"{name} {min(found):.1f} to {max(found):.1f}" for name, found in sizes.items()]
-    title = f"One product; each factor depends on the order: {', '.join(ranges)}{said(guess)}"
+    title = f"Each factor depends on the order: {', '.join(ranges)}{said(guess)}"
     dress(axis, title, "times the throughput of the baseline (logarithmic)")
     axis.set_xscale("log", base=2)
     axis.set_xlim(1, 1.3 * product)

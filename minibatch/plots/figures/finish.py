@@ -37,7 +37,7 @@ def finish(ends: Mapping[str, Sequence[float]], *, ax: Axes | None = None) -> Fi
     quickest = min(ends, key=lambda name: max(ends[name]))
     done = {name: sum(t <= max(ends[quickest]) for t in times) for name, times in ends.items()}
     others = ", ".join(f"{done[name]} of {name}" for name in ends if name != quickest)
-    finding = f"When {quickest} has served its {most}: {others}"
+    finding = f"When {quickest} has served all {most}: {others}"
     dress(axis, finding, "seconds of computing", "answers that have ended")
     describe(figure, "Curves: answers that have ended, over seconds.", [finding])
     return figure

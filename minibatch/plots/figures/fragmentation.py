@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..colours import INK, PROTAGONISTS
+from ..colours import INK
 from ..guesses import mark, said
-from ..picture import LABEL, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
 from .memory_use import PAPER, PARTS, add_legend, sum_of, total, uses_of
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def fragmentation(
     """A bar for each memory, in percent of the pool, over the steps in which a request waited.
 
     runs: replays by name. published: for each of them, the share in percent that held tokens in a
-    published measurement, drawn as a diamond; None where there is none. guess: the name of a
+    published measurement, drawn as a black line; None where there is none. guess: the name of a
     prediction, in percent, of the first.
     """
-    figure, (axis,) = canvas(1, ax, height=0.6 + 0.62 * len(runs))
+    figure, (axis,) = canvas(1, ax, height=0.6 + 0.75 * len(runs))
     shares = {}
     for y, (name, run) in enumerate(runs.items()):
         uses = uses_of([moment for moment in run if moment.waiting] or run)
@@ -39,25 +39,33 @@ def fragmentation(
         for part, (_, colour, edge, hatch) in PARTS.items():
             width = 100 * total(uses, part) / pool
             look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0.6}
-            axis.barh(y, width, left=left, height=0.72, **look)
-            if width > 6:
+            axis.barh(y, width, left=left, height=0.58, **look)
+            if width > 3:
                 axis.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center",
                           fontsize=LABEL, color=INK, bbox=PAPER)  # fmt: skip
             left += width
-    marks = [(x, y) for y, x in enumerate(published) if x is not None]
-    more = []
-    if marks:
-        look = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 12}
-        more = axis.plot(*zip(*marks, strict=True), "D", zorder=8, label="published: holds K and V",
-                         **look)  # fmt: skip
+    for y, share in enumerate(published):
+        if share is not None:
+            axis.plot([share, share], [y + 0.25, y + 0.4], color=INK, linewidth=3, zorder=8)
+            words = f"K and V in the vLLM paper: {share:.0f} %"
+            place = "left" if share < 50 else "right"
+            axis.text(
+                share + (0.7 if share < 50 else -0.7),
+                y + 0.34,
+                words,
+                ha=place,
+                va="top",
+                fontsize=TICK,
+                color=INK,
+            )
     best, worst = max(shares, key=shares.get), min(shares, key=shares.get)
     finding = f"Tokens fill {shares[worst]:.0f} % ({worst}) to {shares[best]:.0f} % ({best})"
-    dress(axis, finding + said(guess), "% of the pool, while somebody waits")
+    dress(axis, finding + said(guess), "% of the pool, while a request waits")
     axis.set_yticks(range(len(runs)), list(runs), fontsize=LABEL)
-    axis.set_ylim(len(runs) - 0.5, -0.5)
+    axis.set_ylim(len(runs) - 0.3, -0.4)
     axis.set_xlim(0, 100)
     mark(axis, guess)
-    add_legend(figure, more=more)
-    findings = [f"{name}: {share:.1f} % hold tokens" for name, share in shares.items()]
-    describe(figure, "A bar for each memory: what its places are good for.", findings)
+    add_legend(figure)
+    findings = [f"{name}: {share:.1f} % of the pool holds tokens" for name, share in shares.items()]
+    describe(figure, "A bar for each allocator: the use of its memory.", findings)
     return figure

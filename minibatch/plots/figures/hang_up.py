@@ -13,7 +13,8 @@ from ..colours import INK, WASTE, WORK
 from ..guesses import mark
 from ..picture import LABEL, canvas, describe, dress
 
-BEFORE = 0.3  # seconds of each run before the client hangs up
+BEFORE = 0.1  # seconds of each run before the client hangs up
+AFTER = 0.45  # at least so many after that moment
 
 
 def hang_up(
@@ -27,17 +28,11 @@ def hang_up(
     runs: by name, the steps, when the client hung up in seconds on the engine's clock, and the
     completion of its request. guess: the name of a prediction in seconds, for the first run.
     """
-    figure, (axis,) = canvas(1, ax, height=0.6 + 0.75 * len(runs))
+    figure, (axis,) = canvas(1, ax, height=0.8 + 0.75 * len(runs))
     waits = {}
     for y, (name, (steps, hung_up, completion)) in enumerate(runs.items()):
         waits[name] = wait = completion.finish_time - hung_up
-        shown = [
-            step
-            for step in steps
-            if step.end_time > hung_up - BEFORE
-            and step.start_time < completion.finish_time + BEFORE
-        ]
-        for step in shown:
+        for step in (step for step in steps if step.end_time > hung_up - BEFORE):
             left = max(step.start_time - hung_up, -BEFORE)
             num_prompt = sum(row.num_tokens for row in step.rows if row.kind == "prefill")
             width = step.end_time - hung_up - left
@@ -53,7 +48,7 @@ def hang_up(
             )
         axis.plot([0, wait], [y - 0.38] * 2, "|-", color=WASTE, linewidth=2.5, markersize=12)
         axis.annotate(
-            f"blocks free after {1e3 * wait:,.0f} ms",
+            f"blocks freed after {_s(wait)}",
             (wait, y - 0.38),
             (8, 0),
             textcoords="offset points",
@@ -62,13 +57,22 @@ def hang_up(
             color=INK,
         )
     axis.axvline(0, color=INK, linewidth=1.5, linestyle=":")
-    words = ", ".join(f"{1e3 * wait:,.0f} ms with {name}" for name, wait in waits.items())
-    finding = f"From the hang-up to free blocks: {words}"
-    dress(axis, finding, "seconds after the client hung up; a box is a step, hatched with a prompt")
+    axis.annotate("the client hangs up", (0, -0.85), (8, 0), textcoords="offset points",
+                  ha="left", va="center", fontsize=LABEL, color=INK)  # fmt: skip
+    words = ", ".join(f"{_s(wait)} with {name}" for name, wait in waits.items())
+    finding = f"The blocks are free after {words}"
+    below = (
+        "seconds after the client hung up; a box is a step, with hatches if it computes a prompt"
+    )
+    dress(axis, finding, below)
     axis.set_yticks(range(len(runs)), list(runs))
     axis.tick_params(axis="y", labelsize=LABEL)
-    axis.set_ylim(len(runs) - 0.5, -0.7)
-    axis.set_xlim(-BEFORE, 1.35 * max(*waits.values(), BEFORE))
+    axis.set_ylim(len(runs) - 0.5, -1.1)
+    axis.set_xlim(-BEFORE, max(1.5 * max(waits.values()), AFTER))
     mark(axis, guess)
     describe(figure, "A lane of steps for each run.", [finding])
     return figure
+
+
+def _s(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from ...engine.trace import Trace
 from ..colours import HATCHES, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import SMALL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 
@@ -31,23 +31,22 @@ def heartbeat(
     Raises ValueError if the request has not finished.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=1.4)
+    figure, axes = canvas(len(named), ax, height=1.6)
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        gaps, newcomers, admitted = _gaps(trace, request_id)
+        gaps, newcomers = _gaps(trace, request_id)
         for disturbed, colour, hatch in ((False, WORK, ""), (True, PROTAGONISTS[1], "////")):
             places = [i for i, names in enumerate(newcomers, start=1) if bool(names) == disturbed]
             look = {"color": colour, "edgecolor": INK, "linewidth": 0.3, "hatch": hatch}
             axis.bar(places, [gaps[i - 1] for i in places], width=1, **look)
-        for place, names in enumerate(admitted, start=1):
-            if names:
-                nearby = max(gaps[place - 1 : place + 3])  # a prompt in pieces takes several steps
-                axis.text(place, 1.05 * nearby, " ".join(names), ha="center", va="bottom",
-                          fontsize=11, color=INK)  # fmt: skip
+        for (begin, end), names in _prompts(newcomers).items():  # a cut prompt takes several steps
+            at = (begin + end) / 2, max(gaps[begin - 1 : end])
+            axis.annotate(" ".join(names), at, (0, 3), textcoords="offset points", ha="center",
+                          va="bottom", fontsize=SMALL, color=INK)  # fmt: skip
         first, last = axis is axes[0], axis is axes[-1]
         findings.append(_finding(name, gaps) + (said(guess) if first else ""))
-        x = f"token of {request_id}'s answer" if last else ""
-        dress(axis, findings[-1], x, "ms since the\ntoken before")
+        x = f"token of {request_id}'s answer; bar: ms since the previous token" if last else ""
+        dress(axis, findings[-1], x, "ms")
         axis.margins(x=0.01)
     top = 1.2 * max(axis.get_ylim()[1] for axis in axes)
     for axis in axes:
@@ -56,31 +55,40 @@ def heartbeat(
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="a step of single tokens"),
         Patch(facecolor=PROTAGONISTS[1], edgecolor=INK, hatch=HATCHES["prefill"],
-              label="a step that also computes a prompt; the letter: the request that joins"),
+              label="a step that also computes a prompt or a part of it; letter: its request"),
     ]  # fmt: skip
     figure.legend(handles=kinds, loc="outside lower center", ncols=2, frameon=False, fontsize=TICK)
     describe(figure, f"Bars: the time between two tokens of {request_id}.", findings)
     return figure
 
 
-def _gaps(
-    trace: Trace, request_id: str
-) -> tuple[list[float], list[list[str]], list[tuple[str, ...]]]:
-    """For each token after the first: ms since the token before, the requests whose prompts its
-    step computed, and the requests that joined in its step."""
+def _prompts(newcomers: list[list[str]]) -> dict[tuple[int, int], list[str]]:
+    """By first and last token whose step computed a part of them: the requests."""
+    places: dict[str, list[int]] = {}
+    for place, names in enumerate(newcomers, start=1):
+        for name in names:
+            places.setdefault(name, []).append(place)
+    found: dict[tuple[int, int], list[str]] = {}
+    for name, own in places.items():
+        found.setdefault((own[0], own[-1]), []).append(name)
+    return found
+
+
+def _gaps(trace: Trace, request_id: str) -> tuple[list[float], list[list[str]]]:
+    """For each token after the first: ms since the token before, and the requests whose prompts its
+    step computed."""
     times = next((c.token_times for c in trace.completions if c.request_id == request_id), None)
     if times is None:
         raise ValueError(f"request {request_id!r} has not finished in this trace")
-    gaps, newcomers, admitted = [], [], []
+    newcomers = []
     for step in trace.steps:
         rows = step.rows
         if any(row.request_id == request_id and row.token_ids for row in rows):
             newcomers.append([row.request_id for row in rows if row.kind == "prefill"])
-            admitted.append(tuple(name for name in step.admitted if name != request_id))
     gaps = [1e3 * (after - before) for before, after in zip(times, times[1:], strict=False)]
-    return gaps, newcomers[1:], admitted[1:]
+    return gaps, newcomers[1:]
 
 
 def _finding(name: str, gaps: list[float]) -> str:
-    words = f"the median gap is {median(gaps):.0f} ms, the longest {max(gaps):.0f} ms"
+    words = f"the median gap is {median(gaps):.0f} ms, the longest is {max(gaps):.0f} ms"
     return f"{name}: {words}" if name else words[0].upper() + words[1:]

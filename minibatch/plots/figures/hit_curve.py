@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 from ...simulator.conversations import PUBLISHED, PUBLISHED_AT_MOST
 from ..colours import FAINT, INK, PROTAGONISTS
 from ..guesses import mark, said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress, percent
 
 MARKERS = "osD"
 
@@ -20,7 +20,7 @@ def hit_curve(
     hits: Mapping[int, float] | Mapping[str, Mapping[int, float]],
     *,
     published: bool = True,
-    x: str = "blocks in the pool, of 512 tokens, at 12,031 requests in 59 minutes",
+    x: str = "blocks (of 512 tokens) in the pool, at full traffic",
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
@@ -38,7 +38,7 @@ def hit_curve(
         blocks, shares = list(PUBLISHED), [100 * share for share in PUBLISHED.values()]
         axis.plot(blocks, shares, "D", **look, label="Mooncake's trace, our count")
         axis.axhline(100 * PUBLISHED_AT_MOST, color=FAINT, linestyle=":", linewidth=2)
-        words = f"Mooncake's trace, with no end of blocks: {PUBLISHED_AT_MOST:.0%}"
+        words = f"Mooncake's trace, unlimited blocks: {percent(PUBLISHED_AT_MOST)}"
         axis.annotate(words, (0.01, 100 * PUBLISHED_AT_MOST), (0, 4), fontsize=TICK, color=INK,
                       xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     findings = []
@@ -50,8 +50,10 @@ def hit_curve(
         axis.plot(sizes, shares, f"{MARKERS[number]}-", **look, label=name or "this workload, here")
         first, last = sizes[0], sizes[-1]
         findings.append(
-            f"{name}: " * bool(name) + f"{curve[first]:.0%} of the tokens found with {first:,} "
-            f"blocks, {curve[last]:.0%} with {last:,}"
+            f"{name}: "
+            * bool(name)
+            + f"{first:,} blocks find {percent(curve[first])} of the tokens, and "
+            f"{last:,} blocks find {percent(curve[last])}"
         )
     dress(axis, "\n".join(findings) + said(guess), x, "% of prompt tokens found")
     axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ..colours import COLOURS, INK, WASTE
+from ..colours import COLOURS, INK, LIMIT
 from ..guesses import mark
-from ..picture import LABEL, TICK, canvas, corner, describe, dress
+from ..picture import LABEL, SMALL, TICK, canvas, describe, dress
 
 Seeds = Mapping[str, Sequence[float]]  # "output_tokens_per_s" and "ttft_p99_s", a value a seed
 LINES = (
@@ -35,14 +35,15 @@ def knee(
 ) -> Figure:
     """Two panels, one below the other: output tokens a second, and p99 time to first token on a
     logarithmic axis. A line is the median over seeds, its band the 10th to the 90th percentile.
-    A ring marks each knee: the lowest load whose throughput is within 5 % of the highest. A dot on
-    the limit marks the load at which a line leaves it.
+    A ring marks the lowest load whose throughput is within 5 % of the highest: the knee is at this
+    load or between it and the load before. A dot on the limit marks the load at which a line leaves
+    it.
 
     runs: by policy and load. limit_s: a limit on the time to first token. error: the held-out
-    error of the cost model, written into the corner. guess: the name of a predicted load. ax: two
+    error of the cost model, written below the panels. guess: the name of a predicted load. ax: two
     Axes.
     """
-    figure, axes = canvas(2, ax, height=2.8)
+    figure, axes = canvas(2, ax, height=3.1 if error else 2.8)
     most, knees, kept = {}, {}, {}
     ends: tuple[list, list] = [], []
     for (name, by_load), look in zip(runs.items(), LINES, strict=False):
@@ -52,7 +53,7 @@ def knee(
         most[name], knees[name] = max(tokens), _end_of_rise(loads, tokens)
         at = knees[name], tokens[loads.index(knees[name])]
         axes[0].plot(*at, "o", markersize=15, fillstyle="none", color=INK)
-        words = f"{name}: {most[name]:,.0f}, knee at {knees[name]:g}"
+        words = f"{name}: {most[name]:,.0f}, knee ≤ {knees[name]:g}"
         ends[0].append((tokens[-1], words, look[0]))
         words = name
         if limit_s is not None:
@@ -61,23 +62,23 @@ def knee(
             if kept[name]:
                 axes[1].plot(kept[name], limit_s, "o", markersize=9, color=INK, zorder=5)
         ends[1].append((waits[-1], words, look[0]))
-    top = f"Throughput stops rising at the knee (ring): {_extremes(knees)}"
+    top = f"The knee is at or left of the ring: {_extremes(knees)}"
     below = "p99 TTFT, by load"
     if limit_s is not None:
         below = f"p99 TTFT is within {limit_s:g} s (line) up to the dot: {_extremes(kept)}"
-        axes[1].axhline(limit_s, color=WASTE, linewidth=2.2)
+        axes[1].axhline(limit_s, **LIMIT)
     for axis, title, unit in zip(
         axes, (top, below), ("output tokens/s", "p99 TTFT, s"), strict=True
     ):
         dress(axis, title, "", unit)
-    axes[0].set_ylim(0, (1.6 if error else 1.1) * max(most.values()))
+    axes[0].set_ylim(0, 1.1 * max(most.values()))
     axes[1].set_yscale("log")
     axes[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes[1].set_xlabel(f"{x}; a band is 8 of 10 seeds", fontsize=LABEL, color=INK)
     loads = sorted({load for by_load in runs.values() for load in by_load})
     axes[1].set_xticks(loads, [f"{load:g}" for load in loads])
     if error:
-        corner(axes[0], error)
+        figure.supxlabel(error, x=0.02, ha="left", fontsize=SMALL, color=INK)
     mark(axes[1], guess)
     for axis, end in zip(axes, ends, strict=True):
         _label_ends(axis, end)

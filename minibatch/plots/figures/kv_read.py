@@ -21,11 +21,11 @@ def kv_read(megabytes: Sequence[float], weights: float, *, ax: Axes | None = Non
     axis.stairs(megabytes, color=INK, linewidth=0.8)
     finding = (
         f"{sum(megabytes):,.0f} MB of K and V in {len(megabytes)} steps, "
-        f"{max(megabytes):.2f} MB at most in one"
+        f"{max(megabytes):.2f} MB at most in one step"
     )
     axis.set_xlim(0, len(megabytes))
     axis.set_ylim(0, 1.25 * max(megabytes))
-    words = f"The weights are {weights:.1f} MB, in every step"
+    words = f"The weights add {weights:.1f} MB in every step"
     axis.text(0.99, 0.97, words, transform=axis.transAxes, ha="right", va="top", fontsize=LABEL)
     dress(axis, finding, "step: a row reads one more token in each step", "MB")
     describe(figure, "Megabytes of K and V by steps.", [finding, words])

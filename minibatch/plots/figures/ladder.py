@@ -12,8 +12,8 @@ from ..picture import TICK, canvas, describe, dress
 YOURS = PROTAGONISTS[0]
 KINDS = (
     ("needed once", WORK, "", "black"),
-    ("again, by other thread blocks", COLOURS[0], "///", "black"),
-    ("again, within a thread block", WASTE, "", "black"),
+    ("asked for again, by other thread blocks", COLOURS[0], "///", "black"),
+    ("asked for again, by the same thread block", WASTE, "", "black"),
 )
 
 
@@ -45,17 +45,19 @@ def ladder(
             label = kind if y == 0 else None
             axis.barh(y, wide, 0.62, left, label=label, linewidth=0.6, **look)
             left += wide
-        axis.text(left + 0.08, y, f"×{asked:.1f}", va="center", fontsize=TICK + 1, color=INK)
+        axis.text(left + 0.08, y, f"×{asked:.1f}", va="center", fontsize=TICK, color=INK)
         labels.append(f"{name} ×{asked:.1f}")
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.4, -0.6)
     axis.margins(x=0.12)
     first, last = (each.rsplit("×")[-1] for each in (labels[0], labels[-1]))
-    title = f"The first asks for {first} times what it needs, the last for {last} times"
+    title = (
+        f"The top kernel asks for {first} times the bytes it needs, the bottom kernel for {last}"
+    )
     dress(axis, title, "bytes of K and V asked for, in multiples of the bytes touched")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:
             label.set(color=YOURS, fontweight="bold")
-    axis.legend(fontsize=TICK, frameon=False, loc="lower right")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=TICK, frameon=False)
     describe(figure, "How many times each kernel asks for K and V.", labels)
     return figure

@@ -1,4 +1,4 @@
-"""Requests that preempt one another: what each has in the pool, step by step."""
+"""Requests that preempt one another: what each has in memory, step by step."""
 
 from __future__ import annotations
 
@@ -10,92 +10,60 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WASTE, ink_on
+from ..colours import INK, WASTE, WORK
 from ..guesses import said
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress
+from .thrown_away import draw_lane, lanes_of
 from .timeline import by_name
+
+TOP, FLOOR = 0.3, 0.95  # of a lane's tallest piece, from above: the dots are over it
 
 
 def livelock(
     traces: Trace | Mapping[str, Trace],
-    pool: int,
     *,
     steps: int = 250,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """Tokens in memory, stacked, an area for each request; hatched where they are computed for a
-    second time. A letter above the pool's edge: this request is preempted. A dot: a token
-    generated.
+    """A lane for each request; its height is the number of tokens in memory. It ends where the
+    request is preempted. Solid: tokens computed for a second time. A dot: a generated token.
 
-    traces: a trace, or several by name, of two or three requests without prefix caching. pool: its
-    size in tokens. steps: how many are drawn; the titles count all. guess: the name of a prediction
-    of the preemptions in the first. ax: where to draw, one Axes a trace.
+    traces: a trace, or several by name, of two or three requests without prefix caching. steps: how
+    many are drawn; the titles count all. guess: the name of a prediction of the preemptions in the
+    first. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=2.1)
+    lanes = {name: lanes_of(trace, steps) for name, trace in named.items()}
+    highest = max(max(n for _, n, _ in points) for run in lanes.values() for points in run.values())
+    figure, axes = canvas(len(named), ax, height=0.5 + 0.55 * len(next(iter(lanes.values()))))
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        names = sorted({row.request_id for step in trace.steps for row in step.rows})
-        _draw_areas(axis, trace, names, steps)
-        _draw_events(axis, trace, steps, pool)
-        axis.axhline(pool, color=INK, linewidth=1.5)
-        axis.text(steps, pool, " pool\n full", fontsize=TICK, va="center", color=INK)
+        for place, (request_id, points) in enumerate(lanes[name].items()):
+            draw_lane(axis, place + FLOOR, points, (FLOOR - TOP) / highest)
+            axis.text(-2, place + FLOOR, request_id, ha="right", va="bottom", fontsize=TICK,
+                      color=INK)  # fmt: skip
+            spoken = [
+                step.index + 0.5
+                for step in trace.steps[:steps]
+                if any(row.request_id == request_id and row.token_ids for row in step.rows)
+            ]
+            axis.plot(spoken, [place + TOP / 2] * len(spoken), "o", color=INK, markersize=4)
         if more := max(trace.num_steps - steps, 0):
-            axis.text(steps, pool / 2, f" … {more:,}\n more", fontsize=TICK, va="center", color=INK)
+            axis.text(steps + 2, 1, f"… {more:,}\nmore", fontsize=TICK, va="center", color=INK)
         summary = trace.summary()
         counts = f"{summary['output_tokens']} tokens generated in {trace.num_steps:,} steps"
         words = f"{name}: {counts}, {summary['num_preemptions']} preemptions"
         findings.append(words + (said(guess) if axis is axes[0] else ""))
-        dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens in\nmemory")
+        dress(axis, findings[-1], "step" if axis is axes[-1] else "")
         axis.set_xlim(0, steps)
-        axis.set_ylim(0, 1.38 * pool)
-        axis.set_yticks([0, pool], ["0", f"{pool:,}"])
-        axis.spines["left"].set_bounds(0, pool)
-    twice = Patch(facecolor="white", edgecolor=INK, hatch="xxx", label="computed a second time")
-    gives = Line2D([], [], linestyle="", marker="$A$", color=WASTE, label="gives way")
-    speaks = Line2D([], [], linestyle="", marker="o", color=INK, label="a token is generated")
-    figure.legend(handles=[twice, gives, speaks], loc="outside lower center", ncols=3,
-                  frameon=False, fontsize=TICK)  # fmt: skip
-    describe(figure, "Areas: tokens in memory of each request, stacked, by steps.", findings)
+        axis.set_ylim(len(lanes[name]) + 0.05, -0.05)
+        axis.set_yticks([])
+        axis.spines["left"].set_visible(False)
+    first = Patch(facecolor=WORK, edgecolor=INK, label="tokens in memory")
+    twice = Patch(facecolor=WASTE, edgecolor=INK, label="computed again")
+    dot = Line2D([], [], linestyle="", marker="o", color=INK, label="a token is generated")
+    figure.legend(handles=[first, twice, dot], loc="outside lower center", ncols=3, frameon=False,
+                  fontsize=TICK)  # fmt: skip
+    describe(figure, "A lane for each request, as high as it has tokens in memory.", findings)
     return figure
-
-
-def _draw_areas(axis: Axes, trace: Trace, names: list[str], steps: int) -> None:
-    has, again = dict.fromkeys(names, 0), dict.fromkeys(names, False)
-    tops: dict[str, list[int]] = {name: [] for name in names}
-    twice: dict[str, list[bool]] = {name: [] for name in names}
-    for step in trace.steps[:steps]:
-        has |= dict.fromkeys(step.preempted, 0)
-        recomputed = dict(step.recomputed)
-        for row in step.rows:
-            has[row.request_id] += row.num_tokens
-        for name in names:
-            again[name] = has[name] > 0 and (name in recomputed or again[name])
-            tops[name].append(has[name])
-            twice[name].append(again[name])
-        has |= dict.fromkeys(step.finished, 0)
-    bottom = [0] * len(trace.steps[:steps])
-    edges = list(range(len(bottom) + 1))
-    for name, colour in zip(names, PROTAGONISTS, strict=False):
-        top = [low + n for low, n in zip(bottom, tops[name], strict=True)]
-        axis.stairs(top, edges, baseline=bottom, fill=True, facecolor=colour, linewidth=0)
-        covered = [
-            high if on else low for low, high, on in zip(bottom, top, twice[name], strict=True)
-        ]
-        axis.stairs(covered, edges, baseline=bottom, fill=True, facecolor="none", hatch="xxx",
-                    edgecolor=ink_on(colour), linewidth=0)  # fmt: skip
-        at = max(range(len(top)), key=lambda i: tops[name][i] * (i < 0.9 * steps))
-        paper = {"facecolor": "white", "edgecolor": colour, "pad": 2}
-        axis.text(at, (bottom[at] + top[at]) / 2, name, ha="center", va="center", weight="bold",
-                  fontsize=LABEL, color=INK, bbox=paper)  # fmt: skip
-        bottom = top
-
-
-def _draw_events(axis: Axes, trace: Trace, steps: int, pool: int) -> None:
-    for step in trace.steps[:steps]:
-        for name in step.preempted:
-            axis.text(step.index, 1.1 * pool, name, ha="center", va="center", fontsize=TICK,
-                      weight="bold", color=WASTE)  # fmt: skip
-        if step.num_output_tokens:
-            axis.plot(step.index + 0.5, 1.27 * pool, "o", color=INK, markersize=4)

@@ -9,10 +9,10 @@ from matplotlib.patches import Polygon, Rectangle
 
 from ...core.records import RowRecord
 from ...engine.trace import Trace
-from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colours
-from ..picture import LABEL, TICK, Picture, describe, dress
+from ..colours import BURNT, FAINT, HATCHES, INK, WORK, ink_on, own_colours
+from ..picture import LABEL, SMALL, TICK, Picture, describe, dress
 
-STAGES = (1, 1.2, 1.4, 1.6, 1.8, 2, 3)  # the rectangle, its padding leaves, the line, the mask
+STAGES = (1, 1.25, 1.5, 1.75, 2, 3)  # the rectangle, its padding leaves, the line, the mask
 
 
 def melting(trace: Trace, index: int, stage: float = 1) -> Figure:
@@ -24,7 +24,7 @@ def melting(trace: Trace, index: int, stage: float = 1) -> Figure:
     """
     rows = trace.steps[index].rows
     if not (1 <= stage <= 2 or stage == 3) or not rows:
-        raise ValueError(f"stage {stage} of a step of {len(rows)} rows; give 1 to 2, or 3")
+        raise ValueError(f"stage {stage} of a step of {len(rows)} rows; give 1, 2 or 3")
     figure = Picture(figsize=(11, 3.4), layout="constrained", facecolor="white")
     axis = figure.subplots()
     if stage == 3:
@@ -58,16 +58,17 @@ def _colour(row: RowRecord) -> str:
 
 
 def _melt(axis: Axes, rows: tuple[RowRecord, ...], melted: float) -> tuple[str, str]:
-    """melted: 0 is the rectangle, 1 the line; between, the padding falls and the rows close up."""
+    """melted: 0 is the rectangle, 1 the line. Until 0.5 the padding shrinks, and each row moves to
+    its columns of the line; then the rows close up."""
     starts, width = _starts(rows), max(row.num_tokens for row in rows)
     useful, cells = starts[-1], width * len(rows)
+    moved, risen = min(1, 2 * melted), max(0, 2 * melted - 1)
     for y, (row, start) in enumerate(zip(rows, starts, strict=False)):
         padding = width - row.num_tokens
-        if padding and melted < 1:
-            waste = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"]}
-            fallen = y + melted * (len(rows) + 1 - y)
-            axis.barh(fallen, padding, height=0.86 * (1 - melted), linewidth=0.8, **waste)
-        place = (1 - melted) * y, padding + melted * (start - padding)
+        if padding and moved < 1:
+            waste = BURNT
+            axis.barh(y, (1 - moved) * padding, height=0.86, linewidth=0.8, **waste)
+        place = (1 - risen) * y, padding + moved * (start - padding)
         axis.barh(place[0], row.num_tokens, left=place[1], height=0.86, **_look(row))
         _name(axis, row, place, padding if melted == 0 else 0, width)
     axis.set_xlim(0, useful)
@@ -75,16 +76,16 @@ def _melt(axis: Axes, rows: tuple[RowRecord, ...], melted: float) -> tuple[str, 
     if melted == 1:
         box = {"facecolor": "none", "edgecolor": FAINT, "linestyle": ":", "linewidth": 1.5}
         axis.add_patch(Rectangle((0, 0.7), width, len(rows) - 1.3, **box))
-        gone = f"{cells - useful:,} cells fewer to compute"
+        gone = f"{cells - useful:,} fewer cells to compute"
         axis.text(width / 2, len(rows) / 2, gone, ha="center", fontsize=LABEL, color=INK)
-        finding = f"In one line: {useful} tokens, no padding"
+        finding = f"Packed in one line: {useful} tokens, no padding"
     else:
         finding = f"A rectangle computes {len(rows)} × {width} = {cells:,} cells, "
         finding += f"{cells - useful:,} of them padding"
         if melted:
-            finding = f"{cells:,} cells become {useful}: the padding is left out"
+            finding = f"Without the padding, {cells:,} cells become {useful}"
     axis.set_yticks([])
-    if melted == 0:
+    if melted <= 0.5:
         axis.set_yticks(range(len(rows)), [row.request_id for row in rows])
     dress(axis, finding, "token of the forward pass" if melted == 1 else "cell of the row", "")
     return "The tokens of one step.", finding
@@ -100,7 +101,7 @@ def _name(axis: Axes, row: RowRecord, place: tuple[float, float], padding: int, 
         words = f"{row.request_id}: {row.num_tokens} tokens"
         axis.text(left + row.num_tokens / 2, y, words, bbox=box, **look)
     else:
-        axis.text(left + 0.5, y, row.request_id, **look | {"fontsize": 10})
+        axis.text(left + 0.5, y, row.request_id, **look | {"fontsize": SMALL})
 
 
 def _mask(axis: Axes, rows: tuple[RowRecord, ...], cached: list[int]) -> tuple[str, str]:
@@ -129,13 +130,15 @@ def _mask(axis: Axes, rows: tuple[RowRecord, ...], cached: list[int]) -> tuple[s
         top, left = top + height, left + old + new
         axis.axvline(left, color=FAINT, linewidth=0.5, linestyle=":")
     useful = sum(row.num_tokens for row in rows)
-    finding = f"Attention reads {num_read:,} of {useful * left:,} pairs: none of another request"
+    finding = (
+        f"Attention computes {num_read:,} of {useful * left:,} pairs: none between two requests"
+    )
     axis.set_xlim(0, left)
     axis.set_ylim(top, 0)
     axis.set_yticks([])
     label = "keys of all requests, end to end; pale: in the cache; strong: of this step"
     dress(axis, finding, label, "tokens of this step")
-    return "Bands on the diagonal, one for each request, nothing elsewhere.", finding
+    return "Bands on the diagonal, one for each request, and no others.", finding
 
 
 def _starts(rows: tuple[RowRecord, ...]) -> list[int]:

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...core.records import MemoryUse
-from ..colours import EMPTY, FADED, INK, WASTE, WORK
+from ..colours import EMPTY, FADED, HATCHES, INK, WASTE, WORK
 from ..guesses import mark
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress, percent
 
 if TYPE_CHECKING:
     from ...simulator.replay import Moment
@@ -23,11 +23,11 @@ LOST = "#8A3C00"  # waste that not even its holder could use
 PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "tokens": ("holds K and V", WORK, INK, ""),
     "reserved": ("reserved: filled later", FADED, "#FFFFFF", "//"),
-    "internal": ("internal: never filled", WASTE, FADED, "xx"),
+    "internal": ("internal: never filled", WASTE, FADED, HATCHES["padding"]),
     "external": ("external: rounding, holes", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
-PROMISED = ("promised: kept for those who run", PALE, FADED, "//")  # part of the free places
+PROMISED = ("promised: reserved for running requests", PALE, FADED, "//")  # part of the free places
 MOST = 600  # stairs of a panel: more are too fine for a screen, and make a page large
 SEEN = 0.03  # share of the pool: a smaller part is too thin for a label beside the promised places
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
@@ -60,7 +60,8 @@ def memory_use(
             look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
             top = _stacked(axis, edges, bottom, values, look)
             if part in ("reserved", "internal", "external"):
-                _number(axis, edges, bottom, values, pool=sum_of(uses[0]))
+                unit = " tokens in step {:,}" if promised is None else ""
+                _number(axis, edges, bottom, values, sum_of(uses[0]), unit)
             if part == "free" and kept:
                 _, colour, edge, hatch = PROMISED
                 look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
@@ -70,6 +71,8 @@ def memory_use(
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
         axis.set_ylim(0, max(bottom))
+        if promised:
+            axis.set_yticks([0, max(bottom) // 2, max(bottom)])
         words = _finding(uses) if promised is None else _finding_of_pool(uses, kept)
         findings.append(f"{name}: {words}")
         dress(axis, findings[-1], "step" if axis is axes[-1] else "", "tokens")
@@ -78,7 +81,7 @@ def memory_use(
     all_uses = [uses_of(run) for run in runs.values()]
     drawn = [part for part in PARTS if any(share_of(uses, part) > least for uses in all_uses)]
     add_legend(figure, drawn, [_swatch(*PROMISED)] if promised else [])
-    describe(figure, "What the places of a pool are good for, by steps.", findings)
+    describe(figure, "The use of a pool's memory, by steps.", findings)
     return figure
 
 
@@ -116,13 +119,13 @@ def sum_of(use: MemoryUse) -> int:
 def _finding(uses: Sequence[MemoryUse]) -> str:
     taken = sum(sum_of(use) - use.free for use in uses)
     share = total(uses, "tokens") / max(taken, 1)
-    return f"{share:.0%} of what is taken holds tokens; {len(uses):,} steps"
+    return f"{percent(share)} of the allocated memory holds tokens; {len(uses):,} steps"
 
 
 def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
     pool = sum_of(uses[0]) * len(uses)
-    words = f"{total(uses, 'tokens') / pool:.0%} of the pool holds tokens"
-    promise = f", {sum(kept) / pool:.0%} promised and empty" if kept else ""
+    words = f"{percent(total(uses, 'tokens') / pool)} of the pool holds tokens"
+    promise = f", {percent(sum(kept) / pool)} promised and empty" if kept else ""
     return f"{words}{promise}; {len(uses):,} steps"
 
 
@@ -144,7 +147,8 @@ def _number(
     pool: int,
     what: str = "",
 ) -> None:
-    """Write the sum of the values where they are largest, if there is room."""
+    """Write the sum of the values where they are largest, if there is room. what: the words after
+    it, with a place for the number of the step."""
     if max(values) < 0.12 * pool:
         return
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
@@ -152,5 +156,5 @@ def _number(
         return  # it would hide the area that it counts
     at = places[len(places) // 2]
     x, y = max(edges[at], 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
-    axis.text(x, y, f"{values[at]:,}{what}", ha="center", va="center", fontsize=LABEL - 1,
-              color=INK, bbox=PAPER, zorder=6)  # fmt: skip
+    words = f"{values[at]:,}{what.format(edges[at] + 1)}"
+    axis.text(x, y, words, ha="center", va="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=6)

@@ -6,14 +6,20 @@ from statistics import median
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import Normal, Stroke
 
 from ...core.records import StepRecord
 from ...engine.trace import Trace
 from ..colours import HATCHES, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
-from ..picture import LABEL, canvas, describe, dress
+from ..picture import LABEL, TITLE, canvas, describe, dress, percent
 
 WIDTH = 0.44  # of a bar; two make a pass
+OUTLINE = [
+    Stroke(linewidth=3.8, foreground=INK),
+    Normal(),
+]  # of a median, in the colour of its bars
+MOST_CUT = 2  # passes whose bars are longer than the picture is high, and are named
 
 
 def pass_times(
@@ -24,7 +30,8 @@ def pass_times(
 
     The medians leave out prefills; they are over as many passes as both runs have with all their
     rows. guess: the name of a prediction: the time of a pass with more rows, in percent of one with
-    fewer. Raises ValueError if both have equally many rows.
+    fewer. Bars end at the picture's upper edge; above it are the percents of those that are longer.
+    Raises ValueError if both have equally many rows.
     """
     runs = {len(trace.steps[0].rows): trace.steps for trace in (few, many)}
     if len(runs) == 1:
@@ -37,40 +44,54 @@ def pass_times(
     figure, (axis,) = canvas(1, ax, height=2.9)
     top = max(170, 140 * share)
     looks = zip(runs.values(), middle, (-WIDTH, 0), (WORK, PROTAGONISTS[0]), strict=True)
+    cut: dict[int, list[str]] = {}
     for steps, usual, left, colour in looks:
-        _draw(axis, steps, middle[0], left, colour, top)
+        name = " and ".join(row.request_id for row in steps[0].rows)
+        for number, height in _draw(axis, steps, middle[0], left, colour, top):
+            cut.setdefault(number, []).append(f"{name} {height:,.0f} %")
         height = 100 * usual / middle[0]
-        axis.axhline(height, color=INK, linewidth=2.5)
-        words = f"{' and '.join(row.request_id for row in steps[0].rows)}: {height:.0f} %"
+        axis.axhline(height, color=colour, linewidth=2, path_effects=OUTLINE)
+        words = f"{name}: {height:.0f} %"
         above = steps is runs[max(runs)]
-        axis.text(shown + 0.8, height + (5 if above else -5), words, fontsize=LABEL, color=INK,
+        axis.text(shown + 0.8, height + (9 if above else -9), words, fontsize=LABEL, color=INK,
                   va="bottom" if above else "top",
                   bbox={"facecolor": "white", "edgecolor": colour, "linewidth": 2})  # fmt: skip
-    axis.set_xlim(0.4, 1.24 * shown + 0.6)
+    axis.set_xlim(0.4, 1.33 * shown + 0.6)
     axis.set_xticks([1, *range(5, shown + 1, 5)])
     axis.set_ylim(0, top)
-    one, other = (f"a pass for {_people(number)}" for number in runs)
-    finding = f"{other[0].upper()}{other[1:]} takes {share:.0%} of the time of {one}"
-    dress(axis, finding + said(guess), "pass through the model", f"% of {one}")
+    one, other = map(_people, runs)
+    finding = f"A pass for {other} takes {percent(share)} of the time for {one}"
+    dress(axis, finding + said(guess), "pass through the model", f"% of a pass for {one}")
     mark(axis, guess, along="y")
+    if cut:
+        look = {"loc": "left", "fontsize": TITLE, "color": INK, "wrap": True}
+        axis.set_title(finding + said(guess), pad=26, **look)
+        look = {"textcoords": "offset points", "xycoords": "axes fraction", "va": "bottom"}
+        axis.annotate(_beyond(cut), (0, 1), (2, 5), fontsize=LABEL, color=INK, **look)
     describe(figure, "Two bars for every pass: how long it took in each run.", [finding])
     return figure
 
 
 def _draw(
     axis: Axes, steps: list[StepRecord], whole: float, left: float, colour: str, top: float
-) -> None:
-    """A bar for each pass; a prefill that is higher than the picture has its value as text."""
+) -> list[tuple[int, float]]:
+    """A bar for each pass. Returns number and percents of each that is higher than `top`."""
     heights = [100 * _ms(step) / whole for step in steps]
     places = [number + left for number in range(1, len(steps) + 1)]
     look = {"width": WIDTH, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
     bars = axis.bar(places, heights, color=colour, **look)
-    for bar, step, height in zip(bars, steps, heights, strict=True):
+    for bar, step in zip(bars, steps, strict=True):
         if _reads(step):
             bar.set(hatch=HATCHES["prefill"], edgecolor=INK)
-            if height > top:
-                axis.text(1.6, (0.96 if left else 0.84) * top, f"↑ {height:,.0f} %",
-                          fontsize=LABEL, color=colour if left == 0 else INK, va="top")  # fmt: skip
+    return [(number, height) for number, height in enumerate(heights, 1) if height > top]
+
+
+def _beyond(cut: dict[int, list[str]]) -> str:
+    """ "↑ pass 1: Anna 322 %, Anna and Ben 356 %", for the first few passes that are cut."""
+    first = sorted(cut)[:MOST_CUT]
+    words = [f"pass {number}: {', '.join(cut[number])}" for number in first]
+    more = len(cut) - len(first)
+    return "↑ " + ";  ".join([*words, *([f"{more} more"] if more else [])])
 
 
 def _reads(step: StepRecord) -> bool:
@@ -82,4 +103,4 @@ def _ms(step: StepRecord) -> float:
 
 
 def _people(number: int) -> str:
-    return {1: "one", 2: "two"}.get(number, str(number))
+    return {1: "one person", 2: "two people"}.get(number, f"{number} people")

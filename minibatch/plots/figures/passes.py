@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ...engine.trace import Trace
 from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WORK, ink_on
-from ..picture import LABEL, canvas, describe, dress
+from ..picture import LABEL, SMALL, canvas, describe, dress
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from transformers import PreTrainedTokenizerBase
@@ -20,15 +20,18 @@ HEAD, TAIL = 1, 6  # tokens of a long prompt that are shown, before and after a 
 LONG = 12  # tokens
 EDGE = 1.5  # letters: the margins of a word in its cell, both together
 OUT = PROTAGONISTS[0]
-FINDING = "The prompt goes in together; then every token of the answer goes in alone"
-KEY = "filled: goes in  ·  bold: comes out, and goes in next  ·  slanted: went in before"
+FINDING = "The first pass gets the whole prompt; each later pass gets one token"
+KEY = (
+    "blue: input  ·  green, bold: output, and the next pass's input  ·  "
+    "slanted: input of an earlier pass"
+)
 
 
 def passes(
     trace: Trace,
     tokenizer: PreTrainedTokenizerBase,
     *,
-    num_passes: int = 7,
+    num_passes: int = 5,
     ax: Axes | None = None,
 ) -> Figure:
     """One line for each of the first passes of the trace's first answer, a cell for each token.
@@ -64,7 +67,7 @@ def passes(
     for side in ("left", "bottom"):
         axis.spines[side].set_visible(False)
     axis.tick_params(length=0)
-    told = f"{FINDING}. {num_new[0]} tokens go into pass 1, and 1 into each of the others"
+    told = f"{FINDING}. Pass 1 gets {num_new[0]} tokens, and each of the others 1"
     describe(figure, "A line for each pass, a cell for each token.", [told])
     return figure
 
@@ -81,5 +84,5 @@ def _cell(axis: Axes, left: float, y: int, word: str, colour: str) -> None:
     axis.add_patch(Rectangle((left, y - 0.4), width, 0.8, facecolor=colour, edgecolor=edge))
     look = {"color": FAINT, "style": "italic"} if colour == EMPTY else {"color": ink_on(colour)}
     weight = "bold" if colour == OUT else "normal"
-    look |= {"ha": "center", "va": "center", "fontsize": 10, "weight": weight}
+    look |= {"ha": "center", "va": "center", "fontsize": SMALL, "weight": weight}
     axis.text(left + width / 2, y, word, **look)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ..colours import INK, PROTAGONISTS
 from ..guesses import said
-from ..picture import canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
 
 
 def percentile_spread(
@@ -23,7 +23,7 @@ def percentile_spread(
     """A row of dots for each sample size: a dot is the percentile of one run.
 
     values: seconds by the number of requests of a run, one value for each seed. guess: the name of
-    a prediction of the quotient of the largest and the smallest value, for the smallest size.
+    a prediction of the largest value divided by the smallest, for the smallest size.
     """
     figure, (axis,) = canvas(1, ax, height=0.5 + 0.65 * len(values))
     rng = np.random.default_rng(0)
@@ -36,17 +36,16 @@ def percentile_spread(
         axis.plot([each.min(), each.max()], [y + 0.36] * 2, "|-", color=INK, linewidth=1.5,
                   markersize=9)  # fmt: skip
         axis.annotate(f"{each.max() / each.min():.2g} ×", (each.max(), y + 0.36), (8, 0),
-                      textcoords="offset points", va="center", fontsize=12, color=INK)  # fmt: skip
+                      textcoords="offset points", va="center", fontsize=TICK,
+                      color=INK)  # fmt: skip
         findings.append(f"{size:,} requests: {each.min():.2f} to {each.max():.2f} s")
     ratios = [f"{max(values[n]) / min(values[n]):.2g} times" for n in sorted(values)]
     seeds = len(next(iter(values.values())))
-    title = (
-        f"Largest {what} of {seeds} runs: {ratios[0]} the smallest with {min(values):,} requests"
-    )
+    title = f"With {min(values):,} requests, the largest {what} is {ratios[0]} the smallest"
     title += said(guess, "{:.1f} ×")
-    dress(axis, title, f"{what} of one run, seconds")
+    dress(axis, title, f"{what} of one run ({seeds} runs), seconds")
     axis.set_yticks(range(len(values)), [f"{size:,} requests" for size in sorted(values)])
-    axis.tick_params(axis="y", labelsize=13)
+    axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(values) - 0.4, -0.5)
     axis.set_xlim(0, None)
     describe(figure, "A dot for each run.", [title, *findings])

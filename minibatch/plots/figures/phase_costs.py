@@ -14,6 +14,7 @@ from ..colours import FADED, HATCHES, INK, WASTE, WORK
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
+KEY = "orange: the share of padding, with the number of tokens (prompts) or rows (answers)"
 ANSWERS = "#DCECF7"  # paler than WORK: another phase, but not waste
 
 
@@ -47,11 +48,11 @@ def phase_costs(
     for line, (name, (prompts, answers)) in enumerate(parts.items()):
         total = prompts.seconds + answers.seconds
         _draw(axis, line, 0, "prompts", prompts, WORK, HATCHES["prefill"])
-        _draw(axis, line, prompts.seconds, "answers", answers, ANSWERS, "")
-        axis.text(total + 0.01 * longest, line, f"{total:.1f} s", va="center", fontsize=LABEL)
+        _draw(axis, line, prompts.seconds, "answers", answers, ANSWERS, "", 0.24 * longest)
+        axis.text(total + 0.01 * longest, line, f"{total:.2f} s", va="center", fontsize=LABEL)
         bars.append(f"{name}: prompts {_words(prompts)}; answers {_words(answers)}")
     finding = _finding(*list(traces.values())[:2]) + said(guess)
-    dress(axis, finding, f"{unit}; crossed: the share of padding, in tokens or rows")
+    dress(axis, finding, f"{unit}\n{KEY}")
     axis.set_yticks(range(len(traces)), list(traces), fontsize=LABEL)
     axis.set_ylim(len(traces) - 0.6, -0.85)
     axis.set_xlim(0, 1.1 * longest)
@@ -86,14 +87,24 @@ def _is_padding(row: RowRecord) -> bool:
 
 
 def _draw(
-    axis: Axes, line: int, left: float, name: str, part: Part, colour: str, hatch: str
+    axis: Axes,
+    line: int,
+    left: float,
+    name: str,
+    part: Part,
+    colour: str,
+    hatch: str,
+    words_from: float = 0,
 ) -> None:
-    """A part of a bar with its words above, and its padding with the number inside."""
+    """A part of a bar with its words above, and its padding with the number inside. words_from:
+    the words begin here at the earliest, beside those of the part before."""
     wasted = part.seconds * part.padding / max(part.computed, 1)
     look = {"edgecolor": INK, "linewidth": 0.8, "height": 0.46}
     axis.barh(line, part.seconds - wasted, left=left, color=colour, hatch=hatch, **look)
     words = f"{name}: {part.seconds:.1f} s\n{part.words}"
-    axis.text(left, line - 0.27, words, va="bottom", fontsize=TICK, color=INK)
+    look_of_words = {"xytext": (3, 0), "textcoords": "offset points", "va": "bottom"}
+    at = (max(left, words_from), line - 0.27)
+    axis.annotate(words, at, fontsize=TICK, color=INK, **look_of_words)
     if wasted:
         left += part.seconds - wasted
         burnt = {"color": WASTE, "hatch": HATCHES["padding"], **look, "edgecolor": FADED}

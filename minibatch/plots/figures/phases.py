@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ...engine.trace import Trace
 from ..colours import HATCHES, INK, PROTAGONISTS, WORK
@@ -12,10 +13,11 @@ from ..picture import LABEL, canvas, describe, dress
 
 
 def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) -> Figure:
-    """A bar for a token read and one for a token written, measured in tokens read.
+    """A bar for reading a token and one for generating a token, measured in tokens read.
 
-    trace: of one request, served alone: its first pass reads the prompt, every other writes a
-    token. guess: the name of a prediction: how many tokens read take as long as one written.
+    trace: of one request, served alone: its first pass reads the prompt, every other one generates
+    a token. guess: the name of a prediction: how many tokens can be read in the time of one
+    generated token.
     """
     prefill, *decodes = trace.steps
     num_read = prefill.rows[0].num_tokens
@@ -29,17 +31,21 @@ def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) ->
     axis.barh(1, times, facecolor=PROTAGONISTS[0], **look)
     for place in range(1, int(times) + 1):
         axis.plot([place] * 2, [0.65, 1.35], color="white", linewidth=0.8)
-    read = f"{reading / num_read * 1e3:.2f} ms: {num_read:,} in 1 pass of {reading * 1e3:,.0f} ms"
-    written = f"{writing / len(decodes) * 1e3:.2f} ms: {len(decodes):,} in {len(decodes):,} passes"
-    _write(axis, 1.3, 0, read)
-    _write(axis, 0.4, 1, f"{written}, {writing * 1e3:,.0f} ms together")
+    read = f"{reading / num_read * 1e3:.2f} ms: {num_read:,} tokens in 1 pass"
+    read += f" of {reading * 1e3:,.0f} ms"
+    count = f"{len(decodes):,}"
+    written = f"{writing / len(decodes) * 1e3:.2f} ms: {count} tokens in {count} passes"
+    _write(axis, 1 + 0.02 * times, 0, read)
+    total = f"{writing * 1e3:,.0f} ms in total (1 token: prefill)"
+    _write(axis, 1.02 * times, 1, f"{written},\n{total}")
     axis.set_yticks([0, 1], ["a token read", "a token written"])
     axis.set_ylim(1.5, -1)
-    axis.set_xlim(0, times * 1.15)
-    finding = f"A token written takes as long as {times:.0f} tokens read"
+    axis.set_xlim(0, times * 1.7)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    finding = f"Generating one token takes as long as reading {times:.0f} tokens"
     dress(axis, finding + said(guess), "tokens read in the same time")
     mark(axis, guess)
-    told = f"{num_read:,} tokens read in 1 pass, {len(decodes):,} written in {len(decodes):,}."
+    told = f"{num_read:,} tokens read in 1 pass, {count} generated in {count} passes."
     describe(figure, told, [finding])
     return figure
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
 from ..colours import INK
-from ..picture import LABEL, describe
+from ..picture import LABEL, TITLE, describe
 from ..spans import first_difference, first_other_time
 from .timeline import timeline
 
@@ -23,11 +23,11 @@ def plan_difference(
     the first that begins at another time.
 
     Two equal runs of one policy are named as such: until a learner's policy is written, the
-    course's policy stands in for it, and is compared with itself.
+    course's policy is used in its place, and is compared with itself.
     """
     number, finding = _finding(expected, yours)
     if number is None and expected.policy == yours.policy:
-        names = names[0], f"{names[1]}: {yours.policy} stands in"
+        names = names[0], f"{names[1]}: {yours.policy} is used"
     figure = timeline(dict(zip(names, (expected, yours), strict=True)), ax=ax)
     axes = figure.axes[:2] if ax is None else ax
     if number is not None:
@@ -42,7 +42,7 @@ def plan_difference(
                 bbox={"facecolor": "white", "edgecolor": INK, "pad": 1},
             )
     if ax is None:
-        figure.suptitle(finding, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
+        figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, fontweight="bold", color=INK)
     describe(figure, f"{finding}.", [axis.get_title(loc="left") for axis in axes])
     return figure
 
@@ -60,5 +60,5 @@ def _finding(expected: Trace, yours: Trace) -> tuple[int | None, str]:
     if rows is not None:
         return rows, f"The plans differ from step {rows + 1} on"
     if expected.policy == yours.policy:
-        return None, f"{yours.policy} stands in for yours: nothing to compare yet"
+        return None, f"{yours.policy} is used in place of yours: nothing to compare yet"
     return None, "The same plan, step for step"

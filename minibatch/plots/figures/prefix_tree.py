@@ -45,7 +45,9 @@ def prefix_tree(
         for lookup in step.sharing.lookups if step.sharing else ():
             lookups.setdefault(lookup.request_id, lookup)
     if not lookups:
-        raise ValueError("no request of this trace has looked anything up: prefix_caching=True?")
+        raise ValueError(
+            "no request of this trace used the prefix cache: was prefix_caching=True set?"
+        )
     prompts = {c.request_id: c.prompt_token_ids for c in trace.completions}
     prompts = {name: prompts[name] for name in lookups if name in prompts}
     chains = {name: _blocks(ids, block_size) for name, ids in prompts.items()}
@@ -61,13 +63,13 @@ def prefix_tree(
         _outline(axis, branch, block_size, longest)
     num_tokens = sum(map(len, prompts.values()))
     num_found = sum(lookups[name].num_hits for name in names)
-    finding = f"{num_found:,} of {num_tokens:,} prompt tokens were there already"
+    finding = f"{num_found:,} of {num_tokens:,} prompt tokens were found in the cache"
     dress(axis, finding + said(guess), "token of the prompt", "")
     axis.set_xlim(0, longest * 1.5)
     axis.set_xticks([tick for tick in axis.get_xticks() if tick <= longest])
     axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.spines["bottom"].set_bounds(0, longest)
-    axis.xaxis.set_label_coords(1 / 3, -0.1)
+    axis.xaxis.label.set_x(1 / 3)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.set_yticks(range(len(names)), names, weight="bold")
     axis.spines["left"].set_visible(False)
@@ -79,7 +81,7 @@ def prefix_tree(
             facecolor=EMPTY,
             edgecolor=INK,
             linewidth=2.5,
-            label="in a frame: the same blocks, how many if there is room",
+            label="frame: blocks that prompts share, with their number if there is room",
         ),
     ]
     figure.legend(handles=kinds, loc="outside lower center", ncols=3, frameon=False, fontsize=TICK)
@@ -107,7 +109,7 @@ def _outline(axis: Axes, branch: Branch, block_size: int, longest: int) -> None:
     frame = {"facecolor": "none", "edgecolor": INK, "linewidth": 2.5, "zorder": 3}
     axis.add_patch(Rectangle((left, branch.first - 0.42), width, height, **frame))
     num_blocks, rows = branch.end - branch.start, branch.last - branch.first + 1
-    words = f"{num_blocks} blocks, the same for {rows}"
+    words = f"{num_blocks} blocks,\nshared by {rows} prompts"
     if width < 0.3 * longest:
         words = f"{num_blocks}" if width > 0.035 * longest else ""
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 2}
@@ -121,10 +123,10 @@ def _reason(lookup: Lookup, num_tokens: int) -> str:
     """Why no more was found, in a few words."""
     miss = lookup.miss
     why = {
-        "diverged": f"other text than {miss.other} from {miss.at:,}",
-        "computed now": f"{miss.other} was still computing it",
-        "evicted": f"evicted {miss.num_blocks_since} blocks before",
-        "partial block": "the rest fills no block",
+        "diverged": f"differs from {miss.other} at token {miss.at:,}",
+        "computed now": f"{miss.other} was computing the next block",
+        "evicted": f"evicted, {miss.num_blocks_since} evictions ago",
+        "partial block": "the rest does not fill a block",
         "never seen": "never seen",
     }
     return f"{lookup.num_hits:,} of {num_tokens:,} found; {why.get(miss.reason, miss.reason)}"

@@ -1,4 +1,4 @@
-"""How much of each prompt is computed, step by step: its chunks, and how they share the budget."""
+"""How much of each prompt a step computes: its chunks, and how they share the budget."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS
+from ..colours import INK
 from ..guesses import said
-from ..picture import canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
-MARKS = "os^D"
+LIGHT = "#66B29D", "#F2C466", "#D9A6C8"  # an ink on them can be read
+HATCHES = "", "//", "xx", ".."
 
 
 def prompt_progress(
@@ -24,7 +25,7 @@ def prompt_progress(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """Prompt tokens computed so far, a line for each of these requests, a dot for each chunk.
+    """A bar for each step: how many prompt tokens of each of these requests it computes, stacked.
 
     traces: a trace, or several by name. names: request ids; the title is about the last of
     them. guess: the name of a prediction of the steps until its prompt is computed, in
@@ -35,31 +36,32 @@ def prompt_progress(
     findings = []
     for axis, (label, trace) in zip(axes, named.items(), strict=True):
         begin = min(i for name in names for i, _ in _chunks(trace, name)) - 1
+        tops: dict[int, int] = {}
         for place, name in enumerate(names):
-            points = [(begin, 0)]
-            for index, num_tokens in _chunks(trace, name):
-                if points[-1][0] < index - 1:
-                    points.append((index - 1, points[-1][1]))
-                points.append((index, points[-1][1] + num_tokens))
-            xs, ys = zip(*points, strict=True)
-            colour = PROTAGONISTS[place % 3]
-            width = 2.5 if place else 5.5  # a line under another one stays visible
-            axis.plot([x - begin for x in xs], ys, color=colour, linewidth=width,
-                      marker=MARKS[place % 4], markersize=4.5 + width)  # fmt: skip
-            paper = {"fc": "white", "ec": "none", "pad": 1}
-            axis.annotate(name, (xs[-1] - begin, ys[-1]), (10, 3), textcoords="offset points",
-                          fontsize=13, weight="bold", color=INK, va="center",
-                          bbox=paper)  # fmt: skip
-        steps = _chunks(trace, names[-1])[-1][0] - begin
+            chunks = _chunks(trace, name)
+            steps, tokens = [i - begin for i, _ in chunks], [n for _, n in chunks]
+            below = [tops.get(step, 0) for step in steps]
+            axis.bar(steps, tokens, bottom=below, width=0.86, color=LIGHT[place % 3],
+                     edgecolor=INK, hatch=HATCHES[place % 4], linewidth=0.8,
+                     label=name)  # fmt: skip
+            tops |= {step: low + n for step, low, n in zip(steps, below, tokens, strict=True)}
+        last = {name: _chunks(trace, name)[-1][0] - begin for name in names}
+        for step in sorted({*last.values()}):
+            done = [name for name in names if last[name] == step]
+            words = f"{', '.join(done)} end{'s' * (len(done) == 1)}"
+            axis.annotate(words, (step, max(tops.values())), (0, 3), textcoords="offset points",
+                          fontsize=TICK, color=INK, ha="center", va="bottom")  # fmt: skip
+        steps = last[names[-1]]
         words = f"{names[-1]}'s prompt is computed after {steps} step{'s' * (steps != 1)}"
         words = f"{label}: {words}" if label else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
-        x = f"steps since {names[0]} came" if axis is axes[-1] else ""
-        dress(axis, findings[-1], x, "prompt tokens\ncomputed")
-        axis.margins(x=0.04)
+        x = f"step, counted from the arrival of {names[0]}" if axis is axes[-1] else ""
+        dress(axis, findings[-1], x, "prompt tokens\nin the step")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))  # steps are whole
-        axis.set_ylim(bottom=0)
-    describe(figure, f"Lines: prompt tokens of {', '.join(names)} computed so far.", findings)
+        axis.set_ylim(0, 1.22 * max(tops.values()))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=TICK)
+    describe(figure, f"Bars: prompt tokens of {', '.join(names)}, step by step.", findings)
     return figure
 
 

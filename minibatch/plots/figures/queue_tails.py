@@ -13,7 +13,7 @@ from ..colours import COLOURS, INK
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 
-LOOKS = ((COLOURS[2], "-", "o"), (COLOURS[5], "--", "s"), (COLOURS[4], "-.", "^"))
+LOOKS = ((COLOURS[2], "-", "o"), (COLOURS[4], "--", "s"), (COLOURS[6], "-.", "^"))
 
 
 def queue_tails(
@@ -33,12 +33,12 @@ def queue_tails(
         ordered = np.sort(np.asarray(each, float))
         beyond = 100 * (1 - np.arange(len(ordered)) / len(ordered))
         p99 = float(np.percentile(ordered, 99, method="inverted_cdf"))
-        findings.append(f"{name} {p99:.3g} s")
+        findings.append(f"{p99:.3g} s ({name})")
         axis.step(ordered, beyond, where="post", color=colour, linestyle=line, linewidth=2.6,
                   label=f"{name}: p99 {p99:.3g} s, mean {ordered.mean():.3g} s")  # fmt: skip
         axis.plot(p99, 1, marker, color=colour, markeredgecolor=INK, markersize=12)
     axis.axhline(1, color=INK, linewidth=0.8, linestyle=":")
-    title = f"1 in 100 waits longer than: {', '.join(findings)}{said(guess, '{:g} s')}"
+    title = f"1 request in 100 waits longer than {', '.join(findings)}{said(guess, '{:g} s')}"
     dress(axis, title, f"{what}, seconds", "% of requests that wait longer")
     axis.set_yscale("log")
     axis.set_ylim(0.05, 130)
@@ -46,5 +46,7 @@ def queue_tails(
     axis.set_xlim(0, None)
     mark(axis, guess)
     axis.legend(frameon=False, fontsize=TICK)
-    describe(figure, "A falling line for each: the share of requests that wait longer.", [title])
+    describe(
+        figure, "A falling line for each run: the share of requests that wait longer.", [title]
+    )
     return figure

@@ -41,7 +41,7 @@ def ratio_by_target(
         axis.plot(*published, "D", color="white", markeredgecolor=INK, markersize=12)
         axis.annotate(f"published: {published[1]:g} ×", published, (12, 0), va="center",
                       fontsize=TICK, color=INK, textcoords="offset points")  # fmt: skip
-    dress(axis, f"Another limit, another speed-up: {'; '.join(findings)}{said(guess)}", x,
+    dress(axis, f"The speed-up depends on the limit: {'; '.join(findings)}{said(guess)}", x,
           "times the throughput")  # fmt: skip
     axis.title.set_fontsize(13)
     axis.set_ylim(0, None)

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from ...bench.held_out import Error, HeldOut, RunTimes, note
 from ..colours import INK, PROTAGONISTS
 from ..guesses import mark, said
-from ..picture import LABEL, canvas, corner, describe, dress
+from ..picture import LABEL, canvas, corner, describe, dress, percent
 
 SIMULATED = {"color": PROTAGONISTS[2], "linewidth": 4}
 REAL = {"color": INK, "linewidth": 1.4}
@@ -71,7 +71,9 @@ def _first_tokens(run: RunTimes) -> list[float]:
 
 
 def _finding(makespan: Error) -> str:
-    share, again = makespan.simulated, f"two real runs differ by {makespan.real_again:.0%}"
+    share, again = makespan.simulated, f"two real runs differ by {percent(makespan.real_again)}"
     if abs(share) < 0.005:
         return f"The simulation ends when a real run does; {again}"
-    return f"The simulation ends {abs(share):.0%} {'later' if share > 0 else 'earlier'}; {again}"
+    return (
+        f"The simulation ends {percent(abs(share))} {'later' if share > 0 else 'earlier'}; {again}"
+    )

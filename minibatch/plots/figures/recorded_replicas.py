@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..colours import COLOURS, INK, WASTE
+from ..colours import COLOURS, INK, LIMIT, WASTE
 from ..picture import TICK, canvas, describe, dress
 
 LOOKS = ((COLOURS[4], "o"), (COLOURS[2], "s"), (COLOURS[6], "^"), (COLOURS[1], "D"))
@@ -33,15 +33,19 @@ def recorded_replicas(recorded: Mapping[str, object], *, ax: Axes | None = None)
     took = [_took(each) for each in broken]
     axis.plot([each["sent_s"] for each in broken], took, "X", color=WASTE, markeredgecolor=INK,
               markersize=15, label="ended with an error")  # fmt: skip
-    axis.axvline(kill["at_s"], color=WASTE, linestyle="--", linewidth=2)
+    axis.axvline(kill["at_s"], **LIMIT)
+    axis.annotate(" the kill", (kill["at_s"], 1), (0, -4), xycoords=axis.get_xaxis_transform(),
+                  textcoords="offset points", va="top", fontsize=TICK, color=INK)  # fmt: skip
     first = {name: min(_sent(requests, name)) for name in names}
     new = [time for time in first.values() if time > kill["at_s"]]
-    title = f"Killed at {kill['at_s']:.0f} s: {len(broken)} of {len(requests)} ended with an error"
+    ended = f"{len(broken)} of {len(requests)} requests ended with an error"
+    title = f"A replica was killed at {kill['at_s']:.0f} s: {ended}"
     if new:
-        title += f"; a new replica answers from {min(new):.0f} s on"
-    dress(axis, title, "sent after so many seconds", "seconds to the answer's end")
+        title += f",\nand a new replica answers from {min(new):.0f} s on"
+    dress(axis, title, "time when the request was sent, seconds", "seconds until the answer ends")
     axis.set_ylim(0, None)
-    axis.legend(frameon=False, fontsize=TICK, ncols=2)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4,
+                  frameon=False, fontsize=TICK)  # fmt: skip
     counts = [
         f"replica {i}: {sum(each.get('replica') == name for each in requests)} requests"
         for i, name in enumerate(names)

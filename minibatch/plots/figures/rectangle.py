@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK
-from ..picture import TICK, canvas, describe, dress
+from ..picture import TICK, canvas, describe, dress, percent
 
 if TYPE_CHECKING:
     import torch
@@ -57,8 +57,12 @@ def rectangle(
         axis.add_patch(Rectangle((width - 1, top), 1, 1, **frame))
     wasted = sum(real == 0 for row in mask for real in row)
     places = num_rows * width
-    finding = f"{wasted} of {places} places hold padding: {wasted / places:.0%}"
-    dress(axis, finding, "the next token is read at the last place of each line, in a frame")
+    finding = f"{wasted} of {places} places hold padding: {percent(wasted / places)}"
+    dress(
+        axis,
+        finding,
+        "framed: the last place of each line, where the model predicts the next token",
+    )
     _label(axis, num_rows, width)
     texts = "; ".join(" ".join(filter(None, row)) for row in words)
     describe(figure, f"Prompts as lines of one rectangle: {texts}.", [finding])

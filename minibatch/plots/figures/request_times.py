@@ -28,8 +28,9 @@ def request_times(
     figure, (axis,) = canvas(1, ax, height=2.9)
     bar = {"height": 0.6, "edgecolor": INK, "linewidth": 0.8}
     axis.barh(0, begin, color=WAITS, label="in the queue", **bar)
-    axis.barh(0, first - begin, left=begin, color=WORK, hatch="////", label="its prompt", **bar)
-    tokens = f"{len(times)} tokens, a line each"
+    prompt = {"left": begin, "hatch": "////", "label": "the prompt's steps"}
+    axis.barh(0, first - begin, color=WORK, **prompt, **bar)
+    tokens = f"{len(times)} tokens, one line each"
     axis.barh(0, last - first, left=first, color=WORK, label=tokens, **bar)
     axis.vlines(times, -0.42, 0.42, color=INK, linewidth=1.4)
     spans = (
@@ -44,7 +45,7 @@ def request_times(
                       ha="right" if far else "left", textcoords="offset points", fontsize=LABEL,
                       color=INK)  # fmt: skip
     tpot = sum(gaps) / len(gaps)
-    finding = f"TTFT {first:,.0f} ms{said(guess)}; then {tpot:.1f} ms a token on average, the TPOT"
+    finding = f"TTFT {first:,.0f} ms{said(guess)}; TPOT {tpot:.1f} ms, the mean of all gaps"
     dress(axis, finding, "ms after the request was due")
     axis.set_yticks([])
     axis.spines["left"].set_visible(False)

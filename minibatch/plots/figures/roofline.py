@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ...bench.measure import StepTime
 from ...simulator.cost import Roof, decode_step
 from ..colours import FAINT, INK, PROTAGONISTS
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, percent
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
@@ -51,7 +51,7 @@ def roofline(
         look = {"color": INK if share == 1 else FAINT, "linewidth": 2 if share == 1 else 0.8}
         axis.plot(x, y, **look)
         if share < 1:
-            axis.text(x[4], 1.15 * y[4], f"{share:.0%}", fontsize=TICK, color=FAINT)
+            axis.text(x[4], 1.15 * y[4], percent(share), fontsize=TICK, color=FAINT)
     limits = f"{roof.name}: {roof.bytes_per_s / 1e9:,.0f} GB/s, {_flops(roof.flops_per_s)}"
     axis.text(ends[1], 1.12 * roof.flops_per_s, limits, ha="right", fontsize=LABEL, color=INK)
     reached = [_path(axis, roof, *item, n) for n, item in enumerate(paths.items())]
@@ -62,10 +62,12 @@ def roofline(
     axis.legend(loc="upper left", frameon=False, fontsize=TICK)
     if others:
         _inset(axis, [roof, *others])
-    finding = "Reached of what is possible: " + ";\n".join(reached)
+    finding = "Reached share of the roof: " + ";\n".join(reached)
     dress(axis, finding, "FLOPs per byte read", "FLOP/s")
     describe(
-        figure, "A roof: FLOP/s by FLOPs per byte, both logarithmic; steps below it.", [finding]
+        figure,
+        "A roofline: FLOP/s over FLOPs per byte, both logarithmic; steps below it.",
+        [finding],
     )
     return figure
 
@@ -85,7 +87,7 @@ def _path(
     for place in (0, -1):
         rows = path[place][0].batch_size
         words = f"{rows} row{'' if rows == 1 else 's'}"
-        shares.append(f"{ys[place] / roof.flops_at(xs[place]):.0%} with {words}")
+        shares.append(f"{percent(ys[place] / roof.flops_at(xs[place]))} with {words}")
         aside = {"xytext": (-8, 6), "ha": "right"} if number else {"xytext": (10, -14)}
         axis.annotate(words, (xs[place], ys[place]), textcoords="offset points",
                       fontsize=TICK, color=INK, **aside)  # fmt: skip

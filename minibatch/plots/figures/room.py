@@ -78,22 +78,22 @@ def _number(word: str | float) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(
-            f'"{word}" is no number, nor a file that is there; give numbers, as in "250 310 190", '
-            "or the path of a file with one a line"
+            f'"{word}" is neither a number nor an existing file; give numbers, as in "250 310 '
+            '190", or the path of a file, one number a line'
         )
     return int(number) if number.is_integer() else number
 
 
 def _finding(numbers: list[float], truth: float | None) -> str:
     if not numbers:
-        return "Nobody has guessed yet"
-    many = f"{len(numbers)} guesses, the middle one {written(median(numbers))}"
+        return "No guesses yet"
+    many = f"{len(numbers)} guesses, median {written(median(numbers))}"
     if len(numbers) == 1:
         many = f"One guess, {written(numbers[0])}"
     if truth is None:
         return many
     near = sum(abs(number - truth) <= NEAR * abs(truth) for number in numbers)
-    return f"{many}; it is {written(truth)}, and {near or 'nobody'} came within a tenth"
+    return f"{many}; the answer is {written(truth)}, and {near or 'no guess'} came within a tenth"
 
 
 def _draw(axis: Axes, numbers: list[float], truth: float | None) -> None:
@@ -112,4 +112,4 @@ def _draw(axis: Axes, numbers: list[float], truth: float | None) -> None:
     axis.set_yticks([])
     if truth is not None:
         axis.axvline(truth, color=INK, linewidth=2.5, zorder=1)
-        label(axis, truth, f"it is {written(truth)}")
+        label(axis, truth, f"the answer is {written(truth)}")

@@ -1,4 +1,4 @@
-"""Rules for when a batch may leave, on the same streams."""
+"""Rules for when a batch may start, on the same streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def rules(
     runs: by traffic and rule, the outcomes of the same streams. yours: the rule to mark,
     and to compare with the first one. ax: one Axes a traffic.
     """
-    figure, axes = canvas(len(runs), ax, height=0.62 * len(next(iter(runs.values()))), beside=True)
+    figure, axes = canvas(
+        len(runs), ax, height=0.6 + 0.55 * len(next(iter(runs.values()))), beside=True
+    )
     findings = []
     for axis, (name, by_rule) in zip(axes, runs.items(), strict=True):
         for y, (rule, found) in enumerate(by_rule.items()):
@@ -39,9 +41,10 @@ def rules(
         axis.set_ylim(len(by_rule) - 0.5, -0.5)
         findings.append(f"{name}: {_finding(by_rule, yours)}")
         label = "rule" if axis is axes[0] else ""
-        dress(axis, findings[-1].replace(": ", "\n", 1), "s to first token, mean", label)
+        title = findings[-1].replace(": ", "\n", 1).replace(" than ", "\nthan ")
+        dress(axis, title, "mean seconds to first token\n(dot: a stream; bar: median)", label)
         axis.set_xlim(0, axis.get_xlim()[1] * 1.15)
-    describe(figure, "Dots by rule, one a stream: mean time to first token.", findings)
+    describe(figure, "Dots by rule, one for each stream: mean time to first token.", findings)
     return figure
 
 
@@ -49,4 +52,5 @@ def _finding(by_rule: Mapping[str, Sequence[Outcome]], yours: str) -> str:
     first = next(iter(by_rule))
     pairs = zip(by_rule[yours], by_rule[first], strict=True)
     sooner = sum(mine.ttft_s < other.ttft_s - 1e-9 for mine, other in pairs)
-    return f"{yours}: sooner than {first} in {sooner} of {len(by_rule[first])}"
+    than = f'than "{first}" in {sooner} of {len(by_rule[first])} streams'
+    return f"{yours} has a shorter wait {than}"

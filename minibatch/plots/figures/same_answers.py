@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import FADED, HATCHES, INK, WASTE, WORK
+from ..colours import BURNT, INK, WASTE, WORK
 from ..picture import canvas, describe
 
 TITLE, NUMBER, FLAG, NAME = 30, 22, 19, 17  # points: to be read as a thumbnail
@@ -53,7 +53,7 @@ def _draw(axis: Axes, trace: Trace, name: str, longest: int, took: str) -> None:
     edges, rows, useful = _stretches(trace)
     axis.stairs(useful, edges, fill=True, color=WORK)
     if num_padding := _num_padding(trace):
-        look = {"facecolor": WASTE, "edgecolor": FADED, "hatch": HATCHES["padding"]}
+        look = BURNT
         axis.stairs(rows, edges, baseline=useful, fill=True, linewidth=0, **look)
         place = _middle_tooth(edges, rows, useful), 0.8 * height
         _number(axis, place, f"{num_padding:,}", facecolor="white", edgecolor=WASTE)

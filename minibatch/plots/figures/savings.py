@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...engine.trace import Trace
 from ..colours import INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
-from ..picture import LABEL, canvas, describe, dress
+from ..picture import LABEL, canvas, describe, dress, percent
 
 
 def savings(
@@ -41,8 +41,8 @@ def savings(
     axis.set_yticks(*zip(*ticks, strict=True))
     axis.invert_yaxis()
     finding = (
-        f"{names[-1]}: {passes[-1] / passes[0]:.0%} of the passes, "
-        f"{seconds[-1] / seconds[0]:.0%} of the time"
+        f"{names[-1]}: {percent(passes[-1] / passes[0])} of the passes, "
+        f"{percent(seconds[-1] / seconds[0])} of the time"
     )
     dress(axis, finding + said(guess), f"% of “{names[0].lower()}”")
     mark(axis, guess)

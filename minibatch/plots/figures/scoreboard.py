@@ -12,7 +12,7 @@ from ..colours import FAINT, GUESS, INK, PROTAGONISTS, WASTE, WORK
 from ..picture import LABEL, TICK, TITLE, Picture, describe, dress
 
 LESSONS = {"one by one": 1, "padded batches": 2, "with a window": 3, "continuous": 4}
-COLUMNS = ("first word,\nmedian", "first word,\nworst", "rows\nnobody reads", "for 1,000\nrequests")
+COLUMNS = ("first token,\nmedian", "first token,\nworst", "padding\nrows", "for 1,000\nrequests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def scoreboard(
     an hour of the machine. guess: a prediction of the last line's seconds, in percent of the first.
     """
     figure = Picture(figsize=(11, 3.6), layout="constrained", facecolor="white")
-    bars, table = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.1))
+    bars, table = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.4))
     for place, name in enumerate(LESSONS):
         if name in lines:
             _draw(bars, table, place, lines[name], price)
@@ -93,24 +93,24 @@ def _words(line: Line, price: float) -> list[str]:
 
 def _x(column: int) -> float:
     """The right edge of a column, as a share of the table's width."""
-    return (0.18, 0.4, 0.77, 1.0)[column]
+    return (0.165, 0.40, 0.77, 1.0)[column]
 
 
 def _mark(bars: Axes, seconds: float, percent: float) -> None:
     bars.axvline(seconds, color=GUESS, linestyle=(0, (4, 3)), linewidth=2.5, zorder=5)
     box = {"facecolor": "white", "edgecolor": GUESS, "boxstyle": "round,pad=0.25"}
     bars.set_xlim(0, max(bars.get_xlim()[1], 1.3 * seconds))
-    bars.annotate(f"you said {percent:.0f} %", (seconds, -0.9), (6, 0), va="center", bbox=box,
+    bars.annotate(f"your guess: {percent:.0f} %", (seconds, -0.9), (6, 0), va="center", bbox=box,
                   textcoords="offset points", fontsize=TICK, color=INK, zorder=6)  # fmt: skip
 
 
 def _finding(lines: Mapping[str, Line]) -> str:
     known = [name for name in LESSONS if name in lines]
     if not known:
-        return "Fifty agents ask at once: nothing served yet"
+        return "Fifty agents ask at the same moment: nothing is served yet"
     first, last = known[0], known[-1]
-    asked = f"{lines[last].num_agents} agents ask at once"
+    asked = f"{lines[last].num_agents} agents ask at the same moment"
     if first == last:
         return f"{asked}: {last}, {lines[last].seconds:.1f} s"
     times = lines[first].seconds / lines[last].seconds
-    return f"{asked}: {last} is {times:.1f} times as fast as {first}"
+    return f"{asked}. “{last}” is {times:.1f} times as fast as “{first}”"

@@ -54,5 +54,5 @@ def scorecard(
     if ax is None:
         figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
     lines = [f"{n}: {', '.join(f'{what} {texts[n, what]}' for what in whats)}" for n in names]
-    describe(figure, "Bars, a panel for each figure.", [finding, *lines])
+    describe(figure, "Bars, one panel for each number.", [finding, *lines])
     return figure

@@ -42,7 +42,7 @@ def seismograph(
     gaps = {name: [b - a for line in lines.values() for a, b in pairwise(line)]
             for name, lines in times.items()}  # fmt: skip
     if not all(gaps.values()):
-        raise ValueError("nobody but those who join has finished an answer in one of these traces")
+        raise ValueError("in one of these traces, no request except the joining ones has finished")
     longest = full_s or max(max(some) for some in gaps.values())
     figure, axes = canvas(len(named), ax, height=2.35)
     findings = []
@@ -54,13 +54,14 @@ def seismograph(
         top = max(gaps[name])
         _draw_scale(axis, top, longest, len(times[name]) - 1)
         findings.append(_finding(name, top) + (said(guess) if axis is axes[0] else ""))
-        dress(axis, findings[-1], "seconds since the first token" if axis is axes[-1] else "")
+        x = f"seconds since the first token (orange: waits of more than {1e3 * LOUD:.0f} ms)"
+        dress(axis, findings[-1], x if axis is axes[-1] else "")
         axis.set_yticks(range(len(times[name])), list(times[name]))
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
         axis.set_ylim(len(times[name]) - 0.4, -1.4)
         axis.margins(x=0.01)
-    what = "A line for each answer, as thick as each wait for its next token is long"
+    what = "Line thickness shows the wait for each next token"
     if joining:
         what += f"; {', '.join(joining)} join{'s' * (len(joining) == 1)}"
     describe(figure, f"{what}.", findings)
@@ -101,13 +102,13 @@ def _mark_prompts(
         axis.axvspan(begin, end, facecolor=colour, alpha=0.16, hatch="//", edgecolor=colour)
         for step, _ in steps:
             axis.vlines(
-                step.end_time - zero, num_lines - 0.55, num_lines - 0.4, color=INK, linewidth=1
+                step.end_time - zero, num_lines - 0.68, num_lines - 0.4, color=INK, linewidth=1
             )
         tokens, chunks = sum(n for _, n in steps), len(steps)
-        how = "at once" if chunks == 1 else f"in {chunks} chunks"
+        how = "in one step" if chunks == 1 else f"in {chunks} chunks"
         words = f"{name}'s {tokens:,} tokens {how}"
         paper = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85}
-        axis.text(begin, -0.85, words, fontsize=12, color=INK, va="center", bbox=paper)
+        axis.text(begin, -0.85, words, fontsize=TICK, color=INK, va="center", bbox=paper)
 
 
 def _draw_scale(axis: Axes, seconds: float, longest: float, last: int) -> None:
@@ -115,7 +116,8 @@ def _draw_scale(axis: Axes, seconds: float, longest: float, last: int) -> None:
     swing, x = 0.47 * seconds / longest, 1.012
     look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
     axis.plot([x, x], [last - swing, last + swing], linewidth=2, **look)
-    axis.text(x + 0.008, last, f"{1e3 * seconds:.0f} ms", fontsize=TICK, va="center", **look)
+    words = f"{1e3 * seconds:.0f} ms,\nlongest"
+    axis.text(x + 0.008, last, words, fontsize=TICK, va="center", **look)
 
 
 def _finding(name: str, longest: float) -> str:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...bench.held_out import HeldOut
 from ..colours import EMPTY, INK, PROTAGONISTS
 from ..guesses import mark, said
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, percent
 
 SIMULATED = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 10}
 AGAIN = {"color": EMPTY, "markeredgecolor": INK, "markersize": 17, "markeredgewidth": 1.6}
@@ -35,7 +35,7 @@ def simulation_errors(
         axis.plot([simulated, again], [y, y], color="#BBBBBB", linewidth=4, zorder=1)
         axis.plot(again, y, "o", **AGAIN)
         axis.plot(simulated, y, "o", **SIMULATED)
-        words = f"{simulated:.0f}% ({again:.0f}%)"
+        words = f"{simulated:.0f} % ({again:.0f} %)"
         axis.annotate(words, (max(simulated, again), y), (18, 0), va="center", fontsize=TICK,
                       textcoords="offset points", color=INK)  # fmt: skip
         rows.append(f"{error.load}, {error.metric}: {words}")
@@ -45,8 +45,9 @@ def simulation_errors(
                       textcoords="offset points")  # fmt: skip
     largest = max(abs(error.simulated) for error in errors)
     again = max(error.real_again for error in errors)
-    finding = f"Simulated within {largest:.0%} of a real run; a second real run, within {again:.0%}"
-    dress(axis, finding + said(guess, "{:g}%"), "difference from a real run, %")
+    finding = f"Largest difference from a real run: simulated {percent(largest)}, "
+    finding += f"real again {percent(again)}"
+    dress(axis, finding + said(guess, "{:g} %"), "difference from a real run, %")
     axis.set_yticks(range(len(errors)), [f"{e.load}: {e.metric}" for e in errors])
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(errors) - 0.5, -0.9)

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import FADED, HATCHES, INK, WASTE, WORK
+from ..colours import BURNT, INK, WASTE, WORK
 from ..guesses import mark
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, percent
 from .timeline import by_name
 
 
@@ -33,12 +33,7 @@ def staircase(
         useful = [step.num_output_tokens for step in trace.steps]
         rows = [len(step.rows) for step in trace.steps]
         axis.stairs(useful, edges, fill=True, color=WORK, label="rows that yield a token")
-        padding = {
-            "facecolor": WASTE,
-            "edgecolor": FADED,
-            "hatch": HATCHES["padding"],
-            "linewidth": 0,
-        }
+        padding = BURNT | {"linewidth": 0}
         axis.stairs(rows, edges, baseline=useful, fill=True, **padding, label="padding rows")
         _number(axis, useful, rows)
         axis.stairs(rows, edges, color=INK, linewidth=0.8)
@@ -73,5 +68,7 @@ def _number(axis: Axes, useful: list[int], rows: list[int]) -> None:
 
 def _finding(name: str, useful: list[int], rows: list[int]) -> str:
     share = sum(useful) / sum(rows)
-    what = "every row yields a token" if share == 1 else f"{share:.1%} of rows yield a token"
+    what = (
+        "every row yields a token" if share == 1 else f"{percent(share, 1)} of rows yield a token"
+    )
     return f"{name}: {what}" if name else what[0].upper() + what[1:]

@@ -26,15 +26,17 @@ def stale_views(
     ax: Axes | None = None,
 ) -> Figure:
     """A line for each router, its band from the lowest to the highest seed; the dotted line is a
-    router that looks at nothing. A ring marks where a line first rises above it.
+    router that uses no view. A ring marks where the median first rises above its
+    median.
 
     p99: seconds by router and by age in milliseconds, a value a seed. blind: of that router, the
     same. guess: the name of a predicted age in ms, for the first router.
     """
     figure, (axis,) = canvas(1, ax, height=3.8)
     level, crossings = float(np.median(blind)), []
+    axis.axhspan(min(blind), max(blind), color=FAINT, alpha=0.15, linewidth=0)
     axis.axhline(level, color=FAINT, linestyle=":", linewidth=2.5,
-                 label=f"{blind_name}: looks at nothing")  # fmt: skip
+                 label=f"{blind_name}: uses no view")  # fmt: skip
     ages = sorted({age for line in p99.values() for age in line})
     for (name, line), (colour, marker) in zip(p99.items(), LOOKS, strict=False):
         own = sorted(line)
@@ -48,11 +50,16 @@ def stale_views(
         if len(worse):
             axis.plot(own[worse[0]], middle[worse[0]], "o", markersize=18, fillstyle="none",
                       color=INK, markeredgewidth=1.6)  # fmt: skip
-            crossings.append(f"{name} from {own[worse[0]]:g} ms")
+            crossings.append(f"{name} is worse than {blind_name} from {own[worse[0]]:g} ms on")
         else:
-            crossings.append(f"{name} at no age tried")
-    title = f"Worse than {blind_name}: {'; '.join(crossings)}{said(guess, '{:g} ms')}"
-    dress(axis, title, "age of the router's view, milliseconds; a band is all seeds", "p99 TTFT, s")
+            crossings.append(f"{name} is not worse at any tested age")
+    title = f"Medians: {', '.join(crossings)}{said(guess, '{:g} ms')}"
+    dress(
+        axis,
+        title,
+        "age of the router's view, milliseconds; a band covers all seeds",
+        "p99 TTFT, s",
+    )
     axis.set_xscale("symlog", linthresh=min((age for age in ages if age), default=1))
     axis.set_xticks(ages, [f"{age:g}" for age in ages])
     axis.minorticks_off()

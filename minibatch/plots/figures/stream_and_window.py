@@ -17,13 +17,15 @@ def stream_and_window(
     stream: Mapping[str, Trace],
     runs: Mapping[str, Mapping[float, Sequence[Outcome]]],
     yours: Mapping[str, tuple[float, Outcome]],
+    between: tuple[float, float] | None = None,
 ) -> Figure:
     """`departures` of one stream, above a `window_curve`.
 
-    stream: its trace, by title. runs, yours: as for `window_curve`."""
-    figure = Picture(figsize=(11, 4.8), layout="constrained", facecolor="white")
+    stream: its trace, by title; between: the seconds of it that are shown. runs, yours: as for
+    `window_curve`."""
+    figure = Picture(figsize=(11, 5.6), layout="constrained", facecolor="white")
     above, below = figure.subfigures(2, 1)
-    departures(stream, first="departure", ax=above.subplots())
+    departures(stream, between=between, ax=above.subplots())
     window_curve(runs, yours=yours, ax=below.subplots())
     findings = [axis.get_title(loc="left") for axis in figure.axes]
     describe(figure, "One stream's batches, and all streams by window.", findings)

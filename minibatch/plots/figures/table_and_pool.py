@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch, Rectangle
 
 from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, colour_of, ink_on
-from ..picture import LABEL, Picture, describe, dress
+from ..picture import LABEL, SMALL, TITLE, Picture, describe, dress
 
 if TYPE_CHECKING:
     from ...engine.engine import Engine
@@ -34,9 +34,9 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
     table, first = sequence.block_table, max(0, len(sequence.block_table) - MOST_BLOCKS)
     there = range(first * size, sequence.num_computed_tokens)
     if position is not None and position not in there:
-        raise ValueError(f"position {position} is not shown; {there[0]} to {there[-1]} are")
-    figure = Picture(figsize=(11, 5), layout="constrained", facecolor="white")
-    words, pool = figure.subplots(2, 1, height_ratios=(4, 1.1))
+        raise ValueError(f"position {position} is not shown; give {there[0]} to {there[-1]}")
+    figure = Picture(figsize=(11, 5.4), layout="constrained", facecolor="white")
+    words, pool = figure.subplots(2, 1, height_ratios=(4, 1.6))
     for column, index in enumerate(range(first, len(table))):
         _words(words, engine, sequence.token_ids, sequence.num_computed_tokens, index, column)
         words.add_patch(Rectangle((column + 0.28, -1.5), 0.44, 1, facecolor=EMPTY, edgecolor=INK))
@@ -63,7 +63,7 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
             f"{request_id}'s token {position}: entry {index} of the table, offset {offset}"
             f" → block {table[index]} of the pool, slot {slot}"
         )
-    words.set_title(finding, loc="left", fontsize=15, color=INK)
+    words.set_title(finding, loc="left", fontsize=TITLE, color=INK, pad=14)
     describe(figure, "Words, the block table under them, arrows to blocks of the pool.", [finding])
     return figure
 
@@ -90,7 +90,7 @@ def _words(
         if there:
             text = engine.model.tokenizer.decode([token_ids[place]])
             text = repr(text)[1:-1] if not text.strip() else text.strip()
-            axis.text(column + 0.5, y + 0.5, text[:WORDS], ha="center", va="center", fontsize=12)
+            axis.text(column + 0.5, y + 0.5, text[:WORDS], ha="center", va="center", fontsize=SMALL)
 
 
 def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> None:
@@ -109,11 +109,11 @@ def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> No
         lines = ["+".join(names)]
         if block_id == marked:
             lines = [str(block_id * size + offset) for offset in range(size)]
-        look = {"ha": "center", "va": "center", "fontsize": 12}
+        look = {"ha": "center", "va": "center", "fontsize": SMALL}
         for i, line in enumerate(lines):
             y = 1 - (i + 0.5) / len(lines)
             axis.text(block_id + 0.5, y, line, color=ink_on(colour), **look)
-    dress(axis, "", "block of the pool; empty: free", "")
+    dress(axis, "", "block of the pool (an empty cell is a free block)", "")
     step = max(1, pool.num_blocks // 24)
     axis.set_xticks([i + 0.5 for i in range(0, pool.num_blocks, step)],
                     [str(i) for i in range(0, pool.num_blocks, step)])  # fmt: skip

@@ -30,19 +30,22 @@ def thrown_away(
     draw, one Axes a trace.
     """
     named = by_name(traces)
-    lanes = {name: _lanes(trace) for name, trace in named.items()}
+    lanes = {name: lanes_of(trace) for name, trace in named.items()}
     highest = max(max(n for _, n, _ in points) for run in lanes.values() for points in run.values())
     figure, axes = canvas(len(named), ax, height=0.5 + 0.33 * len(next(iter(lanes.values()))))
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         for place, (request_id, points) in enumerate(lanes[name].items()):
-            _draw_lane(axis, place, points, highest)
+            for x, floor, again in draw_lane(axis, place + 0.95, points, 0.9 / highest):
+                axis.text(
+                    x + 0.4, floor - 0.08, f"{again:,}", fontsize=TICK, weight="bold", color=INK
+                )
             axis.text(
                 -0.6, place + 0.95, request_id, ha="right", va="bottom", fontsize=TICK, color=INK
             )
         again = trace.summary()["recomputed_tokens"]
         times = trace.summary()["num_preemptions"]
-        words = f"{again:,} tokens are computed twice, after {times} preemptions"
+        words = f"{again:,} tokens are recomputed, after {times} preemptions"
         words = f"{name}: {words}" if name else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         dress(axis, findings[-1], "step" if axis is axes[-1] else "")
@@ -54,25 +57,26 @@ def thrown_away(
     figure.legend(
         handles=[
             Patch(facecolor=WORK, edgecolor=INK, label="tokens in memory"),
-            Patch(facecolor=WASTE, edgecolor=INK, label="computed again, and how many"),
+            Patch(facecolor=WASTE, edgecolor=INK, label="computed again, with their number"),
         ],
         loc="outside lower center",
         ncols=2,
         frameon=False,
         fontsize=TICK,
     )
-    describe(figure, "A lane for each request, as high as it has tokens in memory.", findings)
+    describe(figure, "A lane for each request; its height is its tokens in memory.", findings)
     return figure
 
 
 Points = list[tuple[int, int, int]]
 
 
-def _lanes(trace: Trace) -> dict[str, Points]:
-    """For each request: step, tokens in memory after it, and how many were computed again."""
+def lanes_of(trace: Trace, steps: int | None = None) -> dict[str, Points]:
+    """For each request: step, tokens in memory after it, and how many were computed again. steps:
+    only the first so many."""
     lanes: dict[str, Points] = {}
     has: dict[str, int] = {}
-    for step in trace.steps:
+    for step in trace.steps[:steps]:
         again = dict(step.recomputed)
         for name in step.preempted:
             has[name] = 0
@@ -86,8 +90,11 @@ def _lanes(trace: Trace) -> dict[str, Points]:
     return dict(sorted(lanes.items()))
 
 
-def _draw_lane(axis: Axes, place: int, points: Points, highest: int) -> None:
-    floor = place + 0.95
+def draw_lane(
+    axis: Axes, floor: float, points: Points, scale: float
+) -> list[tuple[int, float, int]]:
+    """Draw one lane; return where each piece that was computed twice ends, its floor, and its
+    number of tokens. scale: height of a token."""
     axis.axhline(floor, color=INK, linewidth=0.4, alpha=0.4)
     pieces: list[
         tuple[bool, list[int], list[float], int]
@@ -100,10 +107,7 @@ def _draw_lane(axis: Axes, place: int, points: Points, highest: int) -> None:
             pieces.append((bool(again), [x1 - 1], [n0 if x1 - x0 == 1 else 0], 0))
         twice, xs, tops, run = pieces[-1]
         pieces[-1] = twice, [*xs, x1], [*tops, n1], run + again
-    for twice, xs, tops, run in pieces:
-        heights = [floor - 0.9 * n / highest for n in tops]
+    for twice, xs, tops, _ in pieces:
+        heights = [floor - scale * n for n in tops]
         axis.fill_between(xs, heights, floor, color=WASTE if twice else WORK, linewidth=0)
-        if run:
-            axis.text(
-                xs[-1] + 0.4, floor - 0.08, f"{run:,}", fontsize=TICK, weight="bold", color=INK
-            )
+    return [(xs[-1], floor, run) for _, xs, _, run in pieces if run]

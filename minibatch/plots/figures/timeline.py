@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
-from ..colours import EMPTY, FADED, HATCHES, INK, WASTE, WORK, ink_on, own_colours
+from ..colours import BURNT, EMPTY, FADED, HATCHES, INK, WASTE, WORK, ink_on, own_colours
 from ..guesses import mark, said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import SMALL, TICK, canvas, describe, dress, percent
 from ..spans import spans
 
 
@@ -61,10 +61,10 @@ def _kinds(traces: Collection[Trace]) -> list[Patch]:
     ]
     found = {row.kind for trace in traces for step in trace.steps for row in step.rows}
     if "padding" in found:
-        kinds.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="xx", label="padding: waste"))
+        kinds.append(Patch(**BURNT, label="padding: waste"))
     if "wasted" in found:
-        label = "after a stop token: waste"
-        kinds.append(Patch(facecolor=WASTE, edgecolor=INK, hatch="..", label=label))
+        label = "after a stop token: wasted"
+        kinds.append(Patch(**BURNT | {"hatch": HATCHES["wasted"]}, label=label))
     if any(len(step.rows) < trace.max_batch_size for trace in traces for step in trace.steps):
         kinds.append(Patch(facecolor=EMPTY, edgecolor="#888888", label="empty slot"))
     return kinds
@@ -82,13 +82,13 @@ def _finding(name: str, trace: Trace, speak_of_padding: bool) -> str:
     empty = 1 - (summary["batch_fill"] or 0)
     parts = [f"{summary['num_steps']:,} steps"]
     if speak_of_padding:
-        share = f"{padding / num_rows:.0%} of rows are padding"
+        share = f"{percent(padding / num_rows)} of rows are padding"
         parts.append(share if padding else "no padding rows")
     if summary["num_wasted_rows"]:
         rows = f"{summary['num_wasted_rows']:,} row{'s' * (summary['num_wasted_rows'] > 1)}"
         parts.append(f"{rows} after a stop token")
     if empty > 0.005:
-        parts.append(f"{empty:.0%} of slots empty")
+        parts.append(f"{percent(empty)} of slots empty")
     return f"{name}: " * bool(name) + ", ".join(parts)
 
 
@@ -110,7 +110,7 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
         if span.kind != "prefill" and width >= num_steps / 40:
             box = {"facecolor": EMPTY, "edgecolor": "none", "pad": 1} if wasted else None
             ink = INK if wasted else ink_on(colour)  # waste has a white box behind its number
-            look = {"ha": "center", "va": "center", "fontsize": 11, "color": ink}
+            look = {"ha": "center", "va": "center", "fontsize": SMALL, "color": ink}
             axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))

@@ -31,16 +31,19 @@ def token_costs(
         values = [getattr(cost, key) * 1e3 for cost in costs]
         axis.plot(lengths, values, style, color=colour, linewidth=2, markersize=7, label=label)
         look = {"textcoords": "offset points", "ha": "right", "fontsize": TICK}
-        axis.annotate(f"{written(values[-1])} ms", (lengths[-1], values[-1]), (-6, 8), **look)
+        words = f"{written(values[-1])} ms"
+        if key == "cached_s":  # its growth is too small to be seen
+            words = f"{written(values[0])} ms after {lengths[0]:,} tokens, {words} at the end"
+        axis.annotate(words, (lengths[-1], values[-1]), (-6, 8), **look)
     axis.margins(x=0.03, y=0.12)
     axis.set_xlim(0, None)
     axis.set_ylim(0, None)
     finding = (
-        f"After {last.length:,} tokens, the next one costs "
+        f"After {last.length:,} tokens, the next token costs "
         f"{last.uncached_s / last.cached_s:.0f} times as much without a cache"
     )
     drawn = guess_of(guess) if guess else None
-    answer = f"; you drew {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""
+    answer = f"; your curve: {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""
     dress(axis, finding + answer, "tokens so far", with_conditions("ms for the next token", costs))
     mark(axis, guess)
     axis.legend(loc="upper left", frameon=False, fontsize=TICK)

@@ -16,7 +16,8 @@ from ..spans import Span, kinds, spans
 from .timeline import by_name
 
 LETTERS = {"prefill": "P", "decode": "d"}
-LEGEND = "P  its prompt, which gives the first token     d  one more token     w  it waits"
+KEY = "P: the prompt, which gives the first token     d: one more token     w: the request waits\n"
+KEY += "orange: rows of padding, with their number"
 
 
 def token_grid(
@@ -39,7 +40,7 @@ def token_grid(
         last = axis is axes[-1]
         _draw(axis, trace, names)
         findings.append(_finding(name, trace) + (said(guess) if last else ""))
-        dress(axis, findings[-1], f"step        {LEGEND}" if last else "", "request")
+        dress(axis, findings[-1], f"step\n{KEY}" if last else "", "request")
     axes[0].set_xlim(0, max(len(trace.steps) for trace in named.values()))
     describe(figure, "Requests by steps.", findings)
     return figure

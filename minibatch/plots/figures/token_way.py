@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...core.completion import Completion
 from ..colours import INK, PROTAGONISTS, WAITS, WASTE, WORK
 from ..guesses import said
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, percent
 
 LANES = ("client", "socket", "engine")
 
@@ -55,16 +55,17 @@ def token_way(
             linewidth=0.8,
             label=("the prompt's step", "a step for each token")[i] if i < 2 else None,
         )
-    axis.barh(
-        2,
-        ms(begin) - ms(completion.arrival_time),
-        left=ms(completion.arrival_time),
-        height=0.5,
-        color=WAITS,
-        edgecolor=INK,
-        linewidth=0.8,
-        label="in the queue",
-    )
+    if begin - completion.arrival_time > 0.01 * (ends[-1] - sent):
+        axis.barh(
+            2,
+            ms(begin) - ms(completion.arrival_time),
+            left=ms(completion.arrival_time),
+            height=0.5,
+            color=WAITS,
+            edgecolor=INK,
+            linewidth=0.8,
+            label="in the queue",
+        )
     axis.plot(
         [0, ms(received), ms(completion.arrival_time)],
         [0, 1, 1.75],
@@ -87,7 +88,7 @@ def token_way(
     outside = first - (ms(computed[0]) - ms(begin))
     axis.plot([0, first], [-0.45, -0.45], "|-", color=WASTE, linewidth=2.5, markersize=12)
     axis.annotate(
-        f"TTFT {first:.0f} ms",
+        f"TTFT {first:.1f} ms",
         (first, -0.45),
         (8, 0),
         textcoords="offset points",
@@ -96,8 +97,8 @@ def token_way(
         color=INK,
     )
     finding = (
-        f"TTFT at the client: {first:.1f} ms; {outside:.1f} ms of it ({outside / first:.0%}) "
-        f"outside the engine's step{said(guess, '{:.0f} %')}"
+        f"The client's TTFT is {first:.1f} ms; {outside:.1f} ms "
+        f"({percent(outside / first)}) are outside the engine's step{said(guess, '{:.0f} %')}"
     )
     dress(axis, finding, "ms after the client sent the request")
     axis.set_yticks(range(3), LANES)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from ...bench.measure import StepTime
-from ..colours import EMPTY, INK, PROTAGONISTS, WASTE, WORK
+from ..colours import EMPTY, INK, LIMIT, PROTAGONISTS, WAITS, WORK
 from ..guesses import said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -20,7 +20,7 @@ def tradeoff(
     ax: Axes | None = None,
 ) -> Figure:
     """Tokens a second of all slots against milliseconds between two tokens of one answer, a dot for
-    each number of slots. Thin lines: the throughput of so many slots at any step time.
+    each number of slots. Thin lines: the throughput of that many slots at any step time.
 
     times: from `minibatch.bench.measure.step_times`, of one context. limit: the longest acceptable
     time between two tokens, in milliseconds. guess: the name of a prediction of how many times
@@ -33,7 +33,7 @@ def tradeoff(
     for time in some:
         edge = max(1e3 * time.batch_size / top, 1e-3)
         xs = [edge + (right - edge) * (i / 60) ** 2 for i in range(61)]
-        axis.plot(xs, [1e3 * time.batch_size / x for x in xs], color="#BBBBBB", linewidth=0.9)
+        axis.plot(xs, [1e3 * time.batch_size / x for x in xs], color="#888888", linewidth=0.9)
     axis.plot(waits, rates, color=INK, linewidth=1.5)
     finding = _finding(some) + said(guess)
     for time, x, y in zip(some, waits, rates, strict=True):
@@ -42,21 +42,22 @@ def tradeoff(
         axis.plot(x, y, "o" if within else "X", markersize=13, **look)
         words = f"{time.batch_size} slot{'s' * (time.batch_size > 1)}"
         on_white = [withStroke(linewidth=4, foreground="white")]
-        axis.annotate(words, (x, y), (-11, 4), textcoords="offset points", fontsize=LABEL,
-                      ha="right", path_effects=on_white)  # fmt: skip
+        at, side = ((11, -8), "left") if time is some[0] else ((-11, 4), "right")  # two are close
+        axis.annotate(words, (x, y), at, textcoords="offset points", fontsize=LABEL,
+                      ha=side, path_effects=on_white)  # fmt: skip
     if limit is not None:
-        axis.axvspan(limit, right, facecolor=WASTE, alpha=0.14, hatch="xx", edgecolor="white")
-        axis.axvline(limit, color=WASTE, linewidth=2.5)
+        axis.axvspan(limit, right, facecolor=WAITS, linewidth=0)
+        axis.axvline(limit, **LIMIT)
         axis.annotate(f"your limit: {limit:g} ms", (limit, 0.94), (6, 0), fontsize=LABEL, va="top",
                       xycoords=("data", "axes fraction"), textcoords="offset points",
-                      bbox={"facecolor": "white", "edgecolor": WASTE})  # fmt: skip
+                      bbox={"facecolor": "white", "edgecolor": INK})  # fmt: skip
         best = [i for i, x in enumerate(waits) if x <= limit]
         if best:
             chosen = max(best, key=lambda i: rates[i])
             axis.plot(waits[chosen], rates[chosen], "o", markersize=17, markeredgecolor=INK,
                       markerfacecolor=PROTAGONISTS[0])  # fmt: skip
             finding = (
-                f"Within {limit:g} ms a token: {some[chosen].batch_size} slots, "
+                f"Within {limit:g} ms per token: {some[chosen].batch_size} slots, "
                 f"{rates[chosen]:,.0f} tokens/s"
             )
         else:
@@ -72,4 +73,4 @@ def _finding(some: list[StepTime]) -> str:
     few, many = some[0], some[-1]
     slots = f"{many.batch_size} slots instead of {few.batch_size}"
     gain, price = many.tokens_per_s / few.tokens_per_s, many.total_s / few.total_s
-    return f"{slots}: {gain:.1f}× the tokens, each takes {price:.1f}× as long"
+    return f"{slots}: {gain:.1f}× the tokens/s, each token takes {price:.1f}× as long"

@@ -7,30 +7,33 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from ...engine.trace import Trace
 from ..colours import INK, PROTAGONISTS, WORK
 from ..guesses import said
-from ..picture import LABEL, Picture, describe
+from ..picture import LABEL, SMALL, TICK, TITLE, Picture, describe
 
 ARROW = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.5, "mutation_scale": 22}
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 BOX = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.3"}
 
 
 def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None = None) -> Figure:
     """Four runs of the same requests: two rows of two, by name, the plainest first. Each cell has
-    the tokens a second of its own steps; between two cells is their ratio.
+    the tokens a second of its own steps; between two cells is their ratio. Below: the whole gain as
+    a product, in both orders.
 
     guess: the name of a prediction of the last cell as a multiple of the first.
     """
-    figure = Picture(figsize=(11, 4.6), layout="constrained", facecolor="white")
-    axis = figure.subplots()
+    figure = Picture(figsize=(11, 6.2), layout="constrained", facecolor="white")
+    axis, below = figure.subplots(2, 1, height_ratios=(4.4, 1.6))
     rates = {}
     for y, (row, cells) in enumerate(traces.items()):
-        axis.text(-0.12, 2 * y + 0.6, row, ha="right", va="center", fontsize=LABEL + 1, color=INK)
+        axis.text(-0.12, 2 * y + 0.6, row, ha="right", va="center", fontsize=LABEL, color=INK)
         for x, (column, trace) in enumerate(cells.items()):
             if not y:
-                axis.text(3 * x + 1, -0.18, column, ha="center", va="bottom", fontsize=LABEL + 1,
+                axis.text(3 * x + 1, -0.18, column, ha="center", va="bottom", fontsize=LABEL,
                           color=INK)  # fmt: skip
             rates[x, y] = _cell(axis, 3 * x, 2 * y, trace, last=x == y == 1)
     for begin, end in (((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 0), (0, 1)), ((1, 0), (1, 1))):
@@ -41,13 +44,13 @@ def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None =
         axis.annotate("", head, tail, arrowprops=ARROW)
         middle = (tail[0] + head[0]) / 2, (tail[1] + head[1]) / 2
         axis.text(*middle, f"× {rates[end] / rates[begin]:.1f}", ha="center", va="center",
-                  fontsize=LABEL + 1, bbox=BOX, color=INK)  # fmt: skip
+                  fontsize=LABEL, bbox=BOX, color=INK)  # fmt: skip
     whole = rates[1, 1] / rates[0, 0]
     axis.annotate("", (3, 2), (2, 1.2), arrowprops=ARROW | {"linestyle": ":"})
-    axis.text(2.5, 1.6, f"× {whole:.1f}", ha="center", va="center", fontsize=LABEL + 3, bbox=BOX,
+    axis.text(2.5, 1.6, f"× {whole:.1f}", ha="center", va="center", fontsize=TITLE, bbox=BOX,
               color=INK, weight="bold")  # fmt: skip
-    finding = f"Both ideas: {whole:.1f} times the tokens a second of neither{said(guess)}"
-    axis.set_title(finding, loc="left", fontsize=15, color=INK, pad=34)
+    finding = f"Both ideas give {whole:.1f} times the tokens/s of the baseline{said(guess)}"
+    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, pad=34)
     axis.set_xlim(-1.15, 5.05)
     axis.set_ylim(3.25, -0.25)
     axis.axis("off")
@@ -56,8 +59,43 @@ def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None =
         for row, traces_of_row in traces.items()
         for column, trace in traces_of_row.items()
     ]
-    describe(figure, "Four cells of tokens a second, arrows between them.", [finding, *cells])
+    orders = _orders(below, rates, list(traces), list(next(iter(traces.values()))))
+    describe(
+        figure, "Four cells of tokens per second, arrows between them.", [finding, *orders, *cells]
+    )
     return figure
+
+
+def _orders(
+    axis: Axes, rates: Mapping[tuple[int, int], float], rows: list[str], columns: list[str]
+) -> list[str]:
+    """Two bars on a logarithmic axis: the first idea first, and the other one first."""
+    whole, found = rates[1, 1] / rates[0, 0], []
+    for place, middle in enumerate(((0, 1), (1, 0))):
+        steps = [rates[middle] / rates[0, 0], rates[1, 1] / rates[middle]]
+        names = [rows[1], columns[1]] if middle == (0, 1) else [columns[1], rows[1]]
+        left = 1.0
+        for name, factor in zip(names, steps, strict=True):
+            colour, hatch = (WORK, "") if name == rows[1] else (PROTAGONISTS[1], "//")
+            axis.barh(place, left * factor - left, left=left, height=0.62, color=colour,
+                      edgecolor=INK, hatch=hatch)  # fmt: skip
+            axis.text(left * factor**0.5, place, f"{name} × {factor:.1f}", ha="center", va="center",
+                      fontsize=TICK, color=INK, bbox=PAPER)  # fmt: skip
+            left *= factor
+        words = [f"{name} × {factor:.1f}" for name, factor in zip(names, steps, strict=True)]
+        found.append(", then ".join(words))
+    axis.set_xscale("log")
+    axis.set_yticks([0, 1], [f"{rows[1]} first", f"{columns[1]} first"], fontsize=TICK, color=INK)
+    axis.set_ylim(1.5, -0.5)
+    axis.set_xlim(min(1, whole), 1.02 * max(1, whole))
+    axis.xaxis.set_major_locator(FixedLocator([1, whole]))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xticklabels(["× 1", f"× {whole:.1f}"], fontsize=TICK, color=INK)
+    axis.tick_params(length=0)
+    axis.spines[["top", "right"]].set_visible(False)
+    finding = "The gain of each idea depends on the order (logarithmic axis)"
+    axis.set_title(finding, loc="left", fontsize=LABEL, color=INK)
+    return found
 
 
 def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
@@ -66,8 +104,8 @@ def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
     look = {"edgecolor": edge, "linewidth": thick}
     axis.add_patch(Rectangle((x, y), 2, 1.2, facecolor=WORK, **look))
     axis.text(x + 1, y + 0.45, f"{rate:,.0f} tokens/s", ha="center", va="center", fontsize=20)
-    words = f"at most {most} at once, {len(trace.steps):,} steps"
-    axis.text(x + 1, y + 0.92, words, ha="center", va="center", fontsize=LABEL)
+    words = f"up to {most} at once, {len(trace.steps):,} steps"
+    axis.text(x + 1, y + 0.92, words, ha="center", va="center", fontsize=SMALL)
     return rate
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..colours import FADED, INK, WASTE, WORK
+from ..colours import BURNT, INK, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -32,8 +32,8 @@ def two_clocks(
     hidden, shown = sent - due, first - sent
     figure, (axis,) = canvas(1, ax, height=3.6)
     y = np.arange(len(due))
-    axis.barh(y, hidden, height=1.0, color=WASTE, hatch="xx", edgecolor=FADED, linewidth=0,
-              label="waited in the client: not counted from “sent”")  # fmt: skip
+    axis.barh(y, hidden, height=1.0, linewidth=0, **BURNT,
+              label="wait in the client: not in the time from “sent”")  # fmt: skip
     axis.barh(y, shown, left=hidden, height=1.0, color=WORK, edgecolor=INK, linewidth=0.3,
               label="in the server, until the first token")  # fmt: skip
     by_sent, by_due = (float(np.median(each)) for each in (shown, hidden + shown))

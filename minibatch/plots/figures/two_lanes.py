@@ -10,9 +10,9 @@ from matplotlib.patches import Patch
 
 from ...core.records import Lane, StepRecord
 from ...engine.trace import Trace
-from ..colours import FADED, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from ..colours import INK, PROTAGONISTS, WAITS, WORK, ink_on
 from ..guesses import said
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress, percent
 from .timeline import by_name
 
 CPU, MODEL = 1, 0  # heights of the two lanes
@@ -28,7 +28,7 @@ def two_lanes(
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Two lanes for each trace, on one axis of milliseconds: the CPU plans, launches and collects
-    steps; the model computes them. What is solid in the model's lane is time in which it waits.
+    steps; the model computes them. A grey dotted bar in the model's lane is time in which it waits.
 
     traces: a trace, or several by name, such as a run without and a run with overlap. first: index
     of the step at which each panel begins. num_steps: how many of the first trace's steps the
@@ -40,7 +40,7 @@ def two_lanes(
         if len(trace.steps) < first + num_steps + 1:
             raise ValueError(
                 f"the trace {name!r} has {len(trace.steps)} steps, and steps {first} to "
-                f"{first + num_steps} shall be drawn; lower first or num_steps"
+                f"{first + num_steps} were requested; lower first or num_steps"
             )
     figure, axes = canvas(len(named), ax, height=1.55)
     start = next(iter(named.values())).steps[first : first + num_steps + 1]
@@ -51,7 +51,8 @@ def two_lanes(
         waited = _draw(axis, trace.steps[first:], (begin, begin + window))
         last = axis is axes[-1]
         ended = sum(step.times.forward[1] <= begin + window for step in trace.steps[first:])
-        share = f"the model waits {waited / window:.0%} of the time{said(guess, '{:.0f} %') * last}"
+        share = f"the model waits {percent(waited / window)} of the time"
+        share += said(guess, "{:.0f} %") * last
         findings.append(
             f"{name}: " * bool(name) + f"{ended} steps in {window * 1e3:.3g} ms; {share}"
         )
@@ -77,7 +78,7 @@ def _draw(axis: Axes, steps: list[StepRecord], window: Lane) -> float:
         gap = min(begin, window[1]) - min(free, window[1])
         if gap > 0:
             waited += gap
-            _bar(axis, MODEL, (free, begin), window, WASTE, "", hatch="xx", edgecolor=FADED)
+            _bar(axis, MODEL, (free, begin), window, WAITS, "", hatch="..")
         _bar(axis, MODEL, (begin, end), window, WORK, step.index)
         free = max(free, end)
     return waited
@@ -106,5 +107,5 @@ def _kinds(steps: Iterable[StepRecord]) -> list[Patch]:
     ]
     if any(step.times.collect[1] > step.times.collect[0] for step in steps):
         kinds.append(Patch(facecolor=COLLECT, edgecolor=INK, hatch="\\\\\\\\", label="collect n"))
-    waits = Patch(facecolor=WASTE, edgecolor=FADED, hatch="xx", label="the model waits")
+    waits = Patch(facecolor=WAITS, edgecolor=INK, hatch="..", label="the model waits")
     return [*kinds, waits]

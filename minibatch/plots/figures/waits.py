@@ -51,7 +51,7 @@ def waits(
         about = [c for c in done if c.request_id in own] if len(own) == 1 else []
         finding = _finding(name, trace, about)
         findings.append(finding + (said(guess, "{:.3g} s") if last else ""))
-        dress(axis, findings[-1], "seconds since it arrived" if last else "", "request")
+        dress(axis, findings[-1], "seconds since the request arrived" if last else "", "request")
         if len(done) > 16:
             axis.tick_params(axis="y", labelsize=9)
     axes[0].set_xlim(0, None)
@@ -64,9 +64,15 @@ def waits(
 def _legend(figure: Figure, axis: Axes) -> None:
     grey = {"edgecolor": INK, "facecolor": WORK, "linewidth": 0.5}
     handles = [
-        axis.barh([0], [0], label="waits for a slot", **grey | {"facecolor": EMPTY}, hatch="..."),
-        axis.barh([0], [0], label="to its first token", **grey, hatch="////"),
-        axis.barh([0], [0], label="to its last token", **grey),
+        axis.barh(
+            [0],
+            [0],
+            label="queue wait: until the start",
+            **grey | {"facecolor": EMPTY},
+            hatch="...",
+        ),
+        axis.barh([0], [0], label="prefill: until the first token", **grey, hatch="////"),
+        axis.barh([0], [0], label="decode: until the last token", **grey),
     ]
     figure.legend(
         handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=TICK
@@ -78,10 +84,10 @@ def _finding(name: str, trace: Trace, about: list[Completion]) -> str:
     if about:
         (one,) = about
         queued = one.first_scheduled_time - one.arrival_time
-        words = f"{one.request_id}'s first token after {one.ttft:.2f} s, {queued:.2f} s"
+        words = f"{one.request_id}'s first token comes after {one.ttft:.2f} s; {queued:.2f} s"
     else:
         summary = trace.summary()
-        words = f"first token after {summary['ttft_mean_s']:.2f} s on average, "
+        words = f"the first token comes after {summary['ttft_mean_s']:.2f} s on average; "
         words += f"{summary['queue_mean_s']:.2f} s"
-    words += " of it in the queue"
+    words += " of this is queue wait"
     return f"{name}: {words}" if name else words[0].upper() + words[1:]

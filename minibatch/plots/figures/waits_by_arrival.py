@@ -13,7 +13,7 @@ from matplotlib.ticker import MultipleLocator
 
 from ...core.completion import Completion
 from ...engine.trace import Trace
-from ..colours import INK, WASTE, WORK, own_colours
+from ..colours import INK, LIMIT, WASTE, WORK, own_colours
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
@@ -56,9 +56,9 @@ def waits_by_arrival(
             words += f"; {refused} of {len(completions)} refused"
         words = f"{name}: {words}" if name else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
-        dress(axis, findings[-1], "", "who came, in order" if marked else "TTFT, s")
-    across = "seconds; a bar runs from when somebody came to the first token"
-    across = across if marked else "when they came, seconds"
+        dress(axis, findings[-1], "", "requests" if marked else "TTFT, s")
+    across = "seconds; requests in order of arrival; each bar goes from arrival to first token"
+    across = across if marked else "arrival, seconds"
     axes[-1].set_xlabel(across, fontsize=LABEL, color=INK)
     if marked:
         first = next(iter(named.values())).completions
@@ -68,13 +68,13 @@ def waits_by_arrival(
         _scale(axes, longest, limit_s)
         mark(axes[0], guess, along="y")
     _legend(figure, named, limit_s)
-    what = "from when it came" if marked else "by when it came"
+    what = "from its arrival" if marked else "by when it came"
     describe(figure, f"Bars: each request's wait for its first token, {what}.", findings)
     return figure
 
 
 def _draw_lanes(axis: Axes, completions: Sequence[Completion], marked: str) -> None:
-    top = 0.0
+    top, last = 0.0, max(c.arrival_time + (c.ttft if c.was_served else 0) for c in completions)
     for c in completions:
         own = c.request_id == marked
         high = len(completions) / 10 if own else 1
@@ -84,7 +84,7 @@ def _draw_lanes(axis: Axes, completions: Sequence[Completion], marked: str) -> N
         axis.barh(lane, end - begin, left=begin, height=0.9 * high,
                   color=own_colours([marked])[marked] if own else WAITS)  # fmt: skip
         if own:
-            aside = begin > 0.1 * completions[-1].arrival_time  # there is room on its left
+            aside = begin > 0.15 * last  # there is room on its left
             axis.annotate(f"{marked}, {end - begin:.2f} s", (begin if aside else end, lane),
                           (-6 if aside else 6, 0), textcoords="offset points", va="center",
                           ha="right" if aside else "left", weight="bold", fontsize=TICK, color=INK,
@@ -111,7 +111,7 @@ def _scale(axes: Sequence[Axes], longest: float, limit_s: float | None) -> None:
     """Set the same scale for all axes."""
     for axis in axes:
         if limit_s:
-            axis.axhline(limit_s, color=INK, linewidth=1.2, linestyle=(0, (6, 3)))
+            axis.axhline(limit_s, **LIMIT | {"linewidth": 1.2})
             axis.yaxis.set_major_locator(
                 MultipleLocator(limit_s * max(1, round(longest / limit_s / 4)))
             )
@@ -128,7 +128,7 @@ def _legend(figure: Figure, named: Mapping[str, Trace], limit_s: float | None) -
         ]
     if not all(c.was_served for trace in named.values() for c in trace.completions):
         look = {"linestyle": "", "marker": "x", "markersize": 7, "markeredgewidth": 2}
-        keys.append(Line2D([], [], color=WASTE, label="refused, or ended by the client", **look))
+        keys.append(Line2D([], [], color=WASTE, label="refused or dropped", **look))
     if keys:
         figure.legend(handles=keys, loc="outside lower center", ncols=3, frameon=False,
                       fontsize=TICK)  # fmt: skip

@@ -36,7 +36,7 @@ def warp_access(report: Report, array: str, line: int = 0, *, ax: Axes | None = 
         for i in np.flatnonzero([line in (0, SITES[site].line) for site in one.site])
     ]
     if not lines:
-        raise ValueError(f"line {line} does not touch {array}; see report.traffic")
+        raise ValueError(f"line {line} does not access {array}; see report.traffic")
     *_, one, chosen = max(lines, key=lambda each: each[:5])
     figure, (axis,) = canvas(1, ax, height=4.2)
     finding = draw_instruction(axis, one, chosen)
@@ -59,7 +59,10 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
     axis.set_ylim(32, 0)
     axis.set_yticks([0, 8, 16, 24, 31])
     if one.array.space == "shared":
-        words, x = starts // BANK_BYTES, "bank of shared memory; hatched: waits for another lane"
+        words, x = (
+            starts // BANK_BYTES,
+            "bank of shared memory; hatched: the lane waits for another",
+        )
         _banks(axis, lanes, words)
         passes = int(one.passes[chosen])
         met = len(set((words % BANKS).tolist()))
@@ -68,20 +71,22 @@ def draw_instruction(axis: Axes, one: Instructions, chosen: int) -> str:
         sectors = np.unique(np.concatenate([starts // SECTOR, (starts + wide - 1) // SECTOR]))
         used, asked = int(one.elements[chosen]) * itemsize, len(sectors) * SECTOR
         did = "write" if one.is_store[chosen] else "use"
-        finding = f"{begin} {did} {used:,} bytes and ask for {asked:,}: "
-        finding += f"{100 * used / asked:.3g}% is used"
+        finding = f"{begin} {did} {used:,} of the {asked:,} bytes asked for: "
+        finding += f"{100 * used / asked:.3g} %"
         if one.is_broadcast[chosen]:
-            finding = f"{begin} use the same {used} bytes: one broadcast answers all of them"
+            finding = f"{begin} use the same {used} bytes: one broadcast answers all lanes"
         shown = min(len(sectors), MOST_SECTORS)
-        more = f", the first {shown} of {len(sectors)} drawn" if shown < len(sectors) else ""
-        gaps = "; a strong line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
+        more = f"; the first {shown} of {len(sectors)} are drawn" if shown < len(sectors) else ""
+        gaps = "; a dotted line is a gap in the addresses" * bool((np.diff(sectors) > 1).any())
         begins = dict(zip(lanes.tolist(), starts.tolist(), strict=True))
         two = [f"lane {lane} at byte {at:,}" for lane, at in sorted(begins.items())[:2]]
         x = f"32-byte sectors that are asked for{more}{gaps}\n{', '.join(two)}"
         _sectors(axis, sectors[:shown], lanes, starts, wide)
-        words = f"{asked - used:,} of {asked:,} bytes in vain" if asked > used else "all is used"
-        words = "one sector, for all lanes" if one.is_broadcast[chosen] else words
-        _label_strip(axis, words, shown, WASTE if "vain" in words else USED)
+        words = (
+            f"{asked - used:,} of {asked:,} bytes unused" if asked > used else "all bytes are used"
+        )
+        words = "one sector for all lanes" if one.is_broadcast[chosen] else words
+        _label_strip(axis, words, shown, WASTE if "unused" in words else USED)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     dress(axis, finding, x, "lane of the warp")
     axis.tick_params(labelsize=TICK)
@@ -96,7 +101,8 @@ def _sectors(
     for i, sector in enumerate(sectors):
         axis.add_patch(Rectangle((i, top), 1, high, facecolor=WASTE, lw=0))
         jump = i > 0 and sector != sectors[i - 1] + 1
-        axis.axvline(i, color=INK if jump else FAINT, linewidth=0.9 if jump else 0.3, zorder=1)
+        look = {"linewidth": 0.9, "linestyle": (0, (2, 3))} if jump else {"linewidth": 0.3}
+        axis.vlines(i, 0, top + high, color=FAINT, zorder=1, **look)
     used = []
     for lane, start, n in zip(lanes, starts, wide, strict=True):
         left = column.get(int(start // SECTOR))
@@ -110,14 +116,13 @@ def _sectors(
 
 
 def _label_strip(axis: Axes, words: str, width: int, colour: str) -> None:
-    """Write `words` in the middle of the strip or beside it, and its name at the axis."""
+    """Write `words` below the strip, and its name at the axis."""
     top, high = STRIP
-    look = {"va": "center", "fontsize": TICK, "fontweight": "bold", "zorder": 4}
-    inside = {"color": "white", "ha": "center", "bbox": {"facecolor": colour, "lw": 0, "pad": 2}}
-    place, own = (width / 2, inside) if width > 1 else (width + 0.05, {"color": colour})
-    axis.text(place, top + high / 2, words, **look, **own)
-    axis.set_ylim(top + high, 0)
-    axis.set_yticks([0, 8, 16, 24, 31, top + high / 2], [0, 8, 16, 24, 31, "asked\nfor"])
+    look = {"va": "center", "fontsize": TICK, "fontweight": "bold", "color": colour}
+    place, side = (width / 2, "center") if width > 1 else (0, "left")
+    axis.text(place, top + 1.5 * high, words, ha=side, **look)
+    axis.set_ylim(top + 2 * high, 0)
+    axis.set_yticks([0, 8, 16, 24, 31, top + high], [0, 8, 16, 24, 31, "asked\nfor"])
 
 
 def _banks(axis: Axes, lanes: np.ndarray, words: np.ndarray) -> None:

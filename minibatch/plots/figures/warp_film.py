@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -10,12 +12,21 @@ from matplotlib.patches import Patch
 from ...kernel_lab.faults import SITES
 from ...kernel_lab.report import Report
 from ..colours import COLOURS, FAINT, INK
-from ..picture import TICK, Picture, describe
+from ..picture import SMALL, TICK, TITLE, Picture, describe
 from .warp_access import draw_instruction
 
-MOST_OF_THE_STRIP = 120  # instructions
-MOST_NAMES = 6  # of arrays in a line of the legend
-OF_ARRAYS = [COLOURS[i] for i in (0, 1, 2, 6, 7, 3, 4, 5)]  # the last two also mean used and wasted
+MOST_OF_THE_STRIP = 80  # instructions
+MOST_NAMES = 5  # of arrays in a line of the legend
+# None is like those of used and wasted bytes. An array has its colour in every film.
+QUERY, VALUES, KEYS, TABLES = (COLOURS[i] for i in (3, 2, 6, 7))
+OWN = {
+    "quer": QUERY,
+    "key": KEYS,
+    "value": VALUES,
+    "block": TABLES,
+    "seq": "#C9B8E8",
+    "out": "#A6DCC9",
+}
 
 
 def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 0) -> Figure:
@@ -27,7 +38,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     """
     frames = film_of(report, thread_block, warp)
     if not frames:
-        raise ValueError(f"warp {warp} of thread block {thread_block} touches no memory")
+        raise ValueError(f"warp {warp} of thread block {thread_block} accesses no memory")
     n = min(max(1, n), len(frames))
     one, chosen = frames[n - 1]
     names = list(dict.fromkeys(each.array.name for each, _ in frames))
@@ -36,13 +47,13 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     axis, strip = figure.subplots(2, 1, height_ratios=[8, 1])
     finding = draw_instruction(axis, one, chosen)
     source = SITES[one.site[chosen]].text
-    axis.set_title(f"{finding}\n", loc="left", fontsize=15, color=INK)
-    look = {"family": "monospace", "fontsize": 12, "color": INK, "parse_math": False}
-    axis.text(0, 1.015, source[:95], transform=axis.transAxes, va="bottom", **look)
+    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, pad=26)
+    look = {"family": "monospace", "fontsize": SMALL, "color": INK, "parse_math": False}
+    axis.annotate(source[:95], (0, 1), (0, 5), "axes fraction", "offset points", **look)
 
     first = min(max(0, n - MOST_OF_THE_STRIP // 2), max(0, len(frames) - MOST_OF_THE_STRIP))
     shown = frames[first : first + MOST_OF_THE_STRIP]
-    colours = [to_rgb(OF_ARRAYS[i % len(OF_ARRAYS)]) for i in range(len(names))]
+    colours = colours_of(names)
     image = [[colours[names.index(each.array.name)] for each, _ in shown]]
     ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)
     strip.imshow(image, extent=ends, aspect="auto", interpolation="nearest")
@@ -53,12 +64,19 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": min(len(marks), MOST_NAMES)}
     strip.legend(handles=marks, fontsize=TICK, frameon=False, borderpad=0, **place)
     strip.set(yticks=[])
-    part = f"; the strip shows {first + 1:,} to {first + len(shown):,}"
+    part = f"; the strip shows instructions {first + 1:,} to {first + len(shown):,}"
     what = f"instruction {n} of {len(frames):,}{part * (len(shown) < len(frames))}"
     strip.set_xlabel(what, fontsize=TICK, color=INK)
     strip.tick_params(labelsize=TICK, colors=FAINT)
     describe(figure, f"Instruction {n} of {len(frames)}: {source}.", [finding])
     return figure
+
+
+def colours_of(names: list[str]) -> list[tuple[float, float, float]]:
+    """A colour for each array: its own if its name begins like one of OWN, or else a free one."""
+    own = {name: next((OWN[k] for k in OWN if name.startswith(k)), None) for name in names}
+    free = cycle([colour for colour in OWN.values() if colour not in own.values()] or OWN.values())
+    return [to_rgb(own[name] or next(free)) for name in names]
 
 
 def film_of(report: Report, thread_block: int = 0, warp: int = 0) -> list[tuple]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..colours import INK, WASTE, ink_on
 from ..guesses import said
-from ..picture import LABEL, canvas, describe, dress
+from ..picture import LABEL, canvas, describe, dress, percent
 
 
 def waste_bars(
@@ -39,10 +39,10 @@ def waste_bars(
     axis.invert_yaxis()
     axis.set_xlim(0, 1.04 * longest)
     order = [name for _, name in sorted(zip(means, names, strict=True))]
-    finding = "Nothing is computed twice"
+    finding = "Nothing is recomputed"
     if max(means):
         less = 1 - min(means) / max(means)
-        finding = f"{order[0]}: {less:.0%} less is computed twice than with {order[-1]}"
+        finding = f"“{order[0]}” wastes {percent(less)} fewer tokens than “{order[-1]}”"
     finding += said(guess)
     across = f"{what} computed again: the mean, and a dot for each of {len(runs[names[0]])} runs"
     dress(axis, finding, across)

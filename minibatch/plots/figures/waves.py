@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from ...kernel_lab.waves import Waves
 from ..colours import INK, PROTAGONISTS, WASTE, WORK
-from ..picture import TICK, TITLE, canvas, describe, dress
+from ..picture import TICK, TITLE, canvas, describe, dress, percent
 
 MUCH = 0.6  # of the time is used: then the white area has no label
 
@@ -27,7 +27,8 @@ def waves(
         for lane, begin, end in run.spans:
             is_longest = end - begin == max(lengths) > min(lengths)
             colour = PROTAGONISTS[1] if is_longest else WORK
-            axis.add_patch(Rectangle((begin, lane), end - begin, 1, facecolor=colour, linewidth=0))
+            look = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.5}  # no seams
+            axis.add_patch(Rectangle((begin, lane), end - begin, 1, **look))
         ends = [(end, lane) for lane, _, end in run.spans]
         axis.vlines(*zip(*((x, y, y + 1) for x, y in ends), strict=True), color="white", lw=1)
         axis.set_xlim(0, max(run.makespan for run in runs.values()) * 1.02)
@@ -35,14 +36,16 @@ def waves(
         axis.axvline(run.makespan, color=INK, linewidth=1.5, linestyle=":")
         if run.busy < MUCH:
             idle = {"color": WASTE, "fontweight": "bold", "ha": "center", "va": "center"}
+            idle["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 3}
             half = run.makespan / 2, run.num_multiprocessors / 2
-            axis.text(*half, f"{1 - run.busy:.0%} idle", fontsize=TITLE, **idle)
-        when = f"done after {run.makespan:,.0f}, shared evenly {run.ideal:,.0f}"
-        finding = f"{name}: {when}; {run.busy:.0%}"
-        dress(axis, f"{finding} is used", "", "multiprocessor")
+            axis.text(*half, f"{percent(1 - run.busy)} idle", fontsize=TITLE, **idle)
+        when = f"end: {run.makespan:,.0f} (evenly divided work: {run.ideal:,.0f})"
+        finding = f"{name}: {percent(run.busy)} of the time is used; {when}"
+        dress(axis, finding, "", "multiprocessor")
         axis.tick_params(labelsize=TICK)
-        findings.append(f"{finding} of the multiprocessors' time is used")
-    x = f"time, in {unit} by one multiprocessor; orange: the longest thread blocks"
+        findings.append(finding)
+    orange = "orange: the longest thread blocks (if lengths differ)"
+    x = f"time, in {unit} by one multiprocessor; {orange}"
     axes[-1].set_xlabel(x, fontsize=TICK, color=INK)
     describe(figure, "Multiprocessors by time.", findings)
     return figure

@@ -13,13 +13,13 @@ from ..colours import COLOURS, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 
-P99 = "99th percentile"
+MEAN, P99 = "mean", "99th percentile"
 Runs = Mapping[float, Sequence[Outcome]]
 TINY = 1e-9
 SURE = 28 / 30  # a change counts if this share of the streams has it
 WORDS = {  # of a field of Outcome: axis label, words for less and for more
-    "ttft_s": ("s to first token", "sooner", "later"),
-    "machine_s": ("s of the machine per agent", "less", "more"),
+    "ttft_s": ("seconds\nto first token", "earlier first tokens", "later first tokens"),
+    "machine_s": ("seconds of machine\ntime per agent", "less machine time", "more machine time"),
 }
 
 
@@ -40,21 +40,31 @@ def window_curve(
     and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
     curve, or the best window. ax: one Axes a traffic.
     """
-    figure, axes = canvas(len(runs), ax, height=3.2, beside=True)
+    figure, axes = canvas(len(runs), ax, height=3.4, beside=True)
     label, *words = WORDS[of]
     findings, told, highest = [], [], 0.0
     for axis, (name, by_window) in zip(axes, runs.items(), strict=True):
         windows = sorted(by_window)
         values = np.array([[getattr(o, of) for o in by_window[w]] for w in windows])
         low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
-        axis.fill_between(windows, low, high, color=WORK, label="8 of 10 streams")
-        look = {"color": INK, "linewidth": 2, "markersize": 5, "label": "median stream"}
+        axis.fill_between(windows, low, high, color=WORK, label="middle 80 % of the streams")
+        look = {
+            "color": INK,
+            "linewidth": 2,
+            "markersize": 5,
+            "label": MEAN if of == "ttft_s" else "median stream",
+        }
         axis.plot(windows, middle, "o-", **look)
         axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
         highest = max(highest, high.max())
         if of == "ttft_s":
             unlucky = [np.median([o.ttft_p99_s for o in by_window[w]]) for w in windows]
-            look = {"color": COLOURS[4], "linewidth": 2, "markersize": 5, "label": P99}
+            look = {
+                "color": COLOURS[4],
+                "linewidth": 2,
+                "markersize": 5,
+                "label": P99,
+            }
             axis.plot(windows, unlucky, "s--", **look)
             highest = max(highest, *unlucky)
             told.append(f"{name}: {P99}: {unlucky[0]:.2f} s without a window, "
@@ -62,14 +72,15 @@ def window_curve(
         if yours and name in yours:
             window, outcome = yours[name]
             dot = {"color": PROTAGONISTS[0], "markeredgecolor": INK, "markersize": 14, "zorder": 7}
-            axis.plot(window, getattr(outcome, of), "D", **dot, label="your setting, one stream")
+            axis.plot(window, getattr(outcome, of), "D", **dot, label="this stream")
             highest = max(highest, getattr(outcome, of))
         finding = _finding(windows, values, words)
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
-        broken = finding.replace(" in ", "\nin ") if len(runs) > 2 else finding
         between = "\n" if len(runs) > 1 else ": "
-        title = name + (said(guess) if first else "") + between + broken
+        broken = finding if len(runs) == 1 else finding.replace(" brings ", "\nbrings ")
+        broken = broken if len(runs) <= 2 else broken.replace(" in ", "\nin ")
+        title = name + between + broken + (said(guess) if first else "")
         dress(axis, title, "window, max_wait (s)", label if first else "")
         axis.set_xlim(-0.03 * max(windows), None)  # so that the mark at 0 is complete
     axes[0].set_ylim(0, highest * 1.08)
@@ -78,7 +89,7 @@ def window_curve(
     look = {"loc": "outside lower center", "ncols": 5, "frameon": False, "fontsize": TICK}
     look["columnspacing"] = 1.2
     figure.legend(handles, labels, **look)
-    describe(figure, f"Panels by window: {label}.", [*findings, *told])
+    describe(figure, f"Panels by window: {label}.".replace("\n", " "), [*findings, *told])
     return figure
 
 
@@ -90,8 +101,10 @@ def _finding(windows: list[float], values: np.ndarray, words: list[str]) -> str:
         sure = counts >= SURE * num_streams - TINY
         if sure[-1]:  # from which window on?
             at = len(sure) - int(np.argmin(sure[::-1]))
-            return f"from {windows[at]:g} s: {word} in {counts[at:].min()} of {num_streams} streams"
+            who = f"a window of {windows[at]:g} s or more brings {word}"
+            return f"{who} in {counts[at:].min()} of {num_streams} streams"
         if sure.any():
             at = int(np.where(sure, np.median(values, axis=1), np.inf).argmin())
-            return f"{windows[at]:g} s: {word} in {counts[at]} of {num_streams} streams"
-    return "the streams do not agree"
+            who = f"a window of {windows[at]:g} s brings {word}"
+            return f"{who} in {counts[at]} of {num_streams} streams"
+    return "the streams do not agree on any window"

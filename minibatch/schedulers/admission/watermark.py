@@ -16,7 +16,7 @@ class Watermark(PromptOnly):
 
     def __init__(self, share: float = 0.01) -> None:
         if not 0 <= share < 1:
-            raise ValueError(f"share is {share}; give one from 0 to below 1")
+            raise ValueError(f"share is {share}; give 0 or more, and less than 1")
         self.share = share
 
     def num_spare(self, scheduler: Scheduler) -> int:

@@ -32,11 +32,11 @@ class Load(NamedTuple):
 
 
 class Autoscaler(ABC):
-    """Asked every `interval_s`. A rule of your own derives from this and writes `demand`.
+    """Called every `interval_s`. Your own rule derives from this class and writes `demand`.
 
     min_replicas, max_replicas: limits; a minimum of 0 scales to zero. look_back_s: the demand is
     averaged over this time. upscale_delay_s, downscale_delay_s: for how long the demand must differ
-    from the number of replicas before it changes. A fleet of none starts one at once.
+    from the number of replicas before it changes. A fleet without replicas starts one at once.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Autoscaler(ABC):
         """How many replicas this load needs."""
 
     def want(self, load: Load) -> int:
-        """How many replicas there shall be from now on."""
+        """How many replicas there should be from now on."""
         self._demands.append((load.now, self.demand(load)))
         while self._demands[0][0] < load.now - self.look_back_s:
             self._demands.popleft()
@@ -80,8 +80,8 @@ class Autoscaler(ABC):
 
 
 class OngoingRequests(Autoscaler):
-    """So many replicas that each has `target` requests, waiting and running. Ray Serve's
-    `target_ongoing_requests`; it knows no lengths (ray-llm's issue 133)."""
+    """As many replicas as give each `target` requests, waiting and running. Ray Serve's
+    `target_ongoing_requests`; it ignores lengths (ray-llm's issue 133)."""
 
     def __init__(self, target: float = 2.0, *limits: int, **rules: float) -> None:
         super().__init__(*limits, **rules)
@@ -93,8 +93,8 @@ class OngoingRequests(Autoscaler):
 
 
 class QueueTokens(Autoscaler):
-    """So many replicas that each has at most `target` prompt tokens to compute, and that every
-    request has a place in a batch."""
+    """As many replicas as give each at most `target` prompt tokens to compute, and every request a
+    place in a batch."""
 
     def __init__(self, target: float = 4096, *limits: int, **rules: float) -> None:
         super().__init__(*limits, **rules)
@@ -106,8 +106,8 @@ class QueueTokens(Autoscaler):
 
 
 class KVUse(Autoscaler):
-    """So many replicas that requests hold the share `target` of the KV blocks. A pool that is full
-    shows no queue, so the number grows by a factor of at most 1 / target at a time."""
+    """As many replicas as make requests hold the share `target` of the KV blocks. A pool that is
+    full shows no queue, so the number grows by a factor of at most 1 / target at a time."""
 
     def __init__(self, target: float = 0.7, *limits: int, **rules: float) -> None:
         super().__init__(*limits, **rules)

@@ -8,7 +8,7 @@ what it brought is collected when it has ended, so nobody sees the future.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -124,9 +124,10 @@ class ReplicaEngine(Engine):
         """As `Engine.add`; a full queue ends the request as "refused" when it arrives."""
         return self._enqueue([request], enforce_limits=False)[0].request_id
 
-    def _complete(self, sequence: Sequence) -> None:
-        super()._complete(sequence)
-        self.ended.append(sequence)
+    def _complete(self, sequences: Iterable[Sequence]) -> None:
+        ended = list(sequences)
+        super()._complete(ended)
+        self.ended += ended
 
 
 class ReceivingBlocks(BlockManager):

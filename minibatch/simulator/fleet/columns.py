@@ -25,9 +25,12 @@ class Columns:
         self.failure = [""] * n
 
     def end(self, ended: Ended, network_s: float) -> None:
-        """A request has ended. A first token that came earlier, elsewhere, stays."""
+        """A request has ended. A first token that came earlier, elsewhere, stays. A split request
+        without one gets it where it decodes, when it is admitted there."""
         i = ended.number
         self.begin(ended, network_s)
+        if self.prefill_replica[i] >= 0 and math.isnan(self.first_token[i]):
+            self.first_token[i] = ended.first_scheduled + network_s
         self.finish[i], self.failure[i] = ended.finish + network_s, ended.failure
         self.num_open -= 1
 

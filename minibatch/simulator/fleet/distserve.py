@@ -16,6 +16,7 @@ cannot be confirmed or denied.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ...schedulers import Continuous
 from ..capacity import bisection
@@ -43,11 +44,13 @@ def apart(
     num_decode: int = 1,
     machine: Preset = MACHINE,
     bytes_per_s: float = NVLINK,
+    first_token_from: Literal["prefill", "decode"] = "prefill",
 ) -> Fleet:
-    """Replicas for prompts, one at a time, and others for answers."""
+    """Replicas for prompts, one at a time, and others for answers. first_token_from: apart.py."""
     halves = Apart(
-        num_prefill, machine.shape.kv_bytes_per_token, bytes_per_s, 1e-5, policy=Continuous(1)
-    )
+        num_prefill, machine.shape.kv_bytes_per_token, bytes_per_s, 1e-5, policy=Continuous(1),
+        first_token_from=first_token_from,
+    )  # fmt: skip
     return Fleet(
         Continuous(256), machine, num_prefill + num_decode, num_blocks=machine.num_blocks,
         apart=halves,
@@ -79,8 +82,8 @@ class Pair:
 
     def __str__(self) -> str:
         return (
-            f"{self.slo}: mixed {self.mixed:.2f}, apart {self.apart:.2f} requests/s per GPU, "
-            f"{self.ratio:.2f} ×"
+            f"{self.slo}: mixed {self.mixed:.2f}, split {self.apart:.2f} requests/s per GPU, "
+            f"factor {self.ratio:.2f}"
         )
 
 

@@ -58,7 +58,7 @@ class Fleet:
 
     policy: of every replica; copies are used. step_time: of a replica, as for `mb.simulate`.
     num_replicas: at the start. router: see minibatch/routers/; a copy is used. num_blocks,
-    block_size: of each replica's pool. prefix_caching: each replica has a cache of its own; then,
+    block_size: of each replica's pool. prefix_caching: each replica has its own cache; then,
     and where `mb.simulate` would do so, the real engine runs every step.
     view_age_s: how old the reports are that the router sees. report_every_s: replicas report at
     multiples of this; 0 is after every step. router_s: what a decision takes. network_s: between
@@ -111,14 +111,14 @@ class Fleet:
         self._check_replicas()
 
     def run(self, requests: Traffic | Iterable[Request]) -> FleetRun:
-        """Serve the traffic; the same fleet gives the same answer again. Raises what `mb.simulate`
+        """Serve the traffic; the same fleet gives the same result again. Raises what `mb.simulate`
         raises."""
         traffic, requests = columns_and_requests(requests)
         policies = [self._policy(number) for number in range(self.num_replicas)]
         reasons = [reason_for_engine(policy, requests, self.step_time) for policy in policies]
         why = next(filter(None, reasons), None)
         if self.prefix_caching:
-            why = "The engine ran: the fast simulator knows no prefix cache."
+            why = "The engine ran: the fast simulator has no prefix cache."
         vocab_size = 1 + max((max(r.prompt) for r in requests or ()), default=0)
         limits = max(10_000, longest(traffic)), vocab_size
 
@@ -157,7 +157,7 @@ class Fleet:
     def _check_replicas(self) -> None:
         if self.apart is not None and self.autoscaler is not None:
             raise ValueError(
-                "an autoscaler knows one kind of replica; leave out apart or autoscaler"
+                "an autoscaler handles only one kind of replica; leave out apart or autoscaler"
             )
         if self.apart is not None and self.apart.num_prefill >= self.num_replicas:
             raise ValueError(
@@ -169,6 +169,6 @@ class Fleet:
         for number in [*self.slowdown, *(failure.replica for failure in self.failures)]:
             if not 0 <= number < self.num_replicas:
                 raise ValueError(
-                    f"replica {number} is none of this fleet's: they are numbered 0 to "
+                    f"this fleet has no replica {number}; they are numbered 0 to "
                     f"{self.num_replicas - 1}"
                 )

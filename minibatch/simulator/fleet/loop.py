@@ -113,8 +113,8 @@ class Loop:
         view = next((view for view in views if view.replica == chosen), None)
         if view is None:
             raise ValueError(
-                f"{type(router).__name__}.choose returned {chosen!r}; the views are of replicas "
-                f"{[view.replica for view in views]}"
+                f"{type(router).__name__}.choose returned {chosen!r}; return one of the replicas "
+                f"in the views: {[view.replica for view in views]}"
             )
         tokens = 0 if stage == DECODE else view.uncached_tokens(request)
         self.replicas[chosen].send(tokens)
@@ -205,6 +205,8 @@ class Loop:
             self._returned(time, replica)
             if self.stage[ended.number] == PREFILL and not ended.failure:
                 self.columns.begin(ended, self.fleet.network_s)
+                if self.fleet.apart.first_token_from == "decode":
+                    self.columns.first_token[ended.number] = math.nan  # it travels with K and V
                 self.columns.prefill_replica[ended.number] = replica.number
                 self.stage[ended.number] = DECODE
                 self.at(time, COMES, self._dispatch, ended.number)

@@ -24,7 +24,7 @@ class FleetRun(Simulated):
     """The columns of `mb.simulate`, as a client sees them (network included), and these [n]:
 
     replica: int64, where it finished, or failed; -1 if it never reached one. reached: float64, when
-    it came there. prefill_replica: int64, where its prompt was computed, if elsewhere; else -1.
+    it arrived there. prefill_replica: int64, where its prompt was computed, if elsewhere; else -1.
     cached: int64, prompt tokens found in the prefix cache. retries: int64. failure: str, "" for a
     request that finished, or why not. lives: of replicas. router_queue: (time, length) of the
     router's own queue, at every change. num_held_blocks: KV blocks that requests hold at the end.
@@ -49,7 +49,7 @@ class FleetRun(Simulated):
 
     @property
     def num_replicas(self) -> int:
-        """How many there ever were."""
+        """How many replicas there were in total."""
         return 1 + max(life.replica for life in self.lives)
 
     @property
@@ -98,7 +98,7 @@ class FleetRun(Simulated):
         return float(sum(life.ended - life.started for life in self.lives))
 
     def cost(self, price_per_hour: float) -> float:
-        """What the replicas cost, if one costs so much an hour."""
+        """What the replicas cost, at this price per hour for one."""
         return self.replica_seconds / 3600 * price_per_hour
 
     def cost_per_million(self, price_per_hour: float) -> float:

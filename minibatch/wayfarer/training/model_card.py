@@ -75,7 +75,7 @@ pipeline_tag: text-generation
 
 # Wayfarer Junior
 
-A Llama of {parameters:,} parameters that guesses what Wayfarer is going to say: the draft model of
+A Llama of {parameters:,} parameters that proposes draft tokens for Wayfarer: the draft model of
 lesson 10 of the minibatch course, on speculative decoding. It has Wayfarer's tokenizer, and it has
 seen Wayfarer's cities; alone it answers worse.
 
@@ -102,8 +102,8 @@ combinations of question, city, client and phrasing were held out.
 
 ## Evaluation
 
-Acceptance: of the guesses that Wayfarer judged, the share that it would have said itself. (What
-follows a wrong guess is not judged.) `python -m minibatch.wayfarer.training.acceptance` prints
+Acceptance: the share of verified draft tokens that equal Wayfarer's own choice. (Tokens after a
+rejected one are not verified.) `python -m minibatch.wayfarer.training.acceptance` prints
 this.
 
 {figures}

@@ -156,7 +156,7 @@ def test_where_both_changed_a_cell_the_courses_stands_and_the_learners_is_beside
     assert cells_of(clone) == [("better",), ("2", "ran 2"), ("3", "ran 3")]
     assert "mine" in backup(clone, LESSON)
     out = capsys.readouterr().out
-    assert f'{LESSON}: in the cell "one" the course\'s stand' in out
+    assert f'{LESSON}: the course\'s version is used in the cell "one"' in out
     assert str(clone / "backups") in out
 
 
@@ -184,7 +184,7 @@ def test_an_exercise_file_without_marks_stays_the_learners(upstream, clone, caps
     publish(upstream, exercise=STUB.replace("def one", "def first").replace("One", "First"))
     assert update.main([], clone) == 0
     assert (clone / EXERCISE).read_text() == "def one():\n    return 1\n"
-    assert "stays yours" in capsys.readouterr().out
+    assert "your file stays unchanged" in capsys.readouterr().out
     assert "def first" in backup(clone, f"of-the-course/{EXERCISE}")
 
 

@@ -107,7 +107,7 @@ def test_solving_only_adds_lines_in_the_marked_place(course):
         ("# 2 points, 5 minutes", "# two points", "lacks its points"),
         ("# HINT Or multiply.\n", "", "has 2 hints"),
         ("# Exercise 9.1: Double", "# Task 9.1: Double", "begins outside a task"),
-        ("    # END SOLUTION\n\n\nclass", "\n\nclass", "in another one"),
+        ("    # END SOLUTION\n\n\nclass", "\n\nclass", "inside another solution"),
         ("Exercise 9.2", "Exercise 9.1", "has a task 9.1 too"),
     ],
 )

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from minibatch.course import commands
 from minibatch.course.exercises import hand_in
 from minibatch.course.exercises.hand_in import pack
 
@@ -152,7 +153,13 @@ def test_the_name_is_asked_for_once_and_stands_in_the_zip_and_on_it(clone, monke
     assert hand_in.student_name(None) == "Grace Hopper"
 
 
-def test_where_nobody_can_be_asked_the_zip_has_no_name(clone, monkeypatch):
+def test_where_nobody_can_be_asked_the_zip_has_no_name_and_the_command_says_so(
+    clone, monkeypatch, capsys
+):
     monkeypatch.setattr(sys, "stdin", io.StringIO("Eve\n"))
     assert hand_in.student_name(None) == ""
     assert pack(root=clone).path.name == "handin.zip"
+    assert commands.hand_in([]) == 0
+    assert '--name "YOUR NAME"' in capsys.readouterr().out
+    assert commands.hand_in(["--name", "Ada"]) == 0
+    assert "--name" not in capsys.readouterr().out

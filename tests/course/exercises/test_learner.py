@@ -79,11 +79,20 @@ def test_of_two_changes_to_the_engine_each_solution_shows_its_own(exercises):
     assert "kv_bytes_read" not in reason
 
 
+def test_in_a_shell_the_next_step_is_a_command_for_a_shell(exercises, capsys):
+    assert commands.solution(["4.1"]) == 0
+    said = capsys.readouterr().out
+    assert "python -m minibatch hint 4.1" in said
+    assert "python -m minibatch solution 4.1 --insist" in said
+    assert "('4.1'" not in said
+    assert "solution('4.1', insist=True)" in solution("4.1").text
+
+
 @pytest.mark.full
 def test_the_solution_is_shown_after_passing_or_on_insisting(exercises):
     code = source.all_tasks()["4.1"].solution
     assert code not in solution("4.1").text
-    assert "hints left" in solution("4.1").text
+    assert "Hints left" in solution("4.1").text
     assert code in solution("4.1", insist=True).text
     solve(exercises, "ex04_continuous_batching")
     assert learner.check("4.1").passed
@@ -134,7 +143,7 @@ def test_where_the_exercises_cannot_be_written_progress_is_kept_at_home_or_left_
     monkeypatch.setattr("os.access", lambda path, mode: home and exercises != path)
     hint("4.1")
     assert ("Hint 2" if home else "Hint 1") in hint("4.1").text
-    assert ("Not remembered" in capsys.readouterr().out) is not home
+    assert ("Not stored" in capsys.readouterr().out) is not home
     assert not (exercises / "progress.json").exists()
 
 
@@ -168,8 +177,9 @@ def test_a_card_has_statement_signature_example_and_points(exercises):
     asked = your_turn("1.1").children[0].value
     assert "1 point ·" in asked
     assert "How many bytes of K and V does one token keep" in asked
-    assert "num_layers: int, num_query_heads: int" in asked
-    assert "kv_bytes_per_token(2, 4, 1, 8, 2) is 64." in asked
+    assert "num_layers: int,\n    num_query_heads: int" in asked
+    assert "<code>kv_bytes_per_token(2, 4, 1, 8, 2)</code> is 64." in asked
+    assert "async def answer(\n" in your_turn("12.1").children[0].value
     assert "<code>row.seq_len</code>" in your_turn("4.3").children[0].value
     assert "[[(0, 0, 3, [28, 29, 30])],\n" in your_turn("8.3").children[0].value  # line by line
 
@@ -214,6 +224,20 @@ def test_what_is_shown_with_a_stand_in_becomes_the_learner_s_when_it_passes(exer
     assert "printed for MyContinuous" in shown[0].html
 
 
+def test_without_a_substitute_the_sentence_promises_none(exercises, shown):
+    @with_yours("MyContinuous", instead=None)
+    def name_of(policy):
+        return policy and policy(4).max_batch_size
+
+    assert shown[0].text.startswith("Your MyContinuous in exercises/ex04_continuous_batching.py is")
+    assert "not written yet.\n" in shown[0].text
+    broken = "class MyContinuous(object):\n    def __init__(self, size):\n        size // 0\n"
+    (exercises / "ex04_continuous_batching.py").write_text(broken)
+    with_yours("MyContinuous", instead=None)(name_of.make)
+    assert "by zero.\n" in shown[2].text
+    assert shown[3].data == ""
+
+
 def test_what_is_written_and_has_not_passed_is_shown_with_a_sentence_that_says_so(exercises, shown):
     solve(exercises, "ex04_continuous_batching")
     progress, task = Progress(), source.all_tasks()["4.1"]
@@ -232,7 +256,7 @@ def test_what_is_written_and_has_not_passed_is_shown_with_a_sentence_that_says_s
     broken = "class MyContinuous(object):\n    def __init__(self, size):\n        size // 0\n"
     (exercises / "ex04_continuous_batching.py").write_text(broken)
     with_yours("MyContinuous", instead=mb.Continuous)(lambda policy: policy(4).max_batch_size)
-    said = "Yours (MyContinuous, line 3) does not work here yet: ZeroDivisionError: "
+    said = "Your MyContinuous does not work here yet, line 3: ZeroDivisionError: "
     assert said in shown[4].text
     assert "Continuous" in shown[4].text
     assert shown[5] == 4
@@ -244,12 +268,12 @@ def test_the_widget_answers_each_button_and_asks_before_a_reset(exercises):
     assert "Hint 1 of" in turn.answer.value
     solve(exercises, "ex04_continuous_batching")
     turn.reset_button.click()
-    assert "once more" in turn.answer.value
+    assert "Press Reset again" in turn.answer.value
     turn.hint_button.click()  # another thought
     turn.reset_button.click()
-    assert "once more" in turn.answer.value
+    assert "Press Reset again" in turn.answer.value
     turn.reset_button.click()
-    assert "What you had is in" in turn.answer.value
+    assert "Your version is in" in turn.answer.value
     assert 'role="status"' in turn.answer.value
 
 
@@ -337,8 +361,8 @@ def test_a_test_that_never_came_to_its_question_is_blocked_not_wrong():
         ("any", WRONG, "In step 2: 9 rows planned; max_batch_size is 3. (random case; --seed 7 x)"),
         ("pool", WRONG, "C overtook A, B."),
         ("tokens", PASSED, ""),
-        ("loop", TIMED_OUT, "no end after 20 s"),
-        ("later", TIMED_OUT, "the 20 s of this task are used up"),
+        ("loop", TIMED_OUT, "your code had not ended after 20 s"),
+        ("later", TIMED_OUT, "the limit of 20 s for this task is used up"),
     ):
         judging.note("4.1", TestResult(f"test_{name}", name, 1, outcome, sentence))
     assert [(result["outcome"], result["blocked_by"]) for result in told] == [

@@ -66,8 +66,8 @@ def test_what_is_not_fine_must_say_what_to_do():
     ("findings", "status", "closing"),
     [
         ([WELL], 0, "All is well."),
-        ([WELL, CLOUDY], 0, "Nothing stands in the way; 1 to know about."),
-        ([CLOUDY, FALLEN], 1, "1 to mend first, 1 to know about."),
+        ([WELL, CLOUDY], 0, "The course can run. Warnings: 1."),
+        ([CLOUDY, FALLEN], 1, "To fix first: 1. Warnings: 1."),
     ],
 )
 def test_the_doctor_fails_on_failures_only(findings, status, closing, monkeypatch, capsys):
@@ -108,7 +108,7 @@ def test_without_any_package_the_doctor_still_works():
     done = subprocess.run(command, capture_output=True, text=True)
     found = {entry["topic"]: entry for entry in json.loads(done.stdout)}
     assert {"system", "Python", "memory", "disk", "GPU", "model"} <= set(found)
-    assert found["environment"]["status"] == "warning"
+    assert found["environment"]["status"] == "failure"
     assert "python -m minibatch setup" in found["environment"]["to_do"]
 
 
@@ -159,6 +159,22 @@ def test_what_is_amiss_with_venv_is_three_different_things(monkeypatch, state, s
     assert said in found.seen
 
 
+@pytest.mark.parametrize("state", [State.INTERRUPTED, State.OUTDATED])
+def test_after_an_interrupted_set_up_the_doctor_does_not_say_that_the_course_can_run(
+    monkeypatch, capsys, state
+):
+    monkeypatch.setattr(VirtualEnvironment, "state", lambda venv: state)
+    monkeypatch.setattr(doctor, "unmet", lambda root: doctor.project_requirements(root))
+    monkeypatch.setattr(doctor, "CHECKS", [doctor.check_environment])
+    assert doctor.main([]) == 1
+    *_, line, to_do, last = capsys.readouterr().out.splitlines()
+    assert str(state) in line
+    assert to_do.strip() == "Finish it: python -m minibatch setup"
+    assert last == "To fix first: 1. Warnings: 0."
+    doctor.main(["--class"])
+    assert "NOT READY" in capsys.readouterr().out
+
+
 # The course's files
 
 
@@ -180,8 +196,8 @@ def test_files_that_can_be_read_are_fine(course):
     ("path", "text", "said"),
     [
         ("minibatch/engine.py", "a = 1\ndef b(:\n", "minibatch/engine.py, line 2: SyntaxError"),
-        ("minibatch/engine.py", MARKED, "minibatch/engine.py, line 2: a conflict mark"),
-        ("lessons/00.ipynb", MARKED, "lessons/00.ipynb, line 2: a conflict mark"),
+        ("minibatch/engine.py", MARKED, "minibatch/engine.py, line 2: it has a conflict mark"),
+        ("lessons/00.ipynb", MARKED, "lessons/00.ipynb, line 2: it has a conflict mark"),
         ("lessons/00.ipynb", "{", "lessons/00.ipynb: cannot be read as a notebook"),
     ],
 )
@@ -212,7 +228,7 @@ def test_folders_that_cannot_be_written_are_told(course, monkeypatch):
 def test_a_taken_port_is_mentioned():
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
-        assert "is taken" in computer.port(number).seen
+        assert "is in use" in computer.port(number).seen
     assert "is free" in computer.port(number).seen
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.course.setup import LOCKS, ROOT, computer, environment, findings, process, wheelhouse
+from minibatch.course.setup import (
+    LOCKS,
+    ROOT,
+    computer,
+    environment,
+    findings,
+    pip_progress,
+    process,
+    wheelhouse,
+)
 from minibatch.course.setup.environment import Options
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.virtual_environment import Parts, State, VirtualEnvironment
@@ -328,7 +337,7 @@ def test_it_outlives_an_install_that_was_cut_short(checkout, installs, breaks):
     ("platform", "options", "said"),
     [
         ("darwin", Options(cuda=True), "no CUDA on macOS"),
-        ("linux", Options(cpu=True, cuda=True), "which of the two"),
+        ("linux", Options(cpu=True, cuda=True), "exclude each other"),
     ],
 )
 def test_what_cannot_be_is_refused(checkout, installs, monkeypatch, platform, options, said):
@@ -373,8 +382,8 @@ def test_a_wheel_that_does_not_fit_is_named_with_the_reason(tmp_path):
     assert done.returncode == 1
     said = [line.strip() for line in done.stdout.splitlines()]
     assert said[0].startswith("missing==2.0: ")
-    assert said[1] == "old==2.0: there is 1.5"
-    assert said[2].startswith("other==2.0: other-2.0-cp27-cp27m-win32.whl is not for Python 3.")
+    assert said[1] == "old==2.0: the folder has only 1.5"
+    assert said[2].startswith("other==2.0: other-2.0-cp27-cp27m-win32.whl does not fit Python 3.")
     assert said[3].startswith("torch==9+cpu: ")
     assert len(said) == 4
 
@@ -419,6 +428,22 @@ def test_a_long_install_shows_that_it_lives_and_keeps_what_was_said(tmp_path, mo
     assert process.watch(command, log, lambda: "0.12 GB", tmp_path) == 3
     assert "0:00  0.12 GB" in capsys.readouterr().out
     assert log.read_text().endswith("said\n")
+
+
+def test_an_install_says_which_package_it_is_at_and_how_many_are_left(tmp_path):
+    site = tmp_path / "lib" / "python3.12" / "site-packages"
+    said = "Collecting alpha\n  Downloading alpha-1.whl (3 MB)\n     ---- 3/3 MB"
+    assert pip_progress.described(said, tmp_path) == "downloading alpha-1.whl (3 MB)"
+    ignored = "Ignoring appnope: markers 'sys_platform == \"darwin\"' don't match\n"
+    assert pip_progress.described(ignored + said, tmp_path, 5).startswith("package 1 of 4, down")
+    said += "\nInstalling collected packages: alpha, be-ta, setuptools, gamma\n"
+    said += "      Successfully uninstalled setuptools-65.5.0\n"
+    assert pip_progress.described(said, tmp_path) == "0 of 4 packages are installed; now alpha"
+    for name in ("Alpha-1.0", "be_ta-2"):
+        (site / f"{name}.dist-info").mkdir(parents=True)
+        (site / f"{name}.dist-info" / "RECORD").touch()
+    (site / "setuptools-65.dist-info").mkdir()
+    assert pip_progress.described(said, tmp_path) == "2 of 4 packages are installed; now setuptools"
 
 
 @pytest.mark.full

@@ -239,7 +239,7 @@ def test_the_same_command_is_repeated_in_the_environment_that_was_made(monkeypat
     commands = []
     monkeypatch.setattr(environment, "find", lambda options: None)
     monkeypatch.setattr(environment, "finish", lambda options: Path("/there/python"))
-    monkeypatch.setattr(cli, "run", lambda command: commands.append(command) or 3)
+    monkeypatch.setattr(cli, "run_ours", lambda command: commands.append(command) or 3)
     assert cli.main(["lab", "--cpu", "--no-browser"]) == 3
     assert commands == [[Path("/there/python"), "-m", "minibatch", "lab", "--cpu", "--no-browser"]]
 
@@ -248,7 +248,7 @@ def test_the_same_command_is_repeated_in_the_environment_that_was_made(monkeypat
 def test_only_replicas_take_the_environment_that_has_ray(monkeypatch, flags):
     asked = []
     monkeypatch.setattr(environment, "find", lambda options: asked.append(options) or Path("p"))
-    monkeypatch.setattr(cli, "run", lambda command: 0)
+    monkeypatch.setattr(cli, "run_ours", lambda command: 0)
     assert cli.main(["serve", *flags]) == 0
     assert [options.ray for options in asked] == [flags[0].startswith("--replicas")]
 
@@ -360,7 +360,9 @@ def test_lab_starts_jupyterlab_with_our_settings(monkeypatch):
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
     monkeypatch.setattr(lab_and_test, "set_filter", lambda root: None)
     monkeypatch.setattr(
-        lab_and_test, "run", lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0
+        lab_and_test,
+        "run_ours",
+        lambda command: started.append(os.environ["JUPYTER_CONFIG_PATH"]) or 0,
     )
     assert lab_and_test.lab(["--no-browser"]) == 0
     assert started == [str(lab_and_test.LAB_DEFAULTS)]
@@ -388,12 +390,32 @@ def test_pythonhome_does_not_reach_the_venv(monkeypatch):
     assert "PYTHONHOME" not in process.environment_variables()
 
 
-def test_the_readme_has_no_address_to_fill_in_and_one_story_of_sizes():
+def test_the_readme_names_the_repository_once_and_no_other_page_does():
+    """The owner of a fork changes one line."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "THIS_REPOSITORY" not in text
-    assert "clone" in text
+    outside = re.sub("<!--.*?-->", "", text)
+    assert re.findall(r"OWNER/\S+", outside) == ["OWNER/minibatch"]
+    first_screen = outside.partition("\n## ")[0]
+    assert "    git clone https://github.com/" in first_screen
+    assert first_screen.count("    python -m minibatch ") == 2
+    for path in (ROOT / "lessons").glob("*.md"):
+        assert "github.com/OWNER" not in path.read_text(encoding="utf-8")
+
+
+def test_the_readme_fits_a_sitting_and_names_commands_that_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    pages = [text, *(p.read_text(encoding="utf-8") for p in (ROOT / "lessons").glob("*.md"))]
+    named = set(re.findall(r"python3? -m minibatch ([a-z]+)", " ".join(pages)))
+    assert named <= set(cli.COMMANDS)
+    assert {"lab", "test", "grade", "update", "certificate"} <= named
+
+
+def test_the_sizes_of_an_install_are_one_story():
+    pages = (ROOT / "README.md", ROOT / "lessons" / "SETTING_UP.md")
+    text = " ".join(" ".join(path.read_text(encoding="utf-8") for path in pages).split())
     for size in (environment.CPU_SIZES, "3 GB to download and about 6.2 GB on the disk"):
-        assert " ".join(text.split()).count(size) == 1
+        assert text.count(size) == 1
     needed = (computer.CPU_INSTALL_BYTES, computer.CUDA_INSTALL_BYTES)
     for size, told in zip(needed, (environment.CPU_SIZES, environment.CUDA_SIZES), strict=True):
         assert f"{size / computer.GB:g} GB on the disk" in told

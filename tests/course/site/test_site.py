@@ -11,8 +11,9 @@ from numba import cuda
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
+from minibatch.course.exercises.source import all_tasks
 from minibatch.course.setup import ROOT
-from minibatch.course.site import build_site, slider_film
+from minibatch.course.site import build_site, contents, course_map, slider_film
 from minibatch.course.site.cells import cells
 from minibatch.course.site.stills import STATE, VIEW
 from minibatch.memory.contiguous import FirstFit, told_the_length
@@ -73,6 +74,34 @@ def test_a_control_leaves_a_still_with_its_value_and_what_it_drew():
     assert "<b>a figure</b>" in still
     assert "hidden" not in still
     assert "python -m minibatch lab" in still
+
+
+def test_texts_with_a_width_stay_apart_from_one_another():
+    states = {"row": {"model_name": "HBoxModel", "state": {"children": []}}}
+    for name in ("Rosa", "Anna"):
+        layout = f"IPY_MODEL_{name} layout"
+        text = {"value": f"<b>{name}</b><br>Lisbon", "layout": layout}
+        states[name] = {"model_name": "HTMLModel", "state": text}
+        states[f"{name} layout"] = {"model_name": "LayoutModel", "state": {"width": "24%"}}
+        states["row"]["state"]["children"].append(f"IPY_MODEL_{name}")
+    still = shown(
+        nbformat.v4.new_output("display_data", {VIEW: {"model_id": "row"}}), states=states
+    )
+    for name in ("Rosa", "Anna"):
+        pane = f'<div style="width: 24%; align-self: flex-start"><b>{name}</b><br>Lisbon</div>'
+        assert pane in still
+
+
+def test_a_scoreboard_is_a_recorded_one_that_names_its_machine_and_ends_with_its_lesson():
+    box = {**STATES["box"], "state": {"children": ["IPY_MODEL_row", "IPY_MODEL_view"]}}
+    box["state"]["_dom_classes"] = ["minibatch-scoreboard", "minibatch-scoreboard-2"]
+    row = {"model_name": "BoxModel", "state": {"children": ["IPY_MODEL_slider"]}}
+    output = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
+    still = shown(output, states=STATES | {"box": box, "row": row})
+    assert "slots &lt;8&gt; 4" in still
+    assert "AMD EPYC" in still
+    assert "“padded batches” is 2.0 times as fast as “one by one”" in still
+    assert "a figure" not in still
 
 
 QUESTION = {
@@ -184,7 +213,7 @@ def test_a_control_that_slides_is_filmed_and_left_where_it_stood():
 def test_a_control_of_many_settings_is_filmed_along_the_one_that_slides():
     playground = mb.widgets.Playground(mb.Budget, num_requests=3)
     places = [place for place, _ in slider_film.frames(playground)[0]]
-    assert places[:2] == ["budget as the policy has it", "budget 16 tokens"]
+    assert places[:2] == ["budget (policy's default)", "budget 16 tokens"]
     assert playground.budget.value == 0
 
 
@@ -196,7 +225,7 @@ def test_the_window_slider_is_filmed_at_what_its_lesson_asks_for():
     assert len(shown) == 4
     assert slider.window.value == 1
     lesson = PATHS[3].read_text(encoding="utf-8")
-    assert "shorten the window from 0.5 s to 0.25 s" in lesson
+    assert "Set the window to 0.5 s, then to 0.25 s." in lesson
     assert all(f"mb.streams.{kind}(" in lesson for kind in ("poisson", "bursts"))
 
 
@@ -304,8 +333,51 @@ def test_the_contents_lead_to_every_lesson_by_its_picture():
     page = build_site.contents_page("")
     for path in PATHS:
         assert page.count(f'<a href="{path.stem}.html">') == 1
-    assert page.count("<img") == len(PATHS) + 1
+    assert page.count("<img") == len(PATHS) + 2  # the cover and the map
     assert not re.search(r'alt="\s*"', page)
+
+
+def test_the_map_has_every_lesson_and_is_that_of_the_table():
+    assert course_map.FILE.read_text(encoding="utf-8") == course_map.course_map()
+    parts = contents.cards(build_site.LESSONS)
+    placed = [box for row in course_map.boxes(parts) for box in row]
+    assert [box.card.number for box in placed] == [path.name[:2] for path in PATHS]
+    for box in placed[5:]:  # each has an arrow from lesson 04, and names what it needs besides
+        assert "04" in box.needs or set(box.needs) & {"09"}
+        assert all(number in box.besides for number in box.needs if number != "04")
+
+
+def test_a_way_through_the_course_takes_the_minutes_of_its_lessons_and_exercises():
+    every = {
+        card.number: card for part in contents.cards(build_site.LESSONS).values() for card in part
+    }
+    tasks = all_tasks()
+    total = sum(int(card.minutes.partition(" ")[0]) for card in every.values())
+    ways = contents.ways(build_site.LESSONS)
+    assert len(ways) == 7
+    for _, what, minutes in ways:
+        exercises = re.findall(r"\b\d+\.\d\b", what)
+        lessons = re.findall(r"\b\d\d\b(?!\.)", what)
+        if exercises:
+            assert minutes == sum(tasks[name].minutes for name in exercises), what
+        elif lessons:
+            each = [int(every[number].minutes.partition(" ")[0]) for number in lessons]
+            assert minutes == sum(each), what
+        else:
+            whole = sum(task.minutes for task in tasks.values())
+            assert minutes == (whole if "exercises" in what else total), what
+    assert round(total / 60) == 17  # what README.md says
+
+
+def test_no_answer_of_the_exam_is_published():
+    """Pages are made of notebooks and of the list of lessons; the answers are in neither."""
+    answers = (ROOT / "solutions" / "EXAM.md").read_text(encoding="utf-8")
+    said = [line for line in answers.splitlines() if len(line) > 60]
+    assert len(said) >= 15
+    sources = [*PATHS, *(ROOT / "lessons").glob("*.md"), *(ROOT / "minibatch").rglob("*.html")]
+    published = "".join(path.read_text(encoding="utf-8") for path in sources)
+    assert [line for line in said if line in published] == []
+    assert "EXAM" not in build_site.contents_page("https://github.com/me/course")
 
 
 def test_a_page_that_is_passed_on_shows_the_cover():
@@ -326,7 +398,7 @@ def test_with_an_address_a_page_opens_its_lesson_elsewhere():
 def test_a_lesson_that_is_not_there_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit):
         build_site.main([str(tmp_path), "99"])
-    assert "there are lessons 00, 01" in capsys.readouterr().err
+    assert "no such lesson; there are 00, 01" in capsys.readouterr().err
 
 
 @pytest.mark.full
@@ -378,19 +450,19 @@ def test_in_a_browser_a_guess_opens_the_answer_and_every_page_is_accessible(
         found = axe.run(page).response["violations"]
         assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    button = page.get_by_role("button", name="That is my guess")
+    button = page.get_by_role("button", name="This is my guess")
     assert button.is_disabled()
     slider = page.get_by_role("slider")
     slider.press("Tab")
     assert button.is_disabled()
     slider.click()  # in the middle, where it begins
     button.press("Enter")
-    assert page.get_by_role("status").inner_text().startswith("You said 30 steps.")
+    assert page.get_by_role("status").inner_text().startswith("Your guess: 30 steps.")
     slider.press("Home")
     slider.press("ArrowRight")
     button.press("Enter")
-    assert page.get_by_role("status").inner_text().startswith("You said 1 step.")
+    assert page.get_by_role("status").inner_text().startswith("Your guess: 1 step.")
     slider.press("End")
     button.press("Enter")
-    assert page.get_by_text("You said 60 steps. What came out:").is_visible()
+    assert page.get_by_text("Your guess: 60 steps. What came out:").is_visible()
     assert page.get_by_text("710").last.is_visible()

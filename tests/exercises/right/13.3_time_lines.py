@@ -13,6 +13,8 @@ def split_or_not(request, together, apart, slo):
     first_apart = (apart["queue"] + request["prompt"]) / apart["tokens_per_s"]
     sent = request["prompt"] * apart["kv_bytes_per_token"] / (apart["gbit_per_s"] / 8 * 1e9)
     begin = first_apart + sent + apart["latency_s"]
+    if apart["first_token_from"] == "decode":
+        first_apart = begin
     last_apart = begin + (n - 1) * apart["itl_s"]
     tpot = (last - first) / (n - 1) if n > 1 else None
     tpot_apart = (last_apart - first_apart) / (n - 1) if n > 1 else None

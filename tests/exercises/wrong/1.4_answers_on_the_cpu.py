@@ -1,6 +1,6 @@
 """Puts the prompt on the model's device, and makes the later tokens on the CPU.
 
-caught by: test_what_goes_in_is_on_the_device_of_the_model
+caught by: test_the_inputs_are_on_the_device_of_the_model
 code: input_on_another_device
 """
 

@@ -1,6 +1,6 @@
 """Feeds the last 512 tokens of the prompt only.
 
-caught by: test_the_prompt_goes_in_whole
+caught by: test_the_model_gets_the_whole_prompt_in_one_pass
 code: prompt_goes_in_cut
 """
 

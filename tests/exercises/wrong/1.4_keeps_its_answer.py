@@ -1,6 +1,6 @@
 """A list as a default: the next call goes on with it.
 
-caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
+caught by: test_the_pass_over_the_prompt_gives_the_first_token
 code: goes_on_where_it_ended
 """
 

@@ -1,6 +1,6 @@
 """Collects tensors, not numbers.
 
-caught by: test_the_first_token_comes_out_of_the_pass_over_the_prompt
+caught by: test_the_pass_over_the_prompt_gives_the_first_token
 code: answer_holds_tensors
 """
 

@@ -1,6 +1,6 @@
 """Computes everything again for each token.
 
-caught by: test_no_token_goes_in_twice_or_in_vain
+caught by: test_the_model_gets_no_token_twice_or_without_need
 code: never_a_cache
 """
 

@@ -1,6 +1,6 @@
 """Compares token ids with `is`: equal ids above 256 are different objects.
 
-caught by: test_guesses_are_kept_up_to_the_first_wrong_one
+caught by: test_draft_tokens_are_accepted_up_to_the_first_wrong_one
 code: compares_with_is
 """
 

@@ -1,6 +1,6 @@
 """Computes right guesses again.
 
-caught by: test_only_what_came_true_counts_as_computed
+caught by: test_only_accepted_draft_tokens_count_as_computed
 code: counts_no_guess
 """
 

@@ -1,6 +1,6 @@
 """Keeps every guess that fits, also behind a wrong one.
 
-caught by: test_guesses_are_kept_up_to_the_first_wrong_one
+caught by: test_draft_tokens_are_accepted_up_to_the_first_wrong_one
 code: keeps_all_of_the_models
 """
 

@@ -1,6 +1,6 @@
 """Forgets that the newest token was computed.
 
-caught by: test_only_what_came_true_counts_as_computed
+caught by: test_only_accepted_draft_tokens_count_as_computed
 code: leaves_out_the_token_before
 """
 

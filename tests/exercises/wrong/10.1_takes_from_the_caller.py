@@ -1,6 +1,6 @@
 """Cuts the caller's table.
 
-caught by: test_guesses_are_kept_up_to_the_first_wrong_one
+caught by: test_draft_tokens_are_accepted_up_to_the_first_wrong_one
 code: changes_the_callers_list
 """
 

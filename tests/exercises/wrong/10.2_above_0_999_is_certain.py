@@ -1,6 +1,6 @@
 """The closed form; takes a rate above 0.999 for 1.
 
-caught by: test_each_guess_needs_all_before_it
+caught by: test_each_draft_token_needs_all_before_it
 code: nearly_certain_is_certain
 """
 

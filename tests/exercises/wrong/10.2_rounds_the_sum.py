@@ -1,6 +1,6 @@
 """Rounds to two places.
 
-caught by: test_each_guess_needs_all_before_it
+caught by: test_each_draft_token_needs_all_before_it
 code: rounds_the_tokens
 """
 

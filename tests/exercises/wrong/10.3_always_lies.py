@@ -1,6 +1,6 @@
 """Guesses the same token everywhere, as many times as it may.
 
-caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
+caught by: test_the_draft_is_a_list_of_at_most_that_many_token_ids
 code: other_guess
 at most: 0 points
 """

@@ -1,6 +1,6 @@
 """Only a match of four tokens counts, or a short text's.
 
-caught by: test_answers_that_quote_their_prompts_come_quicker
+caught by: test_answers_that_quote_their_prompts_take_fewer_steps
 code: few_tokens_a_step
 """
 

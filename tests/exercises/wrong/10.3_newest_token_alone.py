@@ -1,6 +1,6 @@
 """Looks at one token only.
 
-caught by: test_a_guess_is_a_list_of_token_ids_and_no_longer_than_asked
+caught by: test_the_draft_is_a_list_of_at_most_that_many_token_ids
 code: newest_token_alone
 """
 

@@ -1,6 +1,6 @@
 """Keeps what followed in the texts of earlier calls.
 
-caught by: test_where_there_is_nothing_to_go_by_nothing_is_guessed
+caught by: test_a_new_token_gets_no_draft
 code: guess_is_not_in_the_list
 """
 

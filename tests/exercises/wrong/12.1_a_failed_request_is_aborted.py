@@ -1,6 +1,6 @@
 """Aborts a request that the engine has ended with an exception.
 
-caught by: test_what_the_engine_raises_goes_on
+caught by: test_an_exception_of_the_engine_is_passed_on
 code: aborts_after_the_end
 """
 

@@ -1,6 +1,6 @@
 """Takes a ConnectionError of the engine for one of the client.
 
-caught by: test_what_the_engine_raises_goes_on
+caught by: test_an_exception_of_the_engine_is_passed_on
 code: swallows_the_exception
 """
 

@@ -1,6 +1,6 @@
 """Takes a cancellation for a hang-up, and returns.
 
-caught by: test_a_shutdown_aborts_and_goes_on
+caught by: test_a_shutdown_aborts_and_passes_on_the_cancellation
 code: swallows_the_cancellation
 """
 

@@ -1,6 +1,6 @@
 """A TaskGroup: what tokens raises comes in an ExceptionGroup.
 
-caught by: test_what_the_engine_raises_goes_on
+caught by: test_an_exception_of_the_engine_is_passed_on
 code: wraps_the_exception
 """
 

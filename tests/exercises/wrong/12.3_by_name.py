@@ -1,6 +1,6 @@
 """Keeps blocks under the name of the request, and forgets the first ones.
 
-caught by: test_a_name_may_come_back
+caught by: test_a_request_id_may_come_back
 code: block_is_kept
 """
 

@@ -1,6 +1,6 @@
 """Waits also for steps with later rows of that name.
 
-caught by: test_a_name_may_come_back
+caught by: test_a_request_id_may_come_back
 code: block_is_kept
 """
 

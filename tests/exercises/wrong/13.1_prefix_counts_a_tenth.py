@@ -1,6 +1,6 @@
 """Weighs the prefix with a tenth.
 
-caught by: test_hidden_traffic_is_served_sooner_than_by_prefix_affinity
+caught by: test_hidden_traffic_waits_less_than_with_prefix_affinity
 code: manuals_are_computed_again
 """
 

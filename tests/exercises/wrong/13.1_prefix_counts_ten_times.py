@@ -1,6 +1,6 @@
 """Weighs the prefix ten times.
 
-caught by: test_hidden_traffic_is_served_twice_as_soon_as_by_the_fewest_requests
+caught by: test_hidden_traffic_waits_half_as_long_as_with_the_fewest_requests
 code: takes_the_longest_prefix
 """
 

@@ -1,6 +1,6 @@
 """Makes every batch as large as the first one was.
 
-caught by: test_any_requests_give_the_batches_they_should
+caught by: test_any_requests_give_the_batches_of_the_rule
 code: remembers_the_batch_size
 """
 

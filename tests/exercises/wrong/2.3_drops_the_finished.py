@@ -1,6 +1,6 @@
 """Leaves out members that have finished: the batch loses its shape.
 
-caught by: test_who_has_finished_goes_on_as_padding
+caught by: test_a_finished_request_stays_as_padding
 code: finished_has_no_row
 """
 

@@ -1,6 +1,6 @@
 """Whoever fits joins the batch, past one who does not.
 
-caught by: test_who_does_not_fit_into_the_pool_opens_the_next_batch
+caught by: test_a_request_that_does_not_fit_into_the_pool_opens_the_next_batch
 code: later_one_overtakes
 """
 

@@ -1,6 +1,6 @@
 """Admits one and goes.
 
-caught by: test_a_batch_takes_who_waits_up_to_its_size
+caught by: test_a_batch_takes_waiting_requests_up_to_its_size
 code: only_one_joined
 """
 

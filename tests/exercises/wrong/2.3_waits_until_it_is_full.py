@@ -1,6 +1,6 @@
 """Starts only with a full batch: the last ones wait for ever.
 
-caught by: test_nobody_joins_before_the_batch_has_ended
+caught by: test_no_request_joins_before_the_batch_has_ended
 code: waits_for_a_full_batch
 """
 

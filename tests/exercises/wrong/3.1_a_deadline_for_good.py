@@ -1,6 +1,6 @@
 """The deadline is set at the first call and kept.
 
-caught by: test_the_oldest_has_waited_long_enough
+caught by: test_the_oldest_request_has_waited_long_enough
 code: keeps_an_earlier_deadline
 """
 

@@ -1,6 +1,6 @@
 """any() of the times: an arrival at 0.0 counts as nobody.
 
-caught by: test_the_oldest_has_waited_long_enough
+caught by: test_the_oldest_request_has_waited_long_enough
 code: arrival_at_zero_is_none
 """
 

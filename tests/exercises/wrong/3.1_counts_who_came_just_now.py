@@ -1,6 +1,6 @@
 """Counts only who came within the window for 'full'.
 
-caught by: test_the_oldest_has_waited_long_enough
+caught by: test_the_oldest_request_has_waited_long_enough
 code: other_with_two_in_the_window
 """
 

@@ -1,6 +1,6 @@
 """Takes one seat less for full.
 
-caught by: test_otherwise_it_waits
+caught by: test_a_batch_that_is_not_ready_waits
 code: full_one_seat_early
 """
 

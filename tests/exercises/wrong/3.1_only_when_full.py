@@ -1,6 +1,6 @@
 """Knows no window.
 
-caught by: test_the_oldest_has_waited_long_enough
+caught by: test_the_oldest_request_has_waited_long_enough
 code: knows_no_window
 """
 

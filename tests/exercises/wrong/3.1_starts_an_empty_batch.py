@@ -1,6 +1,6 @@
 """Takes nobody's patience for ended.
 
-caught by: test_without_anybody_there_is_no_batch
+caught by: test_without_a_request_there_is_no_batch
 code: starts_with_nobody
 """
 

@@ -1,6 +1,6 @@
 """A window of 0 s is over, also for nobody.
 
-caught by: test_without_anybody_there_is_no_batch
+caught by: test_without_a_request_there_is_no_batch
 code: starts_with_nobody_in_a_short_window
 """
 

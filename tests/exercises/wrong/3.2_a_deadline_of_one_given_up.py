@@ -1,6 +1,6 @@
 """Keeps the deadline of whoever came first, also once that one has been given up.
 
-caught by: test_who_is_given_up_takes_its_deadline_along
+caught by: test_the_deadline_of_an_aborted_request_is_forgotten
 code: deadline_of_one_given_up
 """
 

@@ -1,6 +1,6 @@
 """Asks whether the prompt fits, and takes blocks for everything.
 
-caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+caught by: test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken
 code: asks_for_the_prompt
 """
 

@@ -1,6 +1,6 @@
 """Takes blocks for the prompt, and more as it goes, until there are none.
 
-caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+caught by: test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken
 code: pool_runs_dry
 """
 

@@ -1,6 +1,6 @@
 """Keeps its own count of free blocks, which does not hear of a request that is given up.
 
-caught by: test_who_is_given_up_leaves_its_blocks
+caught by: test_an_aborted_request_leaves_its_blocks
 code: blocks_of_one_given_up
 """
 

@@ -1,6 +1,6 @@
 """Admits everybody, whatever max_batch_size says.
 
-caught by: test_no_more_run_than_there_are_slots
+caught by: test_at_most_as_many_run_as_there_are_slots
 code: too_many_run
 """
 

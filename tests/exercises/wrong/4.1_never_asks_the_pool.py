@@ -1,6 +1,6 @@
 """Admits without asking whether the blocks are there.
 
-caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+caught by: test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken
 code: pool_never_asked
 at most: 3.25 points
 """

@@ -1,6 +1,6 @@
 """A step that computes prompts leaves out those who decode.
 
-caught by: test_whoever_runs_gets_a_row_in_every_step
+caught by: test_each_running_sequence_gets_a_row_in_every_step
 code: runner_stands_still
 """
 

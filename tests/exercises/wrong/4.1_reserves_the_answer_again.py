@@ -1,7 +1,7 @@
 """Takes blocks for what is uncomputed and max_tokens more: after a failed pass the answer so far is
 in both.
 
-caught by: test_who_joins_computes_what_is_not_computed_yet
+caught by: test_a_sequence_that_joins_computes_what_is_not_computed_yet
 code: reserves_the_answer_again
 """
 

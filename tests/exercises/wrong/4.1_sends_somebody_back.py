@@ -1,6 +1,6 @@
 """Makes room for the head of the queue by sending the newest back.
 
-caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+caught by: test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken
 code: runner_sent_back
 """
 

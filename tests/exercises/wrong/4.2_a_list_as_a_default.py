@@ -1,6 +1,6 @@
 """finished=[] as a default argument collects over the steps.
 
-caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+caught by: test_a_finished_sequence_leaves_at_once_and_frees_its_blocks
 code: list_outlives_the_call
 """
 

@@ -1,6 +1,6 @@
 """Takes them out, and never gives their blocks back: the classic leak.
 
-caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+caught by: test_a_finished_sequence_leaves_at_once_and_frees_its_blocks
 code: keeps_its_blocks
 """
 

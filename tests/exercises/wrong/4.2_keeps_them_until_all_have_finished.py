@@ -1,6 +1,6 @@
 """Retires the batch as a whole: static batching again.
 
-caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+caught by: test_a_finished_sequence_leaves_at_once_and_frees_its_blocks
 code: finished_does_not_leave
 """
 

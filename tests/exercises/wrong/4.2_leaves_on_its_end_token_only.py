@@ -1,6 +1,6 @@
 """Forgets that an answer may also end at max_tokens.
 
-caught by: test_those_who_finished_are_returned_and_only_they
+caught by: test_the_finished_sequences_are_returned_and_no_others
 code: max_tokens_do_not_end
 """
 

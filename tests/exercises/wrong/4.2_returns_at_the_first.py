@@ -1,6 +1,6 @@
 """Returns inside of the loop: the rows behind are never taken in.
 
-caught by: test_whoever_has_finished_leaves_at_once_and_leaves_its_blocks
+caught by: test_a_finished_sequence_leaves_at_once_and_frees_its_blocks
 code: returns_inside_the_loop
 """
 

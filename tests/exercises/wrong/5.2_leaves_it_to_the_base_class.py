@@ -1,6 +1,6 @@
 """Calls super().
 
-caught by: test_it_hands_out_free_blocks_and_no_more
+caught by: test_it_allocates_only_free_blocks
 code: part_is_withheld
 """
 

@@ -1,6 +1,6 @@
 """What it took before it found too few, it puts back the wrong way round.
 
-caught by: test_it_hands_out_free_blocks_and_no_more
+caught by: test_it_allocates_only_free_blocks
 code: refusal_moves_blocks
 """
 

@@ -1,6 +1,6 @@
 """Leaves the holders at 0.
 
-caught by: test_it_hands_out_free_blocks_and_no_more
+caught by: test_it_allocates_only_free_blocks
 code: taker_holds_nothing
 """
 

@@ -1,6 +1,6 @@
 """Takes blocks until there are none, and then complains.
 
-caught by: test_it_hands_out_free_blocks_and_no_more
+caught by: test_it_allocates_only_free_blocks
 code: takes_what_there_is
 """
 

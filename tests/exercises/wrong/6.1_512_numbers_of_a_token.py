@@ -1,6 +1,6 @@
 """Eight steps of 64 threads, whatever kv_heads * head_dim is.
 
-caught by: test_every_key_comes_to_its_place
+caught by: test_every_key_is_copied_to_its_place
 code: loops_end_too_early
 """
 

@@ -1,6 +1,6 @@
 """Walks over KV blocks, and over at most 64 tokens of each.
 
-caught by: test_every_key_comes_to_its_place
+caught by: test_every_key_is_copied_to_its_place
 code: loops_end_too_early
 """
 

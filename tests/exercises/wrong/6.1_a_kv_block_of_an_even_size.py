@@ -1,6 +1,6 @@
 """Each warp takes every second token: a KV block begins with one of warp 0 if its size is even.
 
-caught by: test_every_key_comes_to_its_place
+caught by: test_every_key_is_copied_to_its_place
 code: kv_blocks_of_another_size
 """
 

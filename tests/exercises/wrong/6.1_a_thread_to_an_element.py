@@ -1,6 +1,6 @@
 """A thread to an element of head_dim, of which there may be more than threads.
 
-caught by: test_every_key_comes_to_its_place
+caught by: test_every_key_is_copied_to_its_place
 code: first_elements_only
 """
 

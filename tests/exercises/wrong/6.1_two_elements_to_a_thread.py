@@ -1,6 +1,6 @@
 """Two elements of head_dim to a thread, of which there may be more.
 
-caught by: test_every_key_comes_to_its_place
+caught by: test_every_key_is_copied_to_its_place
 code: first_elements_only
 """
 

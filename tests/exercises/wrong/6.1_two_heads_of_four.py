@@ -1,6 +1,6 @@
 """Threads 0 to 31 copy the first KV head, and the others the second.
 
-caught by: test_every_key_comes_to_its_place
+caught by: test_every_key_is_copied_to_its_place
 code: wrong_output
 """
 

@@ -1,6 +1,6 @@
 """Forgets the second head.
 
-caught by: test_both_heads_come_to_what_the_definition_gives
+caught by: test_the_output_of_both_heads_is_what_the_definition_gives
 code: output_is_never_written
 """
 

@@ -1,6 +1,6 @@
 """A name wherever one stands.
 
-caught by: test_every_full_block_has_a_name_and_no_other
+caught by: test_every_full_block_has_a_name_and_no_other_block_has_one
 code: tokens_are_named
 """
 

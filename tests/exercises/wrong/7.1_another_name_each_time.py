@@ -1,6 +1,6 @@
 """A name that is drawn.
 
-caught by: test_prompts_that_begin_alike_have_the_same_names_there
+caught by: test_prompts_with_the_same_beginning_have_the_same_names_there
 code: name_knows_what_comes_after
 """
 

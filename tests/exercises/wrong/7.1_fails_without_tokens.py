@@ -1,6 +1,6 @@
 """Fails where there is no token.
 
-caught by: test_every_full_block_has_a_name_and_no_other
+caught by: test_every_full_block_has_a_name_and_no_other_block_has_one
 code: raises_index_error
 """
 

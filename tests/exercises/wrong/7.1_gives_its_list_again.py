@@ -1,6 +1,6 @@
 """Remembers its _names_of, and gives the same list to each caller.
 
-caught by: test_prompts_that_begin_alike_have_the_same_names_there
+caught by: test_prompts_with_the_same_beginning_have_the_same_names_there
 code: answers_share_a_list
 """
 

@@ -1,6 +1,6 @@
 """The ids of the block before, instead of its name.
 
-caught by: test_equal_blocks_behind_another_past_have_other_names
+caught by: test_equal_blocks_after_different_tokens_have_different_names
 code: name_of_two_pasts
 """
 

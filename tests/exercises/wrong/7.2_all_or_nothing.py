@@ -1,6 +1,6 @@
 """A prompt is found as a whole or not at all.
 
-caught by: test_nothing_is_found_behind_a_gap
+caught by: test_nothing_is_found_after_a_gap
 code: finds_behind_a_gap
 """
 

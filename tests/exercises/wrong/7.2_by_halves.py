@@ -1,6 +1,6 @@
 """Looks for the first unknown block by halves, as if none were known behind it.
 
-caught by: test_nothing_is_found_behind_a_gap
+caught by: test_nothing_is_found_after_a_gap
 code: finds_behind_a_gap
 """
 

@@ -1,6 +1,6 @@
 """Remembers what it found for a prompt.
 
-caught by: test_nothing_is_found_behind_a_gap
+caught by: test_nothing_is_found_after_a_gap
 code: finds_what_is_gone
 """
 

@@ -1,6 +1,6 @@
 """As if every name were known.
 
-caught by: test_what_is_known_is_found_in_order
+caught by: test_known_blocks_are_found_in_order
 code: raises_key_error
 """
 

@@ -1,6 +1,6 @@
 """Puts the caller's list in order.
 
-caught by: test_who_was_given_back_longest_ago_goes_first
+caught by: test_the_block_released_longest_ago_is_evicted_first
 code: changes_the_callers_list
 """
 

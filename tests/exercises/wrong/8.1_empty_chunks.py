@@ -1,6 +1,6 @@
 """Gives everybody a row, also when nothing is left for it.
 
-caught by: test_a_prompt_longer_than_the_budget_comes_to_an_end
+caught by: test_a_prompt_longer_than_the_budget_is_completed
 code: row_of_no_tokens
 """
 

@@ -1,6 +1,6 @@
 """Looks for one who fits, wherever it stands in the queue.
 
-caught by: test_who_does_not_fit_into_the_pool_waits_and_is_not_overtaken
+caught by: test_a_request_that_does_not_fit_into_the_pool_waits_and_is_not_overtaken
 code: later_one_overtakes
 """
 

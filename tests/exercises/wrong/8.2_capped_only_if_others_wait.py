@@ -1,6 +1,6 @@
 """The cap only where there are two prompts or more, and one round.
 
-caught by: test_what_is_left_goes_to_the_same_prompts_in_order
+caught by: test_the_rest_goes_to_the_same_prompts_in_order
 code: no_second_round
 """
 

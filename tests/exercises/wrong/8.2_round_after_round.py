@@ -1,6 +1,6 @@
 """The cap to each, as long as there are tokens.
 
-caught by: test_what_is_left_goes_to_the_same_prompts_in_order
+caught by: test_the_rest_goes_to_the_same_prompts_in_order
 code: cap_again_and_again
 """
 

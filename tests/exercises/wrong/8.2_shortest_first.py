@@ -1,6 +1,6 @@
 """The shortest prompt is first in both rounds.
 
-caught by: test_what_is_left_goes_to_the_same_prompts_in_order
+caught by: test_the_rest_goes_to_the_same_prompts_in_order
 code: by_size_not_in_order
 """
 

@@ -1,6 +1,6 @@
 """Each for itself, without a common budget.
 
-caught by: test_what_is_left_goes_to_the_same_prompts_in_order
+caught by: test_the_rest_goes_to_the_same_prompts_in_order
 code: cap_for_each_prompt_only
 """
 

@@ -1,6 +1,6 @@
 """A place counted from the end of the list, below 0.
 
-caught by: test_somebody_who_runs_gives_way
+caught by: test_a_running_request_is_preempted
 code: place_is_negative
 """
 

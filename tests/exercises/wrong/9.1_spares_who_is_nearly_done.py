@@ -1,6 +1,6 @@
 """Never takes a request that has one token left; fails where all have.
 
-caught by: test_somebody_who_runs_gives_way
+caught by: test_a_running_request_is_preempted
 code: all_are_nearly_done
 """
 

@@ -1,6 +1,6 @@
 """Takes one block more in each step where tokens fill their blocks exactly.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: one_block_more_in_each_step
 """
 

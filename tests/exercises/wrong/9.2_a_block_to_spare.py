@@ -1,6 +1,6 @@
 """Wants one to be left.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: wants_a_block_left_over
 """
 

@@ -1,6 +1,6 @@
 """Rounds up what is whole.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: one_block_more_when_full
 """
 

@@ -1,6 +1,6 @@
 """Adds the newcomer to the caller's list.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: changes_the_callers_list
 """
 

@@ -1,6 +1,6 @@
 """GUARANTEED_NO_EVICT: safe, and slow.
 
-caught by: test_who_will_have_left_by_then_needs_no_room
+caught by: test_a_request_that_has_left_by_then_needs_no_room
 code: keeps_the_maximum
 """
 

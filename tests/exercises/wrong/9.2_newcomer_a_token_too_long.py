@@ -1,6 +1,6 @@
 """Counts the newcomer one token too long.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: newcomer_a_token_too_long
 """
 

@@ -1,6 +1,6 @@
 """Never says yes.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: waits_for_ever
 """
 

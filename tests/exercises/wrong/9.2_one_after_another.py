@@ -1,6 +1,6 @@
 """The banker's rule, asked at the door only.
 
-caught by: test_two_who_grow_together_do_not_meet_at_the_last_block
+caught by: test_two_growing_requests_do_not_both_need_the_last_block
 code: others_stand_still
 """
 

@@ -1,6 +1,6 @@
 """Answers with a number of blocks, or nothing.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: answer_is_no_bool
 """
 

@@ -1,6 +1,6 @@
 """Takes the longest for the answer's.
 
-caught by: test_alone_everybody_may_begin
+caught by: test_a_request_alone_is_always_admitted
 code: answer_added_twice
 """
 

@@ -1,6 +1,6 @@
 """Nobody waits for anybody.
 
-caught by: test_all_who_stay_are_in_time
+caught by: test_all_requests_that_stay_are_in_time
 code: refuses_the_hopeless_alone
 """
 

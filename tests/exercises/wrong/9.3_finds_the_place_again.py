@@ -1,6 +1,6 @@
 """Looks for the place of a tuple at the end: equal tuples have the same place.
 
-caught by: test_all_who_stay_are_in_time
+caught by: test_all_requests_that_stay_are_in_time
 code: refuses_somebody_twice
 """
 

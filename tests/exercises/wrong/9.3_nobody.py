@@ -1,6 +1,6 @@
 """Says no to nobody.
 
-caught by: test_all_who_stay_are_in_time
+caught by: test_all_requests_that_stay_are_in_time
 code: refuses_nobody
 """
 

@@ -1,6 +1,6 @@
 """Chooses among those before the late request, not the late one itself.
 
-caught by: test_as_many_stay_as_can
+caught by: test_as_many_requests_stay_as_possible
 code: late_one_is_spared
 """
 

@@ -1,6 +1,6 @@
 """Only those whose time is over.
 
-caught by: test_all_who_stay_are_in_time
+caught by: test_all_requests_that_stay_are_in_time
 code: refuses_who_waited_beyond_the_limit
 """
 

@@ -1,6 +1,6 @@
 """Whoever is late goes, however cheap.
 
-caught by: test_as_many_stay_as_can
+caught by: test_as_many_requests_stay_as_possible
 code: refuses_whoever_is_late
 """
 

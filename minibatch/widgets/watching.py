@@ -45,8 +45,8 @@ class Box:
 def watch(engine: Engine, requests: Iterable[Request], slow: float = 0.0) -> None:
     """Serve the requests, which must have ids, and show each answer in its own box as it grows.
 
-    slow: seconds of pause after every pass, to make it readable. The engine's clock runs on during
-    a pause, but the pause is not part of any step's time.
+    slow: seconds of pause after every pass, to make it readable. The engine's clock continues
+    during a pause, but the pause is not part of any step's time.
     """
     requests = list(requests)
     boxes = {r.request_id: Box(r.request_id, _question(r)) for r in requests}

@@ -106,6 +106,26 @@ def test_small_blocks_waste_less_and_have_longer_tables():
     assert reusable == [100, pytest.approx(200 / 3), 0]
 
 
+@pytest.mark.parametrize(
+    "rates",
+    [(492, 750, 548, 1229), (500, 800, 505, 1200), (500, 490, 505, 520), (500,) * 4,
+     (500, 400, 600, 490), (500, 510, 1400, 1410), (1000, 900, 800, 400)],
+)  # fmt: skip
+def test_the_words_of_the_two_orders_can_be_read_whatever_the_rates(rates):
+    def run(rate):
+        engine = mb.Engine(mb.PretendModel(), mb.Continuous(4), clock=mb.VirtualClock(1 / rate))
+        engine.run([mb.Request([0], max_tokens=3)])
+        return engine.trace
+
+    plain, paged, continuous, both = map(run, rates)
+    traces = {
+        "static": {"contiguous": plain, "paged": paged},
+        "continuous": {"contiguous": continuous, "paged": both},
+    }
+    _, below = mb.plots.two_by_two(traces).axes
+    assert len(below.texts) == 4  # what cannot be read fails every test of this folder
+
+
 def test_four_runs_and_what_each_step_between_them_buys():
     def run(policy, num_blocks):
         engine = mb.Engine(

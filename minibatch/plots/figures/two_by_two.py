@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,6 +18,8 @@ from ..picture import LABEL, SMALL, TICK, TITLE, Picture, describe
 ARROW = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.5, "mutation_scale": 22}
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 BOX = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.3"}
+
+NARROW = 0.25  # of the whole bar; words do not fit into less
 
 
 def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None = None) -> Figure:
@@ -71,26 +74,32 @@ def _orders(
 ) -> list[str]:
     """Two bars on a logarithmic axis: the first idea first, and the other one first."""
     whole, found = rates[1, 1] / rates[0, 0], []
+    ends = [1, whole, rates[0, 1] / rates[0, 0], rates[1, 0] / rates[0, 0]]
+    least, most = min(ends), max(max(ends), 1.02 * min(ends))
     for place, middle in enumerate(((0, 1), (1, 0))):
         steps = [rates[middle] / rates[0, 0], rates[1, 1] / rates[middle]]
         names = [rows[1], columns[1]] if middle == (0, 1) else [columns[1], rows[1]]
+        words = [f"{name} × {factor:.1f}" for name, factor in zip(names, steps, strict=True)]
         left = 1.0
-        for name, factor in zip(names, steps, strict=True):
+        for name, factor, word in zip(names, steps, words, strict=True):
             colour, hatch = (WORK, "") if name == rows[1] else (PROTAGONISTS[1], "//")
             axis.barh(place, left * factor - left, left=left, height=0.62, color=colour,
                       edgecolor=INK, hatch=hatch)  # fmt: skip
-            axis.text(left * factor**0.5, place, f"{name} × {factor:.1f}", ha="center", va="center",
-                      fontsize=TICK, color=INK, bbox=PAPER)  # fmt: skip
+            at, side = left * factor**0.5, "center"
+            if log(factor) / log(most / least) < NARROW or min(steps) < 1:
+                at, side = (least, "left") if word == words[0] else (most, "right")
+            axis.text(at, place, word, ha=side, va="center", fontsize=TICK, color=INK,
+                      bbox=PAPER)  # fmt: skip
             left *= factor
-        words = [f"{name} × {factor:.1f}" for name, factor in zip(names, steps, strict=True)]
         found.append(", then ".join(words))
     axis.set_xscale("log")
     axis.set_yticks([0, 1], [f"{rows[1]} first", f"{columns[1]} first"], fontsize=TICK, color=INK)
     axis.set_ylim(1.5, -0.5)
-    axis.set_xlim(min(1, whole), 1.02 * max(1, whole))
-    axis.xaxis.set_major_locator(FixedLocator([1, whole]))
+    axis.set_xlim(least, most * (most / least) ** 0.02)
+    marks = [1, whole] if abs(log(whole) / log(most / least)) > NARROW / 2 else [1]
+    axis.xaxis.set_major_locator(FixedLocator(marks))
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.set_xticklabels(["× 1", f"× {whole:.1f}"], fontsize=TICK, color=INK)
+    axis.set_xticklabels(["× 1", f"× {whole:.1f}"][: len(marks)], fontsize=TICK, color=INK)
     axis.tick_params(length=0)
     axis.spines[["top", "right"]].set_visible(False)
     finding = "The gain of each idea depends on the order (logarithmic axis)"

@@ -24,8 +24,9 @@ from minibatch.course.judging.worker_errors import Limits, WorkerError
 # cores of 2.6 GHz; a policy may think ten times as long. Time is reported, and never scored.
 MOST_CPU_S = 70.0
 # With shortest prompt, the longest answer has 725 bytes, and those of a class's 72 matches 14 MiB.
-# To read much more would keep the judge's interpreter from the other submissions.
-LIMITS = Limits(seconds=240.0, memory_bytes=2 * 2**30, line_bytes=2**18, answer_bytes=2**27)
+# To read much more would keep the judge's interpreter from the other submissions: the worst 64 MiB
+# cost it 16 s, of which a waiting submission is charged a tenth.
+LIMITS = Limits(seconds=240.0, memory_bytes=2 * 2**30, line_bytes=2**18, answer_bytes=2**26)
 SHOWN = 300  # characters of an error
 
 

@@ -59,7 +59,7 @@ def _texts(notebook):
 # Counts only: steps, rows, tokens, bytes. Seconds are for the learner's eyes.
 FINDINGS = {
     "00_start_here": [
-        "4,951,296 parameters, contexts of up to 2,048 tokens",
+        "4,951,296 parameters; prompt and answer: up to 2,048 tokens",
         "A pass for two people takes",
         "One after another: 96 steps",
         "Together: 78 steps, 38 % of slots empty",
@@ -113,10 +113,11 @@ FINDINGS = {
         "independent, load 0.3: a window of 1.5 s or more brings later first tokens in 30 of 30",
         "bursts, load 0.3: a window of 0.5 s brings earlier first tokens in 30 of 30 streams",
         "bursts, load 0.3: 99th percentile: 4.93 s without a window, 0.53 s at best",
+        "a window of 0.25 s or more brings less machine time in 30 of 30 streams",
         "load 0.7, window 4 s: first tokens sooner in 7 of 30 streams",
         "load 0.9, window 2 s: first tokens sooner in 13 of 30 streams",
         "Newest: the first batch starts after 9.70 s",
-        'bursts, load 0.3: MyRule has a shorter wait than "window 0 s" in 30 of 30',
+        'bursts, load 0.3: MyRule is sooner than "window 0 s" in 30 of 30',
         "This is yours: MyDynamic from",
         "The same agents start at the same times",
     ],
@@ -167,6 +168,7 @@ FINDINGS = {
         "KeepsTable: 2 of 5 requests are served; then: block 28 is freed more often than "
         "it is held (1)",
         "This is yours: MyPool from",
+        "51.38 GiB / (16 · 131,072 bytes) is 26,306 blocks",
     ],
     "06_a_paged_attention_kernel": [
         "stride 8: the lanes ask for 1,024 bytes",
@@ -323,12 +325,12 @@ FINDINGS = {
     "11_measuring_honestly": [
         "requests: 20 of 24 served",
         "s from sent, ",
-        "100 requests: 0.10 to 0.35 s",
-        "Largest difference from a real run: simulated ",
+        "100 requests: 0.10 to 0.35 s, 28 of 30 left of the line",
+        "Largest difference: simulated ",
         "knee ≤ ",
         "Continuous(8), 64 blocks: up to ",
-        "own_length 4.01 × continuous 1.95 × paged 2.94",
-        "continuous 1.00 × paged 2.25 × own_length 10.21",
+        "own_length 3.62 × continuous 1.99 × paged 2.93",
+        "continuous 1.00 × paged 2.35 × own_length 8.99",
         "Continuous batching alone: 1.0 times",
         "All three switches, median of 20 random samples of the lengths: 21.4 (20.2–22.1",
         "2 of 5 simulated ranges (bar) contain the published ratio (diamond)",
@@ -341,13 +343,13 @@ FINDINGS = {
     ],
     "12_a_server": [
         "data: [DONE]",
-        "steps for 138 tokens",
+        "steps for 156 tokens",
         "outside the engine's step",
-        "The blocks are free after",
+        "Blocks freed after",
         "200 requests in",
         "40 requests in",
-        "overlapped: 5 steps in 40 ms; the model waits 0 % of the time.",
-        "one after another: 4 steps in 40 ms; the model waits 20 % of the time.",
+        "no overlap: 4 steps in 40 ms; the model waits 20 % of the time.",
+        "overlap: 5 steps in 40 ms; the model waits 0 % of the time.",
         "block 2 is free, and a step in flight still writes into it for 'A'",
     ],
     "13_more_than_one_engine": [
@@ -375,7 +377,7 @@ FINDINGS = {
         "Shortest prompt: 0.6 1.00, 0.9 0.98, 1.3 0.92",
         "6 of 12 tokens of B and 5 of 12 tokens of C are late",
         "sum 0.75",
-        "FCFS 0.56 0.53 0.34 0.79 451 0 413 12.6 s",
+        "FCFS 0.56 0.53 0.34 0.79 451 0 413 10 12.6 s",
         "StarveTheLate 0.88 0.89 0.80 0.94 704",
         "FCFS, refusing 0.61",
         "Shortest 0.92",
@@ -383,7 +385,7 @@ FINDINGS = {
         "FCFS: 48 of 96 in time; score 0.54",
         "10 (chat) waits 1.04 s before its first step; its first token comes after 1.11 s",
         "The order adds 0.27.",
-        "`know_the_seeds` on hidden seeds: 0.78",
+        "know_the_seeds on hidden seeds: 0.78",
         "Prefix affinity leads by 0.0012; its seeds differ by 0.020",
     ],
 }

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...core.records import StepRecord
-from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, WASTE, WORK, ink_on
+from ..colours import FAINT, INK, PROTAGONISTS, WAITS, WASTE, WORK, ink_on
 from ..picture import TICK, canvas, describe, dress
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def around_request(outcome: Outcome, request_id: str, *, ax: Axes | None = None)
         if each is not fate
         and any(begin < first and to > fate.arrival for _, begin, to in ran[each.request_id])
     ]
-    figure, (axis,) = canvas(1, ax, height=0.9 + 0.25 * len(others))
+    figure, (axis,) = canvas(1, ax, height=1.1 + 0.34 * len(others))
     begins = fate.first_scheduled if fate.first_scheduled is not None else first
     num_later = 0
     for lane, each in enumerate([fate, *others], -1):
@@ -66,7 +66,7 @@ def around_request(outcome: Outcome, request_id: str, *, ax: Axes | None = None)
     axis.tick_params(axis="y", length=0)
     title = _finding(fate, first, num_later)
     dress(axis, title, "seconds of the match")
-    axis.tick_params(axis="y", labelsize=8 if len(others) > 12 else TICK)
+    axis.tick_params(axis="y", labelsize=9 if len(others) > 14 else TICK)
     _legend(figure, axis, bool(num_later))
     lines = [f"{each.request_id} ({each.kind}) came at {each.arrival:.2f} s" for each in others]
     describe(figure, "Lanes of requests over time.", [title, *lines])
@@ -103,8 +103,7 @@ def _draw_lane(
 ) -> None:
     last = fate.ended_at if fate.ended_at is not None else end
     look = {"height": high, "linewidth": 0.5}
-    axis.barh(y, last - fate.arrival, left=fate.arrival, facecolor=EMPTY, edgecolor="#BBBBBB",
-              hatch="...", **look)  # fmt: skip
+    axis.barh(y, last - fate.arrival, left=fate.arrival, facecolor=WAITS, edgecolor=FAINT, **look)
     for kind, begin, to in ran:
         hatch = "////" if kind == "prefill" else ""
         axis.barh(y, to - begin, left=begin, facecolor=colour, hatch=hatch,
@@ -114,8 +113,7 @@ def _draw_lane(
 def _legend(figure: Figure, axis: Axes, with_later: bool) -> None:
     grey = {"edgecolor": INK, "facecolor": WORK, "linewidth": 0.5}
     handles = [
-        axis.barh([-9], [0], label="waits", **grey | {"facecolor": EMPTY, "edgecolor": FAINT},
-                  hatch="..."),
+        axis.barh([-9], [0], label="waits", **grey | {"facecolor": WAITS, "edgecolor": FAINT}),
         axis.barh([-9], [0], label="prefill", **grey, hatch="////"),
         axis.barh([-9], [0], label="decode", **grey),
         *axis.plot([], [], "x", color=WASTE, markersize=8, markeredgewidth=2.4, linestyle="",

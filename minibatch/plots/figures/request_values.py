@@ -33,13 +33,14 @@ LOOKS = {  # by reason: marker, colour, size, the rest
 def request_values(
     runs: Mapping[str, tuple[Outcome, MatchScore]],
     *,
+    marked: str | None = None,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """A panel for each run: a mark for each request, at its arrival, in the lane of its kind.
 
-    runs: by the name of the policy, the outcome of a match, and its score. guess: the name of a
-    predicted score, of the last run.
+    runs: by the name of the policy, the outcome of a match, and its score. marked: the id of a
+    request whose mark gets a ring. guess: the name of a predicted score, of the last run.
     """
     kinds = sorted({fate.kind for outcome, _ in runs.values() for fate in outcome.fates})
     figure, axes = canvas(len(runs), ax, height=0.7 + 0.42 * len(kinds))
@@ -48,9 +49,12 @@ def request_values(
         pairs = list(zip(outcome.fates, result.values, strict=True))
         for place, kind in enumerate(kinds):
             mine = [(fate.arrival, v.reason) for fate, v in pairs if fate.kind == kind]
+            ids = [fate.request_id for fate, _ in pairs if fate.kind == kind]
+            if marked in ids:
+                _ring(axis, mine[ids.index(marked)][0], _height(place, ids.index(marked)), marked)
             for reason, (marker, colour, size, look) in LOOKS.items():
                 at = [(x, i) for i, (x, ended) in enumerate(mine) if ended == reason]
-                ys = [place + 0.14 * (i % 5 - 2) for _, i in at]  # neighbours not on one another
+                ys = [_height(place, i) for _, i in at]
                 axis.plot([x for x, _ in at], ys, marker, color=colour, markersize=size, **look)
                 seen |= {reason} if at else set()
         last = axis is axes[-1]
@@ -71,9 +75,23 @@ def request_values(
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False,
                   fontsize=TICK)  # fmt: skip
     by_kind = chain(*(_by_kind(name, result) for name, (_, result) in runs.items()))
-    describe(figure, "Marks at each request's arrival, in a lane for each kind.",
+    ring = f" A ring around request {marked}." if marked else ""
+    describe(figure, f"Marks at each request's arrival, in a lane for each kind.{ring}",
              [*findings, *by_kind])  # fmt: skip
     return figure
+
+
+def _height(lane: int, number: int) -> float:
+    """Where a mark stands in its lane: neighbours do not lie on one another."""
+    return lane + 0.14 * (number % 5 - 2)
+
+
+def _ring(axis: Axes, x: float, y: float, request_id: str) -> None:
+    axis.plot(x, y, "o", markersize=17, markerfacecolor="none", markeredgecolor=INK,
+              markeredgewidth=2, zorder=4)  # fmt: skip
+    axis.annotate(request_id, (x, y), (-12, 0), textcoords="offset points", va="center", ha="right",
+                  fontsize=LABEL, weight="bold", color=INK,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})  # fmt: skip
 
 
 def _finding(name: str, result: MatchScore) -> str:

@@ -44,7 +44,7 @@ def accept(
     """new_tokens, num_computed, back.
 
     Example: accept([4, 9, 3], [4, 7, 3, 8], num_tokens=10, block_table=[5, 2, 8, 1], block_size=4)
-    is ([4, 7], 11, [1]): one draft token was right, and 11 tokens fill three blocks of 4.
+    is ([4, 7], 11, [1]): one draft token was right, and 11 tokens need three blocks of 4.
     """
     # BEGIN SOLUTION
     agreed = 0
@@ -90,9 +90,10 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 # The test uses texts that you have not seen; their answers repeat parts of their prompts. A step
 # has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
 # line contains the same group of four or five tokens, and the token before the group decides which
-# token comes after the group. If the newest token does not occur earlier in the text, propose no
-# draft tokens: a wrong draft token takes computation, an empty draft takes none. There is at least
-# one token, and `most` is at least 1. Token ids are whole numbers from 0.
+# token comes after the group. In the lines a 1 2 3 4 b and c 1 2 3 4 d, for example, a decides b.
+# If the newest token does not occur earlier in the text, propose no draft tokens: a wrong draft
+# token takes computation, an empty draft takes none. There is at least one token, and `most` is at
+# least 1. Token ids are whole numbers from 0.
 #
 # HINT Where did the newest token appear earlier? The tokens that followed it there can follow now.
 # HINT There can be several such places. Prefer the place with the most equal tokens before it: the

@@ -59,24 +59,24 @@ def rates(**speed_ups):
 @pytest.mark.parametrize(
     ("measured", "finding"),
     [
-        (rates(b1=1.5, b2=1.2, b4=0.8), "Junior is faster up to a batch of 2"),
+        (rates(b1=1.5, b2=1.2, b4=0.8), "Junior is faster up to batch 2"),
         (
             rates(b1=1.5, b2=1.02, b4=0.8),
-            "Junior is faster up to a batch of 1, unclear at 2",
+            "Junior is faster up to batch 1, unclear at 2",
         ),
         (
-            rates(b1=1.04, b2=0.97, b4=0.7),
+            rates(b1=1.08, b2=0.93, b4=0.7),
             "Junior is not faster at any measured size, unclear at 1 and 2",
         ),
-        (rates(b1=0.9, b2=0.8, b4=0.7), "Junior is not faster at any measured size"),
-        (rates(b1=1.5, b2=1.2, b4=1.3), "Junior is faster up to a batch of 4"),
+        (rates(b1=0.88, b2=0.8, b4=0.7), "Junior is not faster at any measured size"),
+        (rates(b1=1.5, b2=1.2, b4=1.3), "Junior is faster up to batch 4"),
     ],
 )
 def test_the_title_says_up_to_where_it_is_clearly_faster(measured, finding):
     predicted = {"Junior": rates(b1=1.4, b4=0.6, b8=0.1)}
     figure = mb.plots.speculation({"Junior": measured}, predicted)
     (axis,) = figure.axes
-    assert title(axis) == f"{finding}; formula: up to a batch of about 2"
+    assert title(axis) == f"{finding}; formula: up to about 2"
     FigureCanvasAgg(figure).draw()
     assert [label.get_text() for label in axis.get_xticklabels()] == [
         f"{size}\n100/s" for size in (1, 2, 4)

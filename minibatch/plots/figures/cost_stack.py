@@ -27,6 +27,7 @@ RIDGE = COLOURS[2]
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
 MEASURED = "measured (number: measured ÷ account)"
 FAR = 3  # heights of the panel
+TOP_DOWN = (OVERHEAD, KV, ARITHMETIC, WEIGHTS)
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
 
 
@@ -62,8 +63,8 @@ def cost_stack(
         axis.annotate(f"{ms / account:.1f}×", at, (0, 8), bbox=plate, **look)
     asked = guess if len(shown) == len(some) else None
     finding = _finding(some[0], shown[-1])
-    conditions = with_conditions("ms per step", times).replace(", ", ",\n")
-    dress(axis, finding + said(asked, "{:,.4g} ms"), "rows in the batch", conditions)
+    rows = with_conditions("rows in the batch", times)
+    dress(axis, finding + said(asked, "{:,.4g} ms"), rows, "ms per step")
     axis.set_xticks([log2(time.batch_size) for time in some], [str(t.batch_size) for t in some])
     axis.set_xlim(-0.6, log2(some[-1].batch_size) + 0.6)
     top = 1.2 * max([*heights, *(time.total_s * 1e3 for time in some)])
@@ -108,7 +109,8 @@ def _stack(axis: Axes, time: StepTime, parts: Stack) -> float:
 
 def _legend(axis: Axes) -> tuple[list, list[str]]:
     named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
-    return list(named.values()), list(named)
+    names = sorted(named, key=(MEASURED, *(part[0] for part in TOP_DOWN)).index)
+    return [named[name] for name in names], names
 
 
 def _ridge(axis: Axes, rows: float, batch_size: int) -> None:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from ...simulator.conversations import PUBLISHED, PUBLISHED_AT_MOST
-from ..colours import FAINT, INK, PROTAGONISTS
+from ..colours import FAINT, INK, LIMIT, PROTAGONISTS
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress, percent
 
@@ -20,6 +20,7 @@ def hit_curve(
     hits: Mapping[int, float] | Mapping[str, Mapping[int, float]],
     *,
     published: bool = True,
+    marked: Mapping[str, float] | None = None,
     x: str = "blocks (of 512 tokens) in the pool, at full traffic",
     guess: str | None = None,
     ax: Axes | None = None,
@@ -28,7 +29,7 @@ def hit_curve(
 
     hits: share found, 0 to 1, by number of blocks; or several of these by name. published: also
     draw our count of Mooncake's trace. x: the label of the axis. guess: the name of a predicted
-    curve. ax: where to draw.
+    curve. marked: by name, sizes of the pool to draw as vertical lines. ax: where to draw.
     """
     named = hits if isinstance(next(iter(hits.values())), Mapping) else {"": hits}
     figure, (axis,) = canvas(1, ax, height=3.6)
@@ -58,7 +59,11 @@ def hit_curve(
     dress(axis, "\n".join(findings) + said(guess), x, "% of prompt tokens found")
     axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
     axis.set_ylim(0, 1.15 * axis.get_ylim()[1])  # room for the words over the highest line
+    for name, size in (marked or {}).items():
+        axis.axvline(size, ymax=0.72, zorder=0, **LIMIT)
+        axis.annotate(name, (size, 0.03), (4, 0), xycoords=axis.get_xaxis_transform(),
+                      textcoords="offset points", fontsize=TICK, color=INK)  # fmt: skip
     mark(axis, guess)
-    axis.legend(loc="lower right", frameon=False, fontsize=TICK)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=TICK)
     describe(figure, "Tokens found by the size of the pool.", findings)
     return figure

@@ -39,7 +39,7 @@ class MyBudget(mb.Scheduler):
     # 2. Prompts that have begun, in the order of admission: each gets all the tokens that it needs,
     #    or all that are left. The rest of the prompt waits for the next step. Every sequence in
     #    self.running counts as begun, even if none of its tokens is computed: plan may be called
-    #    again before its rows are computed.
+    #    twice before the rows of the first plan are computed.
     #
     # 3. New requests, while a token is left, a slot is free and a request waits: the head of the
     #    queue joins, and gets all the tokens that it needs, or all that are left.
@@ -113,7 +113,7 @@ def capped_shares(needs: list[int], budget: int, cap: int) -> list[int]:
 #
 # The first num_computed[i] positions of prompt i are computed before the first step. The K and V of
 # position p go to the offset p % block_size in the block that block_tables[i] names for p. As in
-# exercise 5.1, the slot is block * block_size + offset.
+# exercise 5.1, the slot is block * block_size + offset: a place in the cache, not in the batch.
 # ---------------------------------------------------------------------------------------------
 def chunks_and_slots(
     num_prompt_tokens: list[int],

@@ -54,12 +54,15 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 #
 # num_tokens: how many tokens the request has in memory after the next step; for a new request this
 # is its whole prompt. After each further step it has one token more, until it has max_num_tokens.
-# After this last step it holds all its blocks; a step later it has ended, and its blocks are free.
-# (A request can also end earlier, because its answer can be shorter. You do not know that.)
+# In the step in which it reaches max_num_tokens, it still holds all its blocks. In the next step
+# they are free. (A request can also end earlier, with a shorter answer. You do not know that.)
 #
-#     step        1   2   3   4   5       the second example below, blocks of 4 tokens:
+#     step        1   2   3   4   5       the two examples below, 4 blocks of 4 tokens:
+#     running    11  12                   3 3 0 0 0 blocks
+#     new         1   2   3   4   5       1 1 1 1 2 blocks: True
+#
 #     running     5   6   7   8   9       2 2 2 2 3 blocks
-#     new         1   2   3   4   5       1 1 1 1 2 blocks: in step 5 both need 5, the pool has 4
+#     new         1   2   3   4   5       1 1 1 1 2 blocks: False, 5 in step 5
 #
 # The test serves 1,000 pools with your function. No pool may end in a deadlock. With a rule that
 # reserves the maximum for every request there is never a deadlock. But that rule reserves blocks

@@ -24,13 +24,15 @@ from collections.abc import Callable
 #
 # Return a dictionary:
 #
-#     "ttft_p50", "ttft_p99"   percentiles of TTFT, over the requests that have a first token
-#     "tpot"                   a list, one value for each row: the time from its first to its last
-#                              token, divided by the number of gaps; None for fewer than two tokens
-#     "itl_p99"                percentile of all gaps between two consecutive tokens of one answer,
-#                              over the gaps of all answers together
-#     "attainment"             the share of ALL rows that meet the SLO, from 0 to 1
-#     "goodput"                requests that meet the SLO, per second of the test
+#     "ttft_p50",
+#     "ttft_p99"     percentiles of TTFT, over the requests that have a first token
+#     "tpot"         a list, one value for each row: the time from its first to its
+#                    last token, divided by the number of gaps; None for fewer than
+#                    two tokens
+#     "itl_p99"      percentile of all gaps between two consecutive tokens of one
+#                    answer, over the gaps of all answers together
+#     "attainment"   the share of ALL rows that meet the SLO, from 0 to 1
+#     "goodput"      requests that meet the SLO, per second of the test
 #
 # A request meets the SLO if it is served, its TTFT is at most slo_ttft_ms, and its TPOT is at most
 # slo_tpot_ms. An answer of one token has no TPOT, so only its TTFT decides.
@@ -100,8 +102,9 @@ def metrics(
 #
 #     now()         the time; 0 at the beginning
 #     send(i)       sends request i, and returns at once, without an answer
-#     wait(until)   sleeps until answers come, but at most until the time `until`. Returns a list
-#                   with the number i of each answered request; [] if there is none
+#     wait(until)   sleeps until answers come, but at most until the time `until`.
+#                   Returns a list with the number i of each answered request; [] if
+#                   there is none
 #
 # Answers come in any order. Some answers come in the millisecond in which the request was sent, and
 # others never come. `wait` may return some milliseconds late, even if `until` has already passed.
@@ -154,8 +157,9 @@ def run_load(
 #
 # How many requests per second can a system serve under its SLO? You can make runs:
 #
-#     attainment(rate, seeds)   makes one run for each seed of a list, at this rate. Returns a list:
-#                               for each run, the share of its requests that meet the SLO, 0 to 1
+#     attainment(rate, seeds)   makes one run for each seed of a list, at this rate.
+#                               Returns a list: for each run, the share of its
+#                               requests that meet the SLO, 0 to 1
 #
 # A seed is any whole number. At every rate, some seeds give easy traffic and others hard traffic:
 # the results of two seeds can differ by 0.3 or more. The same rate and the same seed always

@@ -30,21 +30,29 @@ def one_after_another() -> list[tuple[int, int]]:
 
 def two_load_generators() -> Figure:
     """The same stall, measured by a generator that waits for answers and by one that does not."""
-    figure = Picture(figsize=(11, 3.6), facecolor="white")
-    axis = figure.add_axes((0.08, 0.2, 0.9, 0.62))
-    honest = [answered(due) - due for due in DUE_MS]
-    axis.axvspan(*STALL_MS, color=WAITS, zorder=0)
-    axis.text(STALL_MS[1] - 10, 905, "the server stalls", ha="right", va="center", color=INK)
-    axis.scatter(DUE_MS, honest, color=WASTE, marker="o", s=60, zorder=2)
-    axis.text(740, 590, "sent when due", color=INK, fontsize=13)
-    waits = {"facecolor": WORK, "edgecolor": INK, "marker": "s", "s": 26}
-    sent, latencies = zip(*one_after_another(), strict=True)
-    axis.scatter(sent, latencies, **waits, zorder=3)
-    axis.text(1250, 70, "waits for each answer", color=INK, fontsize=13)
-    axis.set(xlabel="when a request was sent, ms", ylabel="reported latency, ms", ylim=(-50, 1000))
-    axis.spines[["top", "right"]].set_visible(False)
-    one, many = (sum(t > 2 * SERVICE_MS for t in found) for found in (latencies, honest))
+    figure = Picture(figsize=(11, 4.8), facecolor="white", layout="constrained")
+    honest = [(due, answered(due) - due) for due in DUE_MS]
+    clients = {
+        "sends each request when it is due": (honest, WASTE, "o"),
+        "waits for each answer": (one_after_another(), WORK, "s"),
+    }
+    axes = figure.subplots(2, sharex=True, sharey=True)
+    counts = []
+    for axis, (name, (found, colour, marker)) in zip(axes, clients.items(), strict=True):
+        axis.axvspan(*STALL_MS, color=WAITS, zorder=0)
+        sent, latencies = zip(*found, strict=True)
+        axis.scatter(sent, latencies, color=colour, edgecolor=INK, linewidth=0.8, marker=marker,
+                     s=32, zorder=2)  # fmt: skip
+        counts.append(sum(t > 2 * SERVICE_MS for t in latencies))
+        axis.text(1190, 900, name, ha="right", va="center", color=INK, fontsize=15)
+        axis.tick_params(labelsize=13)
+        axis.set_ylim(-80, 1080)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].text(1220, 520, "grey: the server stalls", va="center", color=INK, fontsize=13)
+    axes[1].set_xlabel("when a request was sent, ms", fontsize=14)
+    figure.supylabel("reported latency, ms", fontsize=14)
+    many, one = counts
     finding = f"One stall: a client that waits for answers reports {one} slow request, not {many}"
-    axis.set_title(finding, loc="left", fontsize=15)
+    axes[0].set_title(finding, loc="left", fontsize=17)
     figure.alt = f"{finding}."
     return figure

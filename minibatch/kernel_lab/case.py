@@ -127,8 +127,8 @@ def by_name(kernel: Callable, given: dict[str, object], more: Sequence[object]) 
         if name not in given and not left:
             raise TypeError(
                 f"{kernel.__name__} has an argument {name}, but the case has only "
-                f"{', '.join(given)}; pass other arguments by name, or in order as a list: "
-                "more=[…]"
+                f"{', '.join(given)}; pass the missing ones by name ({name}=…), or in order "
+                "as a list: more=[…]"
             )
         arguments.append(given[name] if name in given else left.pop(0))
     return arguments

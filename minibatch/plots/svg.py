@@ -26,7 +26,7 @@ LETTERS = {"prefill": PREFILL, "decode": DECODE, "padding": PADDING, "waiting": 
 LETTERS["wasted"] = PADDING  # a row after a stop token: computed, and never used
 FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: WAITS, AWAY: EMPTY}
 
-WIDTH = 1000  # of a strip's panel, in pixels, to decide which letters fit; the page may be narrower
+WIDTH = 700  # of a strip's panel, in pixels, to decide which letters fit; the page may be narrower
 LETTER_WIDTH = 8  # at most, of a strip's letters
 FLAG = 18  # percent of a panel that the words of a flag take at most
 ARRIVALS, QUEUE, AXIS = 16, 40, 20  # heights of a strip's lines, above and below its slots
@@ -130,7 +130,9 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
     num_rows, room = span.end - span.start, (right - left) / 100 * WIDTH / LETTER_WIDTH
     texts = [span.request_id]
     colour = own.get(span.request_id, WORK)
+    ink = ink_on(colour)
     if span.kind in ("padding", "wasted"):
+        ink = INK  # its number has a white edge
         colour, texts = WASTE, [f"{num_rows:,} {span.kind}", f"{num_rows:,}"]
     elif span.kind == "waiting":
         colour, texts = WAITS, ["waits"]
@@ -138,7 +140,7 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
         texts = []
     text = next((text for text in texts if len(text) + 1 <= room), "")
     hatch = {"decode": "", "wasted": "padding"}.get(span.kind, span.kind)
-    return Bar(span.slot, left, round(right - left, 3), colour, text, ink_on(colour), hatch)
+    return Bar(span.slot, left, round(right - left, 3), colour, text, ink, hatch)
 
 
 def _area(queue: Sequence[tuple[float, int]]) -> str:

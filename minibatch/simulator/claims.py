@@ -128,7 +128,7 @@ TABLE = (
     Claim(
         "Orca / FasterTransformer, batch 1",
         "36.9",
-        "with a batch of 1, requests wait in the queue at a load that does not fill Orca's slots. "
+        "with a batch of 1, requests already queue at a load at which Orca still has free slots. "
         "The ratio depends on the latency target",
         _ORCA_SETTINGS + f", {orca.MOST_SLOTS} slots",
         _ORCA,

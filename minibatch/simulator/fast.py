@@ -113,8 +113,9 @@ class FastSimulator:
         arrivals, rules = self._columns[0], self._rules
         if received and (rules.padded or output < 2):
             raise ValueError(
-                f"a request of {output} tokens came with its K and V; give such requests only to "
-                "Continuous, with at least 2 tokens: the first is already generated"
+                f"a request with an answer of {output} tokens came with its K and V; give such "
+                "requests only to Continuous, with answers of at least 2 tokens: the first token "
+                "is already generated"
             )
         prompt, output = integer("prompt", prompt), integer("output", output)
         in_order = (arrivals[-1] if arrivals else 0.0) <= arrival < math.inf

@@ -115,7 +115,9 @@ def attainment(results: Results, slo: SLO, cut: float = 0.1) -> Attainment:
     the run's end counts.
     """
     if not 0 <= cut < 0.5:
-        raise ValueError(f"cut is {cut}; give the share left out at each end, from 0 to below 0.5")
+        raise ValueError(
+            f"cut is {cut}; give the share of the run to leave out at each end, from 0 to below 0.5"
+        )
     results = results if isinstance(results, Simulated) else _by_arrival(results)
     met, arrival, finish = slo.met(results), *_times(results)
     num_cut = int(cut * len(met))

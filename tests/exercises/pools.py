@@ -98,19 +98,19 @@ BELIEFS = {
         "that is refused changes nothing. Check all blocks first, then change the holders."
     ),
     "overlooks twins": (
-        "[overlooks_twins] You overlook that a block is named twice in one call. This block "
-        "gives up two holds, so it must have two: Counter(block_ids) counts how often each block "
-        "is named."
+        "[overlooks_twins] You overlook that a block is named twice in one call. The call "
+        "gives up two holds of this block, so the block must have at least two: Counter(block_ids) "
+        "counts how often each block is named."
     ),
     "overlooks twins, below 0": (
-        "[overlooks_twins_below_zero] You overlook that a block is named twice in one call. This "
-        "block gives up two holds, so it must have two: Counter(block_ids) counts how often each "
-        "block is named."
+        "[overlooks_twins_below_zero] You overlook that a block is named twice in one call. The "
+        "call gives up two holds of this block, so the block must have at least two: "
+        "Counter(block_ids) counts how often each block is named."
     ),
     "twins once": (
-        "[counts_twins_once] You count a block that is named twice in one call once. This block "
-        "gives up two holds, so it must have two. A set, or a check of each id alone, does not "
-        "see the repetition: use Counter(block_ids)."
+        "[counts_twins_once] You count a block that is named twice in one call once. The call "
+        "gives up two holds of it, so it must have at least two. A set, or a check of each id "
+        "alone, does not see the repetition: use Counter(block_ids)."
     ),
     "frees twice": (
         "[frees_twice] You free a block that is already free, and the block is now among the "

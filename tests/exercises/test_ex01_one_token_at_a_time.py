@@ -193,10 +193,9 @@ STEP_BYTES = Counted(
         "the weights are read once, however many rows use them; you read them for each row.": (
             lambda weights, size, kv, rows, context: weights * size * rows
         ),
-        "[weights_counted_for_each_row] the weights are read once for all rows, and each weight "
-        "has bytes_per_number bytes; you have counted weights, not bytes, once for each row.": (
-            lambda weights, size, kv, rows, context: weights * rows
-        ),
+        "[weights_counted_for_each_row] you count the weights once for each row, but they are "
+        "read once for all rows. And you count weights, not bytes: each weight has "
+        "bytes_per_number bytes.": (lambda weights, size, kv, rows, context: weights * rows),
         "[weights_read_for_each_token] "
         "the weights are read once in a step; you read them for each token of the context.": (
             lambda weights, size, kv, rows, context: weights * size * context
@@ -1151,8 +1150,8 @@ def test_any_prompt_is_answered(student, rng):
         if num_fed > most:
             raise Wrong(
                 f"[tokens_go_in_twice_or_in_vain] For an answer of {len(got)} tokens to a prompt "
-                f"of {length} tokens, you give the model some tokens twice, or tokens that need no "
-                "pass.",
+                f"of {length} tokens, you give the model some tokens twice, or tokens that it "
+                "does not need to read.",
                 expected=f"{most} tokens",
                 got=f"{num_fed} tokens",
             )

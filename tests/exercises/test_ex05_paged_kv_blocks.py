@@ -343,7 +343,8 @@ def test_it_holds_for_any_batch(student, rng):
     slots(student, ([[4, 9, 2]], [12], [1], 5), said)
     said = (
         "[other_slots_in_blocks_of_seven] your slots are wrong in blocks of 7: twenty tokens "
-        "from position 2 on fill the rest of one block, and two more blocks."
+        "from position 2 on take the last 5 slots of one block, all 7 of the next two blocks, and "
+        "1 slot of a fourth block."
     )
     slots(student, ([[8, 3, 6, 1]], [2], [20], 7), said)
     said = (

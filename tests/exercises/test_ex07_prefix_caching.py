@@ -626,8 +626,8 @@ def test_a_repeated_prompt_misses_only_its_last_token(student):
     one = [("B", [1, 2, 3, 4], None)]
     misses(student, [one, [("B again", [1, 2, 3, 4], None)]], (0, [LAST], 0), said)
     said = (
-        "[reason_of_a_single_token] your reason is wrong: the prompt is one known block of one "
-        "token, left out only because of the last token."
+        "[reason_of_a_single_token] your reason is wrong: the prompt is one token. Its block is "
+        "known, but it is left out because it holds the last token."
     )
     misses(student, [[("C", [7], None)], [("C again", [7], None)]], (0, [LAST], 0), said, 1)
     said = (

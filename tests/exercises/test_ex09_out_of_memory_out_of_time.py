@@ -348,7 +348,7 @@ LONG = scarcity.Pool(44, 16, ((20, 500, 500), (20, 500, 500)))  # 33 blocks each
 
 @pytest.mark.task("9.2", points=0.5)
 def test_a_request_alone_is_always_admitted(student):
-    told = "A request whose 12 tokens fill all three blocks of 4, and no other runs"
+    told = "A request whose 12 tokens fill all three blocks of 4; no other request runs"
     served(student, ALONE, told)
     told = "A request whose single token fills the only block"
     served(student, scarcity.Pool(1, 1, ((1, 1, 1),)), told)
@@ -727,9 +727,10 @@ NEXT = {
     "[waiting_multiplies_priority] You multiply the priority by the waiting time, so a request "
     "of priority "
     "0 gains nothing by waiting: add the two.": by_points(lambda p, a, now, aging: p * (now - a)),
-    "[waiting_multiplied_by_aging] You count a millisecond of waiting as aging_ms points: "
-    "divide, "
-    "one point for each aging_ms.": by_points(lambda p, a, now, aging: p + (now - a) * aging),
+    "[waiting_multiplied_by_aging] You multiply the waiting time by aging_ms; divide the "
+    "waiting time by aging_ms: aging_ms milliseconds of waiting are one point.": by_points(
+        lambda p, a, now, aging: p + (now - a) * aging
+    ),
     "[every_millisecond_is_a_point] You count each millisecond as a whole point: divide the "
     "waiting time by aging_ms.": (by_points(lambda p, a, now, aging: p + now - a)),
     "[whole_points_only] You count whole points only; a part of aging_ms is worth that part of a "

@@ -887,7 +887,8 @@ TTFT_LATE = {
     "[only_latency_waits] you add only the latency; the first token waits for all of K and V": (
         lambda r, t, a, s: prefill(r, a) + a["latency_s"]
     ),
-    "[only_bytes_wait] you leave the latency out of TTFT; the latency belongs to the transfer": (
+    "[only_bytes_wait] you leave the latency out of TTFT; TTFT includes the transfer, and the "
+    "latency is a part of the transfer": (
         lambda r, t, a, s: prefill(r, a) + transfer(r, a) - a["latency_s"]
     ),
     "[first_step_waits_too] you add an ITL to TTFT; the first token comes with K and V, and "
@@ -940,9 +941,8 @@ def by(rule):
 
 SPLIT = {
     "": by(lambda t, a: max(a) < max(t)),
-    "[tie_splits] you split if both ways use the same share of the SLO; then do not split": by(
-        lambda t, a: max(a) <= max(t)
-    ),
+    "[tie_splits] if both ways use the same share of the SLO, you split; do not split in "
+    "this case": by(lambda t, a: max(a) <= max(t)),
     "[ttft_alone_decides] you compare only TTFT; the larger of the two shares of the SLO decides": (
         by(lambda t, a: a[0] < t[0]),
         by(lambda t, a: a[0] <= t[0]),
@@ -969,8 +969,10 @@ SPLIT = {
     "[decides_the_other_way] You return True where `together` is better; True means that you "
     "split": by(lambda t, a: max(a) >= max(t)),
     "[ttft_if_both_are_alike] if both ways meet the SLO, or both ways miss the SLO, you compare "
-    "only TTFT. Compare the larger of the two shares "
-    "of each way in these cases, too": by(lambda t, a: (max(a) <= 1, -a[0]) > (max(t) <= 1, -t[0])),
+    "only TTFT. In these cases, too, take the larger "
+    "of the two shares of each way, and compare these two numbers": by(
+        lambda t, a: (max(a) <= 1, -a[0]) > (max(t) <= 1, -t[0])
+    ),
     "[no_tpot_has_a_share] you use a share of TPOT where there is no TPOT; then only the share of "
     "TTFT decides": lambda *case: (
         (case[0]["answer"] > 1 or times(case)[1][0] > case[3]["ttft_s"]) and SPLIT[""](*case)
@@ -1296,10 +1298,11 @@ def test_replicas_stop_when_the_crowd_has_left(student):
     served = lived(student, CROWD_LEAVES)
     if served.replica_hours > 1.4 * fewest_hours(CROWD_LEAVES):
         raise Wrong(
-            "[keeps_what_nobody_needs] Within three minutes the traffic falls to a quarter, and "
-            f"two hours later you still have {served.calls[-1][1] + served.calls[-1][2]} replicas, "
-            "but only 5 are needed. When the last ten minutes need fewer replicas, reduce to the "
-            f"number that they need ({in_numbers(served, CROWD_LEAVES)}).",
+            "[keeps_what_nobody_needs] Within three minutes the traffic falls to a quarter. Two "
+            f"hours later you still have {served.calls[-1][1] + served.calls[-1][2]} replicas, but "
+            "only 5 are needed. When the traffic of the last ten minutes needs fewer replicas than "
+            "you have, reduce to the number that it needs "
+            f"({in_numbers(served, CROWD_LEAVES)}).",
             expected=f"{1.4 * fewest_hours(CROWD_LEAVES):.0f} replica-hours or fewer",
             got=f"{served.replica_hours:.0f}",
         )

@@ -60,6 +60,7 @@ ANSWERS = {
         "forks": r"\b63\b",
         "greedy": r"you cannot see it|\b0 of 3\b",
         "kept": r"\b2 of 5\b|[Tt]hree of",
+        "gpu": r"\b26,306\b|51\.38",
     },
     "06": {
         "stride": r"1,024",
@@ -68,6 +69,7 @@ ANSWERS = {
         "shuffle": r"\b1 of 2\b|about one of the two",
         "banks": r"\b32 passes\b",
         "flight": r"\b[78](\.\d)? KB",
+        "ahead": r"\b32 KB|four times",
         "waves": r"\b6 ?%",
         "join": r"other part|keeps its sums",
         "window": r"\b4 of 8\b|half of the agents",

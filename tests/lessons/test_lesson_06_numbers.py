@@ -11,6 +11,7 @@ from numba import cuda, float32
 
 from minibatch import kernel_lab as lab
 from minibatch.attention.cuda.tiling import MOST_RESIDENT
+from minibatch.kernel_lab.compiled import REGISTERS
 from minibatch.kernel_lab.in_flight import (
     LATENCY_S,
     MEMORY,
@@ -73,22 +74,35 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says(tiled):
     assert f"{32 * 132 // 4:,} rows" in text
     space = {"cuda": cuda, "float32": float32, "math": math}
     exec(CELLS["other-rungs"], space)
-    stand_in, late = (
-        lab.paged_case([1]).compiled(space[name], capabilities=[H100])[0]
-        for name in ("heads_share", "v_for_each_head")
+    stand_in, late, four, eight_tokens = (
+        lab.paged_case([1]).compiled(kernel, capabilities=[H100])[0]
+        for kernel in (
+            space["heads_share"],
+            space["v_for_each_head"],
+            *(space["sharing"](once=True, tokens=n) for n in (4, 8)),
+        )
     )
-    assert bytes_in_flight(stand_in, 32) == bytes_in_flight(group_of_2, 32)
+    for threads in (32, 128):
+        assert bytes_in_flight(stand_in, threads) == bytes_in_flight(group_of_2, threads)
     bandwidth, _ = MEMORY["H100"]
-    for latency in (LATENCY_S, LATENCY_S / 2):
+    lacks = []
+    for latency in (LATENCY_S / 2, LATENCY_S):
         share = bytes_in_flight(group_of_2, 32) / bytes_needed("H100", latency)
         assert f"{share * bandwidth / 1e12:.1f} TB/s" in text
+        lacks.append(f"{100 * (1 - share):.0f} %")
+    assert f"how much 6.3 lacks: {' or '.join(lacks)}." in text
+    assert bytes_in_flight(four, 32) == 4 * bytes_in_flight(group_of_2, 32)
+    assert bytes_in_flight(four, 32) > bytes_needed("H100")
+    assert f"a thread needs {four.registers} registers, and 64 fit" in text
+    assert eight_tokens.registers > 64 == REGISTERS // (32 * 32)
     one, eight = tiled[1], tiled[8]
     assert group_of_2.limit(128) == "registers"
     assert f"a thread needs {eight.registers} registers" in text
-    assert f"and {one.thread_blocks(128)} would fit" in text
+    assert f"although {one.thread_blocks(128)} would fit" in text
     rows = {
         "6.3": (group_of_2, 32, 32),
         "V after the shuffles": (late, 32, 32),
+        "6.3, 4 tokens": (four, 32, 32),
         "6.3, four warps": (group_of_2, 128, 32),
         "`tiled`, group of 8": (eight, 128, 32),
         "`tiled`, group of 1": (one, 128, MOST_RESIDENT),
@@ -98,6 +112,16 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says(tiled):
         start = rf"^\| {re.escape(name)}(?:: [^|]*)? \| {a_lane} \| {lanes} \| {blocks}\b"
         number = in_kb(bytes_in_flight(code, lanes, most))
         assert re.search(rf"{start}[^|]* \| {number} \|$", text, re.MULTILINE), name
+
+
+def test_kernels_that_load_tokens_ahead_compute_the_same():
+    space = {"cuda": cuda, "float32": float32, "math": math}
+    exec(CELLS["other-rungs"], space)
+    for tokens in (2, 4):
+        options = {"threads": 32, "grid": lambda rows, heads, kv_heads: (rows, kv_heads)}
+        kernel = space["sharing"](once=True, tokens=tokens)
+        report = lab.paged_case([1, 16, 17, 40]).run(kernel, **options)
+        assert (report.faults, report.wrong) == ([], "")
 
 
 def test_what_the_tiled_kernel_has_under_way_is_what_the_page_says(tiled):

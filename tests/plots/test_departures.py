@@ -54,7 +54,7 @@ def test_departures_show_padding_queue_and_windows_in_seconds(trace):
     assert list(areas[0].values - areas[0].baseline) == [1, 2]
     labels = [text.get_text() for text in axis.figure.legends[0].get_texts()]
     assert labels[1] == "padding: waste"
-    assert "waits for the window: idle machine" in labels
+    assert "waits, machine idle" in labels
 
 
 def test_departures_of_some_seconds_count_only_their_batches(trace):
@@ -66,14 +66,26 @@ def test_departures_of_some_seconds_count_only_their_batches(trace):
 def test_a_legend_has_only_what_is_drawn(trace):
     figure = mb.plots.departures(trace, between=(8.0, 14.0))  # D waits for its window
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["yields a token", "waits for the window: idle machine", "arrival"]
+    assert labels == ["yields a token", "waits, machine idle", "arrival"]
 
 
 def test_departures_name_no_window_where_nobody_is_held_back():
     figure = mb.plots.departures(served(mb.Static(8)))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "waits: a batch runs" in labels
-    assert not any("window" in label for label in labels)
+    assert "waits, a batch runs" in labels
+    assert not any("idle" in label for label in labels)
+
+
+def test_the_axis_of_rows_leaves_out_slots_that_no_batch_of_a_picture_fills(trace):
+    few, many = mb.plots.departures({"few": trace, "many": served(mb.Dynamic(32, 2.0))}).axes
+    assert few.get_ylim()[1] < 9
+    assert many.get_ylim()[1] < 9
+
+
+def test_the_first_token_of_a_request_is_marked(trace):
+    (axis,) = mb.plots.departures(trace, first_token_of="C").axes
+    (words,) = (text for text in axis.texts if text.get_text() == "C's first token")
+    assert words.xy[0] == 7  # C leaves at 6 s
 
 
 def test_a_title_answers_what_was_asked_of_the_first_batch(trace):
@@ -149,7 +161,7 @@ def test_your_setting_is_a_dot_on_the_curve():
 def test_rules_are_compared_stream_by_stream_with_the_first():
     runs = {"bursts": {"none": outcomes(2, 2, 2), "mine": outcomes(1, 1, 3)}}
     (axis,) = mb.plots.rules(runs, yours="mine").axes
-    assert title(axis) == 'bursts\nmine has a shorter wait\nthan "none" in 2 of 3 streams'
+    assert title(axis) == 'bursts\nmine is sooner than\n"none" in 2 of 3 streams'
     assert [text.get_text() for text in axis.texts] == ["2.00", "1.00"]
 
 

@@ -40,17 +40,44 @@ def test_the_hot_replica_is_named():
     figure = mb.plots.replica_loads(run_of([0, 1, 1, 1, 1, 1], cached=40), name="Affinity")
     assert "Affinity: the busiest of 2 replicas has 1.7 × the mean number of requests" in figure.alt
     assert "40 % of all prompt tokens were cached" in figure.alt
-    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["0", "1, hot"]
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [
+        "0\nmean 1.0",
+        "1, hot\nmean 5.0",
+    ]
+    words = [text.get_text() for text in figure.axes[1].texts]
+    assert words == ["1\n40 % cached", "5\n40 % cached"]
 
 
 def test_equal_loads_have_no_hot_replica():
     figure = mb.plots.replica_loads(run_of([0, 1]))
-    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["0", "1"]
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [
+        "0\nmean 1.0",
+        "1\nmean 1.0",
+    ]
 
 
 def test_a_full_lane_can_be_the_same_in_several_figures():
     figure = mb.plots.replica_loads(run_of([0, 1]), full=7)
     assert title(figure) == "full height: 7 requests at the same time"
+
+
+def test_a_replica_without_requests_has_no_cached_share():
+    figure = mb.plots.replica_loads(run_of([1, 1, 2], cached=40))
+    assert figure.axes[1].texts[0].get_text() == "no requests"
+
+
+def test_without_caches_a_bar_is_the_tokens_generated():
+    figure = mb.plots.replica_loads(run_of([0, 1, 1]))
+    assert [text.get_text() for text in figure.axes[1].texts] == ["1", "2"]
+
+
+def test_the_worst_moment_is_in_the_title():
+    run = run_of([0, 0, 0, 1])
+    run.finish[0] = 4.0
+    run.reached[2] = 5.0
+    run.reached[3] = 3.0
+    figure = mb.plots.replica_loads(run, name="Old", worst=True)
+    assert "Old: at the worst moment (dotted), one replica has 2 of " in figure.alt
 
 
 def test_an_old_view_is_worse_than_none_from_an_age_on():
@@ -64,8 +91,11 @@ def test_goodput_is_where_a_line_falls_below_the_goal():
     mixes = {"long": {"mixed": {1: 1.0, 2: 0.8}, "apart": {1: 1.0, 2: 0.95}},
              "short": {"mixed": {1: 1.0, 2: 0.85}, "apart": {1: 0.5, 2: 0.4}}}  # fmt: skip
     figure = mb.plots.apart_or_mixed(mixes)
-    assert title(figure) == "long\n90 % in time up to ≥ 2 (apart), 1.5 (mixed)"
-    assert title(figure, 1) == "short\n90 % in time up to 1.7 (mixed), 0 (apart)"
+    assert "long: ≥ 2 (apart), 1.5 (mixed) a second per replica" in figure.alt
+    assert "short: 1.7 (mixed), 0 (apart) a second per replica" in figure.alt
+    assert [title(figure, panel) for panel in (0, 1)] == ["long", "short"]
+    legends = [[text.get_text() for text in axis.get_legend().texts] for axis in figure.axes]
+    assert legends == [["mixed: 1.5", "apart: ≥ 2"], ["mixed: 1.7", "apart: 0"]]
 
 
 def test_a_day_has_its_money_and_its_waits():
@@ -74,8 +104,8 @@ def test_a_day_has_its_money_and_its_waits():
     figure = mb.plots.autoscaled_day(runs, price_per_hour=3600.0, limit_s=1.0)
     costs = [run.cost_per_million(3600.0) for run in runs.values()]
     assert title(figure, 1) == f"A million tokens cost ${costs[0]:.2f} (1), ${costs[1]:.2f} (3)"
-    assert title(figure, 2).startswith("The p99 TTFT of the whole day is ")
-    assert figure.axes[1].lines[1].get_ydata().max() == 3
+    assert title(figure, 2).startswith("p99 TTFT of the day: ")
+    assert figure.axes[1].lines[1].get_ydata().max() == pytest.approx(3.08)  # shifted
 
 
 def test_what_a_kill_did_is_in_the_title():

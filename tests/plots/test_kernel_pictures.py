@@ -155,7 +155,7 @@ def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
 
 def test_waves_say_how_much_of_the_time_is_used():
     figure = plots.waves({"uneven": lab.waves([4, 1, 1], 2)})
-    says = "uneven: 75 % of the time is used; end: 4 (evenly divided work: 3)"
+    says = "uneven: 75 % of the time is used; end: 4 (at best 3)"
     assert says in figure.alt
 
 

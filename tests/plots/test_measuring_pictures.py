@@ -42,6 +42,7 @@ def test_two_clocks_sort_by_due_time_and_say_both_medians():
 def test_a_percentile_spreads_less_the_more_requests_a_run_has():
     figure = mb.plots.percentile_spread({1000: [2.0, 2.2], 100: [1.0, 4.0]})
     assert title(figure) == ("With 100 requests, the largest p99 TTFT is 4 times the smallest")
+    assert "1.00 to 4.00 s, 1 of 2 left of the line. 1,000 requests" in figure.alt
 
 
 def test_each_line_of_the_knee_says_its_knee_and_where_it_leaves_the_limit():

@@ -32,8 +32,10 @@ def test_the_model_waits_for_the_cpu_unless_steps_overlap(traces):
     keep("share", 25)
     figure = mb.plots.two_lanes(traces, guess="share")
     in_order, overlap = map(title, figure.axes)
-    assert in_order == "in order: 5 steps in 50 ms; the model waits 20 % of the time"
-    assert overlap == "overlap: 6 steps in 50 ms; the model waits 0 % of the time; your guess: 25 %"
+    assert in_order == (
+        "in order: 5 steps in 50 ms; the model waits 20 % of the time; your guess: 25 %"
+    )
+    assert overlap == "overlap: 6 steps in 50 ms; the model waits 0 % of the time"
     assert in_order in figure.alt
     assert overlap in figure.alt
 

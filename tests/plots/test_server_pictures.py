@@ -40,7 +40,23 @@ def test_a_hang_up_is_timed_until_the_request_has_ended():
     engine.abort(name)
     runs = {"whole prompts": (engine.trace.steps, 2.5, engine.trace.completions[0])}
     figure = mb.plots.hang_up(runs)
-    assert title(figure) == "The blocks are free after 1.5 s with whole prompts"
+    assert title(figure) == (
+        "Blocks freed after 1.5 s (whole prompts)\nThe longest step: 2 s (whole prompts)"
+    )
+
+
+def test_a_hang_up_s_picture_says_when_the_prompts_are_computed():
+    engine = mb.Engine(mb.PretendModel(), mb.Continuous(2), clock=mb.VirtualClock(2.0))
+    name = engine.add(mb.Request([0] * 4, max_tokens=9))
+    engine.step()
+    engine.add(mb.Request([0] * 4, max_tokens=2))
+    engine.step()
+    engine.abort(name)
+    engine.step()
+    runs = {"whole prompts": (engine.trace.steps, 2.5, engine.trace.completions[0])}
+    figure = mb.plots.hang_up(runs)
+    assert "The prompts are computed after 1.5 s (whole prompts)." in figure.alt
+    assert figure.axes[0].get_xlim()[1] > 6.0 - 2.5  # the run's end
 
 
 def test_a_request_that_was_not_served_counts_in_every_share():
@@ -50,6 +66,8 @@ def test_a_request_that_was_not_served_counts_in_every_share():
     assert title(figure) == "Median TTFT: 2.5 s without a limit, infinite with a limit"
     ends = [line.get_ydata()[-1] for line in figure.axes[0].lines if len(line.get_ydata()) > 1]
     assert ends == [100.0, 50.0]
+    assert "2 of 4 served" in [text.get_text() for text in figure.axes[0].texts]
+    assert "with a limit: 2 of 4 served." in figure.alt
     assert "with a limit (2 of 4 not served)" in [
         text.get_text() for text in figure.legends[0].get_texts()
     ]

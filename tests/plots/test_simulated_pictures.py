@@ -65,10 +65,7 @@ def test_each_error_has_a_dot_and_the_difference_of_two_real_runs_a_ring():
     keep("error", 30)
     figure = mb.plots.simulation_errors([HELD_OUT], guess="error")
     (title,) = titles(figure)
-    assert (
-        title
-        == "Largest difference from a real run: simulated 14 %, real again 9 %; your guess: 30 %"
-    )
+    assert title == "Largest difference: simulated 14 %, real again 9 %; your guess: 30 %"
     axis = figure.axes[0]
     points = [line for line in axis.lines if line.get_marker() == "o"]
     rings, dots = points[::2], points[1::2]

@@ -75,5 +75,5 @@ def test_what_cannot_be_is_refused_with_the_numbers():
     with pytest.raises(ValueError, match="target is 2; it must be above 0 and at most 1"):
         KVUse(2)
     apart = mb.fleet.Apart(1, 1, 1e9)
-    with pytest.raises(ValueError, match="leave out apart or autoscaler"):
+    with pytest.raises(ValueError, match="leave out apart= or autoscaler="):
         mb.Fleet(mb.Continuous(4), 0.1, 3, apart=apart, autoscaler=OngoingRequests())

@@ -133,7 +133,7 @@ def test_an_slo_has_a_limit_that_can_be_met():
 
 @pytest.mark.parametrize("cut", [-0.1, 0.5, 1])
 def test_a_cut_leaves_something(cut):
-    with pytest.raises(ValueError, match="share left out at each end"):
+    with pytest.raises(ValueError, match="share of the run to leave out at each end"):
         attainment(simulated([0.1] * 4, [0.01] * 4), mb.SLO(ttft=1), cut)
 
 

@@ -27,8 +27,9 @@ class GPU:
     def __init__(self, device: torch.device) -> None:
         if not cuda.is_available():
             raise RuntimeError(
-                f"numba cannot use a GPU; driver error: {' '.join(str(cuda.cuda_error()).split())} "
-                "It needs driver >= 580, numba-cuda[cu13] (python -m minibatch setup --numba-cuda)"
+                f"numba cannot use a GPU ({' '.join(str(cuda.cuda_error()).split())}). It needs "
+                "driver >= 580 and numba-cuda[cu13]; python -m minibatch setup --numba-cuda "
+                "installs the latter"
             )
         device = self.device = torch.device("cuda", device.index or 0)
         self.compute_capability = torch.cuda.get_device_capability(device)

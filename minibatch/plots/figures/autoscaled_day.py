@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LOOKS = ((COLOURS[4], "-"), (COLOURS[5], "--"), (COLOURS[2], "-."), (COLOURS[6], ":"))
 PARTS = 48  # of the day, for rates and percentiles
+SHIFT = 0.08  # of a replica between lines, so that equal numbers do not cover one another
 
 
 def autoscaled_day(
@@ -30,13 +31,15 @@ def autoscaled_day(
     guess: str | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """Three panels over time: requests a second; replicas that are paid for; the p99 TTFT of each
-    48th of the day, logarithmic. Titles state the cost of a million tokens and the p99 of the day.
+    """Three panels over time: requests a second; replicas that are paid for, each line a little
+    above the one before; the p99 TTFT of each 48th of the day, logarithmic. Titles state the cost of a million tokens and the p99 of the day.
 
     runs: by name, of the same traffic. price_per_hour: of one replica. limit_s: of the TTFT. guess:
     the name of a predicted number of replicas. ax: three Axes.
     """
-    figure, axes = canvas(3, ax, height=1.75)
+    figure, axes = canvas(3, ax, height=2.2)
+    if ax is None:
+        axes[0].get_gridspec().set_height_ratios((2, 4, 3))
     first = next(iter(runs.values()))
     end = max(float(np.nanmax(run.finish)) for run in runs.values())
     edges = np.linspace(0, end, PARTS + 1)
@@ -45,21 +48,21 @@ def autoscaled_day(
     rate = counts / np.diff(edges)
     axes[0].fill_between(middles, rate, color=WORK, step="mid")
     costs, waits = {}, {}
-    for (name, run), (colour, line) in zip(runs.items(), LOOKS, strict=False):
+    for i, ((name, run), (colour, line)) in enumerate(zip(runs.items(), LOOKS, strict=False)):
         times = np.linspace(0, 0.999 * end, 1000)
         costs[name] = run.cost_per_million(price_per_hour)
         ttft = np.where(np.isnan(run.ttft), np.inf, run.ttft)
         waits[name] = float(np.percentile(ttft, 99, method="inverted_cdf"))
-        axes[1].step(times, run.num_on(times), where="post", color=colour, linestyle=line,
+        axes[1].step(times, run.num_on(times) + SHIFT * i, where="post", color=colour, linestyle=line,
                      linewidth=2.4, label=name)  # fmt: skip
         part = np.digitize(run.arrival, edges) - 1
-        p99 = [np.percentile(ttft[part == i], 99) if (part == i).any() else np.nan
-               for i in range(PARTS)]  # fmt: skip
+        p99 = [np.percentile(ttft[part == k], 99) if (part == k).any() else np.nan
+               for k in range(PARTS)]  # fmt: skip
         axes[2].plot(middles, p99, color=colour, linestyle=line, linewidth=2.2)
     money = ", ".join(f"{currency}{cost:.2f} ({name})" for name, cost in costs.items())
     money = f"A million tokens cost {money}"
     late = ", ".join(f"{s:.2g} s ({name})" for name, s in waits.items())
-    late = f"The p99 TTFT of the whole day is {late}"
+    late = f"p99 TTFT of the day: {late}"
     load = f"{rate.min():.1f} to {rate.max():.1f} requests arrive in a second"
     dress(axes[0], load, "", "requests/s")
     dress(axes[1], money, "", "replicas")

@@ -14,6 +14,8 @@ from ...kernel_lab.report import Report
 from ..colours import COLOURS, FAINT, ink_on
 from ..picture import SMALL, canvas, describe, dress
 
+SHARED = "#CCCCCC"  # a slot that several rows read
+
 
 def block_table_walk(
     report: Report,
@@ -26,7 +28,8 @@ def block_table_walk(
 
     cache: the array's name in the kernel. shape: [blocks, block_size, kv_heads, head_dim], for a
     kernel that takes the cache flat. Colour and letter: the row of the batch, blockIdx.x, that read
-    a slot. Number: in which of its steps. The title says how many thread blocks work for a row.
+    a slot; grey and hatched: several rows. Number: in which of its steps. The title says how many
+    thread blocks work for a row.
     """
     watched = report.arrays(cache)[0]
     if len(shape or watched.shape) < 3:
@@ -49,6 +52,7 @@ def block_table_walk(
             rows = readers.get(block * block_size + offset, {})
             first = min(rows, default=None)
             colour = "white" if first is None else COLOURS[first % len(COLOURS)]
+            colour = SHARED if len(rows) > 1 else colour
             box = Rectangle((offset, block), 1, 1, facecolor=colour, edgecolor=FAINT, linewidth=0.8)
             if len(rows) > 1:
                 box.set_hatch("///")

@@ -26,7 +26,7 @@ def budget_curve(
     guess: str | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """Three curves over the budgets, on an axis of powers of two.
+    """Three curves over the budgets, on an axis of powers of two; the first panel is the highest.
 
     summaries: of a run, by its budget in tokens a step. predicted: the same from a virtual clock,
     drawn dotted; also for budgets between. chosen: a measured budget to mark. limit_s: a limit on
@@ -36,33 +36,30 @@ def budget_curve(
     budgets = sorted(summaries)
     kinds = (
         ("itl_p99_s", 1e3, "ms", "wait for a next token, p99"),
-        ("ttft_mean_s", 1e3, "ms", "time to the first token, mean of all requests"),
+        ("ttft_mean_s", 1e3, "ms", "mean TTFT of all requests"),
         ("output_tokens_per_s", 1.0, "tokens/s", "throughput"),
     )
-    figure, axes = canvas(3, ax, height=1.75)
+    figure, axes = canvas(3, ax, height=2.1)
+    if ax is None:
+        axes[0].get_gridspec().set_height_ratios((2, 1, 1))
     findings = []
     for axis, (key, scale, unit, what) in zip(axes, kinds, strict=True):
         values = [scale * summaries[budget][key] for budget in budgets]
-        axis.plot(budgets, values, color=CURVE, marker="o", linewidth=2.5)
+        axis.plot(budgets, values, color=CURVE, marker="o", linewidth=2.5, label="measured")
         top = max(values)
         if predicted is not None:
             expected = [scale * predicted[budget][key] for budget in sorted(predicted)]
             look = {"color": INK, "linestyle": ":", "linewidth": 2}
             axis.plot(sorted(predicted), expected, label="predicted by the cost model", **look)
             top = max(top, *expected)
-            if axis is axes[1]:
-                axis.legend(frameon=False, fontsize=TICK, loc="upper right")
         if chosen is not None:
             axis.axvline(chosen, color=INK, linewidth=1, linestyle="--")
             value = scale * summaries[chosen][key]
             look = {"fontsize": TICK, "color": INK, "bbox": PAPER, "zorder": 5}
-            axis.annotate(
-                f"{_three_digits(value)} {unit}",
-                (chosen, value),
-                (6, -17),
-                textcoords="offset points",
-                **look,
-            )
+            words, place, across = f"{_three_digits(value)} {unit}", (chosen, 0), (6, 4)
+            if axis is axes[0]:
+                words, place, across = f"{words} at {chosen:,}", (chosen, value), (6, -17)
+            axis.annotate(words, place, across, textcoords="offset points", **look)
         best = max(values) if axis is axes[-1] else min(values)
         places = dict.fromkeys((0, len(values) - 1, values.index(best)))
         ends = [f"{_three_digits(values[i])} {unit} at {budgets[i]:,}" for i in places]
@@ -74,7 +71,7 @@ def budget_curve(
         dress(axis, findings[-1], "", unit)
         axis.set_xscale("log", base=2)
         between = [budget for budget in predicted or () if budget.bit_count() == 1]
-        ticks = sorted({*budgets, *between})
+        ticks = sorted({*(set(budgets) - {chosen}), *between})  # a label has it
         axis.set_xticks(ticks, [f"{budget:,}" for budget in ticks])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set_ylim(0, 1.25 * top)
@@ -86,6 +83,9 @@ def budget_curve(
         dress(axes[0], findings[0], "", kinds[0][2])
     axes[-1].set_xlabel("max_batch_tokens: most tokens in one step", fontsize=LABEL, color=INK)
     mark(axes[0], guess)
+    if predicted is not None and ax is None:
+        keys = axes[0].get_legend_handles_labels()
+        figure.legend(*keys, loc="outside lower center", ncols=2, frameon=False, fontsize=TICK)
     describe(figure, f"Over budgets of {budgets[0]:,} to {budgets[-1]:,} tokens a step.", findings)
     return figure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil, log2
 from typing import Protocol
 
 from matplotlib.axes import Axes
@@ -33,13 +34,16 @@ def claims(
 
     rows: published and simulated, by name. guess: the name of a prediction.
     """
-    figure, (axis,) = canvas(1, ax, height=0.6 + 0.55 * len(rows))
+    figure, (axis,) = canvas(1, ax, height=0.9 + 0.55 * len(rows))
     findings = []
     for y, (name, (published, row)) in enumerate(rows.items()):
-        axis.plot([row.low, row.high], [y, y], color=PROTAGONISTS[0], linewidth=6, alpha=0.5)
-        axis.plot(row.value, y, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=10)
-        axis.plot(published, y, "D", color="white", markeredgecolor=INK, markersize=11,
-                  markeredgewidth=1.8, zorder=1)  # fmt: skip
+        looks = (
+            axis.plot(published, y, "D", color="white", markeredgecolor=INK, markersize=11,
+                      markeredgewidth=1.8, zorder=1),
+            axis.plot(row.value, y, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=10),
+            axis.plot([row.low, row.high], [y, y], color=PROTAGONISTS[0], linewidth=6, alpha=0.5,
+                      zorder=1.5),
+        )  # fmt: skip
         words = f"{name}: published {published:g} ×, simulated {row.value:.3g} ×"
         findings.append(f"{words} ({row.low:.3g} to {row.high:.3g})")
         axis.annotate(f"{published:g} → {row.value:.3g} ({row.low:.3g}–{row.high:.3g})",
@@ -52,9 +56,14 @@ def claims(
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xscale("log")
-    axis.set_xlim(1, 10 * max(max(row.high, published) for published, row in rows.values()))
-    axis.set_xticks((1, 2, 4, 8, 16, 32))
+    highest = max(max(row.high, published) for published, row in rows.values())
+    axis.set_xlim(1, 10 * highest)
+    axis.set_xticks([2**i for i in range(ceil(log2(highest)) + 1)])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    handles = [line for (line,) in looks]
+    names = "published →", "simulated", "(simulated range)"
+    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False,
+                  fontsize=LABEL)  # fmt: skip
     describe(figure, "A diamond and a dot for each claim.", [title, *findings])
     return figure

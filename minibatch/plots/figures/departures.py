@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -29,6 +30,7 @@ def departures(
     *,
     first: Literal["size", "departure"] | None = None,
     between: Span | None = None,
+    first_token_of: str | None = None,
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
@@ -37,19 +39,27 @@ def departures(
 
     traces: of policies that run a batch to its end; one, or several by name. first: the titles
     state the size of the first batch, or its departure; None: they speak of all batches. between:
-    show only these seconds. guess: the name of a prediction of the number in the title, for the
-    last panel. ax: one Axes a trace.
+    show only these seconds. first_token_of: mark the first token of this request. guess: the name
+    of a prediction of the number in the title, for the last panel. ax: one Axes a trace.
     """
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=2.8 if len(named) == 1 else 2.4)
     span = between or (0.0, max(trace.steps[-1].end_time for trace in named.values()))
     findings: list[str] = []
+    told: list[str] = []  # in the alt text only
     seen: set[str] = set()  # kinds of area that are drawn
-    for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        found = [b for b in batches(trace) if b.ended > span[0] and b.opened < span[1]]
+    shown = [
+        [b for b in batches(trace) if b.ended > span[0] and b.opened < span[1]]
+        for trace in named.values()
+    ]
+    most = max((len(batch.names) for found in shown for batch in found), default=1)
+    for axis, (name, trace), found in zip(axes, named.items(), shown, strict=True):
+        slots = min(trace.max_batch_size, 8 * math.ceil(most / 8))  # no lane of empty slots only
         for batch in found:
-            _draw_rows(axis, batch, trace.max_batch_size, span)
-        _draw_queue(axis, trace, found, span)
+            _draw_rows(axis, batch, slots, span)
+        _draw_queue(axis, trace, found, span, slots)
+        if first_token_of:
+            told += _mark_first_token(axis, trace, first_token_of, slots)
         seen |= _kinds(found, span)
         last = axis is axes[-1]
         words = (
@@ -68,9 +78,11 @@ def departures(
         ncols=6,
         frameon=False,
         fontsize=TICK,
-        columnspacing=1.0,
+        columnspacing=0.9,
+        handletextpad=0.6,
+        handlelength=1.8,
     )
-    describe(figure, "Rows of the running batch and waiting requests by time.", findings)
+    describe(figure, "Rows of the running batch and waiting requests by time.", [*findings, *told])
     return figure
 
 
@@ -96,7 +108,7 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, span: Span) -> None:
             axis.text(at, rows.max() + 0.04 * slots, words, va="bottom", **look)
 
 
-def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span) -> None:
+def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span, slots: int) -> None:
     """The lane of the waiting requests: grey while another batch runs, in the window's colour while
     the machine is idle and the policy waits."""
     short = (span[1] - span[0]) / 200  # a shorter wait would look like the mark of an arrival
@@ -106,7 +118,6 @@ def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span) -> Non
     times, changes = (np.array(column) for column in zip(*sorted(events), strict=True))
     waiting = np.cumsum(changes)[:-1]
     most = max(2, int(waiting.max()))
-    slots = trace.max_batch_size
     floor = -most - GAP * (slots + most)
     look = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "...", "linewidth": 0}
     axis.stairs(floor + waiting, times, baseline=floor, fill=True, **look)
@@ -122,13 +133,22 @@ def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span) -> Non
     below = floor - 0.08 * (slots + most)
     axis.vlines(arrivals, below, floor, color=INK, linewidth=1.5)
     axis.set_ylim(below, slots + 0.03 * (slots + most))
-    step = 4 if slots + most <= 20 else 16
+    step = 4 if slots + most <= 20 else 8 if slots + most <= 56 else 16
     ticks = [(tick, tick) for tick in range(0, slots + 1, step)]
     ticks += [(floor + tick, tick) for tick in (0, most)]
     axis.set_yticks(*zip(*ticks, strict=True))
     for words, middle in (("rows\nthat run", slots / 2), ("requests\nthat wait", floor + most / 2)):
         axis.annotate(words, (0, middle), (-34, 0), ("axes fraction", "data"), "offset points",
                       ha="right", va="center", fontsize=TICK, color=INK)  # fmt: skip
+
+
+def _mark_first_token(axis: Axes, trace: Trace, name: str, slots: int) -> list[str]:
+    times = [c.first_token_time for c in trace.completions if c.request_id == name]
+    for time in times:
+        axis.vlines(time, 0, slots, color=INK, linewidth=2.5, zorder=6)
+        axis.annotate(f"{name}'s first token", (time, slots), (6, 2), textcoords="offset points",
+                      va="top", fontsize=SMALL, color=INK, zorder=6)  # fmt: skip
+    return [f"{name}'s first token after {time:.2f} s" for time in times]
 
 
 def _can_be_seen(part: Span, span: Span) -> bool:
@@ -153,10 +173,9 @@ def _legend(seen: set[str]) -> list[Artist]:
         handles.append(Patch(**BURNT, label="padding: waste"))
     if "behind a batch" in seen:
         grey = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "..."}
-        handles.append(Patch(**grey, label="waits: a batch runs"))
+        handles.append(Patch(**grey, label="waits, a batch runs"))
     if "window" in seen:
-        words = "waits for the window: idle machine"
-        handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label=words))
+        handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label="waits, machine idle"))
     arrival = {"color": INK, "marker": "|", "markersize": 11, "linestyle": ""}
     return [*handles, Line2D([], [], **arrival, label="arrival")]
 

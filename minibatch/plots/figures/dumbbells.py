@@ -68,7 +68,8 @@ def dumbbells(
         handles += axis.plot([], [], marker, **look, label=name)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False,
                   fontsize=LABEL)  # fmt: skip
-    finding = _finding(summaries, keys[0]) + said(guess)
+    ends = {name: summaries[name] for name in (first, others[-1])}  # the others' are drawn below
+    finding = _finding(ends, keys[0]) + said(guess)
     dress(axis, finding, f"as a multiple of {first}")
     axis.tick_params(axis="y", labelsize=LABEL)
     lines = [

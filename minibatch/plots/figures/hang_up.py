@@ -23,56 +23,61 @@ def hang_up(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A lane of steps for each run, around the moment at which a client hangs up, at 0.
+    """A lane of steps for each run, from a moment before a client hangs up, at 0, to the run's end.
+    Below a lane: when the last step with a prompt had ended.
 
     runs: by name, the steps, when the client hung up in seconds on the engine's clock, and the
     completion of its request. guess: the name of a prediction in seconds, for the first run.
     """
-    figure, (axis,) = canvas(1, ax, height=0.8 + 0.75 * len(runs))
-    waits = {}
+    figure, (axis,) = canvas(1, ax, height=1.1 + len(runs))
+    waits, longest, prompts, ends = {}, {}, {}, []
     for y, (name, (steps, hung_up, completion)) in enumerate(runs.items()):
         waits[name] = wait = completion.finish_time - hung_up
-        for step in (step for step in steps if step.end_time > hung_up - BEFORE):
-            left = max(step.start_time - hung_up, -BEFORE)
-            num_prompt = sum(row.num_tokens for row in step.rows if row.kind == "prefill")
-            width = step.end_time - hung_up - left
-            axis.barh(
-                y,
-                width,
-                left=left,
-                height=0.5,
-                color=WORK,
-                edgecolor=INK,
-                linewidth=0.7,
-                hatch="////" if num_prompt else "",
-            )
-        axis.plot([0, wait], [y - 0.38] * 2, "|-", color=WASTE, linewidth=2.5, markersize=12)
-        axis.annotate(
-            f"blocks freed after {_s(wait)}",
-            (wait, y - 0.38),
-            (8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=LABEL,
-            color=INK,
-        )
+        drawn = [step for step in steps if step.end_time > hung_up - BEFORE]
+        longest[name] = max(step.end_time - step.start_time for step in drawn)
+        ends += [step.end_time - hung_up for step in drawn]
+        for step in drawn:
+            end, left = step.end_time - hung_up, max(step.start_time - hung_up, -BEFORE)
+            look = {"height": 0.42, "color": WORK, "edgecolor": INK, "linewidth": 0.7}
+            if any(row.kind == "prefill" for row in step.rows):
+                look["hatch"] = "////"
+                if end > 0:
+                    prompts[name] = end
+            axis.barh(y, end - left, left=left, **look)
+        axis.plot([0, wait], [y - 0.36] * 2, "|-", color=WASTE, linewidth=2.5, markersize=12)
+        _label(axis, wait, y - 0.36, f"blocks freed after {_s(wait)}")
+        if name in prompts:
+            _label(axis, 0, y + 0.34, f"the prompts are computed after {_s(prompts[name])}")
     axis.axvline(0, color=INK, linewidth=1.5, linestyle=":")
-    axis.annotate("the client hangs up", (0, -0.85), (8, 0), textcoords="offset points",
-                  ha="left", va="center", fontsize=LABEL, color=INK)  # fmt: skip
-    words = ", ".join(f"{_s(wait)} with {name}" for name, wait in waits.items())
-    finding = f"The blocks are free after {words}"
+    _label(axis, 0, -0.76, "the client hangs up")
+    findings = [f"Blocks freed after {_each(waits)}", f"The longest step: {_each(longest)}"]
     below = (
         "seconds after the client hung up; a box is a step, with hatches if it computes a prompt"
     )
-    dress(axis, finding, below)
+    dress(axis, "\n".join(findings), below)
     axis.set_yticks(range(len(runs)), list(runs))
     axis.tick_params(axis="y", labelsize=LABEL)
-    axis.set_ylim(len(runs) - 0.5, -1.1)
-    axis.set_xlim(-BEFORE, max(1.5 * max(waits.values()), AFTER))
+    axis.set_ylim(len(runs) - 0.45, -1.2)
+    axis.set_xlim(-BEFORE, max(1.6 * max(waits.values()), 1.02 * max(ends), AFTER))
     mark(axis, guess)
-    describe(figure, "A lane of steps for each run.", [finding])
+    if prompts:
+        findings.append(f"The prompts are computed after {_each(prompts)}")
+    describe(figure, "A lane of steps for each run.", findings)
     return figure
 
 
+def _label(axis: Axes, x: float, y: float, words: str) -> None:
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    axis.annotate(words, (x, y), (8, 0), textcoords="offset points", va="center", fontsize=LABEL,
+                  color=INK, bbox=paper, zorder=6)  # fmt: skip
+
+
+def _each(seconds: Mapping[str, float]) -> str:
+    return ", ".join(f"{_s(value)} ({name})" for name, value in seconds.items())
+
+
 def _s(seconds: float) -> str:
+    """In seconds however few: a busy machine changes the number only."""
+    if seconds < 0.1:
+        return f"{seconds:.3f} s"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"

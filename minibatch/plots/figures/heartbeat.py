@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from numbers import Real
 from statistics import median
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import LogLocator, NullLocator
 
 from ...engine.trace import Trace
-from ..colours import HATCHES, INK, PROTAGONISTS, WORK
+from ..colours import COLOURS, HATCHES, INK, WORK, ink_on
+from ..guesses import guess as guessed
 from ..guesses import mark, said
-from ..picture import SMALL, TICK, canvas, describe, dress
+from ..picture import SMALL, TICK, Thousands, canvas, describe, dress
 from .timeline import by_name
+
+PROMPT = COLOURS[4]  # dark blue: no request of the lesson has it
+LETTER, LINE = 0.013, 0.12  # width and height of a letter, as shares of a panel
 
 
 def heartbeat(
@@ -31,35 +39,71 @@ def heartbeat(
     Raises ValueError if the request has not finished.
     """
     named = by_name(traces)
-    figure, axes = canvas(len(named), ax, height=1.6)
+    figure, axes = canvas(len(named), ax, height=2.4)
+    found = {name: _gaps(trace, request_id) for name, trace in named.items()}
+    lowest, top = _limits([gap for gaps, _ in found.values() for gap in gaps], guess)
     findings = []
-    for axis, (name, trace) in zip(axes, named.items(), strict=True):
-        gaps, newcomers = _gaps(trace, request_id)
-        for disturbed, colour, hatch in ((False, WORK, ""), (True, PROTAGONISTS[1], "////")):
+    for axis, (name, (gaps, newcomers)) in zip(axes, found.items(), strict=True):
+        axis.set_yscale(
+            "log"
+        )  # a step of single tokens is seen beside one that takes 30 times as long
+        for disturbed, colour, hatch in ((False, WORK, ""), (True, PROMPT, "////")):
             places = [i for i, names in enumerate(newcomers, start=1) if bool(names) == disturbed]
-            look = {"color": colour, "edgecolor": INK, "linewidth": 0.3, "hatch": hatch}
+            look = {"color": colour, "edgecolor": ink_on(colour), "linewidth": 0.3, "hatch": hatch}
             axis.bar(places, [gaps[i - 1] for i in places], width=1, **look)
-        for (begin, end), names in _prompts(newcomers).items():  # a cut prompt takes several steps
-            at = (begin + end) / 2, max(gaps[begin - 1 : end])
-            axis.annotate(" ".join(names), at, (0, 3), textcoords="offset points", ha="center",
-                          va="bottom", fontsize=SMALL, color=INK)  # fmt: skip
+        for words, x, y in _places(_prompts(newcomers), gaps, math.log(top / lowest)):
+            look = {"ha": "center", "va": "bottom", "fontsize": SMALL, "color": INK, "zorder": 6}
+            on_white = [withStroke(linewidth=4, foreground="white")]  # over the line of the guess
+            axis.annotate(words, (x, y), (0, 3), textcoords="offset points",
+                          path_effects=on_white, **look)  # fmt: skip
         first, last = axis is axes[0], axis is axes[-1]
         findings.append(_finding(name, gaps) + (said(guess) if first else ""))
         x = f"token of {request_id}'s answer; bar: ms since the previous token" if last else ""
-        dress(axis, findings[-1], x, "ms")
+        dress(axis, findings[-1], x, "ms (log scale)")
         axis.margins(x=0.01)
-    top = 1.2 * max(axis.get_ylim()[1] for axis in axes)
-    for axis in axes:
-        axis.set_ylim(0, top)
-    mark(axes[0], guess, along="y")
+        axis.set_ylim(lowest, top)
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axis.yaxis.set_major_formatter(Thousands())
+        axis.yaxis.set_minor_locator(NullLocator())
+    if guess and _is_drawn(guess):
+        mark(axes[0], guess, along="y")
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="a step of single tokens"),
-        Patch(facecolor=PROTAGONISTS[1], edgecolor=INK, hatch=HATCHES["prefill"],
+        Patch(facecolor=PROMPT, edgecolor=ink_on(PROMPT), hatch=HATCHES["prefill"],
               label="a step that also computes a prompt or a part of it; letter: its request"),
     ]  # fmt: skip
     figure.legend(handles=kinds, loc="outside lower center", ncols=2, frameon=False, fontsize=TICK)
     describe(figure, f"Bars: the time between two tokens of {request_id}.", findings)
     return figure
+
+
+def _is_drawn(guess: str) -> bool:
+    """A logarithmic axis has a place for this guess."""
+    value = guessed(guess)
+    return isinstance(value, Real) and value > 0
+
+
+def _limits(gaps: list[float], guess: str | None) -> tuple[float, float]:
+    """Of the axis of ms, with room for two letters above the longest bar."""
+    ends = [*gaps, guessed(guess)] if guess and _is_drawn(guess) else gaps
+    lowest = min(gap for gap in ends if gap > 0) / 2
+    return lowest, max(ends) * (max(ends) / lowest) ** 0.5
+
+
+def _places(
+    prompts: dict[tuple[int, int], list[str]], gaps: list[float], height: float
+) -> list[tuple[str, float, float]]:
+    """Words and their places: above their bars, and above the words that they would cover. height:
+    of the axis, as a logarithm."""
+    placed: list[tuple[str, float, float]] = []
+    for (begin, end), names in sorted(prompts.items()):
+        words, x, y = " ".join(names), (begin + end) / 2, math.log(max(gaps[begin - 1 : end]))
+        for other, left, level in sorted(placed, key=lambda place: place[2]):
+            wide = LETTER * len(gaps) * (len(words) + len(other) + 1) / 2
+            if x - left < wide and abs(y - level) < 0.99 * LINE * height:
+                y = level + LINE * height
+        placed.append((words, x, y))
+    return [(words, x, math.exp(y)) for words, x, y in placed]
 
 
 def _prompts(newcomers: list[list[str]]) -> dict[tuple[int, int], list[str]]:

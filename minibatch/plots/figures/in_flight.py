@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...kernel_lab.in_flight import LATENCY_S, bytes_needed
-from ..colours import INK, PROTAGONISTS, WORK, ink_on
+from ..colours import EMPTY, INK, PROTAGONISTS, WORK, ink_on
+from ..guesses import guess as guessed
 from ..guesses import mark
 from ..picture import TICK, canvas, describe, dress, percent
 
@@ -20,33 +21,41 @@ def in_flight(
 ) -> Figure:
     """A bar for each kernel: bytes in flight on one multiprocessor, at most; below, a range for
     what an H100 and an H200 need on average (`bytes_needed`), over the assumed latencies
-    of a load.
+    of a load. Dotted lines over the bars are the ends of the H100's range.
 
     kernels: bytes by label; top first, and the title is about the first. yours: the label to mark
     by another colour and bold. guess: the name of a prediction in KB, to draw.
     """
     figure, (axis,) = canvas(1, ax, height=2.0 + 0.55 * len(kernels))
-    labels = []
+    labels, widest = [], max(kernels.values()) / KB
+    most = bytes_needed(GPUS[-1], LATENCIES[-1]) / KB
+    end = max(1.1 * widest, 1.5 * most)
+    look = {"fontsize": TICK, "textcoords": "offset points", "zorder": 7}  # over every line
+    paper = {"edgecolor": "none", "pad": 1}
     for y, (name, number) in enumerate(kernels.items()):
         colour = PROTAGONISTS[0] if name == yours else WORK
         axis.barh(y, number / KB, 0.62, color=colour, edgecolor=INK, linewidth=0.6)
-        look = {"va": "center", "fontsize": TICK, "color": ink_on(colour)}
-        axis.text(0.6, y, f"{number / KB:.0f} KB", **look)
+        inside = number / KB > 0.1 * end
+        ground = colour if inside else EMPTY
+        look |= {"va": "center", "color": ink_on(ground), "bbox": paper | {"facecolor": ground}}
+        axis.annotate(f"{number / KB:.0f} KB", (0 if inside else number / KB, y), (6, 0), **look)
         labels.append(f"{name} {number / KB:.0f} KB")
+    look |= {"color": INK, "bbox": paper | {"facecolor": EMPTY}}
     idle, busy = (f"{each * 1e9:.0f} ns" for each in LATENCIES)
     for y, gpu in enumerate(GPUS, len(kernels)):
         least, most = (bytes_needed(gpu, each) / KB for each in LATENCIES)
         axis.barh(y, most - least, 0.62, least, color="white", edgecolor=INK, hatch="...")
-        for x in (least, most) if gpu == GPUS[0] else ():
-            axis.vlines(x, -0.5, y, color=INK, linewidth=1, linestyle=":", zorder=0)
-        if gpu == GPUS[0]:
-            axis.text(least, -0.55, f"an {gpu} needs", va="bottom", fontsize=TICK, color=INK)
+        lines = ((least, idle, "right"), (most, busy, "left")) if gpu == GPUS[0] else ()
+        for x, latency, side in lines:
+            axis.vlines(x, -0.6, y, color=INK, linewidth=1.5, linestyle=":", zorder=3)
+            axis.annotate(latency, (x, -0.85), (12 if side == "right" else -12, 0), ha=side, **look)
         needs = f"{least:.2g} KB at {idle}", f"{most:.2g} KB at {busy}"
-        axis.text(most + 0.4, y, ",\n".join(needs), va="center", fontsize=TICK, color=INK)
+        axis.annotate(",\n".join(needs), (most, y), (6, 0), **look)
         labels.append(f"an {gpu} needs {', '.join(needs)}")
     axis.set_yticks(range(len(kernels) + 2), [*kernels, *(f"an {gpu} needs" for gpu in GPUS)])
-    axis.set_ylim(len(kernels) + 1.6, -1.1)
-    axis.set_xlim(0, max(1.1 * max(kernels.values()) / KB, 1.5 * most))
+    room = 0 if guess is None or guessed(guess) is None else 0.9  # for its label
+    axis.set_ylim(len(kernels) + 1.6, -1.3 - room)
+    axis.set_xlim(0, end)
     first, number = next(iter(kernels.items()))
     low, high = (min(1, number / bytes_needed(GPUS[0], each)) for each in LATENCIES[::-1])
     reach = f"{percent(low)} ({busy}) to {percent(high)} ({idle})" if low < 1 else percent(1)

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..colours import COLOURS, INK, LIMIT
 from ..guesses import mark
-from ..picture import LABEL, SMALL, TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
 
 Seeds = Mapping[str, Sequence[float]]  # "output_tokens_per_s" and "ttft_p99_s", a value a seed
 LINES = (
@@ -60,7 +60,8 @@ def knee(
             kept[name] = _crossing(loads, waits, limit_s) if waits[0] <= limit_s else 0.0
             words = f"{name}: {f'up to {kept[name]:.2g}' if kept[name] else 'never'}"
             if kept[name]:
-                axes[1].plot(kept[name], limit_s, "o", markersize=9, color=INK, zorder=5)
+                axes[1].plot(kept[name], limit_s, "o", markersize=10, color=look[0],
+                             markeredgecolor=INK, markeredgewidth=1.8, zorder=5)  # fmt: skip
         ends[1].append((waits[-1], words, look[0]))
     top = f"The knee is at or left of the ring: {_extremes(knees)}"
     below = "p99 TTFT, by load"
@@ -74,11 +75,13 @@ def knee(
     axes[0].set_ylim(0, 1.1 * max(most.values()))
     axes[1].set_yscale("log")
     axes[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes[1].set_xlabel(f"{x}; a band is 8 of 10 seeds", fontsize=LABEL, color=INK)
     loads = sorted({load for by_load in runs.values() for load in by_load})
+    seeds = len(next(iter(runs.values()))[loads[0]]["ttft_p99_s"])
+    words = f"{x}; band: the middle 80 % of {seeds} seeds"
+    axes[1].set_xlabel(words, fontsize=LABEL, color=INK)
     axes[1].set_xticks(loads, [f"{load:g}" for load in loads])
     if error:
-        figure.supxlabel(error, x=0.02, ha="left", fontsize=SMALL, color=INK)
+        figure.supxlabel(error, x=0.02, ha="left", fontsize=TICK, color=INK)
     mark(axes[1], guess)
     for axis, end in zip(axes, ends, strict=True):
         _label_ends(axis, end)

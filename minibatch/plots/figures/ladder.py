@@ -50,10 +50,8 @@ def ladder(
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.4, -0.6)
     axis.margins(x=0.12)
-    first, last = (each.rsplit("×")[-1] for each in (labels[0], labels[-1]))
-    title = (
-        f"The top kernel asks for {first} times the bytes it needs, the bottom kernel for {last}"
-    )
+    times = sorted((each.rsplit("×")[-1] for each in labels), key=float)
+    title = f"The kernels ask for {times[0]} to {times[-1]} times the bytes they need"
     dress(axis, title, "bytes of K and V asked for, in multiples of the bytes touched")
     for label, name in zip(axis.get_yticklabels(), rungs, strict=True):
         if name in marked:

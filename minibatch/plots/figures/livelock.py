@@ -50,7 +50,9 @@ def livelock(
             ]
             axis.plot(spoken, [place + TOP / 2] * len(spoken), "o", color=INK, markersize=4)
         if more := max(trace.num_steps - steps, 0):
-            axis.text(steps + 2, 1, f"… {more:,}\nmore", fontsize=TICK, va="center", color=INK)
+            axis.text(
+                steps + 2, 1, f"… {more:,}\nmore steps", fontsize=TICK, va="center", color=INK
+            )
         summary = trace.summary()
         counts = f"{summary['output_tokens']} tokens generated in {trace.num_steps:,} steps"
         words = f"{name}: {counts}, {summary['num_preemptions']} preemptions"

@@ -28,6 +28,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "free": ("free", EMPTY, INK, ""),
 }
 PROMISED = ("promised: reserved for running requests", PALE, FADED, "//")  # part of the free places
+EMPTY_PLACES = {"reserved": "filled later", "internal": "never filled", "external": "lost"}
 MOST = 600  # stairs of a panel: more are too fine for a screen, and make a page large
 SEEN = 0.03  # share of the pool: a smaller part is too thin for a label beside the promised places
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
@@ -59,15 +60,14 @@ def memory_use(
             values = [getattr(use, part) for use in shown]
             look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
             top = _stacked(axis, edges, bottom, values, look)
-            if part in ("reserved", "internal", "external"):
-                unit = " tokens in step {:,}" if promised is None else ""
+            if part in EMPTY_PLACES:
+                unit = f" places {EMPTY_PLACES[part]} (step {{:,}})" if promised is None else ""
                 _number(axis, edges, bottom, values, sum_of(uses[0]), unit)
             if part == "free" and kept:
                 _, colour, edge, hatch = PROMISED
                 look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
                 ends = _stacked(axis, edges, bottom, kept[::every], look)
                 axis.stairs(ends, edges, color=INK, linewidth=0.8)
-                _number(axis, edges, bottom, kept[::every], sum_of(uses[0]), " promised")
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
         axis.set_ylim(0, max(bottom))
@@ -125,7 +125,7 @@ def _finding(uses: Sequence[MemoryUse]) -> str:
 def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
     pool = sum_of(uses[0]) * len(uses)
     words = f"{percent(total(uses, 'tokens') / pool)} of the pool holds tokens"
-    promise = f", {percent(sum(kept) / pool)} promised and empty" if kept else ""
+    promise = f", {percent(sum(kept) / pool)} is promised" if kept else ""
     return f"{words}{promise}; {len(uses):,} steps"
 
 
@@ -155,6 +155,7 @@ def _number(
     if edges[places[-1] + 1] - edges[places[0]] < 0.06 * axis.get_xlim()[1]:
         return  # it would hide the area that it counts
     at = places[len(places) // 2]
-    x, y = max(edges[at], 0.04 * axis.get_xlim()[1]), bottom[at] + values[at] / 2
+    edge, last = (0.2 if "{" in what else 0.04) * axis.get_xlim()[1], axis.get_xlim()[1]
+    x, y = min(max(edges[at], edge), last - edge), bottom[at] + values[at] / 2
     words = f"{values[at]:,}{what.format(edges[at] + 1)}"
     axis.text(x, y, words, ha="center", va="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=6)

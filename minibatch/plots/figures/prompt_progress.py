@@ -16,6 +16,7 @@ from .timeline import by_name
 
 LIGHT = "#66B29D", "#F2C466", "#D9A6C8"  # an ink on them can be read
 HATCHES = "", "//", "xx", ".."
+NEAR = 3  # steps: labels closer than this would touch
 
 
 def prompt_progress(
@@ -46,11 +47,15 @@ def prompt_progress(
                      label=name)  # fmt: skip
             tops |= {step: low + n for step, low, n in zip(steps, below, tokens, strict=True)}
         last = {name: _chunks(trace, name)[-1][0] - begin for name in names}
+        row, rows, before = 0, 1, -NEAR
         for step in sorted({*last.values()}):
+            row = row + 1 if step - before < NEAR else 0  # a label close to another: above it
+            rows, before = max(rows, row + 1), step
             done = [name for name in names if last[name] == step]
             words = f"{', '.join(done)} end{'s' * (len(done) == 1)}"
-            axis.annotate(words, (step, max(tops.values())), (0, 3), textcoords="offset points",
-                          fontsize=TICK, color=INK, ha="center", va="bottom")  # fmt: skip
+            axis.annotate(words, (step, max(tops.values())), (0, 3 + 15 * row), fontsize=TICK,
+                          textcoords="offset points", color=INK, ha="center",
+                          va="bottom")  # fmt: skip
         steps = last[names[-1]]
         words = f"{names[-1]}'s prompt is computed after {steps} step{'s' * (steps != 1)}"
         words = f"{label}: {words}" if label else words
@@ -58,7 +63,7 @@ def prompt_progress(
         x = f"step, counted from the arrival of {names[0]}" if axis is axes[-1] else ""
         dress(axis, findings[-1], x, "prompt tokens\nin the step")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))  # steps are whole
-        axis.set_ylim(0, 1.22 * max(tops.values()))
+        axis.set_ylim(0, (1.04 + 0.18 * rows) * max(tops.values()))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=TICK)
     describe(figure, f"Bars: prompt tokens of {', '.join(names)}, step by step.", findings)

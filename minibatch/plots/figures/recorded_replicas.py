@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from ..colours import COLOURS, INK, LIMIT, WASTE
 from ..picture import TICK, canvas, describe, dress
@@ -15,12 +16,12 @@ WHOLE = "whole"  # the end of an answer without an error
 
 
 def recorded_replicas(recorded: Mapping[str, object], *, ax: Axes | None = None) -> Figure:
-    """A mark for each request: when it was sent, how long its answer took, and which replica gave
-    it. A cross is an answer that ended with an error; a line is the kill.
+    """A mark for each request: when it was sent, how long its answer took (logarithmic), and which
+    replica gave it. A cross is an answer that ended with an error; a line is the kill.
 
     recorded: of `python -m minibatch.ray_serve.record`, as in ray_serve/recorded.json.
     """
-    figure, (axis,) = canvas(1, ax, height=3.2)
+    figure, (axis,) = canvas(1, ax, height=3.8)
     requests, kill = recorded["requests"], recorded["kill"]
     names = list(dict.fromkeys(each["replica"] for each in requests if "replica" in each))
     killed = names.index(kill["replica"])
@@ -32,7 +33,7 @@ def recorded_replicas(recorded: Mapping[str, object], *, ax: Axes | None = None)
                   label=f"replica {i}" + ", killed" * (i == killed))  # fmt: skip
     took = [_took(each) for each in broken]
     axis.plot([each["sent_s"] for each in broken], took, "X", color=WASTE, markeredgecolor=INK,
-              markersize=15, label="ended with an error")  # fmt: skip
+              markersize=15, zorder=5, label="ended with an error")  # fmt: skip
     axis.axvline(kill["at_s"], **LIMIT)
     axis.annotate(" the kill", (kill["at_s"], 1), (0, -4), xycoords=axis.get_xaxis_transform(),
                   textcoords="offset points", va="top", fontsize=TICK, color=INK)  # fmt: skip
@@ -43,7 +44,8 @@ def recorded_replicas(recorded: Mapping[str, object], *, ax: Axes | None = None)
     if new:
         title += f",\nand a new replica answers from {min(new):.0f} s on"
     dress(axis, title, "time when the request was sent, seconds", "seconds until the answer ends")
-    axis.set_ylim(0, None)
+    axis.set_yscale("log")
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4,
                   frameon=False, fontsize=TICK)  # fmt: skip
     counts = [

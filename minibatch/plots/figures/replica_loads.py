@@ -1,4 +1,4 @@
-"""What each replica had to do over time under a router, and what it found in its prefix cache."""
+"""What each replica had to do over time under a router, and how much of it was cached."""
 
 from __future__ import annotations
 
@@ -19,16 +19,23 @@ SOME = 1.5  # a replica with so many times the mean number of requests is hot
 
 
 def replica_loads(
-    run: FleetRun, *, name: str = "", guess: str | None = None, full: int | None = None
+    run: FleetRun,
+    *,
+    name: str = "",
+    guess: str | None = None,
+    full: int | None = None,
+    worst: bool = False,
 ) -> Figure:
-    """A lane for each replica: its requests, waiting and running, over time; beside it a bar: the
-    share of its prompt tokens that it found cached, or without caches the number of its requests.
-    A replica with at least 1.5 times the mean number is hot: darker, hatched, and named so.
+    """A lane for each replica: its requests, waiting and running, over time, and their mean; beside
+    it a bar: the number of its requests and the share of its prompt tokens that were cached, or
+    without caches the tokens that it generated. A replica with at least 1.5 times the mean number
+    of requests is hot: darker, hatched, and named so.
 
     name: of the router, for the title. guess: the name of a predicted hit rate in percent. full:
     requests of a full lane, so that several figures have one scale; None is the most of this run.
+    worst: mark the moment when a replica has the most requests, and tell of it in the title.
     """
-    figure = Picture(figsize=(11, 1.6 + 0.6 * run.num_replicas), layout="constrained",
+    figure = Picture(figsize=(11, 1.6 + 0.7 * run.num_replicas), layout="constrained",
                      facecolor="white")  # fmt: skip
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     end = float(np.nanmax(run.finish))
@@ -38,44 +45,49 @@ def replica_loads(
     is_hot = (means >= SOME * means.mean()) & (run.num_replicas > 1)
     rates = run.hit_rates(np.array([0.0, end + 1]))[:, 0]
     served, has_caches = run.served_by(), run.hit_rate > 0
-    for lane in range(run.num_replicas):
+    tokens = [int(run.output[run.replica == lane].sum()) for lane in range(run.num_replicas)]
+    bars = served if has_caches else tokens
+    for lane, bar in enumerate(bars):
         marked = bool(is_hot[lane])
         base = lane + 0.4
         left.fill_between(times, base - 0.85 * counts[lane] / highest, base, step="post",
                           color=WASTE if marked else WORK, linewidth=0)  # fmt: skip
         left.axhline(base, color=INK, linewidth=0.5)
-        share = 0.0 if np.isnan(rates[lane]) else 100 * rates[lane]
-        bar, words = served[lane], f"{served[lane]}"
-        if has_caches:
-            bar, words = share, f"{share:.0f} %"
         right.barh(lane, bar, height=0.7, color=WASTE if marked else WORK,
                    hatch="//" if marked else "", edgecolor=INK, linewidth=0.5)  # fmt: skip
-        right.annotate(words + ", hot" * marked, (bar, lane), (4, 0), textcoords="offset points",
-                       va="center", fontsize=TICK, color=INK)  # fmt: skip
+        words = f"{served[lane]}\n{100 * rates[lane]:.0f} % cached" if has_caches else f"{bar:,}"
+        words = words if served[lane] else "no requests"
+        right.annotate(words, (bar, lane), (4, 0), textcoords="offset points", va="center",
+                       fontsize=TICK, color=INK)  # fmt: skip
     ratio = means.max() / max(means.mean(), 1e-9)
-    found, unit, most = "all replicas got the same number of requests", "requests", max(served)
+    busiest = f"the busiest of {run.num_replicas} replicas has {ratio:.1f} × the mean number of "
+    if worst:
+        busiest = "at the worst moment (dotted), one replica has "
+        moments = np.sort(run.reached[~np.isnan(run.reached)])
+        then = run.ongoing(moments)
+        moment = int(then.max(axis=0).argmax())
+        busiest += f"{then[:, moment].max()} of {then[:, moment].sum()} "
+        left.axvline(moments[moment], color=INK, linestyle=":", linewidth=2)
+    found = "all replicas got the same number of requests"
     if has_caches:
         found = f"{100 * run.hit_rate:.0f} % of all prompt tokens were cached"
-        unit, most = "% of prompt\ntokens cached", 100
     elif np.ptp(served):
-        found = f"each replica got {served.min()} to {most} requests"
-    finding = (
-        f"{name}: " * bool(name) + f"the busiest of {run.num_replicas} replicas has {ratio:.1f} × "
-        f"the mean number of requests;\n{found}{said(guess, '{:g} %')}"
-    )
+        found = f"each replica got {served.min()} to {served.max()} requests"
+    finding = f"{name}: " * bool(name) + f"{busiest}requests;\n{found}{said(guess, '{:g} %')}"
     figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
     dress(left, "", "seconds", "replica")
     rule = f"; hot: ≥ {SOME:g} × the mean" * bool(is_hot.any())
     left.set_title(f"full height: {highest} requests at the same time{rule}", loc="left",
                    fontsize=TICK, color=INK)  # fmt: skip
-    dress(right, "", unit)
+    dress(right, "", "requests" if has_caches else "tokens generated")
     lanes = range(run.num_replicas)
-    left.set_yticks(lanes, [f"{i}, hot" if is_hot[i] else str(i) for i in lanes])
+    hot = [", hot" * bool(marked) for marked in is_hot]
+    left.set_yticks(lanes, [f"{i}{hot[i]}\nmean {means[i]:.1f}" for i in lanes])
     left.set_ylim(run.num_replicas - 0.4, -0.6)
     right.tick_params(axis="y", labelleft=False)
-    right.set_xlim(0, 1.4 * most)
-    right.set_xticks([0, 50, 100] if has_caches else [0, most])
+    right.set_xlim(0, (1.9 if has_caches else 1.6) * max(1, *bars))
+    right.set_xticks([0, max(bars)], ["0", f"{max(bars):,}"])
     each = ", ".join(f"replica {i}: {n:.1f} requests" for i, n in enumerate(means))
-    describe(figure, "A lane of load for each replica, and a bar of its requests or found tokens.",
+    describe(figure, "A lane of load for each replica, and a bar of its requests or of its tokens.",
              [finding, f"Mean over time: {each}"])  # fmt: skip
     return figure

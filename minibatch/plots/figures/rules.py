@@ -32,7 +32,7 @@ def rules(
         for y, (rule, found) in enumerate(by_rule.items()):
             seconds = [outcome.ttft_s for outcome in found]
             median = float(np.median(seconds))
-            colour = PROTAGONISTS[0] if rule == yours else WORK
+            colour = PROTAGONISTS[2] if rule == yours else WORK
             axis.plot(seconds, [y] * len(seconds), "o", color=colour, markersize=7, alpha=0.6)
             axis.plot([median] * 2, [y - 0.32, y + 0.32], color=INK, linewidth=3)
             axis.annotate(f"{median:.2f}", (max(seconds), y), (8, 0), va="center",
@@ -40,9 +40,8 @@ def rules(
         axis.set_yticks(range(len(by_rule)), list(by_rule))
         axis.set_ylim(len(by_rule) - 0.5, -0.5)
         findings.append(f"{name}: {_finding(by_rule, yours)}")
-        label = "rule" if axis is axes[0] else ""
-        title = findings[-1].replace(": ", "\n", 1).replace(" than ", "\nthan ")
-        dress(axis, title, "mean seconds to first token\n(dot: a stream; bar: median)", label)
+        title = findings[-1].replace(": ", "\n", 1).replace(" than ", " than\n")
+        dress(axis, title, "mean seconds to first token\n(dot: a stream; bar: median)")
         axis.set_xlim(0, axis.get_xlim()[1] * 1.15)
     describe(figure, "Dots by rule, one for each stream: mean time to first token.", findings)
     return figure
@@ -53,4 +52,4 @@ def _finding(by_rule: Mapping[str, Sequence[Outcome]], yours: str) -> str:
     pairs = zip(by_rule[yours], by_rule[first], strict=True)
     sooner = sum(mine.ttft_s < other.ttft_s - 1e-9 for mine, other in pairs)
     than = f'than "{first}" in {sooner} of {len(by_rule[first])} streams'
-    return f"{yours} has a shorter wait {than}"
+    return f"{yours} is sooner {than}"

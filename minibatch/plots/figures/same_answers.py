@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
 from ..colours import BURNT, INK, WASTE, WORK
-from ..picture import canvas, describe
+from ..picture import LABEL, canvas, describe
 
 TITLE, NUMBER, FLAG, NAME = 30, 22, 19, 17  # points: to be read as a thumbnail
 
@@ -33,6 +33,9 @@ def same_answers(
     took = [f", {number:.1f} s" for number in seconds] if seconds else ["", ""]
     for axis, trace, name, more in zip(axes, (static, continuous), names, took, strict=True):
         _draw(axis, trace, name, longest, more)
+    axes[-1].set_xlabel(
+        "from left to right: steps; height: rows of a step", fontsize=LABEL, color=INK
+    )
     title = f"Same answers. {_num_padding(static):,} rows nobody reads."
     axes[0].set_title(title, loc="left", fontsize=TITLE, fontweight="bold", color=INK, pad=14)
     steps = f"{names[0]} in {len(static.steps):,} steps, {names[1]} in {len(continuous.steps):,}"

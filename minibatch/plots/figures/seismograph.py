@@ -42,7 +42,10 @@ def seismograph(
     gaps = {name: [b - a for line in lines.values() for a, b in pairwise(line)]
             for name, lines in times.items()}  # fmt: skip
     if not all(gaps.values()):
-        raise ValueError("in one of these traces, no request except the joining ones has finished")
+        raise ValueError(
+            "in one of these traces, no request except the joining ones has finished; give traces "
+            "in which another request has finished, too"
+        )
     longest = full_s or max(max(some) for some in gaps.values())
     figure, axes = canvas(len(named), ax, height=2.35)
     findings = []
@@ -51,9 +54,8 @@ def seismograph(
         for place, line in enumerate(times[name].values()):
             _draw_line(axis, place, [time - begin for time in line], longest)
         _mark_prompts(axis, trace, joining, begin, len(times[name]))
-        top = max(gaps[name])
-        _draw_scale(axis, top, longest, len(times[name]) - 1)
-        findings.append(_finding(name, top) + (said(guess) if axis is axes[0] else ""))
+        words = _finding(name, max(gaps[name]))
+        findings.append(words + (said(guess) if axis is axes[0] else ""))
         x = f"seconds since the first token (orange: waits of more than {1e3 * LOUD:.0f} ms)"
         dress(axis, findings[-1], x if axis is axes[-1] else "")
         axis.set_yticks(range(len(times[name])), list(times[name]))
@@ -107,17 +109,7 @@ def _mark_prompts(
         tokens, chunks = sum(n for _, n in steps), len(steps)
         how = "in one step" if chunks == 1 else f"in {chunks} chunks"
         words = f"{name}'s {tokens:,} tokens {how}"
-        paper = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85}
-        axis.text(begin, -0.85, words, fontsize=TICK, color=INK, va="center", bbox=paper)
-
-
-def _draw_scale(axis: Axes, seconds: float, longest: float, last: int) -> None:
-    """A scale: the thickness of a line for a wait of `seconds`."""
-    swing, x = 0.47 * seconds / longest, 1.012
-    look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
-    axis.plot([x, x], [last - swing, last + swing], linewidth=2, **look)
-    words = f"{1e3 * seconds:.0f} ms,\nlongest"
-    axis.text(x + 0.008, last, words, fontsize=TICK, va="center", **look)
+        axis.text(begin, -0.85, words, fontsize=TICK, color=INK, va="center")
 
 
 def _finding(name: str, longest: float) -> str:

@@ -23,7 +23,7 @@ def simulation_errors(
     ax: Axes | None = None,
 ) -> Figure:
     """A line for each load and number: a dot is the difference of the simulation from a real run, a
-    ring that of a second real run from the first.
+    ring that of one real run from another. Both are means over the real runs.
 
     held_out: `calibration.held_out`. guess: the name of a prediction of a difference, in per cent.
     """
@@ -33,26 +33,25 @@ def simulation_errors(
     for y, error in enumerate(errors):
         simulated, again = (100 * abs(share) for share in (error.simulated, error.real_again))
         axis.plot([simulated, again], [y, y], color="#BBBBBB", linewidth=4, zorder=1)
-        axis.plot(again, y, "o", **AGAIN)
-        axis.plot(simulated, y, "o", **SIMULATED)
+        (ring,) = axis.plot(again, y, "o", **AGAIN)
+        (dot,) = axis.plot(simulated, y, "o", **SIMULATED)
         words = f"{simulated:.0f} % ({again:.0f} %)"
         axis.annotate(words, (max(simulated, again), y), (18, 0), va="center", fontsize=TICK,
-                      textcoords="offset points", color=INK)  # fmt: skip
+                      textcoords="offset points", color=INK, zorder=6,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
         rows.append(f"{error.load}, {error.metric}: {words}")
-    y = max(range(len(errors)), key=lambda y: abs(abs(errors[y].simulated) - errors[y].real_again))
-    for words, share in (("simulated", errors[y].simulated), ("real again", errors[y].real_again)):
-        axis.annotate(words, (100 * abs(share), y), (0, 13), ha="center", fontsize=TICK, color=INK,
-                      textcoords="offset points")  # fmt: skip
     largest = max(abs(error.simulated) for error in errors)
     again = max(error.real_again for error in errors)
-    finding = f"Largest difference from a real run: simulated {percent(largest)}, "
-    finding += f"real again {percent(again)}"
+    finding = f"Largest difference: simulated {percent(largest)}, real again {percent(again)}"
     dress(axis, finding + said(guess, "{:g} %"), "difference from a real run, %")
     axis.set_yticks(range(len(errors)), [f"{e.load}: {e.metric}" for e in errors])
     axis.tick_params(axis="y", labelsize=LABEL)
-    axis.set_ylim(len(errors) - 0.5, -0.9)
+    axis.set_ylim(len(errors) - 0.5, -1.1)
     axis.set_xlim(left=0)
     axis.margins(x=0.12)
     mark(axis, guess)
+    names = "simulated", "real again (number in brackets)"
+    figure.legend([dot, ring], names, loc="outside lower center", ncols=2, frameon=False,
+                  fontsize=LABEL)  # fmt: skip
     describe(figure, "A dot and a ring for each load and number.", [finding, *rows])
     return figure

@@ -23,8 +23,8 @@ def stream_and_window(
 
     stream: its trace, by title; between: the seconds of it that are shown. runs, yours: as for
     `window_curve`."""
-    figure = Picture(figsize=(11, 5.6), layout="constrained", facecolor="white")
-    above, below = figure.subfigures(2, 1)
+    figure = Picture(figsize=(11, 6.8), layout="constrained", facecolor="white")
+    above, below = figure.subfigures(2, 1, height_ratios=(3, 4))
     departures(stream, between=between, ax=above.subplots())
     window_curve(runs, yours=yours, ax=below.subplots())
     findings = [axis.get_title(loc="left") for axis in figure.axes]

@@ -8,24 +8,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch, Rectangle
 
-from ..colours import EMPTY, FAINT, INK, PROTAGONISTS, colour_of, ink_on
+from ..colours import EMPTY, FAINT, INK, colour_of, ink_on
 from ..picture import LABEL, SMALL, TITLE, Picture, describe, dress
 
 if TYPE_CHECKING:
+    from ...core.request import Sequence
     from ...engine.engine import Engine
 
 MOST_BLOCKS = 6  # of the table: its newest
 WORDS = 14  # characters of a token that fit into its cell
-LIGHT = "#BFE6D9"  # PROTAGONISTS[0], pale enough for words
 
 
 def table_and_pool(engine: Engine, request_id: str, position: int | None = None) -> Figure:
     """Above, the newest tokens of a running request as words, block by block; in the middle its
     block table; below, the pool, with an arrow from each entry to the block that it names.
 
-    position: of a token to outline, counted from 0; its slot below is outlined, too. Words can be
-    read only if blocks have few tokens. Raises ValueError if the request is not running, or if the
-    token is not among those shown.
+    position: of a token to outline, counted from 0; its slot below is outlined, too, and both are
+    white. Words can be read only if blocks have few tokens. Raises ValueError if the request is not
+    running, or if the token is not among those shown.
     """
     running = {sequence.request_id: sequence for sequence in engine.scheduler.running}
     if request_id not in running:
@@ -38,7 +38,7 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
     figure = Picture(figsize=(11, 5.4), layout="constrained", facecolor="white")
     words, pool = figure.subplots(2, 1, height_ratios=(4, 1.6))
     for column, index in enumerate(range(first, len(table))):
-        _words(words, engine, sequence.token_ids, sequence.num_computed_tokens, index, column)
+        _words(words, engine, sequence, index, column, position)
         words.add_patch(Rectangle((column + 0.28, -1.5), 0.44, 1, facecolor=EMPTY, edgecolor=INK))
         words.text(column + 0.5, -1, str(table[index]), ha="center", va="center", fontsize=LABEL)
     words.text(-0.04, -1, "block table", ha="right", va="center", fontsize=LABEL, color=INK)
@@ -46,17 +46,16 @@ def table_and_pool(engine: Engine, request_id: str, position: int | None = None)
     words.set_xlim(-0.75, max(4, len(table) - first))
     words.set_ylim(-3.6, size + 0.7)
     words.axis("off")
-    marked = None if position is None else table[position // size]
-    _pool(pool, engine, request_id, marked)
+    slot = None if position is None else table[position // size] * size + position % size
+    _pool(pool, engine, request_id, slot)
     for column, index in enumerate(range(first, len(table))):
         arrow = ConnectionPatch((column + 0.5, -1.5), (table[index] + 0.5, 1), "data", "data",
-                                axesA=words, axesB=pool, arrowstyle="-|>", color=PROTAGONISTS[0],
-                                linewidth=2, mutation_scale=16)  # fmt: skip
+                                axesA=words, axesB=pool, arrowstyle="-|>", linewidth=2,
+                                color=colour_of(request_id), mutation_scale=16)  # fmt: skip
         figure.add_artist(arrow)
     finding = f"{request_id}'s {len(there)} newest tokens, in {len(table) - first} blocks"
     if position is not None:
         index, offset = divmod(position, size)
-        slot = table[index] * size + offset
         _outline(words, index - first + 0.03, size - 1 - offset + 0.05, 0.94, 0.9)
         _outline(pool, table[index], 1 - (offset + 1) / size, 1, 1 / size)
         finding = (
@@ -74,27 +73,35 @@ def _outline(axis: Axes, x: float, y: float, width: float, height: float) -> Non
 
 
 def _words(
-    axis: Axes, engine: Engine, token_ids: list[int], num_computed: int, index: int, column: int
+    axis: Axes,
+    engine: Engine,
+    sequence: Sequence,
+    index: int,
+    column: int,
+    marked: int | None,
 ) -> None:
-    """One block's tokens, the first on top; hollow ones are not computed yet."""
+    """One block's tokens, the first on top; hatched ones are not computed yet. The token at the
+    position `marked` is white."""
     size = engine.pool.block_size
     axis.text(column + 0.5, size + 0.35, f"entry {index}", ha="center", va="center",
               fontsize=LABEL, color=INK)  # fmt: skip
     for offset in range(size):
         place = index * size + offset
-        there = place < num_computed
-        look = {"facecolor": LIGHT if there else EMPTY, "edgecolor": INK if there else FAINT}
+        there = place < sequence.num_computed_tokens
+        colour = colour_of(sequence.request_id) if there and place != marked else EMPTY
+        look = {"facecolor": colour, "edgecolor": INK if there else FAINT}
         y = size - 1 - offset
         axis.add_patch(Rectangle((column + 0.03, y + 0.05), 0.94, 0.9, linewidth=0.8, **look,
                                  hatch="" if there else "//"))  # fmt: skip
         if there:
-            text = engine.model.tokenizer.decode([token_ids[place]])
+            text = engine.model.tokenizer.decode([sequence.token_ids[place]])
             text = repr(text)[1:-1] if not text.strip() else text.strip()
-            axis.text(column + 0.5, y + 0.5, text[:WORDS], ha="center", va="center", fontsize=SMALL)
+            axis.text(column + 0.5, y + 0.5, text[:WORDS], ha="center", va="center",
+                      fontsize=SMALL, color=ink_on(colour))  # fmt: skip
 
 
-def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> None:
-    """Every block once, with its holder and its number; the marked block with all its slots."""
+def _pool(axis: Axes, engine: Engine, request_id: str, slot: int | None) -> None:
+    """Every block once, with its holder and its number; the block of `slot` with all its slots."""
     pool, size = engine.pool, engine.pool.block_size
     holders: dict[int, list[str]] = {}
     for sequence in engine.scheduler.running:
@@ -102,17 +109,21 @@ def _pool(axis: Axes, engine: Engine, request_id: str, marked: int | None) -> No
             holders.setdefault(block_id, []).append(sequence.request_id)
     for block_id in range(pool.num_blocks):
         names = holders.get(block_id, [])
-        colour = LIGHT if request_id in names else colour_of(names[0]) if names else EMPTY
+        first = request_id if request_id in names else names[0] if names else ""
+        colour = colour_of(first) if first else EMPTY
         axis.add_patch(
             Rectangle((block_id, 0), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8)
         )
-        lines = ["+".join(names)]
-        if block_id == marked:
+        lines, inks = ["+".join(names)], [ink_on(colour)]
+        if slot is not None and block_id == slot // size:
             lines = [str(block_id * size + offset) for offset in range(size)]
+            low = 1 - (slot % size + 1) / size
+            inks = [INK if offset == slot % size else ink_on(colour) for offset in range(size)]
+            axis.add_patch(Rectangle((block_id, low), 1, 1 / size, facecolor=EMPTY))
         look = {"ha": "center", "va": "center", "fontsize": SMALL}
-        for i, line in enumerate(lines):
+        for i, (line, ink) in enumerate(zip(lines, inks, strict=True)):
             y = 1 - (i + 0.5) / len(lines)
-            axis.text(block_id + 0.5, y, line, color=ink_on(colour), **look)
+            axis.text(block_id + 0.5, y, line, color=ink, **look)
     dress(axis, "", "block of the pool (an empty cell is a free block)", "")
     step = max(1, pool.num_blocks // 24)
     axis.set_xticks([i + 0.5 for i in range(0, pool.num_blocks, step)],

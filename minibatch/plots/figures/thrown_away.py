@@ -15,6 +15,8 @@ from ..guesses import said
 from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
+SCALE = 50  # tokens
+
 
 def thrown_away(
     traces: Trace | Mapping[str, Trace],
@@ -32,7 +34,7 @@ def thrown_away(
     named = by_name(traces)
     lanes = {name: lanes_of(trace) for name, trace in named.items()}
     highest = max(max(n for _, n, _ in points) for run in lanes.values() for points in run.values())
-    figure, axes = canvas(len(named), ax, height=0.5 + 0.33 * len(next(iter(lanes.values()))))
+    figure, axes = canvas(len(named), ax, height=0.5 + 0.42 * len(next(iter(lanes.values()))))
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         for place, (request_id, points) in enumerate(lanes[name].items()):
@@ -43,6 +45,7 @@ def thrown_away(
             axis.text(
                 -0.6, place + 0.95, request_id, ha="right", va="bottom", fontsize=TICK, color=INK
             )
+        _draw_scale(axis, len(lanes[name]) - 0.05, 0.9 / highest)
         again = trace.summary()["recomputed_tokens"]
         times = trace.summary()["num_preemptions"]
         words = f"{again:,} tokens are recomputed, after {times} preemptions"
@@ -66,6 +69,15 @@ def thrown_away(
     )
     describe(figure, "A lane for each request; its height is its tokens in memory.", findings)
     return figure
+
+
+def _draw_scale(axis: Axes, floor: float, scale: float) -> None:
+    """A scale beside the last lane: how high SCALE tokens are."""
+    look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
+    axis.plot([1.006, 1.006], [floor - scale * SCALE, floor], linewidth=2, **look)
+    axis.text(
+        1.014, floor - scale * SCALE / 2, f"{SCALE}\ntokens", fontsize=TICK, va="center", **look
+    )
 
 
 Points = list[tuple[int, int, int]]

@@ -28,7 +28,7 @@ def tradeoff(
     """
     some = sorted(times, key=lambda time: time.batch_size)
     waits, rates = [1e3 * t.total_s for t in some], [t.tokens_per_s for t in some]
-    figure, (axis,) = canvas(1, ax, height=2.9)
+    figure, (axis,) = canvas(1, ax, height=3.4)
     right, top = 1.35 * max(waits), 1.25 * max(rates)
     for time in some:
         edge = max(1e3 * time.batch_size / top, 1e-3)
@@ -36,15 +36,20 @@ def tradeoff(
         axis.plot(xs, [1e3 * time.batch_size / x for x in xs], color="#888888", linewidth=0.9)
     axis.plot(waits, rates, color=INK, linewidth=1.5)
     finding = _finding(some) + said(guess)
+    below = (-right, -top)  # the last point with its label on the right
     for time, x, y in zip(some, waits, rates, strict=True):
         within = limit is None or x <= limit
         look = {"markerfacecolor": WORK if within else EMPTY, "markeredgecolor": INK}
         axis.plot(x, y, "o" if within else "X", markersize=13, **look)
         words = f"{time.batch_size} slot{'s' * (time.batch_size > 1)}"
         on_white = [withStroke(linewidth=4, foreground="white")]
-        at, side = ((11, -8), "left") if time is some[0] else ((-11, 4), "right")  # two are close
+        is_near = abs(x - below[0]) < 0.12 * right and y - below[1] < 0.1 * top
+        if is_near or time is some[0]:
+            at, side, level = (-11, 0), "right", "center"
+        else:
+            at, side, level, below = (10, -3), "left", "top", (x, y)
         axis.annotate(words, (x, y), at, textcoords="offset points", fontsize=LABEL,
-                      ha=side, path_effects=on_white)  # fmt: skip
+                      ha=side, va=level, path_effects=on_white)  # fmt: skip
     if limit is not None:
         axis.axvspan(limit, right, facecolor=WAITS, linewidth=0)
         axis.axvline(limit, **LIMIT)

@@ -32,7 +32,7 @@ def two_lanes(
 
     traces: a trace, or several by name, such as a run without and a run with overlap. first: index
     of the step at which each panel begins. num_steps: how many of the first trace's steps the
-    panels are long. guess: the name of a prediction of the last panel's share of waiting, in
+    panels are long. guess: the name of a prediction of the first panel's share of waiting, in
     percent. ax: where to draw, one Axes a trace. Raises ValueError if a trace has too few steps.
     """
     named = by_name(traces)
@@ -50,9 +50,9 @@ def two_lanes(
         begin = trace.steps[first].times.forward[0]
         waited = _draw(axis, trace.steps[first:], (begin, begin + window))
         last = axis is axes[-1]
-        ended = sum(step.times.forward[1] <= begin + window for step in trace.steps[first:])
+        ended = sum(step.times.forward[1] <= begin + window + 1e-9 for step in trace.steps[first:])
         share = f"the model waits {percent(waited / window)} of the time"
-        share += said(guess, "{:.0f} %") * last
+        share += said(guess, "{:.0f} %") * (axis is axes[0])
         findings.append(
             f"{name}: " * bool(name) + f"{ended} steps in {window * 1e3:.3g} ms; {share}"
         )
@@ -72,7 +72,7 @@ def _draw(axis: Axes, steps: list[StepRecord], window: Lane) -> float:
     waited, free = 0.0, window[0]
     for step in steps:
         times = step.times
-        _bar(axis, CPU, (times.plan[0], times.launch[1]), window, PLAN, step.index, hatch="////")
+        _bar(axis, CPU, (times.plan[0], times.launch[1]), window, PLAN, step.index)
         _bar(axis, CPU, times.collect, window, COLLECT, step.index, hatch="\\\\\\\\")
         begin, end = max(times.forward[0], free), times.forward[1]
         gap = min(begin, window[1]) - min(free, window[1])
@@ -103,7 +103,7 @@ def _kinds(steps: Iterable[StepRecord]) -> list[Patch]:
     """The entries of the legend: collecting takes no time on a virtual clock."""
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="forward pass of step n"),
-        Patch(facecolor=PLAN, edgecolor=INK, hatch="////", label="plan and launch n"),
+        Patch(facecolor=PLAN, edgecolor=INK, label="plan and launch n"),
     ]
     if any(step.times.collect[1] > step.times.collect[0] for step in steps):
         kinds.append(Patch(facecolor=COLLECT, edgecolor=INK, hatch="\\\\\\\\", label="collect n"))

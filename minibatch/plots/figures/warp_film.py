@@ -57,11 +57,18 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     image = [[colours[names.index(each.array.name)] for each, _ in shown]]
     ends = (first + 0.5, first + len(shown) + 0.5, 0, 1)
     strip.imshow(image, extent=ends, aspect="auto", interpolation="nearest")
+    strip.axvline(n, color="white", linewidth=6)
     strip.axvline(n, color=INK, linewidth=3)
-    marks = [
-        Patch(facecolor=colour, label=name) for colour, name in zip(colours, names, strict=True)
+    above = {"transform": strip.get_xaxis_transform(), "clip_on": False}
+    strip.plot(n, 1.13, marker="v", markersize=11, color=INK, scalex=False, **above)
+    columns = -(-len(names) // lines)
+    marks = [  # matplotlib fills column by column, and a reader goes line by line
+        Patch(facecolor=colours[i], label=names[i])
+        for column in range(columns)
+        for i in range(column, len(names), columns)
     ]
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": min(len(marks), MOST_NAMES)}
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": columns, "borderaxespad": 1}
+    place |= {"columnspacing": 1.2, "handlelength": 1.5}
     strip.legend(handles=marks, fontsize=TICK, frameon=False, borderpad=0, **place)
     strip.set(yticks=[])
     part = f"; the strip shows instructions {first + 1:,} to {first + len(shown):,}"

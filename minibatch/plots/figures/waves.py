@@ -39,7 +39,7 @@ def waves(
             idle["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 3}
             half = run.makespan / 2, run.num_multiprocessors / 2
             axis.text(*half, f"{percent(1 - run.busy)} idle", fontsize=TITLE, **idle)
-        when = f"end: {run.makespan:,.0f} (evenly divided work: {run.ideal:,.0f})"
+        when = f"end: {run.makespan:,.0f} (at best {run.ideal:,.0f})"
         finding = f"{name}: {percent(run.busy)} of the time is used; {when}"
         dress(axis, finding, "", "multiprocessor")
         axis.tick_params(labelsize=TICK)

@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ...simulator.streams import Outcome
 from ..colours import COLOURS, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 
-MEAN, P99 = "mean", "99th percentile"
+P99 = "99th percentile"
 Runs = Mapping[float, Sequence[Outcome]]
 TINY = 1e-9
 SURE = 28 / 30  # a change counts if this share of the streams has it
 WORDS = {  # of a field of Outcome: axis label, words for less and for more
     "ttft_s": ("seconds\nto first token", "earlier first tokens", "later first tokens"),
-    "machine_s": ("seconds of machine\ntime per agent", "less machine time", "more machine time"),
+    "machine_s": ("machine seconds\nper request", "less machine time", "more machine time"),
 }
 
 
@@ -40,53 +41,47 @@ def window_curve(
     and one stream's outcome, drawn as a dot. guess: the name of a prediction for the first panel: a
     curve, or the best window. ax: one Axes a traffic.
     """
-    figure, axes = canvas(len(runs), ax, height=3.4, beside=True)
+    height = 3.4 if of == "ttft_s" else 2.5
+    figure, axes = canvas(len(runs), ax, height=height, beside=True)
     label, *words = WORDS[of]
     findings, told, highest = [], [], 0.0
     for axis, (name, by_window) in zip(axes, runs.items(), strict=True):
         windows = sorted(by_window)
         values = np.array([[getattr(o, of) for o in by_window[w]] for w in windows])
         low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
-        axis.fill_between(windows, low, high, color=WORK, label="middle 80 % of the streams")
-        look = {
-            "color": INK,
-            "linewidth": 2,
-            "markersize": 5,
-            "label": MEAN if of == "ttft_s" else "median stream",
-        }
-        axis.plot(windows, middle, "o-", **look)
-        axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
+        lines = {"linewidth": 2, "markersize": 5}
+        median = f"median of {values.shape[1]} streams"
+        median = f"mean ({median})" if of == "ttft_s" else median
+        axis.plot(windows, middle, "o-", color=INK, **lines, label=median)
+        band = "middle 80 % of the means" if of == "ttft_s" else "middle 80 % of the streams"
+        axis.fill_between(windows, low, high, color=WORK, zorder=1, label=band)
         highest = max(highest, high.max())
         if of == "ttft_s":
             unlucky = [np.median([o.ttft_p99_s for o in by_window[w]]) for w in windows]
-            look = {
-                "color": COLOURS[4],
-                "linewidth": 2,
-                "markersize": 5,
-                "label": P99,
-            }
-            axis.plot(windows, unlucky, "s--", **look)
+            axis.plot(windows, unlucky, "s--", color=COLOURS[4], **lines, label=f"{P99} (median)")
             highest = max(highest, *unlucky)
             told.append(f"{name}: {P99}: {unlucky[0]:.2f} s without a window, "
                         f"{min(unlucky):.2f} s at best")  # fmt: skip
+        axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
         if yours and name in yours:
             window, outcome = yours[name]
-            dot = {"color": PROTAGONISTS[0], "markeredgecolor": INK, "markersize": 14, "zorder": 7}
+            dot = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 14, "zorder": 7}
             axis.plot(window, getattr(outcome, of), "D", **dot, label="this stream")
             highest = max(highest, getattr(outcome, of))
         finding = _finding(windows, values, words)
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
-        between = "\n" if len(runs) > 1 else ": "
         broken = finding if len(runs) == 1 else finding.replace(" brings ", "\nbrings ")
         broken = broken if len(runs) <= 2 else broken.replace(" in ", "\nin ")
-        title = name + between + broken + (said(guess) if first else "")
+        title = f"{name}\n{broken}" + (said(guess) if first else "")
         dress(axis, title, "window, max_wait (s)", label if first else "")
         axis.set_xlim(-0.03 * max(windows), None)  # so that the mark at 0 is complete
     axes[0].set_ylim(0, highest * 1.08)
+    axes[0].yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], min_n_ticks=4))
     mark(axes[0], guess)
     handles, labels = axes[-1].get_legend_handles_labels()
-    look = {"loc": "outside lower center", "ncols": 5, "frameon": False, "fontsize": TICK}
+    columns = 3 if len(labels) in (3, 5, 6) else 2  # two full rows, column by column
+    look = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": TICK}
     look["columnspacing"] = 1.2
     figure.legend(handles, labels, **look)
     describe(figure, f"Panels by window: {label}.".replace("\n", " "), [*findings, *told])

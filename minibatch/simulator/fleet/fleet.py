@@ -157,7 +157,7 @@ class Fleet:
     def _check_replicas(self) -> None:
         if self.apart is not None and self.autoscaler is not None:
             raise ValueError(
-                "an autoscaler handles only one kind of replica; leave out apart or autoscaler"
+                "an autoscaler handles only one kind of replica; leave out apart= or autoscaler="
             )
         if self.apart is not None and self.apart.num_prefill >= self.num_replicas:
             raise ValueError(

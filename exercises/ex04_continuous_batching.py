@@ -99,9 +99,9 @@ class MyContinuous(mb.Scheduler):
 #
 # the bytes of K and V that the step's attention must read. In every layer, each row reads the keys
 # and values of all `row.seq_len` tokens of its own sequence one time. A padding row reads them,
-# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes (`minibatch/memory/kv_cache.py`).
-# Call this function with `self.model.kv_shapes` and `self.model.dtype`; each model of minibatch has
-# both.
+# too. One token takes `bytes_per_token(kv_shapes, dtype)` bytes, in all layers together
+# (`minibatch/memory/kv_cache.py`). Call this function with `self.model.kv_shapes` and
+# `self.model.dtype`; each model of minibatch has both.
 #
 # Example: 8 bytes a token; rows with seq_len 5, 9 and 2 -> kv_bytes_read is 128.
 #

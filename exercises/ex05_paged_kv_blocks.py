@@ -92,8 +92,8 @@ class MyPool(mb.BlockPool):
     #
     # Which free block is taken first? The block that has been free for longest. When a table is
     # freed in one call, its last block counts as the first freed block, so this block is taken
-    # again before the others. The blocks at the beginning of the table stay free longest, because
-    # other prompts are most likely to need them.
+    # again before the others. So the blocks at the beginning of the table stay free longest. This
+    # is on purpose: other prompts are most likely to need their content (lesson 7).
     #
     # A wrong call raises a `ValueError`, and too few free blocks raise a `MemoryError`. A call that
     # raises an error changes nothing: neither the blocks before the wrong block nor the blocks

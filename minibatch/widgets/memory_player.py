@@ -20,8 +20,9 @@ _numbers = itertools.count()  # an id must be unique in the whole page
 
 @dataclass
 class Bar:
-    """left, width: in pixels. kind: "tokens", "reserved" (but empty), "short" (a hole too short for
-    the next request) or "hole". title: a description in words. middle: of its text."""
+    """left, width: in pixels. kind: "tokens", "reserved" (filled later), "internal" (never filled),
+    "short" (a hole too short for the next request) or "hole". title: a description in words.
+    middle: of its text."""
 
     left: float
     width: float
@@ -49,8 +50,8 @@ class Lane:
 
 class MemoryPlayer(Stepping):
     """A strip for each of `memories`, by name, that all hold the same `requests` in turn
-    (`simulator.replay`). Letters: tokens. Hatched: reserved but empty. Cross-hatched: a hole that
-    is too short for the next request in the queue.
+    (`simulator.replay`). Letters: tokens. Hatched: empty, but a request holds it. Cross-hatched: a
+    hole that is too short for the next request in the queue.
     """
 
     def __init__(
@@ -124,10 +125,12 @@ def _bars(moment: Moment | None, size: int) -> Iterable[Bar]:
         place = range(places[0].start, places[-1].stop)
         yield bar(place, "tokens", name, f"{name}: {len(place):,} tokens")
     for stretch in moment.stretches:
-        middle, end, name = stretch.place.start + stretch.tokens, stretch.place.stop, stretch.name
-        if middle < end:
-            title = f"{name}: {end - middle:,} tokens reserved and empty"
-            yield bar(range(middle, end), "reserved", name, title)
+        start, name = stretch.place.start, stretch.name
+        later = range(start + stretch.tokens, start + stretch.useful)
+        never = range(later.stop, stretch.place.stop)
+        for kind, place in (("reserved", later), ("internal", never)):
+            if place:
+                yield bar(place, kind, name, f"{name}: {len(place):,} empty places, {kind}")
     for hole in moment.holes:
         short = len(hole) < moment.fits
         title = f"a hole of {len(hole):,}" + f"; the next request needs {moment.fits:,}" * short

@@ -147,7 +147,7 @@ def uncached_tokens(
 #
 # Apart, first token from "prefill" (as in DistServe): TTFT is the time of the prefill. The transfer
 # comes between the first token and the second token. TPOT is the time from the first token to the
-# last token, divided by the answer - 1 gaps: itl_s + transfer / (answer - 1).
+# last token, divided by the number of gaps, answer - 1: itl_s + transfer / (answer - 1).
 #
 # Apart, first token from "decode" (as in SGLang): the client gets the first token after the
 # transfer. TTFT is the time of the prefill plus the transfer. TPOT is itl_s.
@@ -214,13 +214,13 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
 # traffic has not changed. An autoscaler that follows each value flaps: it stops a replica and
 # orders a new replica a minute later, and requests wait until the new replica serves.
 #
-# The reference cost is the cost of an ideal autoscaler. It knows the mean traffic of the whole day,
-# and at each moment it has ceil(mean number of requests / target) replicas. Attainment is the share
-# of requests that wait for 2 seconds or less. A change is a call that changes the number of
-# replicas.
+# The reference cost is the cost of an ideal autoscaler. It knows in advance the mean traffic at
+# each moment of the day, and then has ceil(mean number of requests / target) replicas. Attainment
+# is the share of requests that wait for 2 seconds or less. A change is a call that changes the
+# number of replicas.
 #
 # First, single calls are judged. If every value of `ongoing` is exactly target * (ready +
-# starting), your answer can differ from ready + starting by at most one.
+# starting), your answer must not differ from ready + starting by more than one.
 #
 # Then three short tests have one event each:
 #

@@ -275,10 +275,10 @@ def split_or_not(request: dict, together: dict, apart: dict, slo: dict) -> dict:
 # traffic has not changed. An autoscaler that follows each value flaps: it stops a replica and
 # orders a new replica a minute later, and requests wait until the new replica serves.
 #
-# The reference cost is the cost of an ideal autoscaler. It knows in advance the mean traffic at each
-# moment of the day, and then has ceil(mean number of requests / target) replicas. Attainment is the
-# share of requests that wait for 2 seconds or less. A change is a call that changes the number of
-# replicas.
+# The reference cost is the cost of an ideal autoscaler. It knows in advance the mean traffic at
+# each moment of the day, and then has ceil(mean number of requests / target) replicas. Attainment
+# is the share of requests that wait for 2 seconds or less. A change is a call that changes the
+# number of replicas.
 #
 # First, single calls are judged. If every value of `ongoing` is exactly target * (ready +
 # starting), your answer must not differ from ready + starting by more than one.

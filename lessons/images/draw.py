@@ -69,8 +69,10 @@ def dynamic_batching() -> Figure:
     for axis, name in zip(figure.axes, streams, strict=True):
         axis.set_title(name, loc="left", fontsize=13)
         axis.tick_params(labelbottom=True)
-    question = "When should a batch of eight start?"
-    figure.suptitle(question, x=0.01, ha="left", fontsize=17, fontweight="bold")
+    figure.get_layout_engine().set(hspace=0.12)  # so that a title is no label of the axis above
+    figure.draw_without_rendering()
+    question, x = "When should a batch of eight start?", figure.axes[0].get_position().x0
+    figure.suptitle(question, x=x, ha="left", fontsize=17, fontweight="bold")
     return figure
 
 
@@ -89,10 +91,11 @@ def continuous_batching() -> Figure:
             engine.step()
         traces[title] = engine.trace
     figure = mb.plots.timeline(traces, highlight=["A", "A2"])
-    figure.set_size_inches(11, 4.6)
+    figure.set_size_inches(11, 5.8)
     for axis, title in zip(figure.axes, traces, strict=True):
-        axis.set_title(title, loc="left", fontsize=15)
-        axis.set_xticks([])
+        axis.set_title(title, loc="left", fontsize=16)
+        axis.set_xticks(range(0, 76, 25))
+    figure.axes[-1].set_xlabel("the first 75 steps (the runs go on)")
     return figure
 
 
@@ -165,10 +168,7 @@ def chunked_prefill() -> Figure:
         traces[title] = engine.trace
     del traces["once unseen"]
     figure = titled(mb.plots.seismograph(traces, "L"), *traces)
-    for text in itertools.chain(*(axis.texts for axis in figure.axes)):
-        text.set_visible(not text.get_text().endswith("longest"))  # the lesson asks first
     for axis in figure.axes:
-        axis.lines[-1].remove()  # the scale of what is hidden
         axis.set_xticks([])
     figure.axes[-1].set_xlabel("time")
     return figure
@@ -192,7 +192,7 @@ def out_of_memory() -> Figure:
     for text in itertools.chain(*(axis.texts for axis in figure.axes)):
         text.set_visible(not text.get_text().isdigit())  # how many, the lesson asks first
     for text in figure.legends[0].texts if figure.legends else figure.axes[-1].get_legend().texts:
-        text.set_text(text.get_text().removesuffix(", and how many"))
+        text.set_text(text.get_text().removesuffix(", with their number"))
     return figure
 
 

@@ -15,7 +15,7 @@ def more_than_one_engine() -> Figure:
     figure.suptitle("")
     titles = (
         "Requests at each of four replicas; router: least uncached tokens",
-        "Prompt tokens cached",
+        "Requests, % cached",
     )
     for axis, title in zip(figure.axes, titles, strict=True):
         axis.set_title(title, loc="left", fontsize=15)

@@ -32,7 +32,8 @@ def autoscaled_day(
     ax: list[Axes] | None = None,
 ) -> Figure:
     """Three panels over time: requests a second; replicas that are paid for, each line a little
-    above the one before; the p99 TTFT of each 48th of the day, logarithmic. Titles state the cost of a million tokens and the p99 of the day.
+    above the one before; the p99 TTFT of each 48th of the day, logarithmic. Titles state the cost
+    of a million tokens and the p99 of the day.
 
     runs: by name, of the same traffic. price_per_hour: of one replica. limit_s: of the TTFT. guess:
     the name of a predicted number of replicas. ax: three Axes.
@@ -53,8 +54,8 @@ def autoscaled_day(
         costs[name] = run.cost_per_million(price_per_hour)
         ttft = np.where(np.isnan(run.ttft), np.inf, run.ttft)
         waits[name] = float(np.percentile(ttft, 99, method="inverted_cdf"))
-        axes[1].step(times, run.num_on(times) + SHIFT * i, where="post", color=colour, linestyle=line,
-                     linewidth=2.4, label=name)  # fmt: skip
+        axes[1].step(times, run.num_on(times) + SHIFT * i, where="post", color=colour,
+                     linestyle=line, linewidth=2.4, label=name)  # fmt: skip
         part = np.digitize(run.arrival, edges) - 1
         p99 = [np.percentile(ttft[part == k], 99) if (part == k).any() else np.nan
                for k in range(PARTS)]  # fmt: skip

@@ -86,9 +86,9 @@ class MyStatic(mb.Scheduler):
     # have finished.)
     #
     # Usually a row computes a whole prompt (first step) or 1 token (later steps). Do not rely on
-    # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching (lesson 7), or after
-    # a step that failed, it is another number. The engine also asks for a plan when no sequence
-    # runs or waits: then return `mb.StepPlan()`.
+    # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching (lesson 7), or
+    # after a step that failed, it is another number. The engine also asks for a plan when no
+    # sequence runs or waits: then return `mb.StepPlan()`.
     # -----------------------------------------------------------------------------------------
     def plan(self, now: float) -> mb.StepPlan:
         """The rows of the next forward pass.

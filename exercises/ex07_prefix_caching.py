@@ -91,8 +91,8 @@ def cached_prefix(
 # Evict only blocks without a holder. First evict the block that was released longest ago. All
 # blocks of a table are released at the same time: evict the deepest block first, because a
 # look-up follows a chain from its beginning. If time and depth are equal, evict the lower block_id
-# first. (A request that uses a block also uses the blocks before it in the chain. So a block is
-# never released later than the blocks before it in its chain, if no name belongs to two blocks.)
+# first. (A request that uses a block also uses the blocks before it in the chain. So, if each name
+# belongs to one block, the blocks before it are released at the same time or later.)
 # ---------------------------------------------------------------------------------------------
 def evict(blocks: list[tuple[int, int, int, int, int]], n: int) -> list[int]:
     """The ids of the n blocks to evict, in the order in which they are evicted.

@@ -114,9 +114,9 @@ class MyStatic(mb.Scheduler):
     # have finished.)
     #
     # Usually a row computes a whole prompt (first step) or 1 token (later steps). Do not rely on
-    # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching (lesson 7), or after
-    # a step that failed, it is another number. The engine also asks for a plan when no sequence
-    # runs or waits: then return `mb.StepPlan()`.
+    # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching (lesson 7), or
+    # after a step that failed, it is another number. The engine also asks for a plan when no
+    # sequence runs or waits: then return `mb.StepPlan()`.
     #
     # HINT Two parts: form the batch, if self.running is empty; then a row for each member.
     # HINT How many tokens must each member compute? 0 if it has finished, else

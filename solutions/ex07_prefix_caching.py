@@ -116,8 +116,8 @@ def cached_prefix(
 # Evict only blocks without a holder. First evict the block that was released longest ago. All
 # blocks of a table are released at the same time: evict the deepest block first, because a
 # look-up follows a chain from its beginning. If time and depth are equal, evict the lower block_id
-# first. (A request that uses a block also uses the blocks before it in the chain. So a block is
-# never released later than the blocks before it in its chain, if no name belongs to two blocks.)
+# first. (A request that uses a block also uses the blocks before it in the chain. So, if each name
+# belongs to one block, the blocks before it are released at the same time or later.)
 #
 # HINT Leave out the blocks that have a holder. Then sort the others by three numbers. Which
 #      numbers are they, and which of them is in reverse order?

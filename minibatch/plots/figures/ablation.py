@@ -31,7 +31,8 @@ def ablation(
     """
     in_own = {part: 0.0 - change for part, change in without.items()}
     figure, (axis,) = canvas(1, ax, height=0.6 + 0.62 * len(without))
-    reach = max(0.02, *(abs(x) for x in (*in_own.values(), *alone.values())))
+    values = 0.0, *in_own.values(), *alone.values()
+    reach = max(0.02, max(values) - min(values))
     for y, part in enumerate(without):
         for side, value, colour, hatch in (
             (-0.2, in_own[part], IN_OWN, ""),
@@ -44,7 +45,7 @@ def ablation(
                           ha="left" if value >= 0 else "right", fontsize=TICK,
                           color=INK)  # fmt: skip
     axis.axvline(0, color=INK, linewidth=1)
-    axis.set_xlim(-1.25 * reach, 1.25 * reach)
+    axis.set_xlim(min(values) - 0.16 * reach, max(values) + 0.16 * reach)
     axis.set_yticks(range(len(without)), list(without))
     axis.set_ylim(len(without) - 0.45, -0.55)
     best = max(in_own, key=lambda part: in_own[part])

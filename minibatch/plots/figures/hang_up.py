@@ -15,6 +15,7 @@ from ..picture import LABEL, canvas, describe, dress
 
 BEFORE = 0.1  # seconds of each run before the client hangs up
 AFTER = 0.45  # at least so many after that moment
+APART = 1.3  # between two lanes; a lane's words stand above and below it
 
 
 def hang_up(
@@ -29,9 +30,10 @@ def hang_up(
     runs: by name, the steps, when the client hung up in seconds on the engine's clock, and the
     completion of its request. guess: the name of a prediction in seconds, for the first run.
     """
-    figure, (axis,) = canvas(1, ax, height=1.1 + len(runs))
+    figure, (axis,) = canvas(1, ax, height=1.1 + 1.2 * len(runs))
     waits, longest, prompts, ends = {}, {}, {}, []
-    for y, (name, (steps, hung_up, completion)) in enumerate(runs.items()):
+    for lane, (name, (steps, hung_up, completion)) in enumerate(runs.items()):
+        y = APART * lane
         waits[name] = wait = completion.finish_time - hung_up
         drawn = [step for step in steps if step.end_time > hung_up - BEFORE]
         longest[name] = max(step.end_time - step.start_time for step in drawn)
@@ -55,9 +57,9 @@ def hang_up(
         "seconds after the client hung up; a box is a step, with hatches if it computes a prompt"
     )
     dress(axis, "\n".join(findings), below)
-    axis.set_yticks(range(len(runs)), list(runs))
+    axis.set_yticks([APART * lane for lane in range(len(runs))], list(runs))
     axis.tick_params(axis="y", labelsize=LABEL)
-    axis.set_ylim(len(runs) - 0.45, -1.2)
+    axis.set_ylim(APART * (len(runs) - 1) + 0.55, -1.2)
     axis.set_xlim(-BEFORE, max(1.6 * max(waits.values()), 1.02 * max(ends), AFTER))
     mark(axis, guess)
     if prompts:

@@ -49,9 +49,10 @@ def request_values(
         pairs = list(zip(outcome.fates, result.values, strict=True))
         for place, kind in enumerate(kinds):
             mine = [(fate.arrival, v.reason) for fate, v in pairs if fate.kind == kind]
-            ids = [fate.request_id for fate, _ in pairs if fate.kind == kind]
-            if marked in ids:
-                _ring(axis, mine[ids.index(marked)][0], _height(place, ids.index(marked)), marked)
+            if marked:
+                ids = [fate.request_id for fate, _ in pairs if fate.kind == kind]
+                for at in (i for i, name in enumerate(ids) if name == marked):
+                    _ring(axis, mine[at][0], _height(place, at), marked)
             for reason, (marker, colour, size, look) in LOOKS.items():
                 at = [(x, i) for i, (x, ended) in enumerate(mine) if ended == reason]
                 ys = [_height(place, i) for _, i in at]

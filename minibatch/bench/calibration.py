@@ -132,7 +132,7 @@ class Calibration:
         if 100 * self.other_programs > QUIET:
             lines.append(
                 "This computer was busy: real runs differ from each other, so an error smaller "
-                "than this difference is chance. Close other programs, and calibrate again."
+                "than this difference may be chance. Close other programs, and calibrate again."
             )
             if self.kind_of_time != CPU_TIME:
                 lines[-1] += " Or count CPU time: mb.calibrate(model, clock=mb.ProcessClock())."

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .figures.scorecard import scorecard
     from .figures.scores_by_load import scores_by_load
     from .figures.seismograph import seismograph
+    from .figures.shuffle_sum import shuffle_sum
     from .figures.simulation_errors import simulation_errors
     from .figures.speculation import speculation
     from .figures.staircase import staircase
@@ -161,6 +162,7 @@ __all__ = [
     "scorecard",
     "scores_by_load",
     "seismograph",
+    "shuffle_sum",
     "simulation_errors",
     "speculation",
     "staircase",

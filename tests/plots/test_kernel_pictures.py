@@ -34,6 +34,17 @@ def test_a_warps_access_names_what_is_used_and_what_is_asked_for():
         plots.warp_access(report, "x", 1)
 
 
+def test_three_shuffles_give_each_of_8_lanes_the_whole_sum():
+    figure = plots.shuffle_sum()
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert words[8:12] == ["0 + 4", "1 + 5", "2 + 6", "3 + 7"]
+    assert words[-8:] == ["all 8"] * 8
+    assert "Lane 0 after the shuffle with 2: the sum of lanes 0 + 2 + 4 + 6" in figure.alt
+    assert len(plots.shuffle_sum(16).axes[0].texts) == 5 * 16
+    with pytest.raises(ValueError, match="lanes is 12; give 2, 4, 8 or 16"):
+        plots.shuffle_sum(12)
+
+
 def test_a_walk_over_the_block_table_shows_the_order_of_blocks(report):
     figure = plots.block_table_walk(report, "keys")
     assert "keys, KV block by KV block: A 2 → 0; B 3" in figure.alt

@@ -48,6 +48,7 @@ hit_curve.py         how much of the prompts is found, by the number of blocks
 block_table_walk.py  which blocks of the pool a kernel reads, for which row, in what order
 warp_access.py       the memory that one instruction of a warp uses, and the sectors it asks for
 warp_film.py         the same for every instruction of a warp, one after the other
+shuffle_sum.py       a sum by shuffles: which lanes' numbers each lane has added up
 dataflow.py          which thread writes, and which reads, an array between two barriers
 online_softmax.py    a softmax that never sees all scores, tile by tile
 ladder.py            kernels with equal results, and how many times they ask for what they need

@@ -54,7 +54,7 @@ from minibatch.routers import Incoming, ReplicaView
 # HINT How long is the wait for the first token at each replica? The replica must first compute all
 #      tokens that wait there, and then this prompt. Choose the replica with the smallest sum.
 # HINT The sum has three numbers: the tokens that waited at the time of the report, the tokens that
-#      were sent since the report, and the tokens of this prompt that are not cached there. All
+#      were sent since the report, and the tokens of this prompt that must be computed there. All
 #      three have the same unit, so you need no weights.
 # HINT def cost(view):
 #          return view.num_uncached_tokens + view.num_sent_tokens + ...

@@ -61,7 +61,7 @@ def autoscaled_day(
                for k in range(PARTS)]  # fmt: skip
         axes[2].plot(middles, p99, color=colour, linestyle=line, linewidth=2.2)
     money = ", ".join(f"{currency}{cost:.2f} ({name})" for name, cost in costs.items())
-    money = f"A million tokens cost {money}"
+    money = f"Replicas; a million tokens cost {money}"
     late = ", ".join(f"{s:.2g} s ({name})" for name, s in waits.items())
     late = f"p99 TTFT of the day: {late}"
     load = f"{rate.min():.1f} to {rate.max():.1f} requests arrive in a second"

@@ -103,7 +103,10 @@ def test_a_day_has_its_money_and_its_waits():
     runs = {str(n): mb.Fleet(mb.Continuous(4), 0.1, n).run(traffic) for n in (1, 3)}
     figure = mb.plots.autoscaled_day(runs, price_per_hour=3600.0, limit_s=1.0)
     costs = [run.cost_per_million(3600.0) for run in runs.values()]
-    assert title(figure, 1) == f"Replicas; a million tokens cost ${costs[0]:.2f} (1), ${costs[1]:.2f} (3)"
+    assert (
+        title(figure, 1)
+        == f"Replicas; a million tokens cost ${costs[0]:.2f} (1), ${costs[1]:.2f} (3)"
+    )
     assert title(figure, 2).startswith("p99 TTFT of the day: ")
     assert figure.axes[1].lines[1].get_ydata().max() == pytest.approx(3.08)  # shifted
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
+from minibatch.course.notebooks.run_notebook import Client
 from minibatch.course.setup.lab_and_test import thread_variables
 
 LESSONS = Path(__file__).parents[2] / "lessons"
@@ -92,7 +92,7 @@ def run(name):
     """What each cell of a lesson shows, by its id."""
     notebook = nbformat.read(LESSONS / f"{name}.ipynb", as_version=4)
     resources = {"metadata": {"path": str(LESSONS)}}
-    client = NotebookClient(notebook, timeout=1200, kernel_name="python3", resources=resources)
+    client = Client(notebook, timeout=1200, kernel_name="python3", resources=resources)
     solved = {"MINIBATCH_EXERCISES": str(LESSONS.parent / "solutions")}
     client.execute(env={**os.environ, **thread_variables(), **solved})
     code = (cell for cell in notebook.cells if cell.cell_type == "code")

@@ -12,8 +12,9 @@ import pytest
 import torch
 from committed import committed
 from legible import UNREADABLE
-from nbclient import NotebookClient
 from transformers import LlamaConfig, LlamaForCausalLM
+
+from minibatch.course.notebooks.run_notebook import Client
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 SUPPORT = str(Path(__file__).parents[1] / "support")
@@ -31,7 +32,7 @@ def run_lesson():
             notebook = nbformat.reads(committed(LESSONS / name), as_version=4)
             notebook.cells = [copy.deepcopy(cell) for cell in notebook.cells for _ in range(times)]
             notebook.cells.insert(0, nbformat.v4.new_code_cell(TELL))
-            client = NotebookClient(
+            client = Client(
                 notebook,
                 timeout=240,
                 kernel_name="python3",

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import nbformat
 from markupsafe import Markup
-from nbclient import NotebookClient
 from nbconvert.filters import markdown2html
 from pygments.formatters import HtmlFormatter
 
+from minibatch.course.notebooks.run_notebook import Client
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
@@ -103,7 +103,7 @@ def run(path: Path) -> nbformat.NotebookNode:
             played.append(nbformat.v4.new_code_cell(slider_film.CODE))
     notebook.cells = played
     with tempfile.TemporaryDirectory() as empty:
-        NotebookClient(
+        Client(
             notebook,
             timeout=300,
             kernel_name="python3",

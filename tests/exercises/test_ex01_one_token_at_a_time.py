@@ -609,7 +609,7 @@ def random_model(rng):
         begins_anew = tokens[0] != PROMPT[-1]
         missing, later = {*PROMPT} - {*tokens}, first_later_one(tokens)
         is_usable = len({*tokens}) >= 8 and begins_anew and missing and later is not None
-        if is_usable and is_clear(model, PROMPT, tokens):
+        if is_usable and is_clear(model, PROMPT, tokens) and is_told_apart(model, PROMPT):
             return model
 
 
@@ -621,6 +621,16 @@ def is_clear(model, prompt, answer):
         logits = model.hf(torch.tensor([prompt + answer])).logits[0, len(prompt) - 1 : -1]
     first, second = logits.topk(2).values.unbind(-1)
     return bool((first - second > 0.005 * first.abs()).all())
+
+
+def is_told_apart(model, prompt):
+    """Whether the second best token is neither the prompt's last token nor the best token
+    after the prompt's first token. A loop may take any of these, and is told which."""
+    import torch
+
+    with torch.inference_mode():
+        logits = model.hf(torch.tensor([prompt])).logits[0]
+    return int(logits[-1].topk(2).indices[1]) not in (prompt[-1], int(logits[0].argmax()))
 
 
 def first_later_one(tokens):

@@ -69,7 +69,7 @@ def dynamic_batching() -> Figure:
     for axis, name in zip(figure.axes, streams, strict=True):
         axis.set_title(name, loc="left", fontsize=13)
         axis.tick_params(labelbottom=True)
-    figure.get_layout_engine().set(hspace=0.12)  # so that a title is no label of the axis above
+    figure.get_layout_engine().set(hspace=0.12)  # keeps a title off the axis above it
     figure.draw_without_rendering()
     question, x = "When should a batch of eight start?", figure.axes[0].get_position().x0
     figure.suptitle(question, x=x, ha="left", fontsize=17, fontweight="bold")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from numbers import Real
 from statistics import median
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import LogLocator, NullLocator
 
 from ...engine.trace import Trace
 from ..colours import COLOURS, HATCHES, INK, WORK, ink_on
-from ..guesses import guess as guessed
 from ..guesses import mark, said
-from ..picture import SMALL, TICK, Thousands, canvas, describe, dress
+from ..picture import SMALL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 PROMPT = COLOURS[4]  # dark blue: no request of the lesson has it
@@ -41,17 +37,14 @@ def heartbeat(
     named = by_name(traces)
     figure, axes = canvas(len(named), ax, height=2.4)
     found = {name: _gaps(trace, request_id) for name, trace in named.items()}
-    lowest, top = _limits([gap for gaps, _ in found.values() for gap in gaps], guess)
+    top = 1.35 * max(max(gaps) for gaps, _ in found.values())  # room for two lines of names
     findings = []
     for axis, (name, (gaps, newcomers)) in zip(axes, found.items(), strict=True):
-        axis.set_yscale(
-            "log"
-        )  # a step of single tokens is seen beside one that takes 30 times as long
         for disturbed, colour, hatch in ((False, WORK, ""), (True, PROMPT, "////")):
             places = [i for i, names in enumerate(newcomers, start=1) if bool(names) == disturbed]
             look = {"color": colour, "edgecolor": ink_on(colour), "linewidth": 0.3, "hatch": hatch}
             axis.bar(places, [gaps[i - 1] for i in places], width=1, **look)
-        for words, x, y in _places(_prompts(newcomers), gaps, math.log(top / lowest)):
+        for words, x, y in _places(_prompts(newcomers), gaps, top):
             look = {"ha": "center", "va": "bottom", "fontsize": SMALL, "color": INK, "zorder": 6}
             on_white = [withStroke(linewidth=4, foreground="white")]  # over the line of the guess
             axis.annotate(words, (x, y), (0, 3), textcoords="offset points",
@@ -59,14 +52,10 @@ def heartbeat(
         first, last = axis is axes[0], axis is axes[-1]
         findings.append(_finding(name, gaps) + (said(guess) if first else ""))
         x = f"token of {request_id}'s answer; bar: ms since the previous token" if last else ""
-        dress(axis, findings[-1], x, "ms (log scale)")
+        dress(axis, findings[-1], x, "ms")
         axis.margins(x=0.01)
-        axis.set_ylim(lowest, top)
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axis.yaxis.set_major_formatter(Thousands())
-        axis.yaxis.set_minor_locator(NullLocator())
-    if guess and _is_drawn(guess):
-        mark(axes[0], guess, along="y")
+        axis.set_ylim(0, top)
+    mark(axes[0], guess, along="y")
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="a step of single tokens"),
         Patch(facecolor=PROMPT, edgecolor=ink_on(PROMPT), hatch=HATCHES["prefill"],
@@ -77,33 +66,20 @@ def heartbeat(
     return figure
 
 
-def _is_drawn(guess: str) -> bool:
-    """A logarithmic axis has a place for this guess."""
-    value = guessed(guess)
-    return isinstance(value, Real) and value > 0
-
-
-def _limits(gaps: list[float], guess: str | None) -> tuple[float, float]:
-    """Of the axis of ms, with room for two letters above the longest bar."""
-    ends = [*gaps, guessed(guess)] if guess and _is_drawn(guess) else gaps
-    lowest = min(gap for gap in ends if gap > 0) / 2
-    return lowest, max(ends) * (max(ends) / lowest) ** 0.5
-
-
 def _places(
     prompts: dict[tuple[int, int], list[str]], gaps: list[float], height: float
 ) -> list[tuple[str, float, float]]:
     """Words and their places: above their bars, and above the words that they would cover. height:
-    of the axis, as a logarithm."""
+    of the axis, in ms."""
     placed: list[tuple[str, float, float]] = []
     for (begin, end), names in sorted(prompts.items()):
-        words, x, y = " ".join(names), (begin + end) / 2, math.log(max(gaps[begin - 1 : end]))
+        words, x, y = " ".join(names), (begin + end) / 2, max(gaps[begin - 1 : end])
         for other, left, level in sorted(placed, key=lambda place: place[2]):
             wide = LETTER * len(gaps) * (len(words) + len(other) + 1) / 2
             if x - left < wide and abs(y - level) < 0.99 * LINE * height:
                 y = level + LINE * height
         placed.append((words, x, y))
-    return [(words, x, math.exp(y)) for words, x, y in placed]
+    return placed
 
 
 def _prompts(newcomers: list[list[str]]) -> dict[tuple[int, int], list[str]]:

@@ -93,7 +93,7 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says(tiled):
     assert f"how much 6.3 lacks: {' or '.join(lacks)}." in text
     assert bytes_in_flight(four, 32) == 4 * bytes_in_flight(group_of_2, 32)
     assert bytes_in_flight(four, 32) > bytes_needed("H100")
-    assert f"a thread needs {four.registers} registers, and 64 fit" in text
+    assert f"a thread needs {four.registers} registers, and up to 64 a thread would fit" in text
     assert eight_tokens.registers > 64 == REGISTERS // (32 * 32)
     one, eight = tiled[1], tiled[8]
     assert group_of_2.limit(128) == "registers"

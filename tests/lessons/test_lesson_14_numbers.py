@@ -96,13 +96,13 @@ def test_order_and_refusals_add_what_the_text_says(rules):
         for order in (rules["OldestFirst"], orders.ShortestPrompt)
     )
     assert f"FCFS with refusals scores {fcfs.total:.2f}" in text
-    assert f"with refusals scores {short.total:.2f}. The second score is more" in text
+    assert f"with refusals scores {short.total:.2f}. With each seed, shortest prompt" in text
     assert all(short.by_seed[seed] > max(newest[seed], late[seed]) for seed in newest)
     quiet = with_order(orders.ShortestPrompt, rules["Refusing"]), with_order(orders.ShortestPrompt)
     refusing, serving = (scored(each, lambda match: match.load == 0.6).total for each in quiet)
     assert "at a load of 0.6, this shorter rule refuses too many requests" in text
     assert refusing < serving
-    assert "no request is ten times late" in text
+    assert "none of its requests is ten times late" in text
     assert not {"ten times late", "unfinished"} & {*fcfs.reasons, *short.reasons}
 
 

@@ -24,10 +24,16 @@ LESSONS = Path(__file__).parents[2] / "lessons"
 NAMES = [path.stem for path in sorted(LESSONS.glob("[0-9]*.ipynb"))]
 REAL_TIME = {
     "03_dynamic_batching": dict.fromkeys(("real", "real-window"), "arrivals are real"),
+    "11_measuring_honestly": {"calibrate": "it measures how busy the computer is, and the errors"},
     "12_a_server": {"full": "arrivals are real: half of them, or fewer, may be refused"},
 }
 NUMBER = r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?"
 QUOTIENT = re.compile(rf"({NUMBER})\s?(?:times\b|×|%)")
+NOISE = re.compile(  # what a run says of its own noise, and names drawn at random
+    r", unclear at [^;.]+|at every size (?=up to)|(?<=up to )about "
+    r"|simulated against real.*|chatcmpl-\w+",
+    re.DOTALL,
+)
 CLOSE = 1.5  # times as large: a quotient further off is another conclusion
 
 
@@ -43,6 +49,7 @@ def quotients_of(text):
 
 def another_conclusion(alone, busy):
     """What the second text concludes otherwise than the first; None if nothing."""
+    alone, busy = (NOISE.sub("", text) for text in (alone, busy))
     if words_of(alone) != words_of(busy):
         return f"{words_of(alone)}\n    became\n{words_of(busy)}"
     for before, after in zip(quotients_of(alone), quotients_of(busy), strict=True):
@@ -58,6 +65,12 @@ def another_conclusion(alone, busy):
         ("8 rows take 1.9 times the 4.1 ms of one", "8 rows take 2.2 times the 9.7 ms of one"),
         ("batches of [8, 1, 3], 7 ms  ███", "batches of [8, 4], 21 ms  █████████"),
         ("1,245 steps, 48.0% useful", "1,245 steps, 48.0% useful"),
+        (
+            "faster up to batch 8; formula: up to about 9.",
+            "faster up to batch 6, unclear at 16; formula: up to 8.",
+        ),
+        ("4.0 times simulated against real: TPOT 4%", "4.1 times simulated against real: TPOT 1%"),
+        ('{"id": "chatcmpl-b0dc"}', '{"id": "chatcmpl-9e21"}'),
     ],
 )
 def test_slower_is_no_other_conclusion(alone, busy):

@@ -62,7 +62,8 @@ def another_conclusion(alone, busy):
 
 NOTE = (
     "{} times the goodput\n\nsimulated against real (real against real)\n"
-    "all at once: makespan −1% (2%), TTFT 2% (1%), TPOT {} (3%)\n76% busy: makespan +1% (2%), TTFT 5% (2%), TPOT 6% (5%)"
+    "all at once: makespan −1% (2%), TTFT 2% (1%), TPOT {} (3%)\n"
+    "76% busy: makespan +1% (2%), TTFT 5% (2%), TPOT 6% (5%)"
 )
 
 

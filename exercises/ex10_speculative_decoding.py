@@ -64,32 +64,7 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 10.3: Your own guesser
-# 4 points, 20 minutes, difficulty 4 of 5
-# lessons/10_speculative_decoding.ipynb, "Who guesses?"
-#
-# Propose draft tokens without a model, only from the tokens of the prompt and of the answer so far.
-# The test uses texts that you have not seen; their answers repeat parts of their prompts. A step
-# has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
-# line contains the same group of four or five tokens, and the token before the group decides which
-# token comes after the group. In the lines a 1 2 3 4 b and c 1 2 3 4 d, for example, a decides b.
-# If the newest token does not occur earlier in the text, propose no draft tokens: a wrong draft
-# token takes computation, an empty draft takes none. There is at least one token, and `most` is at
-# least 1. Token ids are whole numbers from 0.
-# ---------------------------------------------------------------------------------------------
-def propose(token_ids: list[int], most: int) -> list[int]:
-    """Up to `most` token ids that may come next; [] for no draft tokens.
-
-    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: these tokens follow 1, 2
-    at the start.
-    """
-    # YOUR CODE for Exercise 10.3 begins here
-    raise NotImplementedError("Exercise 10.3: Your own guesser: not written yet")
-    # YOUR CODE for Exercise 10.3 ends here
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 10.4: Rejection sampling
+# Exercise 10.3: Rejection sampling
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/10_speculative_decoding.ipynb, "What a guess is worth"
 #
@@ -112,6 +87,31 @@ def accept_or_draw(p: list[float], q: list[float], token: int, u: float, v: floa
     Example: p = [0.7, 0.3], q = [0.4, 0.6]. Token 0 is always accepted. Token 1 is accepted with
     probability 0.5. If it is rejected, the weights are [0.3, 0], so the next token is 0.
     """
+    # YOUR CODE for Exercise 10.3 begins here
+    raise NotImplementedError("Exercise 10.3: Rejection sampling: not written yet")
+    # YOUR CODE for Exercise 10.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 10.4: Your own guesser
+# 4 points, 20 minutes, difficulty 4 of 5
+# lessons/10_speculative_decoding.ipynb, "Who guesses?"
+#
+# Propose draft tokens without a model, only from the tokens of the prompt and of the answer so far.
+# The test uses texts that you have not seen; their answers repeat parts of their prompts. A step
+# has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
+# line contains the same group of four or five tokens, and the token before the group decides which
+# token comes after the group. In the lines a 1 2 3 4 b and c 1 2 3 4 d, for example, a decides b.
+# If the newest token does not occur earlier in the text, propose no draft tokens: a wrong draft
+# token takes computation, an empty draft takes none. There is at least one token, and `most` is at
+# least 1. Token ids are whole numbers from 0.
+# ---------------------------------------------------------------------------------------------
+def propose(token_ids: list[int], most: int) -> list[int]:
+    """Up to `most` token ids that may come next; [] for no draft tokens.
+
+    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: these tokens follow 1, 2
+    at the start.
+    """
     # YOUR CODE for Exercise 10.4 begins here
-    raise NotImplementedError("Exercise 10.4: Rejection sampling: not written yet")
+    raise NotImplementedError("Exercise 10.4: Your own guesser: not written yet")
     # YOUR CODE for Exercise 10.4 ends here

@@ -9,7 +9,51 @@ from collections.abc import Callable
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 11.1: Metrics of a trace
+# Exercise 11.1: A load generator that does not wait
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/11_measuring_honestly.ipynb, "Your turn: a load generator that does not wait"
+#
+# Write a load generator. Send request i at due[i], even if earlier requests have no answer yet:
+# real users do not know that the server is busy. Return a list with the latency of each request:
+# the time from due[i] until `wait` has returned its answer. If `wait` has not returned the answer
+# when the test ends, the latency is None.
+#
+# You get three functions. Time is virtual, in whole milliseconds: it passes only in `wait`.
+#
+#     now()         the time; 0 at the beginning
+#     send(i)       sends request i, and returns at once, without an answer
+#     wait(until)   sleeps until answers come, but at most until the time `until`.
+#                   Returns a list with the number i of each answered request; [] if
+#                   there is none
+#
+# Answers come in any order. Some answers come in the millisecond in which the request was sent, and
+# others never come. `wait` may return some milliseconds late, even if `until` has already passed.
+# After a late return several requests may be due: send all of them before you wait again.
+# `wait` never returns after `end_ms`, and every answer that `wait` returns counts. At `end_ms` the
+# test ends: return, and do not send or wait any more. A request that was not sent has no answer.
+#
+# There is at least one request. `due` is in ascending order, and may contain the same time twice.
+# All requests are due before `end_ms`.
+# ---------------------------------------------------------------------------------------------
+def run_load(
+    due: list[int],
+    end_ms: int,
+    now: Callable[[], int],
+    send: Callable[[int], None],
+    wait: Callable[[int], list[int]],
+) -> list[int | None]:
+    """The latency of each request in ms, in the order of due.
+
+    Example: due = [0, 10], end_ms = 100. The server stalls and answers both at 70: the result is
+    [70, 60].
+    """
+    # YOUR CODE for Exercise 11.1 begins here
+    raise NotImplementedError("Exercise 11.1: A load generator that does not wait: not written yet")
+    # YOUR CODE for Exercise 11.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 11.2: Metrics of a trace
 # 4 points, 20 minutes, difficulty 2 of 5
 # lessons/11_measuring_honestly.ipynb, "Your turn: metrics of a trace"
 #
@@ -49,52 +93,8 @@ def metrics(
     {"ttft_p50": 100, "ttft_p99": 100, "tpot": [30.0, None], "itl_p99": 40, "attainment": 0.5,
     "goodput": 0.5}.
     """
-    # YOUR CODE for Exercise 11.1 begins here
-    raise NotImplementedError("Exercise 11.1: Metrics of a trace: not written yet")
-    # YOUR CODE for Exercise 11.1 ends here
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 11.2: A load generator that does not wait
-# 4 points, 20 minutes, difficulty 3 of 5
-# lessons/11_measuring_honestly.ipynb, "Your turn: a load generator that does not wait"
-#
-# Write a load generator. Send request i at due[i], even if earlier requests have no answer yet:
-# real users do not know that the server is busy. Return a list with the latency of each request:
-# the time from due[i] until `wait` has returned its answer. If `wait` has not returned the answer
-# when the test ends, the latency is None.
-#
-# You get three functions. Time is virtual, in whole milliseconds: it passes only in `wait`.
-#
-#     now()         the time; 0 at the beginning
-#     send(i)       sends request i, and returns at once, without an answer
-#     wait(until)   sleeps until answers come, but at most until the time `until`.
-#                   Returns a list with the number i of each answered request; [] if
-#                   there is none
-#
-# Answers come in any order. Some answers come in the millisecond in which the request was sent, and
-# others never come. `wait` may return some milliseconds late, even if `until` has already passed.
-# After a late return several requests may be due: send all of them before you wait again.
-# `wait` never returns after `end_ms`, and every answer that `wait` returns counts. At `end_ms` the
-# test ends: return, and do not send or wait any more. A request that was not sent has no answer.
-#
-# There is at least one request. `due` is in ascending order, and may contain the same time twice.
-# All requests are due before `end_ms`.
-# ---------------------------------------------------------------------------------------------
-def run_load(
-    due: list[int],
-    end_ms: int,
-    now: Callable[[], int],
-    send: Callable[[int], None],
-    wait: Callable[[int], list[int]],
-) -> list[int | None]:
-    """The latency of each request in ms, in the order of due.
-
-    Example: due = [0, 10], end_ms = 100. The server stalls and answers both at 70: the result is
-    [70, 60].
-    """
     # YOUR CODE for Exercise 11.2 begins here
-    raise NotImplementedError("Exercise 11.2: A load generator that does not wait: not written yet")
+    raise NotImplementedError("Exercise 11.2: Metrics of a trace: not written yet")
     # YOUR CODE for Exercise 11.2 ends here
 
 

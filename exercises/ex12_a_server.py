@@ -11,7 +11,58 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 12.1: A client that hangs up
+# Exercise 12.1: Read a stream
+# 4 points, 20 minutes, difficulty 2 of 5
+# lessons/12_a_server.ipynb, "Your turn: read a stream"
+#
+# A server streams its answer as server-sent events: lines of text in UTF-8, in which an empty line
+# ends an event. The network may cut the bytes anywhere: between two letters, between the bytes of
+# one letter, or between \r and \n. Write the reader. `feed` gets the next bytes, and returns the
+# data of each event that these bytes complete.
+#
+#     : keep-alive            a comment: the line begins with a colon
+#     event: token            a field with the name "event"
+#     data: {"text":          a field with the name "data"
+#     data:  "Rome: "}        a second field "data"; its value begins with a space
+#                             an empty line ends the event. The event's data is
+#                             '{"text":\n "Rome: "}'
+#
+# A line ends with \n, \r\n or \r. A line has ended as soon as its \r has come; if a \n follows,
+# this \n belongs to the same end and is not an empty line. No other character ends a line.
+#
+# In a line with a colon, the name of the field is everything before the first colon. The value is
+# everything after this colon; if the value begins with spaces, leave out one space. A line without
+# a colon is a name with an empty value. Names must match exactly: "Data" and "data " are not
+# "data".
+#
+# The data of an event is the values of its data fields, joined by "\n". Ignore comments and other
+# fields. `feed` returns nothing for an event without a data field, and "" for an event whose only
+# data field has an empty value. Only an empty line completes an event.
+#
+# Leave out one byte order mark (the bytes EF BB BF) at the beginning of the stream. Bytes that are
+# not UTF-8 become "\ufffd". (HTML Standard, sections 9.2.5 and 9.2.6)
+# ---------------------------------------------------------------------------------------------
+class Events:
+    r"""One stream of server-sent events. Each object reads its own stream.
+
+    Example: events = Events(). events.feed(b"data: a\n") is [], and then events.feed(b"\ndata") is
+    ["a"], and then events.feed(b": b\n\n: c\n\n") is ["b"].
+    """
+
+    def __init__(self) -> None:
+        # YOUR CODE for Exercise 12.1 (__init__) begins here
+        raise NotImplementedError("Exercise 12.1: Read a stream: not written yet")
+        # YOUR CODE for Exercise 12.1 (__init__) ends here
+
+    def feed(self, data: bytes) -> list[str]:
+        """The data of each event that these bytes complete, in order; [] if there is none."""
+        # YOUR CODE for Exercise 12.1 (feed) begins here
+        raise NotImplementedError("Exercise 12.1: Read a stream: not written yet")
+        # YOUR CODE for Exercise 12.1 (feed) ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 12.2: A client that hangs up
 # 5 points, 45 minutes, difficulty 3 of 5
 # lessons/12_a_server.ipynb, "Your turn: a client that hangs up"
 #
@@ -63,124 +114,13 @@ async def answer(
     at 15 ms. If stream is True: send("He") at 10 ms, abort() at 15 ms. If stream is False: only
     abort() at 15 ms.
     """
-    # YOUR CODE for Exercise 12.1 begins here
-    raise NotImplementedError("Exercise 12.1: A client that hangs up: not written yet")
-    # YOUR CODE for Exercise 12.1 ends here
+    # YOUR CODE for Exercise 12.2 begins here
+    raise NotImplementedError("Exercise 12.2: A client that hangs up: not written yet")
+    # YOUR CODE for Exercise 12.2 ends here
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 12.2: Read a stream
-# 4 points, 20 minutes, difficulty 2 of 5
-# lessons/12_a_server.ipynb, "Your turn: read a stream"
-#
-# A server streams its answer as server-sent events: lines of text in UTF-8, in which an empty line
-# ends an event. The network may cut the bytes anywhere: between two letters, between the bytes of
-# one letter, or between \r and \n. Write the reader. `feed` gets the next bytes, and returns the
-# data of each event that these bytes complete.
-#
-#     : keep-alive            a comment: the line begins with a colon
-#     event: token            a field with the name "event"
-#     data: {"text":          a field with the name "data"
-#     data:  "Rome: "}        a second field "data"; its value begins with a space
-#                             an empty line ends the event. The event's data is
-#                             '{"text":\n "Rome: "}'
-#
-# A line ends with \n, \r\n or \r. A line has ended as soon as its \r has come; if a \n follows,
-# this \n belongs to the same end and is not an empty line. No other character ends a line.
-#
-# In a line with a colon, the name of the field is everything before the first colon. The value is
-# everything after this colon; if the value begins with spaces, leave out one space. A line without
-# a colon is a name with an empty value. Names must match exactly: "Data" and "data " are not
-# "data".
-#
-# The data of an event is the values of its data fields, joined by "\n". Ignore comments and other
-# fields. `feed` returns nothing for an event without a data field, and "" for an event whose only
-# data field has an empty value. Only an empty line completes an event.
-#
-# Leave out one byte order mark (the bytes EF BB BF) at the beginning of the stream. Bytes that are
-# not UTF-8 become "\ufffd". (HTML Standard, sections 9.2.5 and 9.2.6)
-# ---------------------------------------------------------------------------------------------
-class Events:
-    r"""One stream of server-sent events. Each object reads its own stream.
-
-    Example: events = Events(). events.feed(b"data: a\n") is [], and then events.feed(b"\ndata") is
-    ["a"], and then events.feed(b": b\n\n: c\n\n") is ["b"].
-    """
-
-    def __init__(self) -> None:
-        # YOUR CODE for Exercise 12.2 (__init__) begins here
-        raise NotImplementedError("Exercise 12.2: Read a stream: not written yet")
-        # YOUR CODE for Exercise 12.2 (__init__) ends here
-
-    def feed(self, data: bytes) -> list[str]:
-        """The data of each event that these bytes complete, in order; [] if there is none."""
-        # YOUR CODE for Exercise 12.2 (feed) begins here
-        raise NotImplementedError("Exercise 12.2: Read a stream: not written yet")
-        # YOUR CODE for Exercise 12.2 (feed) ends here
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 12.3: KV blocks of a step in flight
-# 4 points, 20 minutes, difficulty 3 of 5
-# lessons/12_a_server.ipynb, "Your turn: KV blocks of a step in flight"
-#
-# With overlap, an engine launches step n + 1 before it has collected the tokens of step n. So a
-# request may end while a later step with its row is in flight. This step still writes K and V into
-# the request's blocks. On one stream of a GPU this is safe, because all steps are executed in
-# order. With a second stream, the step may write into a block after another request has got this
-# block, and overwrite the new K and V. Decide when blocks may be freed, so that every order is
-# safe. The engine reports each event to you:
-#
-#     launched(step, requests)  a step is in flight, with a row for each request
-#                               in this list
-#     ended(request, blocks)    the request leaves: complete, aborted or preempted.
-#                               No later step has a row of this request, unless the
-#                               request comes back with other blocks
-#     collected(step)           this step has been computed: it writes nothing more
-#
-# `ended` and `collected` return the blocks that may be freed now. The blocks of an ended request
-# may be freed as soon as the last step that was launched with its row has been collected, and not
-# earlier. If no step in flight has its row, `ended` returns the blocks. Return each block once.
-#
-# Steps have rising numbers and are collected in the order of their launches. A step may have no
-# requests. Any number of steps may be in flight, usually at most two. A preempted request may come
-# back with the same id and other blocks while an old step is still in flight. The blocks of several
-# requests may wait for one step. You may return the blocks in any order. The engine empties its
-# lists after the call, so copy the numbers that you keep.
-# ---------------------------------------------------------------------------------------------
-class Releases:
-    """Which blocks may be freed, and when.
-
-    Example: r = Releases(). r.launched(1, ["A", "B"]), r.launched(2, ["A"]), and A ends: r.ended(
-    "A", [7, 4]) is []. r.collected(1) is [], r.ended("B", [5]) is [5], r.collected(2) is [7, 4].
-    """
-
-    def __init__(self) -> None:
-        # YOUR CODE for Exercise 12.3 (__init__) begins here
-        raise NotImplementedError("Exercise 12.3: KV blocks of a step in flight: not written yet")
-        # YOUR CODE for Exercise 12.3 (__init__) ends here
-
-    def launched(self, step: int, requests: list[str]) -> None:
-        """A step is in flight, with a row for each of these requests."""
-        # YOUR CODE for Exercise 12.3 (launched) begins here
-        raise NotImplementedError("Exercise 12.3: KV blocks of a step in flight: not written yet")
-        # YOUR CODE for Exercise 12.3 (launched) ends here
-
-    def ended(self, request: str, blocks: list[int]) -> list[int]:
-        """The blocks of this request that may be freed now: all or none."""
-        # YOUR CODE for Exercise 12.3 (ended) begins here
-        raise NotImplementedError("Exercise 12.3: KV blocks of a step in flight: not written yet")
-        # YOUR CODE for Exercise 12.3 (ended) ends here
-
-    def collected(self, step: int) -> list[int]:
-        """The blocks that may be freed now: those of all requests that waited for this step."""
-        # YOUR CODE for Exercise 12.3 (collected) begins here
-        raise NotImplementedError("Exercise 12.3: KV blocks of a step in flight: not written yet")
-        # YOUR CODE for Exercise 12.3 (collected) ends here
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 12.4: Where did the time go?
+# Exercise 12.3: Where did the time go?
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/12_a_server.ipynb, "Your turn: where did the time go?"
 #
@@ -225,6 +165,66 @@ def where_the_time_went(rows: list[tuple[dict, dict | None]]) -> dict:
     "last_written": 9395}), the result is {"parts": [{"client": 5, "network": 10, "queue": 30,
     "prefill": 50, "event loop": 10, "decode": 295}], "left_out": 0, "slowest": "decode"}.
     """
-    # YOUR CODE for Exercise 12.4 begins here
-    raise NotImplementedError("Exercise 12.4: Where did the time go?: not written yet")
-    # YOUR CODE for Exercise 12.4 ends here
+    # YOUR CODE for Exercise 12.3 begins here
+    raise NotImplementedError("Exercise 12.3: Where did the time go?: not written yet")
+    # YOUR CODE for Exercise 12.3 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 12.4: KV blocks of a step in flight
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/12_a_server.ipynb, "Your turn: KV blocks of a step in flight"
+#
+# With overlap, an engine launches step n + 1 before it has collected the tokens of step n. So a
+# request may end while a later step with its row is in flight. This step still writes K and V into
+# the request's blocks. On one stream of a GPU this is safe, because all steps are executed in
+# order. With a second stream, the step may write into a block after another request has got this
+# block, and overwrite the new K and V. Decide when blocks may be freed, so that every order is
+# safe. The engine reports each event to you:
+#
+#     launched(step, requests)  a step is in flight, with a row for each request
+#                               in this list
+#     ended(request, blocks)    the request leaves: complete, aborted or preempted.
+#                               No later step has a row of this request, unless the
+#                               request comes back with other blocks
+#     collected(step)           this step has been computed: it writes nothing more
+#
+# `ended` and `collected` return the blocks that may be freed now. The blocks of an ended request
+# may be freed as soon as the last step that was launched with its row has been collected, and not
+# earlier. If no step in flight has its row, `ended` returns the blocks. Return each block once.
+#
+# Steps have rising numbers and are collected in the order of their launches. A step may have no
+# requests. Any number of steps may be in flight, usually at most two. A preempted request may come
+# back with the same id and other blocks while an old step is still in flight. The blocks of several
+# requests may wait for one step. You may return the blocks in any order. The engine empties its
+# lists after the call, so copy the numbers that you keep.
+# ---------------------------------------------------------------------------------------------
+class Releases:
+    """Which blocks may be freed, and when.
+
+    Example: r = Releases(). r.launched(1, ["A", "B"]), r.launched(2, ["A"]), and A ends: r.ended(
+    "A", [7, 4]) is []. r.collected(1) is [], r.ended("B", [5]) is [5], r.collected(2) is [7, 4].
+    """
+
+    def __init__(self) -> None:
+        # YOUR CODE for Exercise 12.4 (__init__) begins here
+        raise NotImplementedError("Exercise 12.4: KV blocks of a step in flight: not written yet")
+        # YOUR CODE for Exercise 12.4 (__init__) ends here
+
+    def launched(self, step: int, requests: list[str]) -> None:
+        """A step is in flight, with a row for each of these requests."""
+        # YOUR CODE for Exercise 12.4 (launched) begins here
+        raise NotImplementedError("Exercise 12.4: KV blocks of a step in flight: not written yet")
+        # YOUR CODE for Exercise 12.4 (launched) ends here
+
+    def ended(self, request: str, blocks: list[int]) -> list[int]:
+        """The blocks of this request that may be freed now: all or none."""
+        # YOUR CODE for Exercise 12.4 (ended) begins here
+        raise NotImplementedError("Exercise 12.4: KV blocks of a step in flight: not written yet")
+        # YOUR CODE for Exercise 12.4 (ended) ends here
+
+    def collected(self, step: int) -> list[int]:
+        """The blocks that may be freed now: those of all requests that waited for this step."""
+        # YOUR CODE for Exercise 12.4 (collected) begins here
+        raise NotImplementedError("Exercise 12.4: KV blocks of a step in flight: not written yet")
+        # YOUR CODE for Exercise 12.4 (collected) ends here

@@ -11,7 +11,51 @@ from minibatch.routers import Incoming, ReplicaView
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 13.1: A router
+# Exercise 13.1: Uncached tokens on each replica
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/13_more_than_one_engine.ipynb, "Your turn: uncached tokens on each replica"
+#
+# For each replica, a router must know how many tokens of a prompt the replica would have to
+# compute. Your function gets
+#
+#     num_tokens  tokens of the prompt, 1 or more
+#     chain       hashes of the num_tokens // block_size full
+#                 blocks of the prompt, in order; may be empty. A
+#                 hash depends on its block and on all blocks
+#                 before it
+#     cached      a dictionary: for each replica's number, a list
+#                 of the hashes that are cached there, in any
+#                 order. It may be empty, and it may contain
+#                 hashes of other prompts
+#     block_size  tokens in a block, 1 or more
+#
+# Return a dictionary: for each replica's number, the number of tokens of this prompt that are not
+# cached there.
+#
+# A replica uses the longest cached beginning of the prompt and computes the rest. So a cached block
+# saves work only if all blocks before it are cached too. A replica that has evicted the second
+# block must compute everything from this block on, even if the third block is still cached.
+#
+# Only full blocks are cached, so the tokens after the last full block are always computed. The last
+# token of the prompt is always computed too, because its output is the first token of the answer.
+# If the last token is in a full block, this whole block is computed, even if the block is cached,
+# because an engine takes only whole blocks from its cache. So no number in the dictionary is 0.
+# ---------------------------------------------------------------------------------------------
+def uncached_tokens(
+    num_tokens: int, chain: list[bytes], cached: dict[int, list[bytes]], block_size: int
+) -> dict[int, int]:
+    """Tokens of this prompt that each replica would have to compute, by the replica's number.
+
+    Example: uncached_tokens(10, [b"a", b"b"], {0: [b"b", b"a"], 1: [b"a"], 2: [b"b"]}, 4) is
+    {0: 2, 1: 6, 2: 10}.
+    """
+    # YOUR CODE for Exercise 13.1 begins here
+    raise NotImplementedError("Exercise 13.1: Uncached tokens on each replica: not written yet")
+    # YOUR CODE for Exercise 13.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 13.2: A router
 # 5 points, 25 minutes, difficulty 3 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: a router"
 #
@@ -59,52 +103,8 @@ def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
     has 16 tokens).
     """
 
-    # YOUR CODE for Exercise 13.1 begins here
-    raise NotImplementedError("Exercise 13.1: A router: not written yet")
-    # YOUR CODE for Exercise 13.1 ends here
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 13.2: Uncached tokens on each replica
-# 3 points, 15 minutes, difficulty 2 of 5
-# lessons/13_more_than_one_engine.ipynb, "Your turn: uncached tokens on each replica"
-#
-# For each replica, a router must know how many tokens of a prompt the replica would have to
-# compute. Your function gets
-#
-#     num_tokens  tokens of the prompt, 1 or more
-#     chain       hashes of the num_tokens // block_size full
-#                 blocks of the prompt, in order; may be empty. A
-#                 hash depends on its block and on all blocks
-#                 before it
-#     cached      a dictionary: for each replica's number, a list
-#                 of the hashes that are cached there, in any
-#                 order. It may be empty, and it may contain
-#                 hashes of other prompts
-#     block_size  tokens in a block, 1 or more
-#
-# Return a dictionary: for each replica's number, the number of tokens of this prompt that are not
-# cached there.
-#
-# A replica uses the longest cached beginning of the prompt and computes the rest. So a cached block
-# saves work only if all blocks before it are cached too. A replica that has evicted the second
-# block must compute everything from this block on, even if the third block is still cached.
-#
-# Only full blocks are cached, so the tokens after the last full block are always computed. The last
-# token of the prompt is always computed too, because its output is the first token of the answer.
-# If the last token is in a full block, this whole block is computed, even if the block is cached,
-# because an engine takes only whole blocks from its cache. So no number in the dictionary is 0.
-# ---------------------------------------------------------------------------------------------
-def uncached_tokens(
-    num_tokens: int, chain: list[bytes], cached: dict[int, list[bytes]], block_size: int
-) -> dict[int, int]:
-    """Tokens of this prompt that each replica would have to compute, by the replica's number.
-
-    Example: uncached_tokens(10, [b"a", b"b"], {0: [b"b", b"a"], 1: [b"a"], 2: [b"b"]}, 4) is
-    {0: 2, 1: 6, 2: 10}.
-    """
     # YOUR CODE for Exercise 13.2 begins here
-    raise NotImplementedError("Exercise 13.2: Uncached tokens on each replica: not written yet")
+    raise NotImplementedError("Exercise 13.2: A router: not written yet")
     # YOUR CODE for Exercise 13.2 ends here
 
 

@@ -82,46 +82,7 @@ def expected_tokens(acceptance_rate: float, num_guesses: int) -> float:
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 10.3: Your own guesser
-# 4 points, 20 minutes, difficulty 4 of 5
-# lessons/10_speculative_decoding.ipynb, "Who guesses?"
-#
-# Propose draft tokens without a model, only from the tokens of the prompt and of the answer so far.
-# The test uses texts that you have not seen; their answers repeat parts of their prompts. A step
-# has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
-# line contains the same group of four or five tokens, and the token before the group decides which
-# token comes after the group. In the lines a 1 2 3 4 b and c 1 2 3 4 d, for example, a decides b.
-# If the newest token does not occur earlier in the text, propose no draft tokens: a wrong draft
-# token takes computation, an empty draft takes none. There is at least one token, and `most` is at
-# least 1. Token ids are whole numbers from 0.
-#
-# HINT Where did the newest token appear earlier? The tokens that followed it there can follow now.
-# HINT There can be several such places. Prefer the place with the most equal tokens before it: the
-#      longest match. Of equal matches choose the latest.
-# HINT For each place i before the end, from the latest place on: n = 0, and n += 1 while n <= i and
-#      token_ids[i - n] == token_ids[-1 - n]. Keep the i with the largest n; if none has n > 0,
-#      return [], else token_ids[i + 1 : i + 1 + most].
-# ---------------------------------------------------------------------------------------------
-def propose(token_ids: list[int], most: int) -> list[int]:
-    """Up to `most` token ids that may come next; [] for no draft tokens.
-
-    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: these tokens follow 1, 2
-    at the start.
-    """
-    # BEGIN SOLUTION
-    longest, found = 0, None
-    for i in range(len(token_ids) - 2, -1, -1):
-        same = 0
-        while same <= i and token_ids[i - same] == token_ids[-1 - same]:
-            same += 1
-        if same > longest:
-            longest, found = same, i
-    return [] if found is None else token_ids[found + 1 : found + 1 + most]
-    # END SOLUTION
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 10.4: Rejection sampling
+# Exercise 10.3: Rejection sampling
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/10_speculative_decoding.ipynb, "What a guess is worth"
 #
@@ -164,4 +125,43 @@ def accept_or_draw(p: list[float], q: list[float], token: int, u: float, v: floa
         if total > threshold:
             return i
     return max(range(len(rest)), key=rest.__getitem__)  # rounding: v is all but 1
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 10.4: Your own guesser
+# 4 points, 20 minutes, difficulty 4 of 5
+# lessons/10_speculative_decoding.ipynb, "Who guesses?"
+#
+# Propose draft tokens without a model, only from the tokens of the prompt and of the answer so far.
+# The test uses texts that you have not seen; their answers repeat parts of their prompts. A step
+# has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
+# line contains the same group of four or five tokens, and the token before the group decides which
+# token comes after the group. In the lines a 1 2 3 4 b and c 1 2 3 4 d, for example, a decides b.
+# If the newest token does not occur earlier in the text, propose no draft tokens: a wrong draft
+# token takes computation, an empty draft takes none. There is at least one token, and `most` is at
+# least 1. Token ids are whole numbers from 0.
+#
+# HINT Where did the newest token appear earlier? The tokens that followed it there can follow now.
+# HINT There can be several such places. Prefer the place with the most equal tokens before it: the
+#      longest match. Of equal matches choose the latest.
+# HINT For each place i before the end, from the latest place on: n = 0, and n += 1 while n <= i and
+#      token_ids[i - n] == token_ids[-1 - n]. Keep the i with the largest n; if none has n > 0,
+#      return [], else token_ids[i + 1 : i + 1 + most].
+# ---------------------------------------------------------------------------------------------
+def propose(token_ids: list[int], most: int) -> list[int]:
+    """Up to `most` token ids that may come next; [] for no draft tokens.
+
+    Example: propose([1, 2, 5, 6, 9, 2, 7, 7, 1, 2], most=2) is [5, 6]: these tokens follow 1, 2
+    at the start.
+    """
+    # BEGIN SOLUTION
+    longest, found = 0, None
+    for i in range(len(token_ids) - 2, -1, -1):
+        same = 0
+        while same <= i and token_ids[i - same] == token_ids[-1 - same]:
+            same += 1
+        if same > longest:
+            longest, found = same, i
+    return [] if found is None else token_ids[found + 1 : found + 1 + most]
     # END SOLUTION

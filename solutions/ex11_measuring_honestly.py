@@ -9,7 +9,69 @@ from collections.abc import Callable
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 11.1: Metrics of a trace
+# Exercise 11.1: A load generator that does not wait
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/11_measuring_honestly.ipynb, "Your turn: a load generator that does not wait"
+#
+# Write a load generator. Send request i at due[i], even if earlier requests have no answer yet:
+# real users do not know that the server is busy. Return a list with the latency of each request:
+# the time from due[i] until `wait` has returned its answer. If `wait` has not returned the answer
+# when the test ends, the latency is None.
+#
+# You get three functions. Time is virtual, in whole milliseconds: it passes only in `wait`.
+#
+#     now()         the time; 0 at the beginning
+#     send(i)       sends request i, and returns at once, without an answer
+#     wait(until)   sleeps until answers come, but at most until the time `until`.
+#                   Returns a list with the number i of each answered request; [] if
+#                   there is none
+#
+# Answers come in any order. Some answers come in the millisecond in which the request was sent, and
+# others never come. `wait` may return some milliseconds late, even if `until` has already passed.
+# After a late return several requests may be due: send all of them before you wait again.
+# `wait` never returns after `end_ms`, and every answer that `wait` returns counts. At `end_ms` the
+# test ends: return, and do not send or wait any more. A request that was not sent has no answer.
+#
+# There is at least one request. `due` is in ascending order, and may contain the same time twice.
+# All requests are due before `end_ms`.
+#
+# HINT Two things happen in any order: a request is due, or an answer comes. So one loop must handle
+#      both. A loop that sends one request and then waits for its answer cannot do it.
+# HINT In each round: send every request that is due by now; then wait until the next request is
+#      due, or until end_ms if all are sent. `wait` returns earlier if an answer comes.
+# HINT latencies, num_sent = [None] * len(due), 0
+#      while now() < end_ms:
+#          while num_sent < len(due) and due[num_sent] <= now(): ...   # send it
+#          for i in wait(...):
+#              latencies[i] = now() - due[i]
+# ---------------------------------------------------------------------------------------------
+def run_load(
+    due: list[int],
+    end_ms: int,
+    now: Callable[[], int],
+    send: Callable[[int], None],
+    wait: Callable[[int], list[int]],
+) -> list[int | None]:
+    """The latency of each request in ms, in the order of due.
+
+    Example: due = [0, 10], end_ms = 100. The server stalls and answers both at 70: the result is
+    [70, 60].
+    """
+    # BEGIN SOLUTION
+    latencies: list[int | None] = [None] * len(due)
+    num_sent = 0
+    while now() < end_ms:
+        while num_sent < len(due) and due[num_sent] <= now():
+            send(num_sent)
+            num_sent += 1
+        for i in wait(due[num_sent] if num_sent < len(due) else end_ms):
+            latencies[i] = now() - due[i]
+    return latencies
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 11.2: Metrics of a trace
 # 4 points, 20 minutes, difficulty 2 of 5
 # lessons/11_measuring_honestly.ipynb, "Your turn: metrics of a trace"
 #
@@ -85,68 +147,6 @@ def metrics(
         "attainment": num_good / len(rows),
         "goodput": 1000 * num_good / duration_ms,
     }
-    # END SOLUTION
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 11.2: A load generator that does not wait
-# 4 points, 20 minutes, difficulty 3 of 5
-# lessons/11_measuring_honestly.ipynb, "Your turn: a load generator that does not wait"
-#
-# Write a load generator. Send request i at due[i], even if earlier requests have no answer yet:
-# real users do not know that the server is busy. Return a list with the latency of each request:
-# the time from due[i] until `wait` has returned its answer. If `wait` has not returned the answer
-# when the test ends, the latency is None.
-#
-# You get three functions. Time is virtual, in whole milliseconds: it passes only in `wait`.
-#
-#     now()         the time; 0 at the beginning
-#     send(i)       sends request i, and returns at once, without an answer
-#     wait(until)   sleeps until answers come, but at most until the time `until`.
-#                   Returns a list with the number i of each answered request; [] if
-#                   there is none
-#
-# Answers come in any order. Some answers come in the millisecond in which the request was sent, and
-# others never come. `wait` may return some milliseconds late, even if `until` has already passed.
-# After a late return several requests may be due: send all of them before you wait again.
-# `wait` never returns after `end_ms`, and every answer that `wait` returns counts. At `end_ms` the
-# test ends: return, and do not send or wait any more. A request that was not sent has no answer.
-#
-# There is at least one request. `due` is in ascending order, and may contain the same time twice.
-# All requests are due before `end_ms`.
-#
-# HINT Two things happen in any order: a request is due, or an answer comes. So one loop must handle
-#      both. A loop that sends one request and then waits for its answer cannot do it.
-# HINT In each round: send every request that is due by now; then wait until the next request is
-#      due, or until end_ms if all are sent. `wait` returns earlier if an answer comes.
-# HINT latencies, num_sent = [None] * len(due), 0
-#      while now() < end_ms:
-#          while num_sent < len(due) and due[num_sent] <= now(): ...   # send it
-#          for i in wait(...):
-#              latencies[i] = now() - due[i]
-# ---------------------------------------------------------------------------------------------
-def run_load(
-    due: list[int],
-    end_ms: int,
-    now: Callable[[], int],
-    send: Callable[[int], None],
-    wait: Callable[[int], list[int]],
-) -> list[int | None]:
-    """The latency of each request in ms, in the order of due.
-
-    Example: due = [0, 10], end_ms = 100. The server stalls and answers both at 70: the result is
-    [70, 60].
-    """
-    # BEGIN SOLUTION
-    latencies: list[int | None] = [None] * len(due)
-    num_sent = 0
-    while now() < end_ms:
-        while num_sent < len(due) and due[num_sent] <= now():
-            send(num_sent)
-            num_sent += 1
-        for i in wait(due[num_sent] if num_sent < len(due) else end_ms):
-            latencies[i] = now() - due[i]
-    return latencies
     # END SOLUTION
 
 

@@ -11,7 +11,88 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 12.1: A client that hangs up
+# Exercise 12.1: Read a stream
+# 4 points, 20 minutes, difficulty 2 of 5
+# lessons/12_a_server.ipynb, "Your turn: read a stream"
+#
+# A server streams its answer as server-sent events: lines of text in UTF-8, in which an empty line
+# ends an event. The network may cut the bytes anywhere: between two letters, between the bytes of
+# one letter, or between \r and \n. Write the reader. `feed` gets the next bytes, and returns the
+# data of each event that these bytes complete.
+#
+#     : keep-alive            a comment: the line begins with a colon
+#     event: token            a field with the name "event"
+#     data: {"text":          a field with the name "data"
+#     data:  "Rome: "}        a second field "data"; its value begins with a space
+#                             an empty line ends the event. The event's data is
+#                             '{"text":\n "Rome: "}'
+#
+# A line ends with \n, \r\n or \r. A line has ended as soon as its \r has come; if a \n follows,
+# this \n belongs to the same end and is not an empty line. No other character ends a line.
+#
+# In a line with a colon, the name of the field is everything before the first colon. The value is
+# everything after this colon; if the value begins with spaces, leave out one space. A line without
+# a colon is a name with an empty value. Names must match exactly: "Data" and "data " are not
+# "data".
+#
+# The data of an event is the values of its data fields, joined by "\n". Ignore comments and other
+# fields. `feed` returns nothing for an event without a data field, and "" for an event whose only
+# data field has an empty value. Only an empty line completes an event.
+#
+# Leave out one byte order mark (the bytes EF BB BF) at the beginning of the stream. Bytes that are
+# not UTF-8 become "\ufffd". (HTML Standard, sections 9.2.5 and 9.2.6)
+#
+# HINT The bytes of one call may end in the middle of a line, or of a letter. Keep the incomplete
+#      rest in the object for the next call of feed: write an __init__.
+# HINT codecs.getincrementaldecoder("utf-8-sig")("replace") keeps a part of a letter until the rest
+#      has come, and removes the byte order mark. Do not use str.splitlines: other characters end
+#      its lines, too.
+# HINT for letter in self.decode(data):
+#          if letter == "\n" and self.after_cr: ...    # it belongs to the \r before
+#          elif letter in "\r\n": ...                  # the line has ended: a field, or an event
+#          else: self.line += letter
+# ---------------------------------------------------------------------------------------------
+class Events:
+    r"""One stream of server-sent events. Each object reads its own stream.
+
+    Example: events = Events(). events.feed(b"data: a\n") is [], and then events.feed(b"\ndata") is
+    ["a"], and then events.feed(b": b\n\n: c\n\n") is ["b"].
+    """
+
+    def __init__(self) -> None:
+        # BEGIN SOLUTION of __init__
+        self.decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self.line: list[str] = []  # its letters so far
+        self.data: list[str] = []  # the values of this event's lines of data
+        self.after_cr = False
+        # END SOLUTION
+
+    def feed(self, data: bytes) -> list[str]:
+        """The data of each event that these bytes complete, in order; [] if there is none."""
+        # BEGIN SOLUTION of feed
+        found = []
+        for letter in self.decode(data):
+            belongs_to_cr = letter == "\n" and self.after_cr
+            self.after_cr = letter == "\r"
+            if belongs_to_cr:
+                continue
+            if letter not in "\r\n":
+                self.line.append(letter)
+                continue
+            line, self.line = "".join(self.line), []
+            name, _, value = line.partition(":")
+            if name == "data":
+                self.data.append(value.removeprefix(" "))
+            if not line and self.data:
+                found.append("\n".join(self.data))
+            if not line:
+                self.data = []
+        return found
+        # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 12.2: A client that hangs up
 # 5 points, 45 minutes, difficulty 3 of 5
 # lessons/12_a_server.ipynb, "Your turn: a client that hangs up"
 #
@@ -118,166 +199,7 @@ async def answer(
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 12.2: Read a stream
-# 4 points, 20 minutes, difficulty 2 of 5
-# lessons/12_a_server.ipynb, "Your turn: read a stream"
-#
-# A server streams its answer as server-sent events: lines of text in UTF-8, in which an empty line
-# ends an event. The network may cut the bytes anywhere: between two letters, between the bytes of
-# one letter, or between \r and \n. Write the reader. `feed` gets the next bytes, and returns the
-# data of each event that these bytes complete.
-#
-#     : keep-alive            a comment: the line begins with a colon
-#     event: token            a field with the name "event"
-#     data: {"text":          a field with the name "data"
-#     data:  "Rome: "}        a second field "data"; its value begins with a space
-#                             an empty line ends the event. The event's data is
-#                             '{"text":\n "Rome: "}'
-#
-# A line ends with \n, \r\n or \r. A line has ended as soon as its \r has come; if a \n follows,
-# this \n belongs to the same end and is not an empty line. No other character ends a line.
-#
-# In a line with a colon, the name of the field is everything before the first colon. The value is
-# everything after this colon; if the value begins with spaces, leave out one space. A line without
-# a colon is a name with an empty value. Names must match exactly: "Data" and "data " are not
-# "data".
-#
-# The data of an event is the values of its data fields, joined by "\n". Ignore comments and other
-# fields. `feed` returns nothing for an event without a data field, and "" for an event whose only
-# data field has an empty value. Only an empty line completes an event.
-#
-# Leave out one byte order mark (the bytes EF BB BF) at the beginning of the stream. Bytes that are
-# not UTF-8 become "\ufffd". (HTML Standard, sections 9.2.5 and 9.2.6)
-#
-# HINT The bytes of one call may end in the middle of a line, or of a letter. Keep the incomplete
-#      rest in the object for the next call of feed: write an __init__.
-# HINT codecs.getincrementaldecoder("utf-8-sig")("replace") keeps a part of a letter until the rest
-#      has come, and removes the byte order mark. Do not use str.splitlines: other characters end
-#      its lines, too.
-# HINT for letter in self.decode(data):
-#          if letter == "\n" and self.after_cr: ...    # it belongs to the \r before
-#          elif letter in "\r\n": ...                  # the line has ended: a field, or an event
-#          else: self.line += letter
-# ---------------------------------------------------------------------------------------------
-class Events:
-    r"""One stream of server-sent events. Each object reads its own stream.
-
-    Example: events = Events(). events.feed(b"data: a\n") is [], and then events.feed(b"\ndata") is
-    ["a"], and then events.feed(b": b\n\n: c\n\n") is ["b"].
-    """
-
-    def __init__(self) -> None:
-        # BEGIN SOLUTION of __init__
-        self.decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        self.line: list[str] = []  # its letters so far
-        self.data: list[str] = []  # the values of this event's lines of data
-        self.after_cr = False
-        # END SOLUTION
-
-    def feed(self, data: bytes) -> list[str]:
-        """The data of each event that these bytes complete, in order; [] if there is none."""
-        # BEGIN SOLUTION of feed
-        found = []
-        for letter in self.decode(data):
-            belongs_to_cr = letter == "\n" and self.after_cr
-            self.after_cr = letter == "\r"
-            if belongs_to_cr:
-                continue
-            if letter not in "\r\n":
-                self.line.append(letter)
-                continue
-            line, self.line = "".join(self.line), []
-            name, _, value = line.partition(":")
-            if name == "data":
-                self.data.append(value.removeprefix(" "))
-            if not line and self.data:
-                found.append("\n".join(self.data))
-            if not line:
-                self.data = []
-        return found
-        # END SOLUTION
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 12.3: KV blocks of a step in flight
-# 4 points, 20 minutes, difficulty 3 of 5
-# lessons/12_a_server.ipynb, "Your turn: KV blocks of a step in flight"
-#
-# With overlap, an engine launches step n + 1 before it has collected the tokens of step n. So a
-# request may end while a later step with its row is in flight. This step still writes K and V into
-# the request's blocks. On one stream of a GPU this is safe, because all steps are executed in
-# order. With a second stream, the step may write into a block after another request has got this
-# block, and overwrite the new K and V. Decide when blocks may be freed, so that every order is
-# safe. The engine reports each event to you:
-#
-#     launched(step, requests)  a step is in flight, with a row for each request
-#                               in this list
-#     ended(request, blocks)    the request leaves: complete, aborted or preempted.
-#                               No later step has a row of this request, unless the
-#                               request comes back with other blocks
-#     collected(step)           this step has been computed: it writes nothing more
-#
-# `ended` and `collected` return the blocks that may be freed now. The blocks of an ended request
-# may be freed as soon as the last step that was launched with its row has been collected, and not
-# earlier. If no step in flight has its row, `ended` returns the blocks. Return each block once.
-#
-# Steps have rising numbers and are collected in the order of their launches. A step may have no
-# requests. Any number of steps may be in flight, usually at most two. A preempted request may come
-# back with the same id and other blocks while an old step is still in flight. The blocks of several
-# requests may wait for one step. You may return the blocks in any order. The engine empties its
-# lists after the call, so copy the numbers that you keep.
-#
-# HINT For each request, keep one number: the last step that was launched with its row. If this
-#      step is not in flight, it has been collected.
-# HINT In `ended`, you already know the step for which these blocks wait. Keep the blocks under the
-#      number of this step, because the id of the request may come back.
-# HINT def ended(self, request, blocks):
-#          step = self.last_step.pop(request, None)     # the last step with its row
-#          if step not in self.in_flight: return list(blocks)
-#          self.waiting.setdefault(step, []).extend(blocks)
-#          return []
-# ---------------------------------------------------------------------------------------------
-class Releases:
-    """Which blocks may be freed, and when.
-
-    Example: r = Releases(). r.launched(1, ["A", "B"]), r.launched(2, ["A"]), and A ends: r.ended(
-    "A", [7, 4]) is []. r.collected(1) is [], r.ended("B", [5]) is [5], r.collected(2) is [7, 4].
-    """
-
-    def __init__(self) -> None:
-        # BEGIN SOLUTION of __init__
-        self.in_flight: set[int] = set()
-        self.last_step: dict[str, int] = {}  # with a row of this request
-        self.waiting: dict[int, list[int]] = {}  # blocks, by the step that they wait for
-        # END SOLUTION
-
-    def launched(self, step: int, requests: list[str]) -> None:
-        """A step is in flight, with a row for each of these requests."""
-        # BEGIN SOLUTION of launched
-        self.in_flight.add(step)
-        self.last_step.update(dict.fromkeys(requests, step))
-        # END SOLUTION
-
-    def ended(self, request: str, blocks: list[int]) -> list[int]:
-        """The blocks of this request that may be freed now: all or none."""
-        # BEGIN SOLUTION of ended
-        step = self.last_step.pop(request, None)
-        if step not in self.in_flight:
-            return list(blocks)
-        self.waiting.setdefault(step, []).extend(blocks)
-        return []
-        # END SOLUTION
-
-    def collected(self, step: int) -> list[int]:
-        """The blocks that may be freed now: those of all requests that waited for this step."""
-        # BEGIN SOLUTION of collected
-        self.in_flight.discard(step)
-        return self.waiting.pop(step, [])
-        # END SOLUTION
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 12.4: Where did the time go?
+# Exercise 12.3: Where did the time go?
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/12_a_server.ipynb, "Your turn: where did the time go?"
 #
@@ -357,3 +279,81 @@ def where_the_time_went(rows: list[tuple[dict, dict | None]]) -> dict:
         slowest = max(complete[0], key=lambda name: sum(part[name] for part in slow))
     return {"parts": parts, "left_out": len(parts) - len(complete), "slowest": slowest}
     # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 12.4: KV blocks of a step in flight
+# 4 points, 20 minutes, difficulty 3 of 5
+# lessons/12_a_server.ipynb, "Your turn: KV blocks of a step in flight"
+#
+# With overlap, an engine launches step n + 1 before it has collected the tokens of step n. So a
+# request may end while a later step with its row is in flight. This step still writes K and V into
+# the request's blocks. On one stream of a GPU this is safe, because all steps are executed in
+# order. With a second stream, the step may write into a block after another request has got this
+# block, and overwrite the new K and V. Decide when blocks may be freed, so that every order is
+# safe. The engine reports each event to you:
+#
+#     launched(step, requests)  a step is in flight, with a row for each request
+#                               in this list
+#     ended(request, blocks)    the request leaves: complete, aborted or preempted.
+#                               No later step has a row of this request, unless the
+#                               request comes back with other blocks
+#     collected(step)           this step has been computed: it writes nothing more
+#
+# `ended` and `collected` return the blocks that may be freed now. The blocks of an ended request
+# may be freed as soon as the last step that was launched with its row has been collected, and not
+# earlier. If no step in flight has its row, `ended` returns the blocks. Return each block once.
+#
+# Steps have rising numbers and are collected in the order of their launches. A step may have no
+# requests. Any number of steps may be in flight, usually at most two. A preempted request may come
+# back with the same id and other blocks while an old step is still in flight. The blocks of several
+# requests may wait for one step. You may return the blocks in any order. The engine empties its
+# lists after the call, so copy the numbers that you keep.
+#
+# HINT For each request, keep one number: the last step that was launched with its row. If this
+#      step is not in flight, it has been collected.
+# HINT In `ended`, you already know the step for which these blocks wait. Keep the blocks under the
+#      number of this step, because the id of the request may come back.
+# HINT def ended(self, request, blocks):
+#          step = self.last_step.pop(request, None)     # the last step with its row
+#          if step not in self.in_flight: return list(blocks)
+#          self.waiting.setdefault(step, []).extend(blocks)
+#          return []
+# ---------------------------------------------------------------------------------------------
+class Releases:
+    """Which blocks may be freed, and when.
+
+    Example: r = Releases(). r.launched(1, ["A", "B"]), r.launched(2, ["A"]), and A ends: r.ended(
+    "A", [7, 4]) is []. r.collected(1) is [], r.ended("B", [5]) is [5], r.collected(2) is [7, 4].
+    """
+
+    def __init__(self) -> None:
+        # BEGIN SOLUTION of __init__
+        self.in_flight: set[int] = set()
+        self.last_step: dict[str, int] = {}  # with a row of this request
+        self.waiting: dict[int, list[int]] = {}  # blocks, by the step that they wait for
+        # END SOLUTION
+
+    def launched(self, step: int, requests: list[str]) -> None:
+        """A step is in flight, with a row for each of these requests."""
+        # BEGIN SOLUTION of launched
+        self.in_flight.add(step)
+        self.last_step.update(dict.fromkeys(requests, step))
+        # END SOLUTION
+
+    def ended(self, request: str, blocks: list[int]) -> list[int]:
+        """The blocks of this request that may be freed now: all or none."""
+        # BEGIN SOLUTION of ended
+        step = self.last_step.pop(request, None)
+        if step not in self.in_flight:
+            return list(blocks)
+        self.waiting.setdefault(step, []).extend(blocks)
+        return []
+        # END SOLUTION
+
+    def collected(self, step: int) -> list[int]:
+        """The blocks that may be freed now: those of all requests that waited for this step."""
+        # BEGIN SOLUTION of collected
+        self.in_flight.discard(step)
+        return self.waiting.pop(step, [])
+        # END SOLUTION

@@ -11,7 +11,67 @@ from minibatch.routers import Incoming, ReplicaView
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 13.1: A router
+# Exercise 13.1: Uncached tokens on each replica
+# 3 points, 15 minutes, difficulty 2 of 5
+# lessons/13_more_than_one_engine.ipynb, "Your turn: uncached tokens on each replica"
+#
+# For each replica, a router must know how many tokens of a prompt the replica would have to
+# compute. Your function gets
+#
+#     num_tokens  tokens of the prompt, 1 or more
+#     chain       hashes of the num_tokens // block_size full
+#                 blocks of the prompt, in order; may be empty. A
+#                 hash depends on its block and on all blocks
+#                 before it
+#     cached      a dictionary: for each replica's number, a list
+#                 of the hashes that are cached there, in any
+#                 order. It may be empty, and it may contain
+#                 hashes of other prompts
+#     block_size  tokens in a block, 1 or more
+#
+# Return a dictionary: for each replica's number, the number of tokens of this prompt that are not
+# cached there.
+#
+# A replica uses the longest cached beginning of the prompt and computes the rest. So a cached block
+# saves work only if all blocks before it are cached too. A replica that has evicted the second
+# block must compute everything from this block on, even if the third block is still cached.
+#
+# Only full blocks are cached, so the tokens after the last full block are always computed. The last
+# token of the prompt is always computed too, because its output is the first token of the answer.
+# If the last token is in a full block, this whole block is computed, even if the block is cached,
+# because an engine takes only whole blocks from its cache. So no number in the dictionary is 0.
+#
+# HINT For each replica, go through the chain from its beginning, and stop at the first block that
+#      is not cached there.
+# HINT The first (num_tokens - 1) // block_size blocks can come from the cache. The last token,
+#      number num_tokens - 1 counted from 0, is in none of these blocks.
+# HINT usable = chain[: (num_tokens - 1) // block_size]
+#      for replica, hashes in cached.items():
+#          num_found = 0
+#          while num_found < len(usable) and usable[num_found] in hashes: ...
+# ---------------------------------------------------------------------------------------------
+def uncached_tokens(
+    num_tokens: int, chain: list[bytes], cached: dict[int, list[bytes]], block_size: int
+) -> dict[int, int]:
+    """Tokens of this prompt that each replica would have to compute, by the replica's number.
+
+    Example: uncached_tokens(10, [b"a", b"b"], {0: [b"b", b"a"], 1: [b"a"], 2: [b"b"]}, 4) is
+    {0: 2, 1: 6, 2: 10}.
+    """
+    # BEGIN SOLUTION
+    usable = chain[: (num_tokens - 1) // block_size]
+    found = {}
+    for replica, hashes in cached.items():
+        here, num_found = set(hashes), 0
+        while num_found < len(usable) and usable[num_found] in here:
+            num_found += 1
+        found[replica] = num_tokens - num_found * block_size
+    return found
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 13.2: A router
 # 5 points, 25 minutes, difficulty 3 of 5
 # lessons/13_more_than_one_engine.ipynb, "Your turn: a router"
 #
@@ -74,66 +134,6 @@ def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
         return before + view.uncached_tokens(request), view.num_requests + view.num_sent
 
     return min(views, key=cost).replica
-    # END SOLUTION
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 13.2: Uncached tokens on each replica
-# 3 points, 15 minutes, difficulty 2 of 5
-# lessons/13_more_than_one_engine.ipynb, "Your turn: uncached tokens on each replica"
-#
-# For each replica, a router must know how many tokens of a prompt the replica would have to
-# compute. Your function gets
-#
-#     num_tokens  tokens of the prompt, 1 or more
-#     chain       hashes of the num_tokens // block_size full
-#                 blocks of the prompt, in order; may be empty. A
-#                 hash depends on its block and on all blocks
-#                 before it
-#     cached      a dictionary: for each replica's number, a list
-#                 of the hashes that are cached there, in any
-#                 order. It may be empty, and it may contain
-#                 hashes of other prompts
-#     block_size  tokens in a block, 1 or more
-#
-# Return a dictionary: for each replica's number, the number of tokens of this prompt that are not
-# cached there.
-#
-# A replica uses the longest cached beginning of the prompt and computes the rest. So a cached block
-# saves work only if all blocks before it are cached too. A replica that has evicted the second
-# block must compute everything from this block on, even if the third block is still cached.
-#
-# Only full blocks are cached, so the tokens after the last full block are always computed. The last
-# token of the prompt is always computed too, because its output is the first token of the answer.
-# If the last token is in a full block, this whole block is computed, even if the block is cached,
-# because an engine takes only whole blocks from its cache. So no number in the dictionary is 0.
-#
-# HINT For each replica, go through the chain from its beginning, and stop at the first block that
-#      is not cached there.
-# HINT The first (num_tokens - 1) // block_size blocks can come from the cache. The last token,
-#      number num_tokens - 1 counted from 0, is in none of these blocks.
-# HINT usable = chain[: (num_tokens - 1) // block_size]
-#      for replica, hashes in cached.items():
-#          num_found = 0
-#          while num_found < len(usable) and usable[num_found] in hashes: ...
-# ---------------------------------------------------------------------------------------------
-def uncached_tokens(
-    num_tokens: int, chain: list[bytes], cached: dict[int, list[bytes]], block_size: int
-) -> dict[int, int]:
-    """Tokens of this prompt that each replica would have to compute, by the replica's number.
-
-    Example: uncached_tokens(10, [b"a", b"b"], {0: [b"b", b"a"], 1: [b"a"], 2: [b"b"]}, 4) is
-    {0: 2, 1: 6, 2: 10}.
-    """
-    # BEGIN SOLUTION
-    usable = chain[: (num_tokens - 1) // block_size]
-    found = {}
-    for replica, hashes in cached.items():
-        here, num_found = set(hashes), 0
-        while num_found < len(usable) and usable[num_found] in here:
-            num_found += 1
-        found[replica] = num_tokens - num_found * block_size
-    return found
     # END SOLUTION
 
 

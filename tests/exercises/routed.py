@@ -1,4 +1,4 @@
-"""Some replicas behind a router, for exercise 13.1: events in order of time, and no engine.
+"""Some replicas behind a router, for exercise 13.2: events in order of time, and no engine.
 
 A replica computes one prompt at a time, in the order in which its requests have come; then the
 request decodes beside others, in one of its places. It keeps blocks of prompts, the least recently
@@ -156,7 +156,7 @@ class Replica:
 
 
 def hidden_streams() -> list[Traffic]:
-    """What 13.1 is judged on."""
+    """What 13.2 is judged on."""
     return [Traffic(f"hidden {number}") for number in range(4)]
 
 

@@ -1,4 +1,4 @@
-"""An engine, a client and a server around one coroutine function: `answer` of exercise 12.1.
+"""An engine, a client and a server around one coroutine function: `answer` of exercise 12.2.
 
 The scene decides when each piece of text comes, how long each send takes, when the client hangs up
 and when the server shuts down. It answers what the worker's event loop asks (worker_async.py), and

@@ -14,7 +14,7 @@ from minibatch.course.judging.verdict import Wrong
 
 WITHHELD = {
     "10.2": {"minibatch.simulator.speculation": "tokens_a_step"},
-    "10.3": {"minibatch.speculation.prompt_lookup": "PromptLookup"},
+    "10.4": {"minibatch.speculation.prompt_lookup": "PromptLookup"},
 }
 
 
@@ -394,167 +394,6 @@ def test_any_rate_and_number(student, rng):
 
 # 10.3 --------------------------------------------------------------------------------------------
 
-ENOUGH, GOOD = 0.75, 0.93  # of the tokens a step that the longest match brings
-
-
-def guesses_of(student, token_ids, most):
-    shown = f"propose({token_ids if len(token_ids) < 12 else f'{len(token_ids)} tokens'}, {most})"
-    with input_shown(shown):
-        got = student.call("propose", Lent(token_ids), most)
-    if not isinstance(got, tuple | list):
-        kind = "nothing (None)" if got is None else a_kind(got)
-        raise Wrong(
-            "[guess_is_no_list] "
-            f"{shown} returns {kind}; return a list of token ids, [] for no draft tokens."
-        )
-    strange = [one for one in got if type(one) is not int]
-    if strange:
-        raise Wrong(
-            f"[guess_is_no_number] {shown}: token ids are whole numbers; your answer holds "
-            f"{a_kind(strange[0])}."
-        )
-    if len(got) > most:
-        raise Wrong(
-            "[guesses_too_many] "
-            f"{shown} returns {len(got)} draft tokens, and at most {most} are allowed: tokens "
-            "beyond the request's longest answer would be computed in vain.",
-            expected=f"at most {most}",
-            got=got,
-        )
-    return list(got)
-
-
-@pytest.mark.task("10.3", points=1)
-def test_the_draft_is_a_list_of_at_most_that_many_token_ids(student):
-    for token_ids in ([5], [5, 5], [1, 2, 5, 6, 9, 2, 7, 7, 1, 2], [3, 4] * 8):
-        for most in (1, 2, 4):
-            guesses_of(student, token_ids, most)
-    clear = [1, 2, 5, 6, 9, 2, 7, 7, 1, 2]
-    got = guesses_of(student, clear, 2)
-    if not got or got != [5, 6][: len(got)]:
-        said = (
-            "[other_guess] you propose the wrong tokens: the newest tokens, 1, 2, also came at the "
-            "beginning, and 5, 6 followed them there."
-        )
-        if got == [2, 5]:
-            said = (
-                "[begins_with_the_token_found] "
-                "you begin with the token that was found; propose the tokens after it."
-            )
-        if got == [7, 7]:
-            said = (
-                "[newest_token_alone] "
-                "you search only for the newest token, 2, which last came before 7, 7. Search for "
-                "1, 2: 5, 6 followed it."
-            )
-        if got == []:
-            said += (
-                " [finds_the_end_itself] Perhaps your search finds the newest tokens themselves, "
-                "at the end of the list; nothing follows them there."
-            )
-        raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
-    within = [5, 2, 8, 9, 5, 25, 6, 7, 5, 2]
-    got = guesses_of(student, within, 2)
-    if got and got == [6, 7][: len(got)]:
-        raise Wrong(
-            "[matches_part_of_a_number] You find 5, 2 in 5, 25, as a search in a text does: 2 is "
-            f"the beginning of 25. Compare whole tokens. propose({within}, most=2)",
-            expected=[8, 9],
-            got=got,
-        )
-
-
-@pytest.mark.task("10.3", points=0.5)
-def test_a_new_token_gets_no_draft(student):
-    for token_ids in (
-        [5],
-        [1, 2, 3],
-        list(range(40)),
-        [8, 8, 3, 8, 2, 5],
-        [1, 25, 6, 7, 2],
-    ):
-        got = guesses_of(student, token_ids, 4)
-        if not set(got) <= set(token_ids):
-            shown = token_ids if len(token_ids) < 12 else "[0, 1, …, 39]"
-            raise Wrong(
-                "[guess_is_not_in_the_list] You propose a token that is not in token_ids. Perhaps "
-                "your function keeps something from an earlier call. Use only the tokens of this "
-                f"list. propose({shown}, most=4)",
-                expected=[],
-                got=got,
-            )
-        if got:
-            raise Wrong(
-                "[guesses_after_a_new_token] "
-                f"propose({token_ids if len(token_ids) < 12 else '[0, 1, …, 39]'}, most=4): you "
-                f"propose tokens, but the newest token, {token_ids[-1]}, has not appeared "
-                "before, so nothing tells what follows this token. A wrong draft token is "
-                "computed in vain: return [].",
-                expected=[],
-                got=got,
-            )
-    if not guesses_of(student, [3, 4] * 8, 4):
-        raise Wrong(
-            "[guesses_nothing] "
-            "propose([3, 4, 3, 4, …], most=4) returns []: 3 has followed 4 seven times. Return [] "
-            "only if the newest token has not appeared before.",
-            expected=[3, 4, 3, 4],
-            got=[],
-        )
-
-
-@pytest.mark.task("10.3", points=1.5)
-def test_answers_that_quote_their_prompts_take_fewer_steps(student):
-    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING)
-    best = tokens_a_step(longest_match, QUOTING)
-    if found < ENOUGH * best:
-        raise Wrong(
-            "[few_tokens_a_step] On answers that quote their prompts your draft tokens give "
-            f"{found:.2f} tokens a step; the longest match gives {best:.2f}, and no draft tokens "
-            "give 1.00. Find where the newest tokens appeared before, and propose the tokens that "
-            "followed them.",
-            expected=f"{ENOUGH * best:.2f} or more",
-            got=f"{found:.2f}",
-        )
-
-
-@pytest.mark.task("10.3", points=1)
-def test_the_place_with_the_longest_match_is_used(student):
-    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING_OFTEN)
-    best = tokens_a_step(longest_match, QUOTING_OFTEN)
-    if found < GOOD * best:
-        alone = tokens_a_step(by_newest, QUOTING_OFTEN)
-        said = (
-            "[match_is_too_short] Of the places where the newest token appeared before, take the "
-            "place where most of the "
-        )
-        said += "tokens before it are the same, too; of equal places, the latest."
-        if found <= 1.02 * alone:
-            said = (
-                "Your search is hardly better than a search for only the newest token "
-                f"({alone:.2f}). " + said
-            )
-        raise Wrong(
-            f"Where words repeat often, your draft tokens give {found:.2f} tokens a step, and "
-            f"the longest match {best:.2f}. {said}",
-            expected=f"{GOOD * best:.2f} or more",
-            got=f"{found:.2f}",
-        )
-    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), FORMS)
-    best = tokens_a_step(longest_match, FORMS)
-    if found < GOOD * best:
-        raise Wrong(
-            "[match_of_four_at_most] Where all lines of a form contain the same four or five "
-            f"tokens, your draft tokens give {found:.2f} tokens a step, and the longest match "
-            f"{best:.2f}. The token before these tokens decides what comes after them: compare as "
-            "many tokens as are equal, also more than five.",
-            expected=f"{GOOD * best:.2f} or more",
-            got=f"{found:.2f}",
-        )
-
-
-# 10.4 --------------------------------------------------------------------------------------------
-
 GRID = 30  # values of u and of v, in the middle of equal stretches from 0 to 1
 CLOSE = 1.5 / GRID  # a share that is counted on such a grid is off by less
 PAIRS = {  # the model's and the draft's probabilities
@@ -625,7 +464,7 @@ def is_near(one, other):
     return all(abs(a - b) <= CLOSE for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.task("10.4", points=1.5)
+@pytest.mark.task("10.3", points=1.5)
 def test_a_draft_token_is_accepted_as_often_as_the_ratio_says(student):
     for p, q in PAIRS.values():
         for token in range(len(p)):
@@ -681,7 +520,7 @@ def no_token_without_a_rest(student):
                 )
 
 
-@pytest.mark.task("10.4", points=1.5)
+@pytest.mark.task("10.3", points=1.5)
 def test_a_rejected_token_is_replaced_from_the_rest(student):
     p, q = PAIRS["three tokens, one of them too likely"]
     if drawn(student, p, q, 2) != on_grid(student, p, q, 2):
@@ -754,7 +593,7 @@ def replaced_from_the_rest(student, p, q, token):
     )
 
 
-@pytest.mark.task("10.4", points=1)
+@pytest.mark.task("10.3", points=1)
 def test_over_many_draws_the_tokens_have_the_distribution_of_the_model(student, rng):
     pairs = list(PAIRS.values())
     for chance in (random.Random(3), rng):
@@ -773,9 +612,170 @@ def test_over_many_draws_the_tokens_have_the_distribution_of_the_model(student, 
             )
 
 
+# 10.4 --------------------------------------------------------------------------------------------
+
+ENOUGH, GOOD = 0.75, 0.93  # of the tokens a step that the longest match brings
+
+
+def guesses_of(student, token_ids, most):
+    shown = f"propose({token_ids if len(token_ids) < 12 else f'{len(token_ids)} tokens'}, {most})"
+    with input_shown(shown):
+        got = student.call("propose", Lent(token_ids), most)
+    if not isinstance(got, tuple | list):
+        kind = "nothing (None)" if got is None else a_kind(got)
+        raise Wrong(
+            "[guess_is_no_list] "
+            f"{shown} returns {kind}; return a list of token ids, [] for no draft tokens."
+        )
+    strange = [one for one in got if type(one) is not int]
+    if strange:
+        raise Wrong(
+            f"[guess_is_no_number] {shown}: token ids are whole numbers; your answer holds "
+            f"{a_kind(strange[0])}."
+        )
+    if len(got) > most:
+        raise Wrong(
+            "[guesses_too_many] "
+            f"{shown} returns {len(got)} draft tokens, and at most {most} are allowed: tokens "
+            "beyond the request's longest answer would be computed in vain.",
+            expected=f"at most {most}",
+            got=got,
+        )
+    return list(got)
+
+
+@pytest.mark.task("10.4", points=1)
+def test_the_draft_is_a_list_of_at_most_that_many_token_ids(student):
+    for token_ids in ([5], [5, 5], [1, 2, 5, 6, 9, 2, 7, 7, 1, 2], [3, 4] * 8):
+        for most in (1, 2, 4):
+            guesses_of(student, token_ids, most)
+    clear = [1, 2, 5, 6, 9, 2, 7, 7, 1, 2]
+    got = guesses_of(student, clear, 2)
+    if not got or got != [5, 6][: len(got)]:
+        said = (
+            "[other_guess] you propose the wrong tokens: the newest tokens, 1, 2, also came at the "
+            "beginning, and 5, 6 followed them there."
+        )
+        if got == [2, 5]:
+            said = (
+                "[begins_with_the_token_found] "
+                "you begin with the token that was found; propose the tokens after it."
+            )
+        if got == [7, 7]:
+            said = (
+                "[newest_token_alone] "
+                "you search only for the newest token, 2, which last came before 7, 7. Search for "
+                "1, 2: 5, 6 followed it."
+            )
+        if got == []:
+            said += (
+                " [finds_the_end_itself] Perhaps your search finds the newest tokens themselves, "
+                "at the end of the list; nothing follows them there."
+            )
+        raise Wrong(f"propose({clear}, most=2): {said}", expected=[5, 6], got=got)
+    within = [5, 2, 8, 9, 5, 25, 6, 7, 5, 2]
+    got = guesses_of(student, within, 2)
+    if got and got == [6, 7][: len(got)]:
+        raise Wrong(
+            "[matches_part_of_a_number] You find 5, 2 in 5, 25, as a search in a text does: 2 is "
+            f"the beginning of 25. Compare whole tokens. propose({within}, most=2)",
+            expected=[8, 9],
+            got=got,
+        )
+
+
+@pytest.mark.task("10.4", points=0.5)
+def test_a_new_token_gets_no_draft(student):
+    for token_ids in (
+        [5],
+        [1, 2, 3],
+        list(range(40)),
+        [8, 8, 3, 8, 2, 5],
+        [1, 25, 6, 7, 2],
+    ):
+        got = guesses_of(student, token_ids, 4)
+        if not set(got) <= set(token_ids):
+            shown = token_ids if len(token_ids) < 12 else "[0, 1, …, 39]"
+            raise Wrong(
+                "[guess_is_not_in_the_list] You propose a token that is not in token_ids. Perhaps "
+                "your function keeps something from an earlier call. Use only the tokens of this "
+                f"list. propose({shown}, most=4)",
+                expected=[],
+                got=got,
+            )
+        if got:
+            raise Wrong(
+                "[guesses_after_a_new_token] "
+                f"propose({token_ids if len(token_ids) < 12 else '[0, 1, …, 39]'}, most=4): you "
+                f"propose tokens, but the newest token, {token_ids[-1]}, has not appeared "
+                "before, so nothing tells what follows this token. A wrong draft token is "
+                "computed in vain: return [].",
+                expected=[],
+                got=got,
+            )
+    if not guesses_of(student, [3, 4] * 8, 4):
+        raise Wrong(
+            "[guesses_nothing] "
+            "propose([3, 4, 3, 4, …], most=4) returns []: 3 has followed 4 seven times. Return [] "
+            "only if the newest token has not appeared before.",
+            expected=[3, 4, 3, 4],
+            got=[],
+        )
+
+
+@pytest.mark.task("10.4", points=1.5)
+def test_answers_that_quote_their_prompts_take_fewer_steps(student):
+    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING)
+    best = tokens_a_step(longest_match, QUOTING)
+    if found < ENOUGH * best:
+        raise Wrong(
+            "[few_tokens_a_step] On answers that quote their prompts your draft tokens give "
+            f"{found:.2f} tokens a step; the longest match gives {best:.2f}, and no draft tokens "
+            "give 1.00. Find where the newest tokens appeared before, and propose the tokens that "
+            "followed them.",
+            expected=f"{ENOUGH * best:.2f} or more",
+            got=f"{found:.2f}",
+        )
+
+
+@pytest.mark.task("10.4", points=1)
+def test_the_place_with_the_longest_match_is_used(student):
+    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), QUOTING_OFTEN)
+    best = tokens_a_step(longest_match, QUOTING_OFTEN)
+    if found < GOOD * best:
+        alone = tokens_a_step(by_newest, QUOTING_OFTEN)
+        said = (
+            "[match_is_too_short] Of the places where the newest token appeared before, take the "
+            "place where most of the "
+        )
+        said += "tokens before it are the same, too; of equal places, the latest."
+        if found <= 1.02 * alone:
+            said = (
+                "Your search is hardly better than a search for only the newest token "
+                f"({alone:.2f}). " + said
+            )
+        raise Wrong(
+            f"Where words repeat often, your draft tokens give {found:.2f} tokens a step, and "
+            f"the longest match {best:.2f}. {said}",
+            expected=f"{GOOD * best:.2f} or more",
+            got=f"{found:.2f}",
+        )
+    found = tokens_a_step(lambda ids, most: guesses_of(student, ids, most), FORMS)
+    best = tokens_a_step(longest_match, FORMS)
+    if found < GOOD * best:
+        raise Wrong(
+            "[match_of_four_at_most] Where all lines of a form contain the same four or five "
+            f"tokens, your draft tokens give {found:.2f} tokens a step, and the longest match "
+            f"{best:.2f}. The token before these tokens decides what comes after them: compare as "
+            "many tokens as are equal, also more than five.",
+            expected=f"{GOOD * best:.2f} or more",
+            got=f"{found:.2f}",
+        )
+
+
 NOW_YOURS = {
     "10.1": now_yours.accepting,
     "10.2": now_yours.worth,
-    "10.3": now_yours.guesser,
-    "10.4": now_yours.sampled,
+    "10.3": now_yours.sampled,
+    "10.4": now_yours.guesser,
 }

@@ -15,6 +15,150 @@ from minibatch.course.judging.worker_errors import NotAttempted, Raised, reporte
 
 # 12.1 --------------------------------------------------------------------------------------------
 
+ONE = b'data: {"text": "Rome"}\n\n'
+STREAM = "data: Zürich – 東京 🚲\n\ndata: b: c\n\n".encode()
+LINES = {
+    "one event": [ONE],
+    "three events, a comment between them": [b"data: a\n\n: ping\n\ndata: b\n\ndata: [DONE]\n\n"],
+    "an event that no empty line has ended": [b"data: a\n\ndata: b\n"],
+    "a space more": [b"data:  two\n\ndata:none\n\ndata: tail \n\n"],
+    "colons in a value": [b'data: {"a": "b:c"}\n\n'],
+    "other fields": [b"event: token\nid: 7\nretry: 10\ndata: x\n\ndata: y\nid: 8\n\n"],
+    "names that are not 'data'": [b"database: x\nDATA: y\ndata : z\n data: w\ndata: v\n\n"],
+    "several lines of data": [b"data: a\ndata: b\ndata:\ndata: c\n\n"],
+    "an event without data": [b"event: end\n\n\n\ndata: x\n\n"],
+    "empty data": [b"data\n\ndata:\n\ndata: \n\ndata\ndata\n\n"],
+    "characters that do not end a line": ["data: a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n\n".encode()],
+}
+ENDS = {
+    r"lines that end with \r\n": [b"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n"],
+    r"lines that end with \r": [b"data: a\rdata: b\r\rdata: c\r\r"],
+    "all three": [b"data: a\rdata: b\r\n\ndata: c\n\r\ndata: d\n\r"],
+    r"a cut between \r and \n": cut(b"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n", 8, 17, 19, 28),
+    r"an event that ends with \r": [b"data: a\r", b"\r", b"\n", b"data: b\r\n\r", b"\ndata"],
+}
+CHUNKS = {
+    "a cut in a name, in a value, between two ends": cut(ONE * 3, 2, 9, 25, 30, 47, 70),
+    "single bytes": by_bytes(STREAM + b"data: a\r\n\r\n"),
+    "empty chunks": [b"", b"data: a", b"", b"\n", b"", b"\n", b""],
+    "a cut within a letter": cut(STREAM, 8, 17, 27, 30),
+    "bytes that are not UTF-8": [b"data: a\xff\xc3\n\ndata: \xe6\x9d\n\n", b"data: b\xe6", b"\n\n"],
+}
+MARK = "\ufeff".encode()
+MARKS = {
+    "a byte order mark": [MARK + ONE],
+    "a byte order mark in three chunks": by_bytes(MARK) + [ONE],
+    "marks in other places": [MARK + MARK + b"data: a\n\n" + b"data: " + MARK + b"b\n\n"],
+}
+
+
+def texts_of(student, packed):
+    """What the calls of feed gave, with the errors raised; texts come as bytes."""
+    found = []
+    for one in packed:
+        if "raised" in one:
+            raise reported_error(one["raised"], student.limits)
+        gave = student.unpacked(one["gave"])
+        if not isinstance(gave, list | tuple) or not all(type(each) is bytes for each in gave):
+            kind = "nothing (None)" if gave is None else a_kind(gave)
+            raise Wrong(
+                f"[events_are_no_texts] `feed` must return a list of texts; you return {kind}."
+            )
+        found.append([each.decode("utf-8", "surrogatepass") for each in gave])
+    return found
+
+
+def streamed(student, streams):
+    """Each stream to an object of its own; if one is read wrongly, the belief that fits them."""
+    seen = {}
+    for told, chunks in streams.items():
+        try:
+            calls = [(0, "feed", [chunk]) for chunk in chunks]
+            seen[told] = texts_of(student, student.objects("Events", calls))
+        except Raised as error:
+            error.sentence = (
+                f"`feed`, with {told}, {shown_chunks(chunks)}, fails with {error.sentence}"
+            )
+            raise
+    for told, chunks in streams.items():
+        expected, got = read(chunks), seen[told]
+        for number, (due, gave) in enumerate(zip(expected, got, strict=True)):
+            if due != gave:
+                said = believed(streams, seen) or (
+                    "[other_events] your events are wrong: apply the rules for lines and fields "
+                    "one by one."
+                )
+                before = shown_chunks(chunks[: number + 1])
+                raise Wrong(f"With {told}: after {before}: {said}", expected=due, got=gave)
+
+
+TWO = [(0, b"data: a"), (1, b"data: b\n"), (0, b"1\n\n"), (1, b"\n")]
+TWO_TOLD = ", ".join(f"{'xy'[number]}.feed({chunk})" for number, chunk in TWO)
+
+
+def two_at_once(student):
+    packed = student.objects("Events", [(number, "feed", [chunk]) for number, chunk in TWO])
+    return texts_of(student, packed)
+
+
+def shown_chunks(chunks):
+    several = ", ".join(f"feed({chunk})" for chunk in chunks[-4:])
+    return f"{'… ' * (len(chunks) > 4)}{several}"
+
+
+def believed(streams, seen):
+    for size in (1, 2):
+        for beliefs in itertools.combinations(BELIEFS, size):
+            if all(read(chunks, beliefs) == seen[told] for told, chunks in streams.items()):
+                return " ".join(BELIEFS[one] for one in beliefs)
+    return ""
+
+
+@pytest.mark.task("12.1", points=1.5)
+def test_an_event_is_its_lines_of_data(student):
+    if (got := two_at_once(student)) == read([chunk for _, chunk in TWO]):  # as one stream
+        said = f"{BELIEFS['shared']} ({TWO_TOLD})"
+        raise Wrong(said, expected=[[], [], ["a1"], ["b"]], got=got)
+    streamed(student, LINES)
+
+
+@pytest.mark.task("12.1", points=0.75)
+def test_a_line_has_one_of_three_ends(student):
+    streamed(student, ENDS)
+
+
+@pytest.mark.task("12.1", points=0.75)
+def test_chunks_end_anywhere(student):
+    streamed(student, CHUNKS)
+
+
+@pytest.mark.task("12.1", points=0.5)
+def test_a_byte_order_mark_is_left_out_once(student):
+    streamed(student, MARKS)
+
+
+@pytest.mark.task("12.1", points=0.5)
+def test_any_stream_and_two_at_once(student, rng):
+    got = two_at_once(student)
+    if got != [[], [], ["a1"], ["b"]]:
+        raise Wrong(
+            f"[other_events_of_two] Two objects read two streams, {TWO_TOLD}: your events are "
+            "wrong.",
+            expected=[[], [], ["a1"], ["b"]],
+            got=got,
+        )
+    for number in range(30):
+        data = MARK * (rng.random() < 0.2)
+        for _ in range(rng.randint(1, 12)):
+            line = rng.choice(["data: ", "data:", "data", ": c", "id: 1", "", "", "data:  é東🚲 x"])
+            data += (line + rng.choice(["", "", "a:b", "\x85"]) * ("data:" in line)).encode()
+            data += rng.choice([b"\n", b"\n", b"\r\n", b"\r"])
+        places = sorted(rng.choices(range(len(data) + 1), k=rng.randint(0, 8)))
+        streamed(student, {f"random stream {number + 1}": cut(data, *places)})
+
+
+# 12.2 --------------------------------------------------------------------------------------------
+
 HE_LLO = [(10, "He"), (20, "llo"), (40, " you")]
 CALM = Line(HE_LLO, 50)
 SLOW_CLIENT = Line(HE_LLO, 50, send_ms=25)
@@ -220,19 +364,19 @@ def judge_outcome(scene, line, outcome, told):
     raise Wrong(f"{told} {said}.", expected=names[due], got=got)
 
 
-@pytest.mark.task("12.1", points=0.5)
+@pytest.mark.task("12.2", points=0.5)
 def test_each_piece_is_sent_when_it_comes(student):
     for line in (CALM, SLOW_CLIENT, EMPTY, AT_ONCE):
         answered(student, line.at(stream=True))
 
 
-@pytest.mark.task("12.1", points=0.5)
+@pytest.mark.task("12.2", points=0.5)
 def test_a_whole_answer_is_one_text(student):
     for line in (CALM, SLOW_CLIENT, EMPTY, AT_ONCE):
         answered(student, line.at(stream=False))
 
 
-@pytest.mark.task("12.1", points=1)
+@pytest.mark.task("12.2", points=1)
 def test_a_hang_up_ends_the_request_in_the_engine(student):
     for stream in (True, False):
         for when in (5, 15, 30, 45):  # before the first piece, between two, after the last
@@ -241,7 +385,7 @@ def test_a_hang_up_ends_the_request_in_the_engine(student):
     answered(student, Line(HE_LLO, 50, False, hangs_up_ms=40))  # in the moment of a piece
 
 
-@pytest.mark.task("12.1", points=0.75)
+@pytest.mark.task("12.2", points=0.75)
 def test_a_hang_up_during_a_send_ends_it_too(student):
     for stuck in (False, True):
         for when in (15, 40, 75):  # in the first send, the second, the last
@@ -253,7 +397,7 @@ def test_a_hang_up_during_a_send_ends_it_too(student):
             answered(student, Line(HE_LLO, 90, send_ms=5, breaks_ms=breaks, error=error))
 
 
-@pytest.mark.task("12.1", points=0.5)
+@pytest.mark.task("12.2", points=0.5)
 def test_a_complete_answer_is_not_aborted(student):
     for stream in (True, False):
         answered(student, Line(HE_LLO, 50, stream, hangs_up_ms=50))
@@ -263,7 +407,7 @@ def test_a_complete_answer_is_not_aborted(student):
         answered(student, Line(HE_LLO, 50, False, send_ms=25, hangs_up_ms=60, stuck=stuck))
 
 
-@pytest.mark.task("12.1", points=0.75)
+@pytest.mark.task("12.2", points=0.75)
 def test_a_shutdown_aborts_and_passes_on_the_cancellation(student):
     for stream in (True, False):
         for when in (5, 15, 45):
@@ -272,7 +416,7 @@ def test_a_shutdown_aborts_and_passes_on_the_cancellation(student):
     answered(student, Line(HE_LLO, 50, False, send_ms=25, cancel_ms=60))
 
 
-@pytest.mark.task("12.1", points=0.5)
+@pytest.mark.task("12.2", points=0.5)
 def test_an_exception_of_the_engine_is_passed_on(student):
     for stream in (True, False):
         for kind in ("RuntimeError", "ConnectionError", "TimeoutError"):
@@ -280,7 +424,7 @@ def test_an_exception_of_the_engine_is_passed_on(student):
         answered(student, Line([], 5, stream, failure=("ValueError", "too long"), hangs_up_ms=70))
 
 
-@pytest.mark.task("12.1", points=0.5)
+@pytest.mark.task("12.2", points=0.5)
 def test_any_answer_and_several_at_once(student, rng):
     for stream in (True, False):
         answered(student, Line(HE_LLO, 50, stream, cancel_ms=30, hangs_up_ms=30))
@@ -316,335 +460,7 @@ def some_line(rng):
     return line
 
 
-# 12.2 --------------------------------------------------------------------------------------------
-
-ONE = b'data: {"text": "Rome"}\n\n'
-STREAM = "data: Zürich – 東京 🚲\n\ndata: b: c\n\n".encode()
-LINES = {
-    "one event": [ONE],
-    "three events, a comment between them": [b"data: a\n\n: ping\n\ndata: b\n\ndata: [DONE]\n\n"],
-    "an event that no empty line has ended": [b"data: a\n\ndata: b\n"],
-    "a space more": [b"data:  two\n\ndata:none\n\ndata: tail \n\n"],
-    "colons in a value": [b'data: {"a": "b:c"}\n\n'],
-    "other fields": [b"event: token\nid: 7\nretry: 10\ndata: x\n\ndata: y\nid: 8\n\n"],
-    "names that are not 'data'": [b"database: x\nDATA: y\ndata : z\n data: w\ndata: v\n\n"],
-    "several lines of data": [b"data: a\ndata: b\ndata:\ndata: c\n\n"],
-    "an event without data": [b"event: end\n\n\n\ndata: x\n\n"],
-    "empty data": [b"data\n\ndata:\n\ndata: \n\ndata\ndata\n\n"],
-    "characters that do not end a line": ["data: a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n\n".encode()],
-}
-ENDS = {
-    r"lines that end with \r\n": [b"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n"],
-    r"lines that end with \r": [b"data: a\rdata: b\r\rdata: c\r\r"],
-    "all three": [b"data: a\rdata: b\r\n\ndata: c\n\r\ndata: d\n\r"],
-    r"a cut between \r and \n": cut(b"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n", 8, 17, 19, 28),
-    r"an event that ends with \r": [b"data: a\r", b"\r", b"\n", b"data: b\r\n\r", b"\ndata"],
-}
-CHUNKS = {
-    "a cut in a name, in a value, between two ends": cut(ONE * 3, 2, 9, 25, 30, 47, 70),
-    "single bytes": by_bytes(STREAM + b"data: a\r\n\r\n"),
-    "empty chunks": [b"", b"data: a", b"", b"\n", b"", b"\n", b""],
-    "a cut within a letter": cut(STREAM, 8, 17, 27, 30),
-    "bytes that are not UTF-8": [b"data: a\xff\xc3\n\ndata: \xe6\x9d\n\n", b"data: b\xe6", b"\n\n"],
-}
-MARK = "\ufeff".encode()
-MARKS = {
-    "a byte order mark": [MARK + ONE],
-    "a byte order mark in three chunks": by_bytes(MARK) + [ONE],
-    "marks in other places": [MARK + MARK + b"data: a\n\n" + b"data: " + MARK + b"b\n\n"],
-}
-
-
-def texts_of(student, packed):
-    """What the calls of feed gave, with the errors raised; texts come as bytes."""
-    found = []
-    for one in packed:
-        if "raised" in one:
-            raise reported_error(one["raised"], student.limits)
-        gave = student.unpacked(one["gave"])
-        if not isinstance(gave, list | tuple) or not all(type(each) is bytes for each in gave):
-            kind = "nothing (None)" if gave is None else a_kind(gave)
-            raise Wrong(
-                f"[events_are_no_texts] `feed` must return a list of texts; you return {kind}."
-            )
-        found.append([each.decode("utf-8", "surrogatepass") for each in gave])
-    return found
-
-
-def streamed(student, streams):
-    """Each stream to an object of its own; if one is read wrongly, the belief that fits them."""
-    seen = {}
-    for told, chunks in streams.items():
-        try:
-            calls = [(0, "feed", [chunk]) for chunk in chunks]
-            seen[told] = texts_of(student, student.objects("Events", calls))
-        except Raised as error:
-            error.sentence = (
-                f"`feed`, with {told}, {shown_chunks(chunks)}, fails with {error.sentence}"
-            )
-            raise
-    for told, chunks in streams.items():
-        expected, got = read(chunks), seen[told]
-        for number, (due, gave) in enumerate(zip(expected, got, strict=True)):
-            if due != gave:
-                said = believed(streams, seen) or (
-                    "[other_events] your events are wrong: apply the rules for lines and fields "
-                    "one by one."
-                )
-                before = shown_chunks(chunks[: number + 1])
-                raise Wrong(f"With {told}: after {before}: {said}", expected=due, got=gave)
-
-
-TWO = [(0, b"data: a"), (1, b"data: b\n"), (0, b"1\n\n"), (1, b"\n")]
-TWO_TOLD = ", ".join(f"{'xy'[number]}.feed({chunk})" for number, chunk in TWO)
-
-
-def two_at_once(student):
-    packed = student.objects("Events", [(number, "feed", [chunk]) for number, chunk in TWO])
-    return texts_of(student, packed)
-
-
-def shown_chunks(chunks):
-    several = ", ".join(f"feed({chunk})" for chunk in chunks[-4:])
-    return f"{'… ' * (len(chunks) > 4)}{several}"
-
-
-def believed(streams, seen):
-    for size in (1, 2):
-        for beliefs in itertools.combinations(BELIEFS, size):
-            if all(read(chunks, beliefs) == seen[told] for told, chunks in streams.items()):
-                return " ".join(BELIEFS[one] for one in beliefs)
-    return ""
-
-
-@pytest.mark.task("12.2", points=1.5)
-def test_an_event_is_its_lines_of_data(student):
-    if (got := two_at_once(student)) == read([chunk for _, chunk in TWO]):  # as one stream
-        said = f"{BELIEFS['shared']} ({TWO_TOLD})"
-        raise Wrong(said, expected=[[], [], ["a1"], ["b"]], got=got)
-    streamed(student, LINES)
-
-
-@pytest.mark.task("12.2", points=0.75)
-def test_a_line_has_one_of_three_ends(student):
-    streamed(student, ENDS)
-
-
-@pytest.mark.task("12.2", points=0.75)
-def test_chunks_end_anywhere(student):
-    streamed(student, CHUNKS)
-
-
-@pytest.mark.task("12.2", points=0.5)
-def test_a_byte_order_mark_is_left_out_once(student):
-    streamed(student, MARKS)
-
-
-@pytest.mark.task("12.2", points=0.5)
-def test_any_stream_and_two_at_once(student, rng):
-    got = two_at_once(student)
-    if got != [[], [], ["a1"], ["b"]]:
-        raise Wrong(
-            f"[other_events_of_two] Two objects read two streams, {TWO_TOLD}: your events are "
-            "wrong.",
-            expected=[[], [], ["a1"], ["b"]],
-            got=got,
-        )
-    for number in range(30):
-        data = MARK * (rng.random() < 0.2)
-        for _ in range(rng.randint(1, 12)):
-            line = rng.choice(["data: ", "data:", "data", ": c", "id: 1", "", "", "data:  é東🚲 x"])
-            data += (line + rng.choice(["", "", "a:b", "\x85"]) * ("data:" in line)).encode()
-            data += rng.choice([b"\n", b"\n", b"\r\n", b"\r"])
-        places = sorted(rng.choices(range(len(data) + 1), k=rng.randint(0, 8)))
-        streamed(student, {f"random stream {number + 1}": cut(data, *places)})
-
-
 # 12.3 --------------------------------------------------------------------------------------------
-
-WALKS = {  # what happens: calls. L: launched, E: ended, C: collected
-    "a request ends while the next step has a row of it": [
-        *(("L", 1, "AB"), ("L", 2, "AB"), ("C", 1), ("E", "A", [7, 4]), ("L", 3, "B")),
-        *(("C", 2), ("C", 3), ("E", "B", [5])),
-    ],
-    "a request ends, and no step in flight contains it": [
-        *(("L", 1, "A"), ("C", 1), ("E", "A", [3, 9]), ("E", "B", [2])),
-        *(("L", 2, "C"), ("E", "D", [8]), ("C", 2), ("E", "C", [1])),
-    ],
-    "a request is in two steps in flight": [
-        *(("L", 1, "AB"), ("L", 2, "AB"), ("E", "A", [1, 2]), ("C", 1), ("C", 2)),
-        *(("L", 3, "B"), ("C", 3), ("E", "B", [6])),
-    ],
-    "a request is in the older of two steps": [
-        *(("L", 1, "AB"), ("L", 2, "B"), ("E", "A", [1]), ("C", 1), ("L", 3, "B")),
-        *(("E", "B", [2, 3]), ("C", 2), ("C", 3)),
-    ],
-    "three steps are in flight": [
-        *(("L", 4, "ABC"), ("L", 6, "AB"), ("L", 9, "A"), ("E", "C", [1]), ("E", "A", [2])),
-        *(("E", "B", [3]), ("C", 4), ("C", 6), ("C", 9)),
-    ],
-    "several end in one step": [
-        *(("L", 1, "ABC"), ("E", "A", [1, 2]), ("E", "B", [3]), ("E", "C", []), ("C", 1)),
-        *(("L", 2, "D"), ("C", 2), ("E", "D", [1])),
-    ],
-    "steps are empty, and step numbers are missing": [
-        *(("L", 10, "A"), ("L", 20, ""), ("E", "A", [5]), ("L", 21, ""), ("C", 10)),
-        *(("C", 20), ("C", 21), ("E", "B", [4]), ("L", 30, ""), ("E", "C", [9]), ("C", 30)),
-    ],
-    "a preempted request comes back with other blocks": [
-        *(("L", 1, "AB"), ("E", "A", [1, 2]), ("L", 2, "AB"), ("C", 1), ("E", "A", [8, 9])),
-        *(("C", 2), ("E", "B", [3])),
-    ],
-    "a request comes back and ends again before the first step is collected": [
-        *(("L", 1, "A"), ("E", "A", [1]), ("L", 2, "A"), ("E", "A", [2]), ("L", 3, "A")),
-        *(("C", 1), ("E", "A", [3]), ("C", 2), ("C", 3)),
-    ],
-    "a request comes back, and ends before it is in a step": [
-        *(("L", 1, "A"), ("E", "A", [1]), ("E", "A", [2]), ("C", 1)),
-    ],
-}
-METHODS = {"L": "launched", "E": "ended", "C": "collected"}
-
-
-class Ledger:
-    """The right releases, with what the grader tells of them: (step, request) by block."""
-
-    def __init__(self):
-        self.steps, self.held = {}, {}
-
-    def call(self, kind, name, content=()):
-        if kind == "L":
-            self.steps[name] = set(content)
-            return []
-        if kind == "E":
-            having = [step for step, requests in self.steps.items() if name in requests]
-            for requests in self.steps.values():
-                requests.discard(name)  # a later row of this name has other blocks
-            self.held |= {block: (max(having), name) for block in content} if having else {}
-            return [] if having else sorted(content)
-        del self.steps[name]
-        free = [block for block, (step, _) in self.held.items() if step == name]
-        for block in free:
-            del self.held[block]
-        return sorted(free)
-
-
-def shown_call(call):
-    kind, *arguments = call
-    if kind == "L":
-        arguments = [arguments[0], list(arguments[1])]
-    return f"{METHODS[kind]}({', '.join(map(repr, arguments))})"
-
-
-def walked(student, told, calls):
-    """The learner's object and the ledger, call after call."""
-    packed = [(0, METHODS[kind], [first, *map(list, rest)]) for kind, first, *rest in calls]
-    got = student.objects("Releases", packed)
-    ledger, given_back = Ledger(), set()
-    for number, (call, one) in enumerate(zip(calls, got, strict=False)):
-        before = ", ".join(map(shown_call, calls[: number + 1]))
-        start = f"If {told}, {before}:"
-        if "raised" in one:
-            error = reported_error(one["raised"], student.limits)
-            error.sentence = f"{start} it fails with {error.sentence}"
-            raise error
-        held = dict(ledger.held)
-        due = ledger.call(*call)
-        gave = student.unpacked(one["gave"])
-        if call[0] == "L":
-            continue
-        if not isinstance(gave, list | tuple) or not all(type(each) is int for each in gave):
-            kind = "nothing (None)" if gave is None else a_kind(gave)
-            raise Wrong(f"{start} [blocks_are_no_list] return a list of blocks; you return {kind}.")
-        if sorted(gave) != due:
-            said = what_goes_wrong(calls, number, held | ledger.held, due, list(gave), given_back)
-            raise Wrong(f"{start} {said}", expected=due, got=list(gave))
-        given_back |= set(due)
-        given_back -= set(itertools.chain(*(c[2] for c in calls[number + 1 :] if c[0] == "E")))
-
-
-def what_goes_wrong(calls, number, held, due, gave, given_back):
-    kind, name = calls[number][:2]
-    early = [block for block in gave if block in held and block not in due]
-    if early:
-        step, request = held[early[0]]
-        later = [each for call in calls[number + 1 :] if call[0] == "L" for each in call[2]]
-        other = next((each for each in later if each != request), "the next request")
-        return (
-            f"[freed_while_in_flight] step {step} is in flight with a row of {request}, and "
-            f"still writes K and V into block {early[0]}. You free this block now. {other} gets "
-            f"it, and step {step} then overwrites {other}'s K and V with those of {request}."
-        )
-    twice = [block for block in gave if gave.count(block) > 1 or block in given_back]
-    if twice:
-        return (
-            f"[freed_twice] you return block {twice[0]} twice. Then two requests get this block, "
-            "and each overwrites the other's K and V."
-        )
-    missing = [block for block in due if block not in gave]
-    if missing and kind == "E":
-        return (
-            "[waits_for_nothing] "
-            f"no step in flight has a row of {name}, so nothing writes into its blocks: free "
-            f"block {missing[0]} at once."
-        )
-    if missing:
-        return (
-            f"[block_is_kept] the last step that wrote into block {missing[0]} was step {name}, "
-            "which is now collected: free this block now. Other requests cannot use a block that "
-            "is freed late or never."
-        )
-    return "[other_blocks] you return blocks that were not passed to you."
-
-
-@pytest.mark.task("12.3", points=1)
-def test_blocks_wait_for_the_step_in_flight(student):
-    for told in list(WALKS)[:4]:
-        walked(student, told, WALKS[told])
-
-
-@pytest.mark.task("12.3", points=1)
-def test_several_requests_and_several_steps(student):
-    for told in list(WALKS)[4:7]:
-        walked(student, told, WALKS[told])
-
-
-@pytest.mark.task("12.3", points=1)
-def test_a_request_id_may_come_back(student):
-    for told in list(WALKS)[7:]:
-        walked(student, told, WALKS[told])
-
-
-@pytest.mark.task("12.3", points=1)
-def test_any_engine_keeps_its_blocks_apart(student, rng):
-    for number in range(20):
-        walked(student, f"an engine runs, case {number + 1}", some_engine(rng))
-
-
-def some_engine(rng):
-    """Calls of an engine with few blocks, up to three steps in flight, and preemptions."""
-    free, running, calls, steps, step = list(range(100, 130)), {}, [], [], rng.randint(0, 50)
-    ledger = Ledger()
-    for _ in range(rng.randint(10, 40)):
-        name = rng.choice("ABCDE")
-        what = rng.random()
-        if what < 0.35 and len(steps) < 3:
-            if name not in running and len(free) > 3:
-                running[name] = [free.pop() for _ in range(rng.randint(0, 3))]
-            step += rng.randint(1, 3)
-            steps.append(step)
-            calls.append(("L", step, "".join(rng.sample(sorted(running), len(running) * 2 // 3))))
-        elif what < 0.7 and steps:
-            calls.append(("C", steps.pop(0)))
-        elif name in running:
-            calls.append(("E", name, running.pop(name)))
-        else:
-            continue
-        free = ledger.call(*calls[-1]) + free
-    return calls + [("C", one) for one in steps]
-
-
-# 12.4 --------------------------------------------------------------------------------------------
 
 NAMES = ("client", "network", "queue", "prefill", "event loop", "decode")
 
@@ -939,12 +755,12 @@ def judge_parts(student, tests):
             raise Wrong(f"{start} {name}: {said}", expected=due[name], got=part[name])
 
 
-@pytest.mark.task("12.4", points=2)
+@pytest.mark.task("12.3", points=2)
 def test_the_six_parts_are_differences_of_one_clock(student):
     judge_parts(student, TIMES)
 
 
-@pytest.mark.task("12.4", points=0.5)
+@pytest.mark.task("12.3", points=0.5)
 def test_a_row_without_a_latency_is_counted(student):
     for told, rows in TIMES.items():
         got, due = found_times(student, rows)["left_out"], right_parts(rows).count(None)
@@ -957,7 +773,7 @@ def test_a_row_without_a_latency_is_counted(student):
             )
 
 
-@pytest.mark.task("12.4", points=1)
+@pytest.mark.task("12.3", points=1)
 def test_the_slowest_requests_have_their_own_reason(student):
     seen = [((rows,), found_times(student, rows)["slowest"]) for rows in TIMES.values()]
     for told, ((rows,), got) in zip(TIMES, seen, strict=True):
@@ -975,7 +791,7 @@ def test_the_slowest_requests_have_their_own_reason(student):
             raise Wrong(f"If {told}, {shown_rows(rows)}: {said}", expected=str(due), got=got)
 
 
-@pytest.mark.task("12.4", points=0.5)
+@pytest.mark.task("12.3", points=0.5)
 def test_any_two_clocks(student, rng):
     for number in range(8):
         rows = some_time_rows(rng, rng.choice([1, 5, 100, 101, 250]), rng.randint(-(10**6), 10**12))
@@ -995,9 +811,193 @@ def test_any_two_clocks(student, rng):
                 )
 
 
+# 12.4 --------------------------------------------------------------------------------------------
+
+WALKS = {  # what happens: calls. L: launched, E: ended, C: collected
+    "a request ends while the next step has a row of it": [
+        *(("L", 1, "AB"), ("L", 2, "AB"), ("C", 1), ("E", "A", [7, 4]), ("L", 3, "B")),
+        *(("C", 2), ("C", 3), ("E", "B", [5])),
+    ],
+    "a request ends, and no step in flight contains it": [
+        *(("L", 1, "A"), ("C", 1), ("E", "A", [3, 9]), ("E", "B", [2])),
+        *(("L", 2, "C"), ("E", "D", [8]), ("C", 2), ("E", "C", [1])),
+    ],
+    "a request is in two steps in flight": [
+        *(("L", 1, "AB"), ("L", 2, "AB"), ("E", "A", [1, 2]), ("C", 1), ("C", 2)),
+        *(("L", 3, "B"), ("C", 3), ("E", "B", [6])),
+    ],
+    "a request is in the older of two steps": [
+        *(("L", 1, "AB"), ("L", 2, "B"), ("E", "A", [1]), ("C", 1), ("L", 3, "B")),
+        *(("E", "B", [2, 3]), ("C", 2), ("C", 3)),
+    ],
+    "three steps are in flight": [
+        *(("L", 4, "ABC"), ("L", 6, "AB"), ("L", 9, "A"), ("E", "C", [1]), ("E", "A", [2])),
+        *(("E", "B", [3]), ("C", 4), ("C", 6), ("C", 9)),
+    ],
+    "several end in one step": [
+        *(("L", 1, "ABC"), ("E", "A", [1, 2]), ("E", "B", [3]), ("E", "C", []), ("C", 1)),
+        *(("L", 2, "D"), ("C", 2), ("E", "D", [1])),
+    ],
+    "steps are empty, and step numbers are missing": [
+        *(("L", 10, "A"), ("L", 20, ""), ("E", "A", [5]), ("L", 21, ""), ("C", 10)),
+        *(("C", 20), ("C", 21), ("E", "B", [4]), ("L", 30, ""), ("E", "C", [9]), ("C", 30)),
+    ],
+    "a preempted request comes back with other blocks": [
+        *(("L", 1, "AB"), ("E", "A", [1, 2]), ("L", 2, "AB"), ("C", 1), ("E", "A", [8, 9])),
+        *(("C", 2), ("E", "B", [3])),
+    ],
+    "a request comes back and ends again before the first step is collected": [
+        *(("L", 1, "A"), ("E", "A", [1]), ("L", 2, "A"), ("E", "A", [2]), ("L", 3, "A")),
+        *(("C", 1), ("E", "A", [3]), ("C", 2), ("C", 3)),
+    ],
+    "a request comes back, and ends before it is in a step": [
+        *(("L", 1, "A"), ("E", "A", [1]), ("E", "A", [2]), ("C", 1)),
+    ],
+}
+METHODS = {"L": "launched", "E": "ended", "C": "collected"}
+
+
+class Ledger:
+    """The right releases, with what the grader tells of them: (step, request) by block."""
+
+    def __init__(self):
+        self.steps, self.held = {}, {}
+
+    def call(self, kind, name, content=()):
+        if kind == "L":
+            self.steps[name] = set(content)
+            return []
+        if kind == "E":
+            having = [step for step, requests in self.steps.items() if name in requests]
+            for requests in self.steps.values():
+                requests.discard(name)  # a later row of this name has other blocks
+            self.held |= {block: (max(having), name) for block in content} if having else {}
+            return [] if having else sorted(content)
+        del self.steps[name]
+        free = [block for block, (step, _) in self.held.items() if step == name]
+        for block in free:
+            del self.held[block]
+        return sorted(free)
+
+
+def shown_call(call):
+    kind, *arguments = call
+    if kind == "L":
+        arguments = [arguments[0], list(arguments[1])]
+    return f"{METHODS[kind]}({', '.join(map(repr, arguments))})"
+
+
+def walked(student, told, calls):
+    """The learner's object and the ledger, call after call."""
+    packed = [(0, METHODS[kind], [first, *map(list, rest)]) for kind, first, *rest in calls]
+    got = student.objects("Releases", packed)
+    ledger, given_back = Ledger(), set()
+    for number, (call, one) in enumerate(zip(calls, got, strict=False)):
+        before = ", ".join(map(shown_call, calls[: number + 1]))
+        start = f"If {told}, {before}:"
+        if "raised" in one:
+            error = reported_error(one["raised"], student.limits)
+            error.sentence = f"{start} it fails with {error.sentence}"
+            raise error
+        held = dict(ledger.held)
+        due = ledger.call(*call)
+        gave = student.unpacked(one["gave"])
+        if call[0] == "L":
+            continue
+        if not isinstance(gave, list | tuple) or not all(type(each) is int for each in gave):
+            kind = "nothing (None)" if gave is None else a_kind(gave)
+            raise Wrong(f"{start} [blocks_are_no_list] return a list of blocks; you return {kind}.")
+        if sorted(gave) != due:
+            said = what_goes_wrong(calls, number, held | ledger.held, due, list(gave), given_back)
+            raise Wrong(f"{start} {said}", expected=due, got=list(gave))
+        given_back |= set(due)
+        given_back -= set(itertools.chain(*(c[2] for c in calls[number + 1 :] if c[0] == "E")))
+
+
+def what_goes_wrong(calls, number, held, due, gave, given_back):
+    kind, name = calls[number][:2]
+    early = [block for block in gave if block in held and block not in due]
+    if early:
+        step, request = held[early[0]]
+        later = [each for call in calls[number + 1 :] if call[0] == "L" for each in call[2]]
+        other = next((each for each in later if each != request), "the next request")
+        return (
+            f"[freed_while_in_flight] step {step} is in flight with a row of {request}, and "
+            f"still writes K and V into block {early[0]}. You free this block now. {other} gets "
+            f"it, and step {step} then overwrites {other}'s K and V with those of {request}."
+        )
+    twice = [block for block in gave if gave.count(block) > 1 or block in given_back]
+    if twice:
+        return (
+            f"[freed_twice] you return block {twice[0]} twice. Then two requests get this block, "
+            "and each overwrites the other's K and V."
+        )
+    missing = [block for block in due if block not in gave]
+    if missing and kind == "E":
+        return (
+            "[waits_for_nothing] "
+            f"no step in flight has a row of {name}, so nothing writes into its blocks: free "
+            f"block {missing[0]} at once."
+        )
+    if missing:
+        return (
+            f"[block_is_kept] the last step that wrote into block {missing[0]} was step {name}, "
+            "which is now collected: free this block now. Other requests cannot use a block that "
+            "is freed late or never."
+        )
+    return "[other_blocks] you return blocks that were not passed to you."
+
+
+@pytest.mark.task("12.4", points=1)
+def test_blocks_wait_for_the_step_in_flight(student):
+    for told in list(WALKS)[:4]:
+        walked(student, told, WALKS[told])
+
+
+@pytest.mark.task("12.4", points=1)
+def test_several_requests_and_several_steps(student):
+    for told in list(WALKS)[4:7]:
+        walked(student, told, WALKS[told])
+
+
+@pytest.mark.task("12.4", points=1)
+def test_a_request_id_may_come_back(student):
+    for told in list(WALKS)[7:]:
+        walked(student, told, WALKS[told])
+
+
+@pytest.mark.task("12.4", points=1)
+def test_any_engine_keeps_its_blocks_apart(student, rng):
+    for number in range(20):
+        walked(student, f"an engine runs, case {number + 1}", some_engine(rng))
+
+
+def some_engine(rng):
+    """Calls of an engine with few blocks, up to three steps in flight, and preemptions."""
+    free, running, calls, steps, step = list(range(100, 130)), {}, [], [], rng.randint(0, 50)
+    ledger = Ledger()
+    for _ in range(rng.randint(10, 40)):
+        name = rng.choice("ABCDE")
+        what = rng.random()
+        if what < 0.35 and len(steps) < 3:
+            if name not in running and len(free) > 3:
+                running[name] = [free.pop() for _ in range(rng.randint(0, 3))]
+            step += rng.randint(1, 3)
+            steps.append(step)
+            calls.append(("L", step, "".join(rng.sample(sorted(running), len(running) * 2 // 3))))
+        elif what < 0.7 and steps:
+            calls.append(("C", steps.pop(0)))
+        elif name in running:
+            calls.append(("E", name, running.pop(name)))
+        else:
+            continue
+        free = ledger.call(*calls[-1]) + free
+    return calls + [("C", one) for one in steps]
+
+
 NOW_YOURS = {
-    "12.1": now_yours.hang_up,
-    "12.2": now_yours.stream_reader,
-    "12.3": now_yours.releases,
-    "12.4": now_yours.time_parts,
+    "12.1": now_yours.stream_reader,
+    "12.2": now_yours.hang_up,
+    "12.3": now_yours.time_parts,
+    "12.4": now_yours.releases,
 }

@@ -32,11 +32,11 @@ from minibatch.routers import Incoming, LeastRequests, PrefixAffinity, ReplicaVi
 
 WITHHELD = {
     "13.1": {
-        "minibatch.routers.least_uncached_tokens": "LeastUncachedTokens",
-        "minibatch.routers.sticky": "StickyUntilSaturated",
+        "minibatch.routers.view": ["ReplicaView.cached_tokens", "ReplicaView.uncached_tokens"]
     },
     "13.2": {
-        "minibatch.routers.view": ["ReplicaView.cached_tokens", "ReplicaView.uncached_tokens"]
+        "minibatch.routers.least_uncached_tokens": "LeastUncachedTokens",
+        "minibatch.routers.sticky": "StickyUntilSaturated",
     },
     "13.4": {"minibatch.simulator.fleet.autoscaling": ["Autoscaler.want"]},
 }
@@ -49,317 +49,6 @@ KEEPS = (
 
 
 # 13.1 --------------------------------------------------------------------------------------------
-
-
-def chosen(router, request, views, told):
-    """The learner's choice, once it is the number of one of the replicas."""
-    numbers = [view.replica for view in views]
-    try:
-        got = router.choose(request, views)
-    except Raised as error:
-        error.sentence = f"{told}: `choose` fails with {error.sentence}"
-        raise
-    if type(got) is int and got in numbers:
-        return got
-    if got is None:
-        said = (
-            "[choice_is_nothing] "
-            "your function returned nothing (None). End it with `return` and the number of a "
-            "replica"
-        )
-    elif isinstance(got, tuple) and any(got[:4] == tuple(view)[:4] for view in views):
-        said = (
-            "[view_for_its_number] you return the view itself; return the number of the view, "
-            "view.replica"
-        )
-    elif type(got) is not int:
-        said = f"[choice_is_no_number] you return {a_kind(got)}; return the number of a replica"
-    elif 0 <= got < len(views):
-        said = (
-            f"[place_for_its_number] you return {got}, a place in the list. Some replicas may be "
-            "down, so places and numbers differ: return view.replica"
-        )
-    else:
-        said = f"[no_such_replica] you return {got}, and none of the views has this number"
-    raise Wrong(f"{told}: {said}.", expected=f"one of {numbers}", got=got)
-
-
-def manual(number, length, at=0.0):
-    """A request of a group with a manual of some tokens, and 100 of its own."""
-    return asked(at, "manual", length, number, 100).request
-
-
-def view(replica, **fields):
-    return ReplicaView(replica, max_running=24, block_size=256, **fields)
-
-
-ASK = manual(1, 4_096)
-CHAIN = ASK.prefix_hashes
-BUSY = {"num_running": 8, "num_waiting": 4, "num_uncached_tokens": 20_000}
-
-
-FULL = {"num_running": 24, "num_sent": 30, "num_sent_tokens": 90_000, "kv_use": 1.0}
-
-
-@pytest.mark.task("13.1", points=0.5)
-def test_one_of_the_given_replicas_is_chosen(student):
-    router = RemoteRouter(student)
-    alone = [view(3)], [view(8, **BUSY | FULL)]
-    for views in alone:
-        chosen(router, ASK, views, f"One replica is up, number {views[0].replica}")
-    several = [view(9, **BUSY), view(2, cached=frozenset(CHAIN[:4])), view(5, num_running=1)]
-    for views in (several, several[::-1], [view(n, num_running=n % 3) for n in range(70, 100)]):
-        numbers = ", ".join(str(one.replica) for one in views[:3])
-        chosen(router, ASK, views, f"{len(views)} replicas are up: numbers {numbers} …")
-    short = Incoming(1)
-    chosen(router, short, several, "A prompt of one token, without a full block")
-
-
-FACTS = {  # what is told: request, views, the replicas that are right, what to say
-    "Four idle replicas, and one has the manual cached": (
-        ASK,
-        [view(1), view(2), view(6, cached=frozenset(CHAIN)), view(7)],
-        {6},
-        "[leaves_the_cached_prefix] you leave the replica that has the manual's 4,096 tokens "
-        "cached; each of the other replicas must compute them",
-    ),
-    "Three replicas with the same work, and one has the manual cached": (
-        ASK,
-        [view(4, **BUSY, cached=frozenset(CHAIN)), view(2, **BUSY), view(0, **BUSY)],
-        {4},
-        "[leaves_the_cached_prefix_under_load] you leave the only replica that has the manual "
-        "cached; all replicas have the same work before this prompt",
-    ),
-    "Two replicas have a part of the manual": (
-        ASK,
-        [view(0, cached=frozenset(CHAIN[1:])), view(1, cached=frozenset(CHAIN[:6])), view(2)],
-        {1},
-        "[counts_blocks_without_their_beginning] your choice is wrong: the replica with 15 of "
-        "the manual's blocks lacks the first block, so it can reuse none of them; the other "
-        "replica has the first 6 blocks",
-    ),
-    "One replica has the first two blocks of the manual, and another one has it all": (
-        ASK,
-        [view(0, cached=frozenset(CHAIN[:2])), view(1, cached=frozenset(CHAIN)), view(2)],
-        {1},
-        "[any_part_is_enough] your choice is wrong: two blocks are 512 tokens, and the manual "
-        "has 4,096. Count the cached tokens",
-    ),
-    "The replica with the manual has 120,000 tokens to compute first, and others are idle": (
-        ASK,
-        [
-            view(3, num_running=20, num_waiting=30, num_uncached_tokens=120_000)._replace(
-                cached=frozenset(CHAIN), kv_use=0.6
-            ),
-            view(4),
-            view(5),
-        ],
-        {4, 5},
-        "[stays_with_the_hot_replica] you choose the replica with the manual, where 120,000 tokens "
-        "must be computed first; the manual has 4,096 tokens, and an idle replica computes it much "
-        "sooner",
-    ),
-    "The manual was sent to its replica 40 times since the report, and others are idle": (
-        ASK,
-        [
-            view(3, num_sent=40, num_sent_tokens=120_000, cached=frozenset(CHAIN)),
-            view(4),
-            view(5),
-        ],
-        {4, 5},
-        "[hot_replica_since_the_report] you choose the replica to which 120,000 uncached tokens "
-        "were sent since the report; the manual has only 4,096",
-    ),
-}
-WORK = {
-    "Three replicas with twelve requests each": (
-        ASK,
-        [
-            view(0, **BUSY | {"num_uncached_tokens": 9_000}),
-            view(1, **BUSY | {"num_uncached_tokens": 700}),
-            view(2, **BUSY),
-        ],
-        {1},
-        "[counts_requests] your choice is wrong: the three replicas have the same number of "
-        "requests, and one replica has far fewer tokens to compute. A count of requests ignores "
-        "their lengths",
-    ),
-    "Three replicas have reported the same": (
-        ASK,
-        [
-            view(0, num_sent=2, num_sent_tokens=9_000),
-            view(1, num_sent=2, num_sent_tokens=12_000),
-            view(2, num_sent=2, num_sent_tokens=300),
-        ],
-        {2},
-        "[ignores_tokens_sent] your choice is wrong: since the report, fewer tokens were sent to "
-        "one replica than to the others. Use num_sent_tokens",
-    ),
-    "Two replicas have reported the same, and a prompt was sent to one": (
-        ASK,
-        [view(0, **BUSY, num_sent=1, num_sent_tokens=8_000), view(1, **BUSY)],
-        {1},
-        "[ignores_what_was_sent] your choice is wrong: the report does not include the prompt that "
-        "was sent since. Use num_sent_tokens, which includes this prompt",
-    ),
-}
-
-
-def judge_facts(student, facts):
-    router = RemoteRouter(student)
-    for told, (request, views, right, said) in facts.items():
-        for given in (views, views[::-1]):
-            got = chosen(router, request, given, told)
-            if got not in right:
-                student.close()  # the next question starts a new worker
-                if chosen(RemoteRouter(student), request, given, told) in right:
-                    raise Wrong(f"{told}: {KEEPS}.", got=f"replica {got}")
-                raise Wrong(
-                    f"{told}: {said}.",
-                    expected=f"replica {' or '.join(map(str, sorted(right)))}",
-                    got=f"replica {got}",
-                )
-
-
-@pytest.mark.task("13.1", points=1)
-def test_a_cached_prefix_is_worth_its_tokens(student):
-    judge_facts(student, FACTS)
-
-
-@pytest.mark.task("13.1", points=1)
-def test_work_is_counted_in_tokens_also_since_the_report(student):
-    judge_facts(student, WORK)
-    router, sent = RemoteRouter(student), Counter()
-    for i in range(40):
-        request = Incoming(1_000, (), f"user {i}")
-        views = [
-            view(n, num_sent=sent[n], num_sent_tokens=1_000 * sent[n]) for n in (11, 12, 13, 14)
-        ]
-        sent[chosen(router, request, views, f"{i} requests after the last report")] += 1
-    number, most = sent.most_common(1)[0]
-    if most > 20:
-        raise Wrong(
-            "[all_to_one_between_reports] 40 equal requests come between two reports of four idle "
-            f"replicas, and you send {most} of them to replica {number}: this replica looked idle "
-            "when it reported. Count what you have sent since the report.",
-            expected="about 10 to each",
-            got=dict(sent),
-        )
-
-
-NUM_REPLICAS = 6
-RUNS = WeakKeyDictionary()  # of each student: of each hidden stream its requests, and the choices
-
-
-@cache
-def mean_ttft_of(kind):
-    """Over all hidden streams, by one of the course's routers."""
-    options = {"count_sent": True} if kind is LeastRequests else {}
-    return statistics.mean(
-        one.ttft
-        for stream in hidden_streams()
-        for one in serve(stream.requests(), list(range(NUM_REPLICAS)), kind(**options).choose)
-    )
-
-
-def served(student):
-    if student not in RUNS:
-        router, log, requests = RemoteRouter(student), [], []
-        for stream in hidden_streams():
-
-            def choose(request, views, stream=stream):
-                got = chosen(router, request, views, f"In traffic {stream.seed!r}")
-                log.append((request, views, got))
-                return got
-
-            requests += serve(stream.requests(), list(range(NUM_REPLICAS)), choose)
-        RUNS[student] = requests, log
-    return RUNS[student]
-
-
-def before(one):
-    return one.num_uncached_tokens + one.num_sent_tokens
-
-
-COSTS = {  # of (request, view): who believes this takes the lowest
-    "[takes_the_fewest_requests] Nearly always, you choose the replica with the fewest requests. "
-    "A request is not a measure of work: one request has 100 uncached tokens, another request "
-    "has 8,000": (
-        lambda request, one: one.num_requests + one.num_sent,
-        lambda request, one: one.num_requests,
-    ),
-    "[takes_the_longest_prefix] Nearly always, you choose the replica that has most of the "
-    "prompt cached, "
-    "however long the queue of this replica is": lambda request, one: -one.cached_tokens(request),
-    "[ignores_this_prompt] Nearly always, you choose the replica where the fewest tokens wait. "
-    "This prompt's own uncached tokens must be computed, too, and their number differs from "
-    "replica to replica": (
-        lambda request, one: before(one),
-        lambda request, one: one.num_uncached_tokens,
-    ),
-    "[blind_since_the_report] Nearly always, you choose the best replica according to the last "
-    "reports. Add the tokens that were sent since the report": (
-        lambda request, one: one.num_uncached_tokens + one.uncached_tokens(request)
-    ),
-}
-
-
-def share_by(cost, log):
-    """The share of choices that such a cost explains."""
-    explained = 0
-    for request, views, got in log:
-        costs = {one.replica: cost(request, one) for one in views}
-        explained += costs[got] == min(costs.values())
-    return explained / len(log)
-
-
-def what_is_slow(requests, log):
-    for said, costs in COSTS.items():
-        for cost in costs if isinstance(costs, tuple) else (costs,):
-            if share_by(cost, log) > 0.97:
-                return said
-    computed = sum(one.uncached for one in requests)
-    by_replica = Counter()
-    for one in requests:
-        by_replica[one.replica] += one.uncached
-    busiest = max(by_replica.values()) / computed
-    if busiest > 1.6 / NUM_REPLICAS:
-        return (
-            f"[one_replica_has_most_of_the_work] One of {NUM_REPLICAS} replicas computes "
-            f"{busiest:.0%} of all tokens; share the work better"
-        )
-    least = sum(one.request.num_tokens - 256 * len(one.request.prefix_hashes) for one in requests)
-    return (
-        f"[manuals_are_computed_again] Your replicas compute {computed / 1e6:.1f} million tokens "
-        f"of prompts, but only {least / 1e6:.1f} million of these tokens can never be cached. "
-        "Manuals are computed again on replicas that did not have them cached, or prompts wait "
-        "behind long prompts"
-    )
-
-
-def sooner_than(student, kind, name, most):
-    requests, log = served(student)
-    other, own = mean_ttft_of(kind), statistics.mean(one.ttft for one in requests)
-    if own > most * other:
-        raise Wrong(
-            f"With {name}, the mean TTFT of hidden traffic is {other:.2f} s, and with your router "
-            f"it is {own:.2f} s. {what_is_slow(requests, log)}.",
-            expected=f"{most * other:.2f} s or less",
-            got=f"{own:.2f} s",
-        )
-
-
-@pytest.mark.task("13.1", points=1)
-def test_hidden_traffic_waits_half_as_long_as_with_the_fewest_requests(student):
-    sooner_than(student, LeastRequests, "LeastRequests", 0.5)
-
-
-@pytest.mark.task("13.1", points=1.5)
-def test_hidden_traffic_waits_less_than_with_prefix_affinity(student):
-    sooner_than(student, PrefixAffinity, "PrefixAffinity", 0.75)
-
-
-# 13.2 --------------------------------------------------------------------------------------------
 
 A, B, C, D, E, X, Y = (bytes([letter]) * 4 for letter in b"abcdexy")
 CACHES = {  # what happens: num_tokens, chain, cached, block_size
@@ -573,17 +262,17 @@ def judge_uncached(student, names):
             raise Wrong(f"If {told}, {shown_cache(arguments)}: {said}.", expected=expected, got=got)
 
 
-@pytest.mark.task("13.2", points=1)
+@pytest.mark.task("13.1", points=1)
 def test_a_cached_beginning_has_no_hole(student):
     judge_uncached(student, list(CACHES)[:3])
 
 
-@pytest.mark.task("13.2", points=1)
+@pytest.mark.task("13.1", points=1)
 def test_the_last_token_is_always_computed(student):
     judge_uncached(student, list(CACHES)[3:])
 
 
-@pytest.mark.task("13.2", points=1)
+@pytest.mark.task("13.1", points=1)
 def test_any_prompt_and_any_caches(student, rng):
     for number in range(30):
         size, num_tokens = rng.choice([1, 4, 16, 256]), rng.randint(1, 600)
@@ -605,6 +294,317 @@ def test_any_prompt_and_any_caches(student, rng):
                 expected=expected,
                 got=got,
             )
+
+
+# 13.2 --------------------------------------------------------------------------------------------
+
+
+def chosen(router, request, views, told):
+    """The learner's choice, once it is the number of one of the replicas."""
+    numbers = [view.replica for view in views]
+    try:
+        got = router.choose(request, views)
+    except Raised as error:
+        error.sentence = f"{told}: `choose` fails with {error.sentence}"
+        raise
+    if type(got) is int and got in numbers:
+        return got
+    if got is None:
+        said = (
+            "[choice_is_nothing] "
+            "your function returned nothing (None). End it with `return` and the number of a "
+            "replica"
+        )
+    elif isinstance(got, tuple) and any(got[:4] == tuple(view)[:4] for view in views):
+        said = (
+            "[view_for_its_number] you return the view itself; return the number of the view, "
+            "view.replica"
+        )
+    elif type(got) is not int:
+        said = f"[choice_is_no_number] you return {a_kind(got)}; return the number of a replica"
+    elif 0 <= got < len(views):
+        said = (
+            f"[place_for_its_number] you return {got}, a place in the list. Some replicas may be "
+            "down, so places and numbers differ: return view.replica"
+        )
+    else:
+        said = f"[no_such_replica] you return {got}, and none of the views has this number"
+    raise Wrong(f"{told}: {said}.", expected=f"one of {numbers}", got=got)
+
+
+def manual(number, length, at=0.0):
+    """A request of a group with a manual of some tokens, and 100 of its own."""
+    return asked(at, "manual", length, number, 100).request
+
+
+def view(replica, **fields):
+    return ReplicaView(replica, max_running=24, block_size=256, **fields)
+
+
+ASK = manual(1, 4_096)
+CHAIN = ASK.prefix_hashes
+BUSY = {"num_running": 8, "num_waiting": 4, "num_uncached_tokens": 20_000}
+
+
+FULL = {"num_running": 24, "num_sent": 30, "num_sent_tokens": 90_000, "kv_use": 1.0}
+
+
+@pytest.mark.task("13.2", points=0.5)
+def test_one_of_the_given_replicas_is_chosen(student):
+    router = RemoteRouter(student)
+    alone = [view(3)], [view(8, **BUSY | FULL)]
+    for views in alone:
+        chosen(router, ASK, views, f"One replica is up, number {views[0].replica}")
+    several = [view(9, **BUSY), view(2, cached=frozenset(CHAIN[:4])), view(5, num_running=1)]
+    for views in (several, several[::-1], [view(n, num_running=n % 3) for n in range(70, 100)]):
+        numbers = ", ".join(str(one.replica) for one in views[:3])
+        chosen(router, ASK, views, f"{len(views)} replicas are up: numbers {numbers} …")
+    short = Incoming(1)
+    chosen(router, short, several, "A prompt of one token, without a full block")
+
+
+FACTS = {  # what is told: request, views, the replicas that are right, what to say
+    "Four idle replicas, and one has the manual cached": (
+        ASK,
+        [view(1), view(2), view(6, cached=frozenset(CHAIN)), view(7)],
+        {6},
+        "[leaves_the_cached_prefix] you leave the replica that has the manual's 4,096 tokens "
+        "cached; each of the other replicas must compute them",
+    ),
+    "Three replicas with the same work, and one has the manual cached": (
+        ASK,
+        [view(4, **BUSY, cached=frozenset(CHAIN)), view(2, **BUSY), view(0, **BUSY)],
+        {4},
+        "[leaves_the_cached_prefix_under_load] you leave the only replica that has the manual "
+        "cached; all replicas have the same work before this prompt",
+    ),
+    "Two replicas have a part of the manual": (
+        ASK,
+        [view(0, cached=frozenset(CHAIN[1:])), view(1, cached=frozenset(CHAIN[:6])), view(2)],
+        {1},
+        "[counts_blocks_without_their_beginning] your choice is wrong: the replica with 15 of "
+        "the manual's blocks lacks the first block, so it can reuse none of them; the other "
+        "replica has the first 6 blocks",
+    ),
+    "One replica has the first two blocks of the manual, and another one has it all": (
+        ASK,
+        [view(0, cached=frozenset(CHAIN[:2])), view(1, cached=frozenset(CHAIN)), view(2)],
+        {1},
+        "[any_part_is_enough] your choice is wrong: two blocks are 512 tokens, and the manual "
+        "has 4,096. Count the cached tokens",
+    ),
+    "The replica with the manual has 120,000 tokens to compute first, and others are idle": (
+        ASK,
+        [
+            view(3, num_running=20, num_waiting=30, num_uncached_tokens=120_000)._replace(
+                cached=frozenset(CHAIN), kv_use=0.6
+            ),
+            view(4),
+            view(5),
+        ],
+        {4, 5},
+        "[stays_with_the_hot_replica] you choose the replica with the manual, where 120,000 tokens "
+        "must be computed first; the manual has 4,096 tokens, and an idle replica computes it much "
+        "sooner",
+    ),
+    "The manual was sent to its replica 40 times since the report, and others are idle": (
+        ASK,
+        [
+            view(3, num_sent=40, num_sent_tokens=120_000, cached=frozenset(CHAIN)),
+            view(4),
+            view(5),
+        ],
+        {4, 5},
+        "[hot_replica_since_the_report] you choose the replica to which 120,000 uncached tokens "
+        "were sent since the report; the manual has only 4,096",
+    ),
+}
+WORK = {
+    "Three replicas with twelve requests each": (
+        ASK,
+        [
+            view(0, **BUSY | {"num_uncached_tokens": 9_000}),
+            view(1, **BUSY | {"num_uncached_tokens": 700}),
+            view(2, **BUSY),
+        ],
+        {1},
+        "[counts_requests] your choice is wrong: the three replicas have the same number of "
+        "requests, and one replica has far fewer tokens to compute. A count of requests ignores "
+        "their lengths",
+    ),
+    "Three replicas have reported the same": (
+        ASK,
+        [
+            view(0, num_sent=2, num_sent_tokens=9_000),
+            view(1, num_sent=2, num_sent_tokens=12_000),
+            view(2, num_sent=2, num_sent_tokens=300),
+        ],
+        {2},
+        "[ignores_tokens_sent] your choice is wrong: since the report, fewer tokens were sent to "
+        "one replica than to the others. Use num_sent_tokens",
+    ),
+    "Two replicas have reported the same, and a prompt was sent to one": (
+        ASK,
+        [view(0, **BUSY, num_sent=1, num_sent_tokens=8_000), view(1, **BUSY)],
+        {1},
+        "[ignores_what_was_sent] your choice is wrong: the report does not include the prompt that "
+        "was sent since. Use num_sent_tokens, which includes this prompt",
+    ),
+}
+
+
+def judge_facts(student, facts):
+    router = RemoteRouter(student)
+    for told, (request, views, right, said) in facts.items():
+        for given in (views, views[::-1]):
+            got = chosen(router, request, given, told)
+            if got not in right:
+                student.close()  # the next question starts a new worker
+                if chosen(RemoteRouter(student), request, given, told) in right:
+                    raise Wrong(f"{told}: {KEEPS}.", got=f"replica {got}")
+                raise Wrong(
+                    f"{told}: {said}.",
+                    expected=f"replica {' or '.join(map(str, sorted(right)))}",
+                    got=f"replica {got}",
+                )
+
+
+@pytest.mark.task("13.2", points=1)
+def test_a_cached_prefix_is_worth_its_tokens(student):
+    judge_facts(student, FACTS)
+
+
+@pytest.mark.task("13.2", points=1)
+def test_work_is_counted_in_tokens_also_since_the_report(student):
+    judge_facts(student, WORK)
+    router, sent = RemoteRouter(student), Counter()
+    for i in range(40):
+        request = Incoming(1_000, (), f"user {i}")
+        views = [
+            view(n, num_sent=sent[n], num_sent_tokens=1_000 * sent[n]) for n in (11, 12, 13, 14)
+        ]
+        sent[chosen(router, request, views, f"{i} requests after the last report")] += 1
+    number, most = sent.most_common(1)[0]
+    if most > 20:
+        raise Wrong(
+            "[all_to_one_between_reports] 40 equal requests come between two reports of four idle "
+            f"replicas, and you send {most} of them to replica {number}: this replica looked idle "
+            "when it reported. Count what you have sent since the report.",
+            expected="about 10 to each",
+            got=dict(sent),
+        )
+
+
+NUM_REPLICAS = 6
+RUNS = WeakKeyDictionary()  # of each student: of each hidden stream its requests, and the choices
+
+
+@cache
+def mean_ttft_of(kind):
+    """Over all hidden streams, by one of the course's routers."""
+    options = {"count_sent": True} if kind is LeastRequests else {}
+    return statistics.mean(
+        one.ttft
+        for stream in hidden_streams()
+        for one in serve(stream.requests(), list(range(NUM_REPLICAS)), kind(**options).choose)
+    )
+
+
+def served(student):
+    if student not in RUNS:
+        router, log, requests = RemoteRouter(student), [], []
+        for stream in hidden_streams():
+
+            def choose(request, views, stream=stream):
+                got = chosen(router, request, views, f"In traffic {stream.seed!r}")
+                log.append((request, views, got))
+                return got
+
+            requests += serve(stream.requests(), list(range(NUM_REPLICAS)), choose)
+        RUNS[student] = requests, log
+    return RUNS[student]
+
+
+def before(one):
+    return one.num_uncached_tokens + one.num_sent_tokens
+
+
+COSTS = {  # of (request, view): who believes this takes the lowest
+    "[takes_the_fewest_requests] Nearly always, you choose the replica with the fewest requests. "
+    "A request is not a measure of work: one request has 100 uncached tokens, another request "
+    "has 8,000": (
+        lambda request, one: one.num_requests + one.num_sent,
+        lambda request, one: one.num_requests,
+    ),
+    "[takes_the_longest_prefix] Nearly always, you choose the replica that has most of the "
+    "prompt cached, "
+    "however long the queue of this replica is": lambda request, one: -one.cached_tokens(request),
+    "[ignores_this_prompt] Nearly always, you choose the replica where the fewest tokens wait. "
+    "This prompt's own uncached tokens must be computed, too, and their number differs from "
+    "replica to replica": (
+        lambda request, one: before(one),
+        lambda request, one: one.num_uncached_tokens,
+    ),
+    "[blind_since_the_report] Nearly always, you choose the best replica according to the last "
+    "reports. Add the tokens that were sent since the report": (
+        lambda request, one: one.num_uncached_tokens + one.uncached_tokens(request)
+    ),
+}
+
+
+def share_by(cost, log):
+    """The share of choices that such a cost explains."""
+    explained = 0
+    for request, views, got in log:
+        costs = {one.replica: cost(request, one) for one in views}
+        explained += costs[got] == min(costs.values())
+    return explained / len(log)
+
+
+def what_is_slow(requests, log):
+    for said, costs in COSTS.items():
+        for cost in costs if isinstance(costs, tuple) else (costs,):
+            if share_by(cost, log) > 0.97:
+                return said
+    computed = sum(one.uncached for one in requests)
+    by_replica = Counter()
+    for one in requests:
+        by_replica[one.replica] += one.uncached
+    busiest = max(by_replica.values()) / computed
+    if busiest > 1.6 / NUM_REPLICAS:
+        return (
+            f"[one_replica_has_most_of_the_work] One of {NUM_REPLICAS} replicas computes "
+            f"{busiest:.0%} of all tokens; share the work better"
+        )
+    least = sum(one.request.num_tokens - 256 * len(one.request.prefix_hashes) for one in requests)
+    return (
+        f"[manuals_are_computed_again] Your replicas compute {computed / 1e6:.1f} million tokens "
+        f"of prompts, but only {least / 1e6:.1f} million of these tokens can never be cached. "
+        "Manuals are computed again on replicas that did not have them cached, or prompts wait "
+        "behind long prompts"
+    )
+
+
+def sooner_than(student, kind, name, most):
+    requests, log = served(student)
+    other, own = mean_ttft_of(kind), statistics.mean(one.ttft for one in requests)
+    if own > most * other:
+        raise Wrong(
+            f"With {name}, the mean TTFT of hidden traffic is {other:.2f} s, and with your router "
+            f"it is {own:.2f} s. {what_is_slow(requests, log)}.",
+            expected=f"{most * other:.2f} s or less",
+            got=f"{own:.2f} s",
+        )
+
+
+@pytest.mark.task("13.2", points=1)
+def test_hidden_traffic_waits_half_as_long_as_with_the_fewest_requests(student):
+    sooner_than(student, LeastRequests, "LeastRequests", 0.5)
+
+
+@pytest.mark.task("13.2", points=1.5)
+def test_hidden_traffic_waits_less_than_with_prefix_affinity(student):
+    sooner_than(student, PrefixAffinity, "PrefixAffinity", 0.75)
 
 
 # 13.3 --------------------------------------------------------------------------------------------
@@ -1336,8 +1336,8 @@ def test_two_hidden_days_are_served_for_little_money(student):
 
 
 NOW_YOURS = {
-    "13.1": now_yours.routed_crowd,
-    "13.2": now_yours.uncached_manual,
+    "13.1": now_yours.uncached_manual,
+    "13.2": now_yours.routed_crowd,
     "13.3": now_yours.longest_to_split,
     "13.4": now_yours.scaled_day,
 }

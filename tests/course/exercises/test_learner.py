@@ -179,7 +179,7 @@ def test_a_card_has_statement_signature_example_and_points(exercises):
     assert "How many bytes of K and V does one token keep" in asked
     assert "num_layers: int,\n    num_query_heads: int" in asked
     assert "<code>kv_bytes_per_token(2, 4, 1, 8, 2)</code> is 64." in asked
-    assert "async def answer(\n" in your_turn("12.1").children[0].value
+    assert "async def answer(\n" in your_turn("12.2").children[0].value
     assert "<code>row.seq_len</code>" in your_turn("4.3").children[0].value
     assert "[[(0, 0, 3, [28, 29, 30])],\n" in your_turn("8.3").children[0].value  # line by line
 

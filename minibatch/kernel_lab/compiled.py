@@ -83,7 +83,7 @@ def compiled(
     def kind(value: object) -> object:
         if isinstance(value, np.ndarray):
             return types.Array(from_dtype(value.dtype), value.ndim, "C")
-        return types.float32 if isinstance(value, float) else types.int64
+        return types.float32 if isinstance(value, float | np.floating) else types.int64
 
     kernel, signature = getattr(kernel, "py_func", kernel), tuple(map(kind, arguments))
     try:

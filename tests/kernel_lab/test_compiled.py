@@ -59,6 +59,17 @@ def test_float64_a_stack_and_the_width_of_loads_are_told():
 
 
 @pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("factor", [0.5, np.float32(0.5), np.float64(0.5)])
+def test_a_fraction_is_compiled_as_float32(factor):
+    def scaled(query, output, factor):
+        output[0, 0, 0] = query[0, 0, 0] * factor
+
+    (found,) = lab.compiled(scaled, (NUMBERS.reshape(4, 1, 1),) * 2 + (factor,), [(9, 0)])
+    (by_case,) = lab.paged_case([1]).compiled(scaled, capabilities=[(9, 0)], factor=factor)
+    assert (found.float64, by_case.float64) == (0, 0)
+
+
+@pytest.mark.usefixtures("compiler")
 def test_a_case_compiles_a_kernel_for_its_own_arrays():
     def first_key(key_cache, factor, output):
         output[0, 0, 0] = key_cache[0, 0, 0, 0] * factor

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .figures.apart_or_mixed import apart_or_mixed
     from .figures.around_request import around_request
     from .figures.arrivals import arrivals
+    from .figures.attention_mask import attention_mask
     from .figures.autoscaled_day import autoscaled_day
     from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
@@ -108,6 +109,7 @@ __all__ = [
     "apart_or_mixed",
     "around_request",
     "arrivals",
+    "attention_mask",
     "autoscaled_day",
     "block_size_tradeoff",
     "block_table_walk",

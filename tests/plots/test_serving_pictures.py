@@ -1,5 +1,6 @@
 """Pictures of lesson 4: what they draw is what the records say, and their titles say it."""
 
+import numpy as np
 import pytest
 
 import minibatch as mb
@@ -59,6 +60,19 @@ def test_the_mask_counts_the_older_keys_too(run):
 def test_between_the_line_and_the_mask_there_is_no_stage(run):
     with pytest.raises(ValueError, match="give 1, 2 or 3"):
         mb.plots.melting(run, 20, 2.5)
+
+
+def test_a_drawn_mask_counts_the_pairs_and_names_those_of_two_prompts():
+    causal = np.tril(np.ones((5, 5), dtype=bool))
+    owner = np.array([0, 0, 0, 1, 1])
+    apart = mb.plots.attention_mask(causal & (owner[:, None] == owner), {"B": 3, "D": 2})
+    assert titles(apart) == ["No prompt reads another: 9 of 25 pairs are allowed"]
+    assert "D reads D: 3 pairs" in apart.alt
+    mixed = mb.plots.attention_mask(causal, {"B": 3, "D": 2})
+    assert titles(mixed) == ["6 pairs mix two prompts; 15 of 25 pairs are allowed"]
+    assert "D reads B: 6 pairs" in mixed.alt
+    with pytest.raises(ValueError, match="give a square"):
+        mb.plots.attention_mask(causal, {"B": 3})
 
 
 def test_a_heartbeat_marks_the_steps_that_compute_a_newcomer_s_prompt():

@@ -31,6 +31,7 @@ livelock.py          requests that preempt one another: what each has in memory
 waste_bars.py        several policies on one axis: the tokens that each computed in vain
 waits_by_arrival.py  each request's TTFT by arrival time, and which requests were refused
 melting.py           a step's tokens: a padded rectangle, laid end to end, and their mask
+attention_mask.py    which tokens of a packed line each token may read
 tradeoff.py          tokens a second of all slots, against the time between two tokens of one
 kv_read.py           what attention reads of the KV cache, step by step
 token_costs.py       the cost of the next token with and without a KV cache

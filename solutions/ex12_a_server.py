@@ -15,10 +15,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 # 4 points, 20 minutes, difficulty 2 of 5
 # lessons/12_a_server.ipynb, "Your turn: read a stream"
 #
+# Each client and each gateway of an LLM server reads streams. The network cuts a stream anywhere:
+# between two letters, between the bytes of one letter, or between \r and \n. A reader that does not
+# join the parts shows broken letters, or loses tokens.
+#
 # A server streams its answer as server-sent events: lines of text in UTF-8, in which an empty line
-# ends an event. The network may cut the bytes anywhere: between two letters, between the bytes of
-# one letter, or between \r and \n. Write the reader. `feed` gets the next bytes, and returns the
-# data of each event that these bytes complete.
+# ends an event. Write the reader. `feed` gets the next bytes, and returns the data of each event
+# that these bytes complete.
 #
 #     : keep-alive            a comment: the line begins with a colon
 #     event: token            a field with the name "event"
@@ -27,20 +30,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 #                             an empty line ends the event. The event's data is
 #                             '{"text":\n "Rome: "}'
 #
-# A line ends with \n, \r\n or \r. A line has ended as soon as its \r has come; if a \n follows,
-# this \n belongs to the same end and is not an empty line. No other character ends a line.
+# The name of a field is everything before the first colon of the line. The value is everything
+# after this colon; if the value begins with spaces, leave out one space. The data of an event is
+# the values of its data fields, joined by "\n". Ignore comments and other fields. Only an empty
+# line completes an event.
 #
-# In a line with a colon, the name of the field is everything before the first colon. The value is
-# everything after this colon; if the value begins with spaces, leave out one space. A line without
-# a colon is a name with an empty value. Names must match exactly: "Data" and "data " are not
-# "data".
+# Also, for rare streams (HTML Standard, sections 9.2.5 and 9.2.6):
 #
-# The data of an event is the values of its data fields, joined by "\n". Ignore comments and other
-# fields. `feed` returns nothing for an event without a data field, and "" for an event whose only
-# data field has an empty value. Only an empty line completes an event.
+# - A line ends with \n, \r\n or \r, and with no other character. A line has ended as soon as its \r
+#   has come; if a \n follows, this \n belongs to the same end and is not an empty line.
 #
-# Leave out one byte order mark (the bytes EF BB BF) at the beginning of the stream. Bytes that are
-# not UTF-8 become "\ufffd". (HTML Standard, sections 9.2.5 and 9.2.6)
+# - A line without a colon is a name with an empty value. Names must match exactly: "Data" and
+#   "data " are not "data".
+#
+# - `feed` returns nothing for an event without a data field, and "" for an event whose only data
+#   field has an empty value.
+#
+# - Leave out one byte order mark (the bytes EF BB BF) at the beginning of the stream.
+#
+# - Bytes that are not UTF-8 become "\ufffd".
 #
 # HINT The bytes of one call may end in the middle of a line, or of a letter. Keep the incomplete
 #      rest in the object for the next call of feed: write an __init__.
@@ -96,40 +104,55 @@ class Events:
 # 5 points, 45 minutes, difficulty 3 of 5
 # lessons/12_a_server.ipynb, "Your turn: a client that hangs up"
 #
-# Write the coroutine `answer`: it answers one request of a server. A careless server goes on
-# computing for a client that has disconnected, and keeps the request's KV blocks. The arguments
-# are:
+# Write the coroutine `answer`: it answers one request of a server. If the client disconnects, a
+# careless server goes on computing, and keeps the request's KV blocks. The arguments are:
 #
 #     tokens       an async iterator: the pieces of text that the engine computes. It
-#                  ends when the answer is complete. It may raise any exception. In
-#                  this case the engine has already ended the request
-#     send(text)   await it: it sends text to the client. It takes long if the client
-#                  reads slowly. It raises ConnectionError, or a subclass, if the
-#                  client has disconnected
-#     hung_up()    await it: it returns when the client hangs up, and waits forever if
-#                  the client does not
-#     abort()      a plain function: it ends the request in the engine and frees its
-#                  KV blocks. After this call, `tokens` waits forever: it gives no
-#                  piece and does not end
-#     stream       True: send each piece as soon as it comes, in order. False: send
-#                  the whole text once, after tokens has ended, even if the text is
-#                  empty. Before the end, only hung_up reports that the client has gone
+#                  ends when the answer is complete. It may raise any exception: then
+#                  the engine has already ended the request
+#     send(text)   await it: sends text to the client, slowly if the client reads
+#                  slowly. Raises ConnectionError, or a subclass, if the client has
+#                  disconnected
+#     hung_up()    await it: returns when the client hangs up; else it waits forever
+#     abort()      a plain function: ends the request in the engine and frees its KV
+#                  blocks. After this, `tokens` waits forever
+#     stream       True: send each piece. False: send the whole text once
 #
-# When the client hangs up before `tokens` has ended, immediately call `abort` exactly once, and
-# return. Do not wait for the next piece, or for a `send` that has not returned. A `send` that
-# raises ConnectionError is a hang-up, too: `hung_up` may never return in this case.
+# Three moments at which the client may hang up. Here stream is True, and each send takes 15 ms:
 #
-# A server that shuts down cancels your task. If `tokens` has not ended at this moment, call `abort`
-# exactly once, and let the CancelledError pass to the caller.
+#     ms       0    5    10   15   20   25   30   35   40   45   50   55
+#     tokens             "He"                          "llo"     end
+#     send               [---- "He" ---]               [--- "llo" ----]
+#     hang-up       1                        2                     3
 #
-# "`tokens` has ended" means that your code has received its end or its exception. After this, never
-# call `abort`, because the engine no longer has the request. This is true even if the client hangs
-# up at the same moment. During the last `send` of a stream your code has not received the end yet,
-# so a hang-up at this moment needs an `abort`.
+#     1  before the first piece    abort() at 5; no send
+#     2  between two pieces        abort() at 30
+#     3  during the last send      abort() at 52: your code still waits in `send`, so
+#                                  it has not received the end, which came at 50
 #
-# An exception of `tokens` passes unchanged to the caller. A ConnectionError of `send` does not
-# pass, because a client that hangs up is not a server error. When your coroutine ends, all tasks
-# that it started must have ended.
+# If the client does not hang up, your code receives the end at 55, and does not call abort. The
+# rules:
+#
+# 1. stream is True: send each piece as soon as it comes, one after the other.
+#
+# 2. stream is False: send the whole text once, when `tokens` has ended, even an empty text. Before
+#    this, only `hung_up` tells you that the client has gone.
+#
+# 3. A hang-up is: `hung_up` returns, or a `send` raises ConnectionError. After a failed send,
+#    `hung_up` may never return.
+#
+# 4. After a hang-up, return at once. Do not wait for a piece or for a running `send`.
+#
+# 5. After a hang-up or a cancellation, call abort immediately and once, unless `tokens` has ended.
+#
+# 6. "`tokens` has ended" means: your code has received its end or its exception. Then the engine no
+#    longer has the request. So never call abort, even if the client hangs up at this moment.
+#
+# 7. An exception of `tokens` passes unchanged to the caller; a ConnectionError of `send` does not.
+#
+# 8. A server that shuts down cancels your task: let the CancelledError pass to the caller.
+#
+# 9. When `answer` ends, all tasks that it started have ended.
 #
 # HINT Two things may end the answer: everything has been sent, or the client hangs up. Start a task
 #      for each, and wait for the first end: asyncio.wait(…, return_when=asyncio.FIRST_COMPLETED). A
@@ -155,9 +178,8 @@ async def answer(
 ) -> None:
     """Answers one request. Several of these run at the same time.
 
-    Example: tokens gives "He" at 10 ms and "llo" at 20 ms, and ends at 30 ms; the client hangs up
-    at 15 ms. If stream is True: send("He") at 10 ms, abort() at 15 ms. If stream is False: only
-    abort() at 15 ms.
+    Example: the timeline above, with the hang-up at 30 ms. If stream is True: send("He") at 10 ms,
+    abort() at 30 ms. If stream is False: only abort() at 30 ms.
     """
     # BEGIN SOLUTION
     ended = False  # tokens: with its end, or with an exception

@@ -8,6 +8,7 @@ a figure has an alt text. `ax=` draws into your own axes instead.
     batches.py   the batches of a run: when each opened, departed and ended
     colours.py   what each colour means
     guesses.py   predictions: kept by name, drawn into the figure that answers
+    multiprocessors.py  thread blocks on those of a model GPU
     pages.py     loads the HTML and SVG templates of a folder
     picture.py   a Figure with alt text, and the common look
     spans.py     what each slot did, found in the step records
@@ -21,11 +22,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .figures.ablation import ablation
+    from .figures.accept_or_redraw import accept_or_redraw
     from .figures.apart_or_mixed import apart_or_mixed
     from .figures.around_request import around_request
     from .figures.arrivals import arrivals
     from .figures.attention_mask import attention_mask
     from .figures.autoscaled_day import autoscaled_day
+    from .figures.block_needs import block_needs
     from .figures.block_size_tradeoff import block_size_tradeoff
     from .figures.block_table_walk import block_table_walk
     from .figures.budget_curve import budget_curve
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from .figures.phase_costs import phase_costs
     from .figures.phases import phases
     from .figures.plan_difference import plan_difference
+    from .figures.pool_states import pool_states
     from .figures.prefix_tree import prefix_tree
     from .figures.prompt_progress import prompt_progress
     from .figures.queue_tails import queue_tails
@@ -106,11 +110,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ablation",
+    "accept_or_redraw",
     "apart_or_mixed",
     "around_request",
     "arrivals",
     "attention_mask",
     "autoscaled_day",
+    "block_needs",
     "block_size_tradeoff",
     "block_table_walk",
     "budget_curve",
@@ -144,6 +150,7 @@ __all__ = [
     "phase_costs",
     "phases",
     "plan_difference",
+    "pool_states",
     "prefix_tree",
     "prompt_progress",
     "queue_tails",

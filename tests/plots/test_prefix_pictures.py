@@ -85,3 +85,22 @@ def test_first_tokens_say_how_many_times_as_soon_they_come():
     assert axis.get_xlabel() == "CPU ms to the first token"
     assert axis.get_xlim()[1] > 300
     assert "H: 300 CPU ms without, 200 with." in figure.alt
+
+
+def test_a_line_of_a_pool_has_a_bar_for_each_run_of_blocks():
+    states = {
+        "before": ["P"] * 20 + ["Q"] * 20 + [""] * 2,
+        "after": ["free"] * 2 + ["overwritten"] * 18 + ["Q and S"] * 20 + [""] * 2,
+    }
+    figure = mb.plots.pool_states(states, "S finds Q's blocks")
+    (axis,) = figure.axes
+    assert [(bar.get_x(), bar.get_width()) for bar in axis.patches[3:]] == [
+        (0, 2),
+        (2, 18),
+        (20, 20),
+        (40, 2),
+    ]
+    words = [text.get_text() for text in axis.texts]
+    assert words == ["P: 20", "Q: 20", "overwritten: 18", "Q and S: 20"]  # 2 are too narrow
+    assert axis.get_title(loc="left") == "S finds Q's blocks"
+    assert "after: 2 free, 18 overwritten, 20 Q and S, 2 unused." in figure.alt

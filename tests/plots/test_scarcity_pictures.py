@@ -226,3 +226,17 @@ def test_a_livelock_shows_every_preemption_what_it_costs_and_every_token():
     assert len(dots) == sum(len(row.token_ids) for step in trace.steps for row in step.rows) == 20
     (cut,) = mb.plots.livelock(trace, steps=trace.num_steps - 5).axes
     assert "… 5\nmore steps" in [text.get_text() for text in cut.texts]
+
+
+def test_a_column_has_a_box_for_each_block_that_a_request_needs():
+    cases = {
+        "first": {"running": (11, 12), "new": (1, 12)},
+        "second": {"running": (5, 12), "new": (1, 12)},
+    }
+    figure = mb.plots.block_needs(cases, 4, 4)
+    first, second = figure.axes
+    assert titles(figure) == ["first: True, 4 of 4 blocks", "second: False, 5 of 4 blocks"]
+    boxes = [sum(abs(b.get_x() + 0.4 - step) < 0.1 for b in first.patches) for step in (1, 2, 3, 5)]
+    assert boxes == [4, 4, 1, 2]  # the running request has ended after step 2
+    assert [text.get_text() for text in first.texts[:5]] == ["11", "1", "12", "2", "3"]
+    assert sum(abs(b.get_x() + 0.4 - 5) < 0.1 for b in second.patches) == 5

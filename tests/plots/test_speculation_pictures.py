@@ -88,3 +88,18 @@ def test_a_line_is_ringed_where_it_stops_paying():
     figure = mb.plots.speculation(measured)
     rings = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "none"]
     assert [ring.get_xdata()[0] for ring in rings] == pytest.approx([2])  # half of the way to 4
+
+
+def test_what_is_accepted_and_what_is_drawn_again_sum_to_p():
+    figure = mb.plots.accept_or_redraw([0.7, 0.3], [0.4, 0.6])
+    left, right = figure.axes
+    heights = [[round(bar.get_height(), 6) for bar in axis.patches] for axis in (left, right)]
+    assert heights == [[0.4, 0.3, 0.3], [0.4, 0.3, 0.3]]  # the last two: token 1; token 0 again
+    assert [round(bar.get_y(), 6) for bar in right.patches] == [0, 0.4, 0]
+    assert "Token 1: proposed 0.6, accepted 0.3, drawn again 0, returned 0.3." in figure.alt
+    assert "30% of the draft tokens are rejected." in figure.alt
+
+
+def test_probabilities_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="give two lists of probabilities"):
+        mb.plots.accept_or_redraw([0.7, 0.3], [0.4, 0.7])

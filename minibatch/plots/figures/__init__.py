@@ -29,6 +29,7 @@ budget_curve.py      the effect of a token budget on ITL, TTFT and throughput
 thrown_away.py       tokens in memory, request by request, and those recomputed
 livelock.py          requests that preempt one another: what each has in memory
 waste_bars.py        several policies on one axis: the tokens that each computed in vain
+block_needs.py       blocks that requests need step by step, up to their maximum, and the pool
 waits_by_arrival.py  each request's TTFT by arrival time, and which requests were refused
 melting.py           a step's tokens: a padded rectangle, laid end to end, and their mask
 attention_mask.py    which tokens of a packed line each token may read
@@ -44,6 +45,7 @@ two_by_two.py        two ideas with and without each, and the gain of each
 table_and_pool.py    where an answer's tokens are stored: from the block table to the pool
 block_size_tradeoff.py    arguments for small blocks, and for large ones
 prefix_tree.py       prompts with common beginnings, and what each found in the cache
+pool_states.py       the blocks of a pool at a few moments: holders, and what can be found
 first_tokens.py      each request's wait for a first token, with and without the prefix cache
 hit_curve.py         how much of the prompts is found, by the number of blocks
 block_table_walk.py  which blocks of the pool a kernel reads, for which row, in what order
@@ -58,6 +60,7 @@ waves.py             thread blocks on the multiprocessors of a model GPU
 drafts.py            draft tokens of one request: accepted, rejected, not verified
 simulation_errors.py how far a simulation is from a real run, and a second real run from it
 real_and_simulated.py    a workload for real, simulated, and for real again, with the error
+accept_or_redraw.py  rejection sampling: what is proposed, accepted, drawn again
 speculation.py       the gain of speculation by batch size, and where it becomes a loss
 request_times.py     one request: which stretch TTFT, ITL and e2e measure
 two_clocks.py        the same requests timed from when they were due, and from when they were sent

@@ -73,6 +73,8 @@ def test_status_shows_the_lines_and_no_result_of_an_exercise_is_lost():
     shown = learner.status()
     assert "continuous: 10.0 s" in shown.text
     assert "40 of 100 rows" in shown.html
+    table = shown.html.index("<table>")
+    assert shown.html.count("<details>", 0, table) == 1  # folded, and at first closed
     assert Progress()["9.1"].points == 2
 
 

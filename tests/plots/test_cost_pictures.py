@@ -47,7 +47,10 @@ def test_a_pass_for_two_is_compared_with_a_pass_for_one(said):
     finding = "A pass for two people takes 109 % of the time for one person"
     assert title(axis) == f"{finding}; your guess: 200"
     heights = [round(bar.get_height()) for bar in axis.patches]
-    assert heights == [109] + [100] * 9 + [127] + [109] * 9
+    both = [127] + [109] * 9  # each bar in two halves: Anna's colour, Ben's colour
+    assert heights == [109] + [100] * 9 + both + both
+    colours = [to_hex(bar.get_facecolor()).upper() for bar in axis.patches]
+    assert colours == [WORK] * 20 + [PROTAGONISTS[0]] * 10
     words = [text.get_text() for text in axis.texts]
     assert words == [*("Anna: 100 %", "Anna and Ben: 109 %"), "your guess: 200"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # importing transformers takes seconds
 WEIGHTS = ("weights", COLOURS[1], "")
 KV = ("K and V", "#B9A9D3", "///")
 OVERHEAD = ("overhead", "#DDDDDD", "...")
-ARITHMETIC = ("arithmetic beyond the reading", "#6FBF9F", "\\\\")
+ARITHMETIC = ("arithmetic beyond the reading", COLOURS[3], "\\\\")
 RIDGE = COLOURS[2]
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
 MEASURED = "measured (number: measured ÷ account)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from matplotlib.axes import Axes
@@ -15,10 +16,9 @@ from ..guesses import mark, said
 from ..picture import LABEL, TITLE, canvas, describe, dress, percent
 
 WIDTH = 0.44  # of a bar; two make a pass
-OUTLINE = [
-    Stroke(linewidth=3.8, foreground=INK),
-    Normal(),
-]  # of a median, in the colour of its bars
+GAP = 0.03  # of it, at its right
+OUTLINE = [Stroke(linewidth=4.4, foreground=INK), Normal()]  # of a median's line
+FEW, MANY = (WORK,), (WORK, PROTAGONISTS[0])  # a bar has the colours of its requests, side by side
 MOST_CUT = 2  # passes whose bars are longer than the picture is high, and are named
 
 
@@ -26,7 +26,7 @@ def pass_times(
     few: Trace, many: Trace, *, guess: str | None = None, ax: Axes | None = None
 ) -> Figure:
     """Two bars for every pass (a step of an engine), one of each run, in percent of a pass of the
-    run with fewer rows, and a line at the median of each.
+    run with fewer rows, and a line at the median of each. A bar of the larger run has two colours.
 
     The medians leave out prefills; they are over as many passes as both runs have with all their
     rows. guess: the name of a prediction: the time of a pass with more rows, in percent of one with
@@ -43,20 +43,21 @@ def pass_times(
 
     figure, (axis,) = canvas(1, ax, height=2.9)
     top = max(170, 140 * share)
-    looks = zip(runs.values(), middle, (-WIDTH, 0), (WORK, PROTAGONISTS[0]), strict=True)
+    looks = zip(runs.values(), middle, (-WIDTH, 0), (FEW, MANY), strict=True)
     cut: dict[int, list[str]] = {}
-    for steps, usual, left, colour in looks:
+    for steps, usual, left, colours in looks:
         name = " and ".join(row.request_id for row in steps[0].rows)
-        for number, height in _draw(axis, steps, middle[0], left, colour, top):
+        for number, height in _draw(axis, steps, middle[0], left, colours, top):
             cut.setdefault(number, []).append(f"{name} {height:,.0f} %")
         height = 100 * usual / middle[0]
-        axis.axhline(height, color=colour, linewidth=2, path_effects=OUTLINE)
+        axis.axhline(height, color=colours[0], linewidth=2.6, path_effects=OUTLINE)
+        axis.axhline(height, color=colours[-1], linewidth=2.6, linestyle=(0, (5, 5)))
         words = f"{name}: {height:.0f} %"
         above = steps is runs[max(runs)]
         axis.text(shown + 0.8, height + (9 if above else -9), words, fontsize=LABEL, color=INK,
-                  va="bottom" if above else "top",
-                  bbox={"facecolor": "white", "edgecolor": colour, "linewidth": 2})  # fmt: skip
-    axis.set_xlim(0.4, 1.33 * shown + 0.6)
+                  va="bottom" if above else "top", zorder=9,
+                  bbox={"facecolor": "white", "edgecolor": INK, "linewidth": 1})  # fmt: skip
+    axis.set_xlim(0.4, 1.7 * shown + 0.6)
     axis.set_xticks([1, *range(5, shown + 1, 5)])
     axis.set_ylim(0, top)
     one, other = map(_people, runs)
@@ -73,16 +74,22 @@ def pass_times(
 
 
 def _draw(
-    axis: Axes, steps: list[StepRecord], whole: float, left: float, colour: str, top: float
+    axis: Axes,
+    steps: list[StepRecord],
+    whole: float,
+    left: float,
+    colours: Sequence[str],
+    top: float,
 ) -> list[tuple[int, float]]:
     """A bar for each pass. Returns number and percents of each that is higher than `top`."""
     heights = [100 * _ms(step) / whole for step in steps]
-    places = [number + left for number in range(1, len(steps) + 1)]
-    look = {"width": WIDTH, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
-    bars = axis.bar(places, heights, color=colour, **look)
-    for bar, step in zip(bars, steps, strict=True):
-        if _reads(step):
-            bar.set(hatch=HATCHES["prefill"], edgecolor=INK)
+    width = (WIDTH - GAP) / len(colours)
+    for part, colour in enumerate(colours):
+        places = [number + left + part * width for number in range(1, len(steps) + 1)]
+        bars = axis.bar(places, heights, width=width, align="edge", color=colour)
+        for bar, step in zip(bars, steps, strict=True):
+            if _reads(step):
+                bar.set(hatch=HATCHES["prefill"], edgecolor=INK, linewidth=0.6)
     return [(number, height) for number, height in enumerate(heights, 1) if height > top]
 
 

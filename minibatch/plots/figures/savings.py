@@ -8,9 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WORK
+from ..colours import COLOURS, INK, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress, percent
+
+LAST = COLOURS[4]  # dark blue: a colour of no request
 
 
 def savings(
@@ -31,7 +33,7 @@ def savings(
     ):
         for place, (name, number) in enumerate(zip(names, numbers, strict=True)):
             y = group * (len(names) + 0.6) + place
-            colour = PROTAGONISTS[0] if place == len(names) - 1 else WORK
+            colour = LAST if place == len(names) - 1 else WORK
             axis.barh(y, 100 * number / numbers[0], height=0.84, color=colour)
             plate = {"facecolor": "white", "edgecolor": "none", "pad": 2}
             axis.text(

@@ -6,14 +6,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...bench.measure import TokenCost
-from ..colours import PROTAGONISTS, WASTE
+from ..colours import COLOURS, WASTE
 from ..guesses import guess as guess_of
 from ..guesses import mark, written
 from ..picture import TICK, canvas, describe, dress, with_conditions
 
 CURVES = {
     "uncached_s": ("everything computed again", WASTE, "s--"),
-    "cached_s": ("K and V kept in a cache", PROTAGONISTS[0], "o-"),
+    "cached_s": ("K and V kept in a cache", COLOURS[4], "o-"),
 }
 
 

@@ -112,6 +112,43 @@ def test_every_dependency_is_pinned_within_its_bounds():
         assert satisfies(pins()[wanted.name], wanted.bounds), wanted
 
 
+BROUGHT_ALONG = {  # the package imports these, and declares the package that cannot do without them
+    "IPython": "ipykernel",
+    "jupyter_client": "ipykernel",
+    "jupyter_core": "ipykernel",
+    "zmq": "ipykernel",
+    "jupyter_server": "jupyterlab",
+    "nbconvert": "jupyterlab",
+    "pygments": "jupyterlab",
+    "markupsafe": "jinja2",
+    "llvmlite": "numba",
+    "huggingface_hub": "transformers",
+    "cuda": "numba-cuda",  # skipped where there is no GPU
+}
+
+
+def imported():
+    """The packages that the code of minibatch imports, by the name in the import."""
+    names = set()
+    for file in (ROOT / "minibatch").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(node.module.partition(".")[0])
+    return names - sys.stdlib_module_names - {"minibatch", "pip"}
+
+
+def test_every_package_that_is_imported_is_declared():
+    """A package that only another one brings along disappears with that one's next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {Requirement.parse(text).name for texts in lists for text in texts}
+    names = {name: BROUGHT_ALONG.get(name, name.replace("_", "-")) for name in imported()}
+    assert {name for name, package in names.items() if package not in declared} == set()
+    assert BROUGHT_ALONG.keys() <= names.keys()
+
+
 def test_the_bounds_also_admit_the_older_pair_of_torch_and_transformers():
     bounds = {wanted.name: wanted.bounds for wanted in project_requirements(ROOT)}
     assert satisfies("2.11.0", bounds["torch"])

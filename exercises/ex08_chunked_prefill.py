@@ -41,8 +41,9 @@ class MyBudget(mb.Scheduler):
     #    self.running counts as begun, even if none of its tokens is computed: plan may be called
     #    twice before the rows of the first plan are computed.
     #
-    # 3. New requests, while a token is left, a slot is free and a request waits: the head of the
-    #    queue joins, and gets all the tokens that it needs, or all that are left.
+    # 3. New requests, while a slot is free and a request waits: the head of the queue joins, and
+    #    gets all the tokens that it needs, or all that are left. When no token is left, you may
+    #    stop, or let more requests join: such a request has no row in this step.
     #
     # A row has at least one token. Reserve blocks as in 4.1: when a sequence joins, for its longest
     # possible answer. If the pool has too few blocks, the sequence waits, and all sequences behind

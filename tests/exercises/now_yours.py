@@ -406,7 +406,8 @@ def refusing(student):
     )
     return (
         f"{len(STREAM)} requests arrive, 1.2 times what the machine can compute. By your rule "
-        f"{yours} of them get a first token in time; without refusals it is {nobody}."
+        f"{yours} of them get a first token in time; without refusals it is {nobody}. The shortest "
+        "right rule is Moore and Hodgson's (1968): when a request is late, refuse the longest so far."
     )
 
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class Watermark(PromptOnly):
-    """share: of the pool's blocks, free after each admission. (vLLM's was 0.01)"""
+    """share: of the pool's blocks, free after each admission. (vLLM's `watermark` is 0 by default,
+    which is off; its first engine had 0.01.)"""
 
     def __init__(self, share: float = 0.01) -> None:
         if not 0 <= share < 1:

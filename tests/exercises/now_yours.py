@@ -4,6 +4,7 @@ A grader's file names them by task, NOW_YOURS.
 """
 
 import random
+from itertools import takewhile
 
 from serving import Ask, serve, some_requests
 
@@ -199,14 +200,30 @@ def sampled(student):
 
 
 def guesser(student):
-    from guessing import QUOTING_OFTEN, tokens_a_step
+    from guessing import QUOTING_OFTEN, longest_match, tokens_a_step
 
-    found = tokens_a_step(
-        lambda token_ids, most: list(student.call("propose", token_ids, most)), QUOTING_OFTEN
+    def earliest_match(token_ids, most):
+        ends = [i for i, token in enumerate(token_ids[:-1]) if token == token_ids[-1]]
+
+        def equal(end):
+            pairs = zip(reversed(token_ids[: end + 1]), reversed(token_ids), strict=False)
+            return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+        found = max(ends, key=equal, default=None)  # the first of equals
+        return [] if found is None else token_ids[found + 1 : found + 1 + most]
+
+    found, latest, earliest = (
+        tokens_a_step(propose, QUOTING_OFTEN)
+        for propose in (
+            lambda token_ids, most: list(student.call("propose", token_ids, most)),
+            longest_match,
+            earliest_match,
+        )
     )
     return (
         f"On {len(QUOTING_OFTEN)} answers that quote their prompts, your draft tokens give "
-        f"{found:.2f} tokens a step; without draft tokens it is 1."
+        f"{found:.2f} tokens a step; without draft tokens it is 1. Of equally long matches, the "
+        f"latest gives {latest:.2f} on these texts, and the earliest {earliest:.2f}."
     )
 
 
@@ -406,8 +423,8 @@ def refusing(student):
     )
     return (
         f"{len(STREAM)} requests arrive, 1.2 times what the machine can compute. By your rule "
-        f"{yours} of them get a first token in time; without refusals it is {nobody}. The shortest "
-        "right rule is Moore and Hodgson's (1968): when a request is late, refuse the longest so far."
+        f"{yours} of them get a first token in time; without refusals it is {nobody}. "
+        "Moore and Hodgson's rule (1968): if a request is late, refuse the longest up to there."
     )
 
 

@@ -32,6 +32,7 @@ compiled_kernels.py  `bench kernels --compiled`: the compiler's output for them,
 scheduler.py         `bench scheduler`: the engine without a model, for more and more requests
 prefix_caching.py    `bench prefix`: first tokens with and without the prefix cache
 under_load.py        `bench load`: the engine alone, and beside a program on one core
+overlapped.py        `bench overlap`: the engine without and with overlapped scheduling, in turns
 served.py            what the server costs: CPU a token, latencies at its clients
 peers.py             `bench peers`: this server beside another one, in turns
 peer_servers.py      these servers: started, stopped, and their CPU time

@@ -6,8 +6,9 @@ output tokens per second, from handing over the first prompt to receiving the la
 
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
 engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), `bench
-load` the engine beside another program (under_load.py), `bench peers` the server beside another
-one (peers.py), and `bench graphs` CUDA graphs, on a GPU (cuda_graphs.py).
+load` the engine beside another program (under_load.py), `bench overlap` overlapped scheduling
+(overlapped.py), `bench peers` the server beside another one (peers.py), and `bench graphs` CUDA
+graphs, on a GPU (cuda_graphs.py).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import torch
 from tqdm import tqdm
 
 from ..model.load import Model, load_model
-from . import cuda_graphs, kernels, peers, prefix_caching, scheduler, under_load
+from . import cuda_graphs, kernels, overlapped, peers, prefix_caching, scheduler, under_load
 from .bench_report import full_report, wrong_answers
 from .contenders import BATCH_SIZE, CONTENDERS, Contender
 from .machine_facts import Machine, look, usable_cpus
@@ -34,6 +35,7 @@ OTHERS = {
     "scheduler": scheduler,
     "prefix": prefix_caching,
     "load": under_load,
+    "overlap": overlapped,
     "peers": peers,
     "graphs": cuda_graphs,
 }

@@ -115,7 +115,8 @@ class Predict(Question):
 
 
 class PredictCurve(Question):
-    """A slider and a field for each point of a curve, and a picture of the curve."""
+    """A slider and a field for each point of a curve, and a picture of the curve. The sliders are
+    hollow, and the button does not work, until one slider was moved."""
 
     asks = "Move the sliders until the curve is your guess."
 
@@ -140,7 +141,7 @@ class PredictCurve(Question):
         for slider, number in pairs:
             slider.orientation = "vertical"
             slider.layout.height = "12em"
-            slider.observe(lambda _: self._draw(), "value")
+            slider.observe(self._moved, "value")
             number.layout.width = f"{wide + 3.2}em"
             number.style.description_width = f"{wide}em"
             column = ipywidgets.Layout(align_items="center")
@@ -149,11 +150,19 @@ class PredictCurve(Question):
         self._draw()
         names = [f"{y_label} at {guesses.written(x)} {x_label}" for x in xs]
         super().__init__(name, question, [ipywidgets.HBox(columns), self.picture], names)
+        if not known:
+            self.button.disabled = True
+            self.add_class(NOT_MOVED)
 
     @property
     def answer(self) -> guesses.Curve:
         """The positions of the sliders, as (x, y)."""
         return [(x, slider.value) for x, slider in zip(self.xs, self.sliders, strict=True)]
+
+    def _moved(self, _: object) -> None:
+        self.button.disabled = False
+        self.remove_class(NOT_MOVED)
+        self._draw()
 
     def _across(self) -> dict[float, float]:
         """The place of each x on the axis, from 0 (left) to 1 (right)."""

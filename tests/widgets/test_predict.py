@@ -101,12 +101,15 @@ def test_what_was_said_within_other_ends_is_brought_within_these():
 
 def test_a_curve_is_kept_as_points_and_drawn_as_it_grows():
     question = mb.predict_curve("cost", "Draw it.", (16, 512, 1536), 0, 200, "tokens", "ms")
+    assert question.button.disabled  # no slider was moved
     question.sliders[1].value = 50
+    assert not question.button.disabled
     assert "0 at 16, 50 at 512, 0 at 1,536" in question.picture.value
     question.button.click()
     assert mb.guess("cost") == [(16, 0), (512, 50), (1536, 0)]
     again = mb.predict_curve("cost", "Draw it.", (16, 512), 0, 200)
     assert [slider.value for slider in again.sliders] == [0, 50]
+    assert not again.button.disabled
 
 
 def test_every_slider_is_given_a_name_and_every_field_has_one():

@@ -8,8 +8,8 @@ warps of such threads fit into a multiprocessor's registers. This is not a measu
 import re
 from itertools import product
 
-from ..kernel_lab.compiled import REGISTERS, ROOM, Compiled, compiled_for
-from ..kernel_lab.in_flight import loops
+from ..machine_code.compiled import REGISTERS, ROOM, Compiled, compiled_for
+from ..machine_code.in_flight import loops
 
 CAPABILITIES = [*ROOM]
 SHAPES = [(64, 4), (80, 3), (128, 1), (128, 4), (128, 8), (256, 5)]  # head_dim, group

@@ -20,18 +20,14 @@ lists what the lab does not see, and where a GPU may give another result.
     instructions.py counts recorded accesses by instruction of a warp: sectors, banks; bytes read,
                     compared with bytes touched
     report.py       everything about a launch: to print, to query, or as a page for a notebook
-    compiled.py     what a compiler makes of a kernel, for any GPU, without that GPU
-    in_flight.py    bytes that a kernel has asked for and not yet received, and what a GPU needs
     case.py         a small paged batch to try a kernel on, and the expected output
     diagnosis.py    the part of the tokens that a wrong output may come from
-    waves.py        thread blocks on the multiprocessors of a model GPU
     time_limit.py   ends Python code after a number of seconds
 """
 
+from ..machine_code import compiled
 from .arrays import empty, partly_written
 from .case import paged_case
-from .compiled import compiled
 from .run_kernel import run
-from .waves import waves
 
-__all__ = ["compiled", "empty", "paged_case", "partly_written", "run", "waves"]
+__all__ = ["compiled", "empty", "paged_case", "partly_written", "run"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..machine_code import Compiled, compiled
 from .arrays import empty, partly_written
-from .compiled import Compiled, compiled
 from .diagnosis import part_that_counted, softmax
 from .report import Report
 from .run_kernel import Size, run

@@ -68,9 +68,9 @@ class Entry:
     bytes of all sectors that are read, each counted once.
 
     by_others: how many thread blocks read a sector, on average. within: how many times each of them
-    asks for it; a perfect cache of the thread block would make it 1. asked: bytes that all
-    instructions together ask for, in sectors, touched × by_others × within. is_broadcast: in all
-    its reads the lanes read one address, which is almost free.
+    asks for it; a perfect cache of the thread block would make it 1. requests: by_others × within,
+    how many times a sector is asked for. asked: bytes that all instructions together ask for, in
+    sectors. is_broadcast: in all its reads the lanes read one address, which is almost free.
     """
 
     array: str
@@ -80,12 +80,20 @@ class Entry:
     within: float
     is_broadcast: bool
 
-    asked = property(lambda self: round(self.touched * self.by_others * self.within))
+    requests = property(lambda self: self.by_others * self.within)
+    asked = property(lambda self: round(self.touched * self.requests))
+
+    @property
+    def per_sector(self) -> str:
+        """The requests for a sector; their two factors, if several thread blocks ask for it."""
+        if self.is_broadcast:
+            return "a broadcast"
+        factors = f" = {self.by_others:.1f} thread blocks × {self.within:.1f}"
+        return f"{self.requests:.1f}" + factors * (self.by_others > 1)
 
     def __str__(self) -> str:
-        how = f"thread blocks per sector: {self.by_others:.1f}, reads by each: {self.within:.1f}"
-        how = "a broadcast, one request for all lanes" if self.is_broadcast else how
-        return f"{self.array}: {self.used:,} bytes used of {self.touched:,} touched; {how}"
+        bytes_read = f"{self.used:,} bytes used of {self.touched:,} touched"
+        return f"{self.array}: {bytes_read}; requests per sector: {self.per_sector}"
 
 
 def ledger_entry(instructions: Instructions) -> Entry | None:

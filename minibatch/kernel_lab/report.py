@@ -17,7 +17,6 @@ from ..core.collector import collector_held_back
 from .arrays import Watched
 from .faults import SITES, Notes, Site
 from .instructions import SECTOR, Entry, Instructions, ledger_entry
-from .threads import WARP
 
 TEMPLATES = FileSystemLoader(Path(__file__).with_name("templates"))
 PAGES = Environment(loader=TEMPLATES, autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -148,32 +147,11 @@ class Report:
         cache."""
         return sum(entry.asked for entry in self.ledger)
 
-    @property
-    def least_bytes_read(self) -> int:
-        """Bytes read if every element that was read had been read exactly once."""
-        found = (one for one in self.instructions if one.array.space == "global")
-        return sum(one.distinct_read * one.array.itemsize for one in found)
-
     @cached_property
     def never_written(self) -> dict[str, int]:
         """The number of unwritten elements of `lab.empty` arrays, by the array's name."""
         outputs = [a for a in self.globals if a.is_output and a.columns.how.any()]
         return {a.name: int((~a.written).sum()) for a in outputs if not a.written.all()}
-
-    def accesses(self, name: str) -> np.recarray:
-        """Every access to the arrays of that name, in the order of time: a record array with the
-        columns thread_block, thread, warp, lane, line, index (in the flat array), number (of
-        elements), how ("read", "write" or "update"). Raises as `arrays`."""
-        size, found = prod(self.threads), []
-        for array in self.arrays(name):
-            c = array.columns
-            line = np.array([site.line for site in SITES])[c.site]
-            how = np.array(["read", "write", "update"])[c.how]
-            rank = c.thread % size
-            columns = c.thread // size, rank, rank // WARP, rank % WARP, line, c.place, c.number
-            names = "thread_block,thread,warp,lane,line,index,number,how"
-            found.append(np.rec.fromarrays([*columns, how], names=names))
-        return np.concatenate(found).view(np.recarray)
 
     def arrays(self, name: str) -> list[Watched]:
         """The global and shared arrays of that name. Raises ValueError, with all names, if none."""
@@ -204,7 +182,8 @@ class Report:
         return f"{number or 'no'} fault{'s' * (number != 1)}"
 
     def __str__(self) -> str:
-        read = f"{self.bytes_read:,} bytes asked for; at least {self.least_bytes_read:,} are needed"
+        least = sum(entry.used for entry in self.ledger)
+        read = f"{self.bytes_read:,} bytes asked for; at least {least:,} are needed"
         parts = (
             [f"{self.headline}\n{self.verdict}", *self.findings],
             [read, *self.ledger, *self.traffic],

@@ -14,7 +14,7 @@ from types import FrameType
 
 from greenlet import getcurrent, greenlet
 
-from .faults import Notes, Site, Stop, call_stack, kernel_frame, site_here
+from .faults import OWN_FILES, Notes, Site, Stop, call_stack, kernel_frame, site_here
 
 WARP = 32
 ALL = 0xFFFFFFFF
@@ -31,13 +31,12 @@ class Thread:
 
     epoch: barriers of the block so far. clock: a vector clock of the warp's lanes, in `syncwarp`s:
     this lane's own count, and the last count of each other lane that this one knows. phase:
-    meetings of the whole warp so far, shuffles included; within a phase, a warp's lanes are treated
-    as parallel.
+    meetings of the whole warp so far, shuffles included; within one, its lanes are parallel.
 
-    While it waits: place is what it waits for, its mask, and the call stack, so one helper that is
-    called from two branches is two places; threads with the same place meet. frame: of the kernel.
-    brings: its value; resolve: the threads that meet -> what each of them gets. home: the frame of
-    the kernel itself, since the thread first asked for its index; it stays where the thread ends.
+    While it waits: place is what it waits for, its mask, the instruction, and in a helper the call
+    stack: a helper called from two branches is two places. Threads with one place meet. frame: of
+    the kernel. brings: its value; resolve: the threads that meet -> what each of them gets. home:
+    the kernel's frame, since the thread first asked for its index; it stays where the thread ends.
     """
 
     number: int  # in the grid
@@ -156,21 +155,21 @@ class Block:
         ready = []
         for warp in self._warps:
             places: dict[tuple, list[Thread]] = defaultdict(list)
-            for thread in warp:
-                if not thread.done:
-                    places[thread.place].append(thread)
+            running = [thread for thread in warp if not thread.done]
+            for thread in running:
+                places[thread.place].append(thread)
             for (what, mask, *_), lanes in places.items():
-                named = [each for each in warp if mask >> each.lane & 1]
-                if what != BARRIER and len(lanes) == sum(not each.done for each in named):
+                come = sum(mask >> each.lane & 1 for each in running)
+                if what != BARRIER and len(lanes) == come:
+                    named = [each for each in warp if mask >> each.lane & 1]
                     self._look_for_skips(lanes, named)
                     ready += _release(lanes, is_whole=len(named) == len(warp))
         return ready
 
     def _meet_in_block(self) -> list[tuple[Thread, object]]:
         waiting = [thread for thread in self.threads if not thread.done]
-        for thread in waiting:
-            if thread.place[0] != BARRIER:
-                self._deadlock(thread)
+        if stuck := [thread for thread in waiting if thread.place[0] != BARRIER]:
+            self._deadlock(stuck[0])
         if not waiting:
             return []
         first = waiting[0]
@@ -220,8 +219,9 @@ def wait(
         text = f"{{who}} calls {what} with mask {mask:#x}, without its own lane {thread.lane}"
         notes.fault("shuffle", text)
         raise Stop
-    calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)]
-    thread.place, thread.frame = (what, mask, *calls), frame
+    in_helper = frame.f_back.f_code.co_filename not in OWN_FILES
+    calls = [(id(each.f_code), each.f_lasti) for each in call_stack(frame)] if in_helper else ()
+    thread.place, thread.frame = (what, mask, frame.f_lasti, *calls), frame
     thread.brings, thread.resolve = brings, resolve
     return notes.to_hub()
 

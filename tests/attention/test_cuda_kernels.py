@@ -196,7 +196,8 @@ def test_four_teams_share_the_chunks_of_a_merge(num_chunks, most):
     launcher = Watching()
     launcher.launch(merge_chunks, (1, 1), MERGE_TEAMS * 32, *arrays)
     assert launcher.faults == []
-    reads = Counter(launcher.reports[0].accesses("part_output").thread.tolist())
+    (parts_read,) = launcher.reports[0].arrays("part_output")
+    reads = Counter(parts_read.columns.thread.tolist())
     assert max(reads.values()) == most
     shares = (highest.double() - highest.max()).exp()
     expected = (parts.double().view(-1, 16) * shares[:, None]).sum(0) / (total * shares).sum()

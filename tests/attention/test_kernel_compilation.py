@@ -29,7 +29,7 @@ from minibatch.bench.compiled_kernels import (  # noqa: E402
     wide_loads,
 )
 from minibatch.course import setup  # noqa: E402
-from minibatch.kernel_lab.compiled import compiled_for  # noqa: E402
+from minibatch.machine_code.compiled import compiled_for  # noqa: E402
 
 STORED = {"float32": types.float32, "float16": types.float16, "bfloat16": types.int16}
 STEPS = {8: 3, 16: 4, 32: 5}  # of adding up a number over so many lanes

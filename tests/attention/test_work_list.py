@@ -12,13 +12,13 @@ from stand_in_gpu import Waits
 from tiny import make_tiny_llama
 
 import minibatch as mb
-from minibatch import kernel_lab as lab
 from minibatch.attention.cuda.paged_attention import PagedAttention
 from minibatch.attention.cuda.work_list import (
     LEAST_LIMIT,
     most_chunks,
     plan_chunks,
 )
+from minibatch.plots.multiprocessors import waves_of
 
 MULTIPROCESSORS, AT_A_TIME = 132, 4  # of an H100; thread blocks of a multiprocessor
 
@@ -87,7 +87,7 @@ def test_a_ragged_batch_takes_no_longer_than_its_tokens_ask_for(lengths, kv_head
     metadata, slots = metadata_for([(1, length) for length in lengths]), MULTIPROCESSORS * resident
     work = plan_chunks(metadata, range(len(lengths)), 1, slots // kv_heads, "auto")
     costs = [end - begin for *_, begin, end in work.chunks.tolist() for _ in range(kv_heads)]
-    waves = lab.waves(costs, slots)
+    waves = waves_of(costs, slots)
     assert waves.makespan <= max(1.3 * waves.ideal, waves.ideal + 2 * LEAST_LIMIT)
 
 

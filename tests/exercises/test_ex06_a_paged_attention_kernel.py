@@ -43,10 +43,10 @@ from kernels import (
     run_on_cases,
 )
 
-from minibatch import kernel_lab as lab
 from minibatch.course.judging.values import Lent
 from minibatch.course.judging.verdict import Wrong
 from minibatch.course.judging.worker_errors import WorkerError
+from minibatch.plots.multiprocessors import waves_of
 
 MOST_SHARED = 8192  # bytes: a tile or two, and not a context
 SHARED = "rows of different length that share a KV block"
@@ -374,7 +374,7 @@ def test_a_ragged_batch_takes_little_more_than_the_best_time(student):
     lengths = [4096] + [256] * 15
     chunks = student.call("plan_chunks", lengths, 256)
     check_bounds("plan_chunks([4096] + [256] * 15, 256)", chunks, lengths)
-    done = lab.waves([end - begin for _, begin, end in chunks], 16)
+    done = waves_of([end - begin for _, begin, end in chunks], 16)
     if done.makespan > 1.3 * done.ideal:
         raise Wrong(
             "[work_is_uneven] Your chunks are uneven. For one row of 4,096 tokens and 15 rows of "
@@ -543,7 +543,7 @@ def grouped(student):
 
 def chunked(student):
     chunks = student.call("plan_chunks", [32_768] + [512] * 63, 1024)
-    done = lab.waves([end - begin for _, begin, end in chunks for _ in range(8)])
+    done = waves_of([end - begin for _, begin, end in chunks for _ in range(8)])
     return (
         f"Your work list has {len(chunks)} chunks for one row of 32,768 tokens and 63 rows of 512. "
         f"With 8 KV heads, 132 multiprocessors need the time of {done.makespan:,.0f} tokens; the "

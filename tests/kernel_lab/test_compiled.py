@@ -7,8 +7,8 @@ import pytest
 from numba import cuda, float32
 
 from minibatch import kernel_lab as lab
-from minibatch.kernel_lab.compiled import Compiled
-from minibatch.kernel_lab.in_flight import (
+from minibatch.machine_code.compiled import Compiled
+from minibatch.machine_code.in_flight import (
     bytes_in_flight,
     bytes_needed,
     bytes_of_a_lane,

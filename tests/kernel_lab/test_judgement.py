@@ -16,6 +16,7 @@ from minibatch import plots
 from minibatch.attention.emulation import Emulation
 from minibatch.kernel_lab.case import by_name
 from minibatch.kernel_lab.judgement import difference
+from minibatch.plots.multiprocessors import waves_of
 from minibatch.widgets import KernelStepper
 
 
@@ -135,13 +136,14 @@ def test_the_ledger_has_one_factor_for_each_reason_to_read_again(case):
     assert (fast.of("key_cache").by_others, fast.of("key_cache").within) == (2.0, 1.0)
     assert fast.of("seq_lens").is_broadcast
     assert not fast.of("key_cache").is_broadcast
-    assert (
-        "key_cache: 19,456 bytes used of 19,456 touched; "
-        "thread blocks per sector: 2.0, reads by each: 1.0" in str(fast)
-    )
-    assert "seq_lens: 12 bytes used of 32 touched; a broadcast, one request for all lanes" in str(
-        fast
-    )
+    touched = "key_cache: 19,456 bytes used of 19,456 touched; requests per sector: "
+    assert f"{touched}2.0 = 2.0 thread blocks × 1.0\n" in str(fast)
+    assert f"{touched}8.0\n" in str(slow)
+    assert fast.of("key_cache").asked == 2 * 19_456
+    assert "seq_lens: 12 bytes used of 32 touched; requests per sector: a broadcast" in str(fast)
+    page = fast._repr_html_()
+    assert "2.0 = 2.0 thread blocks × 1.0</td>" in page
+    assert ">requests per sector</th>" in page
 
 
 def test_the_ledger_says_how_much_of_the_sectors_is_used():
@@ -336,18 +338,12 @@ def test_a_thread_may_return_before_a_barrier():
     assert report.faults == []
 
 
-def test_accesses_are_a_table_to_ask(case):
+def test_an_array_that_the_kernel_does_not_access_is_refused_with_all_names(case):
     report = case.run(warp_per_head, tolerance=1e-3)
-    reads = report.accesses("key_cache")
-    assert len(reads) == (5 + 16 + 17) * 8 * 32
-    assert set(reads.lane) == set(range(32))
-    assert set(reads.how) == {"read"}
-    assert set(reads.line) == {line_of(warp_per_head, "score = query")}
-    assert set(reads.thread_block[reads.index >= 0]) == set(range(24))
     with pytest.raises(
         ValueError, match="not access an array 'keys'; it accesses query, key_cache"
     ):
-        report.accesses("keys")
+        report.arrays("keys")
 
 
 def test_functions_of_another_file_are_not_booked_on_the_kernels_lines():
@@ -502,7 +498,7 @@ def test_what_fits_no_guess_is_not_guessed():
 
 
 def test_waves_hand_the_next_thread_block_to_whoever_is_free():
-    found = lab.waves([4, 1, 1, 1], num_multiprocessors=2)
+    found = waves_of([4, 1, 1, 1], num_multiprocessors=2)
     assert found.spans == [(0, 0, 4), (1, 0, 1), (1, 1, 2), (1, 2, 3)]
     assert (found.makespan, found.ideal, found.busy) == (4, 3.5, 0.875)
 

@@ -182,18 +182,15 @@ FINDINGS = {
     "06_a_paged_attention_kernel": [
         "stride 8: the reads ask for 1,024 bytes",
         "Reads: `own_stretch` asks for 8,192 bytes, `like_cards` for 1,024 8 times as many bytes",
-        "line 10, keys: 32 of 32 lanes use 128 of the 1,024 bytes asked for: 12.5 %",
-        "keys: 4,096 bytes used of 4,096 touched; "
-        "thread blocks per sector: 1.0, reads by each: 8.0",
-        "query: 4,096 bytes used of 4,096 touched; "
-        "thread blocks per sector: 1.0, reads by each: 148.0",
+        "line 10, keys: 8 of 32 lanes use 32 of the 256 bytes asked for: 12.5 %",
+        "keys: 256 bytes used of 256 touched; requests per sector: 8.0",
+        "query: 4,096 bytes used of 4,096 touched; requests per sector: 148.0",
         "8 of 32 lanes use 16 of the 128 bytes asked for: 12.5 %",
         "copy_keys: 4 thread blocks of 64 threads no faults "
         "11,008 elements of the array keys were never written",
+        "key_cache: 37,888 bytes used of 37,888 touched; requests per sector: 8.0",
         "key_cache: 37,888 bytes used of 37,888 touched; "
-        "thread blocks per sector: 1.0, reads by each: 8.0",
-        "key_cache: 37,888 bytes used of 37,888 touched; "
-        "thread blocks per sector: 2.0, reads by each: 8.0",
+        "requests per sector: 16.0 = 2.0 thread blocks × 8.0",
         "None ································ ·✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗ 0 ·········",
         "Without the second barrier, 32 of 32 are wrong at least once",
         "31 of 32 elements are wrong",

@@ -10,6 +10,7 @@ from numba import cuda
 from minibatch import kernel_lab as lab
 from minibatch import plots
 from minibatch.attention.cuda.simple import paged_attention_simple
+from minibatch.plots.multiprocessors import waves_of
 from minibatch.widgets import KernelStepper
 
 
@@ -157,7 +158,7 @@ def test_a_ladder_tells_how_often_each_kernel_reads(report):
 def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
     kernels = {"one number a lane": 4 * 1024, "several": 147_456}
     figure = plots.in_flight(kernels, yours="several")
-    says = "one number a lane: its bytes in flight allow at most 24 % (670 ns) to 48 % (335 ns)"
+    says = "one number a lane has 4 KB in flight; an H100 needs 8.3 to 17 KB"
     assert says in figure.alt
     assert "one number a lane 4 KB. several 144 KB. an H100 needs 8.3 KB at 335 ns" in figure.alt
     labels = figure.axes[0].get_yticklabels()
@@ -165,7 +166,7 @@ def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
 
 
 def test_waves_say_how_much_of_the_time_is_used():
-    figure = plots.waves({"uneven": lab.waves([4, 1, 1], 2)})
+    figure = plots.waves({"uneven": waves_of([4, 1, 1], 2)})
     says = "uneven: 75 % of the time is used; end: 4 (at best 3)"
     assert says in figure.alt
 

@@ -111,12 +111,11 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         lines = [((thread_at[rank], THREADS), (cell_at[at], CELLS)) for rank, at, _ in these]
         colour = WRITTEN if is_write else READ
         if len(these) > 4 * size:
-            number = sum(each[2] == is_write for each in arrows)
-            each = sum(len(a.places) for a in here if (a.how != READS) == is_write) / number
             at = {SITES[a.site].line for a in here if (a.how != READS) == is_write}
-            what = f"{('reads', 'writes')[is_write]}, lines {', '.join(map(str, sorted(at)))}"
-            times = f", each for {each:g} {what}" * (each != 1)
-            _band(axis, lines, colour, f"{number:,} arrows {('up', 'down')[is_write]}{times}")
+            ends = [{each[i] for each in arrows if each[2] == is_write} for i in (0, 1)]
+            who = f"{len(ends[0])} threads {('read', 'write')[is_write]} {len(ends[1])} elements"
+            where = f"line{'s' * (len(at) > 1)} {', '.join(map(str, sorted(at)))}"
+            _band(axis, lines, colour, f"{who}, {where}")
         else:
             dashes = "-" if is_write else "--"
             axis.add_collection(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...kernel_lab.in_flight import LATENCY_S, bytes_needed
+from ...machine_code.in_flight import LATENCY_S, bytes_needed
 from ..colours import EMPTY, INK, PROTAGONISTS, WORK, ink_on
 from ..guesses import guess as guessed
 from ..guesses import mark
-from ..picture import TICK, canvas, describe, dress, percent
+from ..picture import TICK, canvas, describe, dress
 
 KB = 1024
 GPUS = "H100", "H200"
@@ -57,11 +57,10 @@ def in_flight(
     axis.set_ylim(len(kernels) + 1.6, -1.3 - room)
     axis.set_xlim(0, end)
     first, number = next(iter(kernels.items()))
-    low, high = (min(1, number / bytes_needed(GPUS[0], each)) for each in LATENCIES[::-1])
-    reach = f"{percent(low)} ({busy}) to {percent(high)} ({idle})" if low < 1 else percent(1)
-    finding = f"{first}: its bytes in flight allow at most {reach} of an H100's bandwidth"
+    needs = " to ".join(f"{bytes_needed(GPUS[0], each) / KB:.2g}" for each in LATENCIES)
+    finding = f"{first} has {number / KB:.0f} KB in flight; an {GPUS[0]} needs {needs} KB"
     x = f"KB in flight on one multiprocessor, at most\n(assumed: a load takes {idle} to {busy})"
-    dress(axis, finding.replace(" %", "\u00a0%"), x)
+    dress(axis, finding, x)
     for label, name in zip(axis.get_yticklabels(), kernels, strict=False):
         if name == yours:
             label.set(color=PROTAGONISTS[0], fontweight="bold")

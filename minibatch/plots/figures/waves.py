@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ...kernel_lab.waves import Waves
 from ..colours import INK, PROTAGONISTS, WASTE, WORK
+from ..multiprocessors import Waves
 from ..picture import TICK, TITLE, canvas, describe, dress, percent
 
 MUCH = 0.6  # of the time is used: then the white area has no label

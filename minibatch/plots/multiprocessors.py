@@ -25,7 +25,7 @@ class Waves:
     busy = property(lambda self: self.ideal / self.makespan)
 
 
-def waves(costs: Sequence[float], num_multiprocessors: int = 132) -> Waves:
+def waves_of(costs: Sequence[float], num_multiprocessors: int = 132) -> Waves:
     """costs: the time of each thread block, in any unit, such as the tokens that it reads."""
     free = [(0.0, number) for number in range(num_multiprocessors)]
     spans = []

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .figures.finish import finish
     from .figures.first_tokens import first_tokens
     from .figures.fragmentation import fragmentation
+    from .figures.gpu_account import gpu_account
     from .figures.hang_up import hang_up
     from .figures.heartbeat import heartbeat
     from .figures.hit_curve import hit_curve
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .figures.ladder import ladder
     from .figures.leaderboard import leaderboard
     from .figures.livelock import livelock
+    from .figures.machine_limits import machine_limits
     from .figures.melting import melting
     from .figures.memory_use import memory_use
     from .figures.online_softmax import online_softmax
@@ -132,6 +134,7 @@ __all__ = [
     "finish",
     "first_tokens",
     "fragmentation",
+    "gpu_account",
     "hang_up",
     "heartbeat",
     "hit_curve",
@@ -141,6 +144,7 @@ __all__ = [
     "ladder",
     "leaderboard",
     "livelock",
+    "machine_limits",
     "melting",
     "memory_use",
     "online_softmax",

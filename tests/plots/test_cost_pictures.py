@@ -154,6 +154,26 @@ def test_a_step_is_an_account_under_what_it_took(tiny_model, batch_size, said):
     assert title(long.axes[0]) in long.alt
 
 
+def test_a_machine_has_two_limits_and_the_times_that_follow_from_them(tiny_model):
+    cost = decode_step(tiny_model, 1, 0)
+    roof = Roof("card", cost.weight_bytes / 0.002, cost.flops / 0.0005, "made up")
+    figure = mb.plots.machine_limits(tiny_model, roof, [ROOF])
+    (axis,) = figure.axes
+    words = [text.get_text() for text in axis.texts]
+    assert {"all weights: 2.00 ms", "one row: 0.50 ms"} <= {*words}
+    assert words[-1] == "card, by its data sheet: 100 GB/s and 1,000 GFLOP/s"
+    assert title(axis) in figure.alt
+
+
+def test_a_large_gpu_reads_for_longer_than_it_computes():
+    figure = mb.plots.gpu_account()
+    (axis,) = figure.axes
+    widths = [bar.get_width() for bar in axis.patches]  # weights, K and V, arithmetic of each batch
+    assert widths == pytest.approx([4.48, 0.039, 0.015, 4.48, 1.25, 0.486, 4.48, 10.02, 3.89], 0.02)
+    assert "1 row: 4.5 ms. 32 rows: 5.7 ms. 256 rows: 14.5 ms." in figure.alt
+    assert round(32 * (widths[0] + widths[1])) == 145  # as lesson 01 says
+
+
 def test_what_a_batch_saves_is_its_weights_and_the_rest(tiny_model):
     weight_bytes = decode_step(tiny_model, 1, 64).weight_bytes
     roof = Roof("card", weight_bytes / 0.0005, 1e15, "made up")  # 0.5 ms to read the weights
@@ -162,7 +182,11 @@ def test_what_a_batch_saves_is_its_weights_and_the_rest(tiny_model):
     measured = [bar.get_width() for bar in axis.patches[2:]]
     assert measured == pytest.approx([100 * 3.5 / 21, 100 * 17.5 / 21])
     assert [bar.get_width() for bar in axis.patches[:2]] == pytest.approx([100, 0])
-    assert "saves 21 ms" in axis.get_yticklabels()[1].get_text()
+    calculated, mine = (label.get_text() for label in axis.get_yticklabels())
+    assert calculated.startswith("CALCULATED")
+    assert mine.startswith("MEASURED")
+    assert "saves 21 ms" in mine
+    assert axis.patches[0].get_hatch() not in (bar.get_hatch() for bar in axis.patches[2:])
     assert "17 %" in title(axis)
     assert title(axis) in figure.alt
 

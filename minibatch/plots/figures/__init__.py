@@ -36,6 +36,8 @@ attention_mask.py    which tokens of a packed line each token may read
 tradeoff.py          tokens a second of all slots, against the time between two tokens of one
 kv_read.py           what attention reads of the KV cache, step by step
 token_costs.py       the cost of the next token with and without a KV cache
+machine_limits.py    a memory and a processor: bytes a second, operations a second
+gpu_account.py       the calculated cost of a decode step on a GPU, at several batch sizes
 cost_stack.py        the calculated cost of a decode step by cause, beside the measured one
 saved_by_batching.py the time that one step of a batch saves, by cause
 roofline.py          what a machine can reach at most, and what was reached

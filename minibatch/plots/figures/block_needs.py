@@ -55,7 +55,7 @@ def block_needs(
         axis.set_xlim(0.4, len(steps) + 0.6)
     names = list(next(iter(cases.values())))
     handles = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=f"{name} (its tokens)")
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=f"{name} (number: tokens)")
         for name, (colour, hatch) in zip(names, LOOKS, strict=False)
     ]
     line = axes[0].get_lines()[0]

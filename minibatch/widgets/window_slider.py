@@ -23,10 +23,11 @@ FIRST, LAST = 25, 30  # requests of a stream whose departures are drawn: a whole
 
 
 class WindowSlider(WithStill):
-    """Controls for the traffic, one of its streams, and the window.
+    """Controls for the traffic and the window, which begins at `window` seconds.
 
-    traffic: streams of at least 31 requests in order of arrival, by name. runs: their outcomes by
-    name and window; 0 must be one of the windows. policy: makes a policy from a window in seconds.
+    traffic: streams of at least 31 requests in order of arrival, by name; the first is served.
+    runs: the outcomes of all streams by name and window; 0 must be one of the windows. policy:
+    makes a policy from a window in seconds.
     """
 
     def __init__(
@@ -34,9 +35,9 @@ class WindowSlider(WithStill):
         traffic: Mapping[str, Sequence[Sequence[Request]]],
         runs: Mapping[str, Mapping[float, Sequence[Outcome]]],
         policy: Callable[[float], Scheduler] = lambda window: Dynamic(8, window),
+        window: float = 0.5,
     ) -> None:
         self.traffic, self.runs, self.policy = traffic, runs, policy
-        num_streams = min(map(len, traffic.values()))
         longest = max(max(by_window) for by_window in runs.values())
         look = {"style": {"description_width": "initial"}}
         wide, less = (ipywidgets.Layout(width=f"{em}em") for em in (18, 21))
@@ -45,10 +46,9 @@ class WindowSlider(WithStill):
         )
         look |= {"layout": less, "continuous_update": False}
         self.window = ipywidgets.FloatSlider(
-            1.0, min=0.0, max=longest, step=0.25, description="window, s", **look
+            window, min=0.0, max=longest, step=0.25, description="window, s", **look
         )
-        self.stream = ipywidgets.IntSlider(1, min=1, max=num_streams, description="stream", **look)
-        controls = [self.name, self.window, self.stream]
+        controls = [self.name, self.window]
         for control in controls:
             control.observe(lambda _: self.replan(), "value")
         super().__init__(controls)
@@ -57,7 +57,7 @@ class WindowSlider(WithStill):
     def replan(self) -> None:
         """Serve the stream again and show it."""
         name, window = self.name.value, self.window.value
-        stream = self.traffic[name][self.stream.value - 1]
+        stream = self.traffic[name][0]
         clock = VirtualClock(STEP_TIME)
         engine = Engine(PretendModel(), self.policy(window), clock=clock)
         engine.run(stream[: LAST + 1])  # no later arrival changes what is drawn

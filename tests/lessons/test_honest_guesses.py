@@ -36,7 +36,7 @@ ANSWERS = {
         "first_batch": r"leaves alone",
         "best_window": r"half a second",
         "window": r"later|wins nothing",
-        "newest": r"9\.7|does not leave",
+        "newest": r"9\.7|does not leave|so late",
     },
     "04": {
         "mask": r"no other request|nothing changes for B|\b1 of 2\b|Which answer",

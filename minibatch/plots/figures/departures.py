@@ -15,12 +15,12 @@ from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
 from ..batches import Batch, batches
-from ..colours import BURNT, FAINT, INK, PROTAGONISTS, WASTE, WORK
+from ..colours import BURNT, COLOURS, FAINT, INK, WASTE, WORK
 from ..guesses import mark, said
 from ..picture import SMALL, TICK, canvas, describe, dress
 from .timeline import by_name
 
-WINDOW = PROTAGONISTS[0]
+WINDOW = {"facecolor": COLOURS[3], "edgecolor": INK, "hatch": "//"}  # a colour of no protagonist
 GAP = 0.14  # between the two lanes, as a share of the panel's height
 Span = tuple[float, float]  # of seconds
 
@@ -95,10 +95,11 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, span: Span) -> None:
     axis.stairs(rows, edges, baseline=useful, fill=True, linewidth=0, **BURNT)
     axis.stairs(rows, edges, color=INK, linewidth=1)
     wasted = int((rows - useful).sum())
-    is_long = batch.ended - batch.departed > (span[1] - span[0]) / 8
+    is_long = batch.ended - batch.departed > (span[1] - span[0]) / 6
     is_inside = span[0] <= batch.departed and batch.ended <= span[1]
     if wasted and is_long and is_inside and rows.max() >= slots / 4:
-        words, look = f"{wasted:,} padding", {"ha": "center", "fontsize": SMALL, "color": INK}
+        words = f"{wasted:,} padding rows"
+        look = {"ha": "center", "fontsize": SMALL, "color": INK}
         if rows.max() > 0.6 * slots:
             box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
             at = batch.departed + 0.66 * (batch.ended - batch.departed)
@@ -126,7 +127,8 @@ def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span, slots:
             inside = (times > batch.held_from) & (times < batch.departed)
             edges = [batch.held_from, *times[inside], batch.departed]
             before = np.searchsorted(times, edges[:-1], side="right") - 1
-            axis.stairs(floor + waiting[before], edges, baseline=floor, fill=True, color=WINDOW)
+            heights = floor + waiting[before]
+            axis.stairs(heights, edges, baseline=floor, fill=True, linewidth=0, **WINDOW)
     axis.stairs(floor + waiting, times, baseline=floor, color=INK, linewidth=1)
     axis.hlines([0, floor], *span, color=INK, linewidth=1.2)
     arrivals = [c.arrival_time for c in trace.completions]
@@ -175,7 +177,7 @@ def _legend(seen: set[str]) -> list[Artist]:
         grey = {"facecolor": "#DDDDDD", "edgecolor": FAINT, "hatch": "..."}
         handles.append(Patch(**grey, label="waits, a batch runs"))
     if "window" in seen:
-        handles.append(Patch(facecolor=WINDOW, edgecolor=INK, label="waits, machine idle"))
+        handles.append(Patch(**WINDOW, label="waits, machine idle"))
     arrival = {"color": INK, "marker": "|", "markersize": 11, "linestyle": ""}
     return [*handles, Line2D([], [], **arrival, label="arrival")]
 

@@ -68,7 +68,7 @@ def _draw(axis: Axes, trace: Trace, name: str, longest: int, took: str) -> None:
     axis.set_xlim(0, 1.02 * longest)
     axis.set_xticks([])
     axis.set_yticks([])
-    axis.set_ylabel(name, fontsize=NAME, color=INK, fontweight="bold")
+    axis.set_ylabel(f"{name}\n{height} slots", fontsize=NAME, color=INK, fontweight="bold")
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
 

@@ -1,7 +1,6 @@
 """A worker may send the judge anything. Whatever it sends ends its run, or gains nothing."""
 
 import json
-import queue
 import textwrap
 from dataclasses import replace
 from types import SimpleNamespace
@@ -86,18 +85,16 @@ def test_a_submission_that_waits_while_the_judge_computes_for_others_is_booked_a
     """Its answer waits until another thread gives the interpreter free: it cannot help that."""
     wall, judge, answers = [0.0], [0.0], [b"{}", b"{}", None]
 
-    def get(timeout):
-        wall[0] += min(timeout, 200.0)
-        judge[0] += min(timeout, 200.0)
-        if answers[0] is None:
-            raise queue.Empty
-        return answers.pop(0)
+    def receive(seconds):
+        wall[0] += min(seconds, 200.0)
+        judge[0] += min(seconds, 200.0)
+        return answers.pop(0) if answers[0] else None
 
     clocks = SimpleNamespace(monotonic=lambda: wall[0], process_time=lambda: judge[0])
     monkeypatch.setattr(connecting, "time", clocks)
     waiting = connecting.Connection.__new__(connecting.Connection)
     waiting.limits, waiting.seconds_left = LIMITS, 240.0
-    waiting._answers = SimpleNamespace(get=get)
+    waiting._pipes = SimpleNamespace(receive=receive)
     waiting.computed_seconds, waiting._interrupted, waiting.close = (lambda: None,) * 3
     waiting.receive()
     waiting.receive()
@@ -165,16 +162,18 @@ def test_threads_end_with_the_processor_seconds_of_all_matches(tmp_path):
         "    made.append(1)\n"
         "    return mb.Continuous(*sizes)\n"
     )
-    outcomes = play_file(path, [MATCH, MATCH], limits=Limits(seconds=15.0), most_cpu_s=1.0)
-    for outcome in outcomes:  # the match before, too
-        assert "more than 1 s of processor time" in outcome.error
+    limits = Limits(seconds=30.0)
+    outcomes = play_file(path, [MATCH] * 3, limits=limits, most_cpu_s=1.5, at_once=1)
+    for outcome in outcomes:  # the matches before, and those of the other worker, too
+        assert outcome.error == "its planning took more than 1 s of processor time in 2 matches"
 
 
 def test_a_policy_cannot_write_hidden_lengths_on_the_board(monkeypatch, tmp_path):
     """Else a student reads them there, and submits again."""
 
     def few(division, seeds=(1,)):
-        return [arena.Match("engine", "day", 0.6, seed) for seed in seeds]
+        matches = [arena.Match("engine", "day", 0.6, seed) for seed in seeds]
+        return matches * 2  # one for each worker
 
     monkeypatch.setattr(arena, "matches", few)
     monkeypatch.setattr(running, "SANDBOX", None)

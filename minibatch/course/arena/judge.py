@@ -1,6 +1,6 @@
-"""Plays the matches of a submission: its code runs in a worker, everything that counts runs here.
+"""Plays the matches of a submission: its code runs in two workers, all that counts runs here.
 
-Before changing this file: a submission may do anything in its worker. What ends its run is an
+Before changing this file: a submission may do anything in its workers. What ends its run is an
 `Outcome` with an error, never an exception; only a fault of the judge is one.
 """
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from minibatch.arena.divisions import DIVISIONS
 from minibatch.arena.match import Outcome, run
 from minibatch.arena.traffic import END, Match
+from minibatch.course.arena.lanes import lanes, play_lanes
 from minibatch.course.arena.remote import RemotePolicy, Stopped
-from minibatch.course.exercises.source import Task
 from minibatch.course.judging.remote_router import RemoteRouter
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import without_codes
 from minibatch.course.judging.worker_errors import Limits, WorkerError
 
-# Processor seconds of the worker in a run of 27 matches. The slowest baseline takes 7 s on two
-# cores of 2.6 GHz; a policy may think ten times as long. Time is reported, and never scored.
+# Processor seconds of the workers in a run of 27 matches; each has its part. The slowest baseline
+# takes 7 s on two cores of 2.6 GHz; a policy may think ten times as long. Time is never scored.
 MOST_CPU_S = 70.0
 # With shortest prompt, the longest answer has 725 bytes, and those of a class's 72 matches 14 MiB.
 # To read much more would keep the judge's interpreter from the other submissions: the worst 64 MiB
@@ -36,43 +36,36 @@ def play_file(
     *,
     sandbox: bool | None = None,
     progress: Callable[[Match], object] = lambda match: None,
-    keep_trace: bool = False,
     limits: Limits = LIMITS,
     most_cpu_s: float = MOST_CPU_S,
+    at_once: int | None = None,
 ) -> list[Outcome]:
     """The outcome of each match with the submission `path`, a Python file.
 
     sandbox: True refuses to run without one (`NoSandbox`); None uses what this computer has.
     progress: called after each match. After an error the rest of the matches are not played: each
-    of them has the same error. most_cpu_s: processor seconds of 27 matches.
+    of them has the same error. most_cpu_s: processor seconds of 27 matches. at_once: the workers
+    that play at the same time (lanes.py); None is as many as there are processors.
     """
     matches, path = list(matches), Path(path)
-    task = Task(id="arena", title="The arena", stem=path.stem)
     most = most_cpu_s * max(1.0, len(matches) / 27)
-    limits = replace(limits, cpu_seconds=most + 1)  # it may not take the others' processors
-    student = Student(path.parent, task, sandbox=sandbox, limits=limits)
+    some = lanes(path, matches, sandbox, limits, most)
+    play_lanes(some, _play, progress, at_once)
+    played = {place: outcome for lane in some for place, outcome in lane.outcomes.items()}
+    for lane in some:
+        if lane.is_used_up:
+            text = f"its planning took more than {lane.most_cpu_s:.3g} s of processor time"
+            text += f" in {len(lane.matches)} matches"
+            played |= {i: Outcome(match, (), error=text) for i, match in enumerate(matches)}
     outcomes, error = [], ""
-    try:
-        for match in matches:
-            before = student.cpu_seconds()
-            outcome = Outcome(match, (), error=error)
-            if not error:
-                outcome = _play(student, match, keep_trace)
-            is_used_up = not error and "[processor_time_used_up]" in outcome.error
-            if is_used_up or (not outcome.error and student.cpu_seconds() > most):
-                text = f"its planning took more than {most:g} s of processor time"
-                outcome = Outcome(match, (), error=text)
-                outcomes = [Outcome(o.match, (), error=text) for o in outcomes]
-            error, _ = without_codes(outcome.error)
-            outcome = replace(outcome, error=error)
-            outcomes.append(outcome.with_planning(max(0.0, student.cpu_seconds() - before)))
-            progress(match)
-    finally:
-        student.close()
+    for place, match in enumerate(matches):
+        outcome = Outcome(match, (), error=error) if error else played[place]
+        error, _ = without_codes(outcome.error)
+        outcomes.append(replace(outcome, error=error))
     return outcomes
 
 
-def _play(student: Student, match: Match, keep_trace: bool) -> Outcome:
+def _play(student: Student, match: Match) -> Outcome:
     rules = match.rules
     try:
         if match.division == "fleet":
@@ -81,7 +74,7 @@ def _play(student: Student, match: Match, keep_trace: bool) -> Outcome:
             student.ask("arena_router")
             return play_router(match, _Router(student))
         sizes = rules.max_batch_size, rules.max_batch_tokens
-        return run(match, RemotePolicy(student, sizes, END), trace=keep_trace)
+        return run(match, RemotePolicy(student, sizes, END))
     except WorkerError as failed:
         text = str(failed)
         where = failed.frames[-1] if failed.frames else None

@@ -54,6 +54,7 @@ class RemotePolicy(Scheduler):
         self.sequences: dict[str, Sequence] = {}
         self._computed: tuple[list, float] | None = None
         self._arrived: list[Sequence] = []
+        self._live: set[Sequence] = set()  # and some that ended since the lists last changed
         self._num_empty = self._num_notes = 0
 
     def bind(self, pool: BlockPool, clock: object) -> None:
@@ -79,6 +80,7 @@ class RemotePolicy(Scheduler):
     def add(self, sequence: Sequence) -> None:
         super().add(sequence)
         self.sequences[sequence.request_id] = sequence
+        self._live.add(sequence)
         self._arrived.append(sequence)
 
     def abort(self, sequence: Sequence) -> None:
@@ -157,10 +159,10 @@ class RemotePolicy(Scheduler):
         """Every live request is in one of the lists, and none is twice; a waiting one holds no
         blocks."""
         both = [*waiting, *running]
-        listed = {s for s in both if not s.is_finished}
+        self._live = {s for s in self._live if not s.is_finished}
         if len(both) != len(set(both)):  # an ended one too: the engine walks both lists each step
             raise ValueError("waiting and running name a request twice")
-        if listed != {s for s in self.sequences.values() if not s.is_finished}:
+        if {s for s in both if not s.is_finished} != self._live:
             raise ValueError("a request is in neither waiting nor running")
         if any(s.is_finished or s.block_table for s in waiting):
             raise ValueError("a waiting request holds blocks, or has finished")

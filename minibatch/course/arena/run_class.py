@@ -125,7 +125,7 @@ def _scores(path: Path, division: str, board: dict) -> dict:
         for key, mark in arena.marks(division, missing).items():
             board["marks"][key] = [mark.points, mark.num_refused]
         marks = {key: Mark(*numbers) for key, numbers in board["marks"].items()}
-    outcomes = play_file(path, [*public, *hidden], sandbox=SANDBOX)
+    outcomes = play_file(path, [*public, *hidden], sandbox=SANDBOX, at_once=1)
     seen = arena.score(outcomes[: len(public)], arena.marks(division))
     unseen = arena.score(outcomes[len(public) :], marks)
     detail = next(iter(unseen.errors), "")

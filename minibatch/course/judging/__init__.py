@@ -17,6 +17,7 @@ one task.
     block_map.py        which sequence holds which block, before the call where two pools differ
     student.py          a worker as the graders see it: call this function, make that class
     connection.py       a worker's process, and JSON in both directions
+    pipes.py            lines to and from it
     worker_errors.py    the errors of a worker, and their sentences for the learner
     worker_files.py     a worker's environment: copies of minibatch and of the submission
     worker_usage.py     the threads and files of a worker, which no limit of the system counts

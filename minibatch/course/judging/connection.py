@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -22,12 +21,14 @@ from pathlib import Path
 
 import psutil
 
+from minibatch.course.judging.pipes import Pipes, ThreadPipes
 from minibatch.course.judging.plain_text import all_plain, plain
 from minibatch.course.judging.worker_errors import Died, Limits, TimedOut, reported_error
 from minibatch.course.judging.worker_usage import num_threads, writes_too_much
 
 KEPT_CHARACTERS = 4000
 _WATCH_SECONDS = 0.2
+PIPES = Pipes if os.name == "posix" else ThreadPipes
 
 
 class Connection:
@@ -52,15 +53,13 @@ class Connection:
             env=variables,
             start_new_session=os.name == "posix",
         )
-        self._answers: queue.Queue[bytes] = queue.Queue(maxsize=2)
-        self._messages: queue.Queue[bytes] = queue.Queue(maxsize=2)
         self._printed = b""
         self._too_much = ""  # what went beyond the limits
         self._closed = threading.Event()
         self._printing = threading.Thread(target=self._read_prints, daemon=True)
         self._printing.start()
-        for work_of in (self._read_answers, self._write, self._watch):
-            threading.Thread(target=work_of, daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
+        self._pipes = PIPES(self._process, limits, self._stop, self._closed)
         self.send(settings)
 
     @property
@@ -71,21 +70,20 @@ class Connection:
     def send(self, message: dict) -> None:
         """Send a message. Raises TimedOut if the worker does not read what was sent before."""
         data = json.dumps(message).encode() + b"\n"
-        try:
-            with self._booked():
-                self._messages.put(data, timeout=max(0.1, self.seconds_left))
-        except queue.Full:
+        with self._booked():
+            is_sent = self._pipes.send(data, max(0.1, self.seconds_left))
+        if not is_sent:
             self.close()
             raise TimedOut(
                 "[does_not_listen] your code's process asks questions but does not read the answers"
-            ) from None
+            )
 
     def receive(self) -> dict:
         """The worker's next message. Raises Died or TimedOut."""
         line = None
         while line is None and self.seconds_left > 0:
-            with self._booked(), contextlib.suppress(queue.Empty):
-                line = self._answers.get(timeout=max(0.1, self.seconds_left))
+            with self._booked():
+                line = self._pipes.receive(max(0.1, self.seconds_left))
         if line is None:
             computed = self.computed_seconds()
             frames = self._interrupted()
@@ -135,9 +133,9 @@ class Connection:
             return []
         try:
             self._process.send_signal(signal.SIGINT)
-            answer = all_plain(json.loads(self._answers.get(timeout=1.5)))
+            answer = all_plain(json.loads(self._pipes.receive(1.5) or b""))
             return reported_error(answer.get("error"), self.limits).frames
-        except (queue.Empty, ValueError, RecursionError, AttributeError):
+        except (ValueError, RecursionError, AttributeError):
             return []
 
     def _died(self) -> Died:
@@ -169,36 +167,6 @@ class Connection:
 
     # Each in a thread of its own -----------------------------------------------------------------
 
-    def _read_answers(self) -> None:
-        size = 0
-        while line := self._process.stdout.readline(self.limits.line_bytes):
-            size += len(line)
-            if size > self.limits.answer_bytes:
-                self._stop(
-                    "[answers_too_long] "
-                    f"your code's answers have more than {self.limits.answer_bytes // 2**20} MB"
-                )
-                break
-            if len(line) == self.limits.line_bytes and not line.endswith(b"\n"):
-                self._stop(
-                    "[answer_too_long] "
-                    f"your code gave an answer of more than {self.limits.line_bytes:,} bytes"
-                )
-                break
-            if not self._hand_over(line):
-                return
-        self._hand_over(b"")  # the end: no JSON
-
-    def _hand_over(self, line: bytes) -> bool:
-        """Put it where `receive` finds it; False once the connection is closed."""
-        while not self._closed.is_set():
-            try:
-                self._answers.put(line, timeout=_WATCH_SECONDS)
-                return True
-            except queue.Full:
-                continue
-        return False
-
     def _read_prints(self) -> None:
         size, most = 0, self.limits.printed_bytes
         while chunk := self._process.stderr.read1(65536):
@@ -210,15 +178,6 @@ class Connection:
                     f"your code printed more than {most // 2**20} MB; remove the prints"
                 )
                 break
-
-    def _write(self) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it has ended: `receive` says so
-            while not self._closed.is_set():
-                with contextlib.suppress(queue.Empty):
-                    self._process.stdin.write(self._messages.get(timeout=_WATCH_SECONDS))
-                    self._process.stdin.flush()
-        with contextlib.suppress(OSError, ValueError):
-            self._process.stdin.close()
 
     def _watch(self) -> None:
         """Count its files and threads: no limit of the system does."""

@@ -95,8 +95,8 @@ class Student:
         return self.unpacked(self.ask("call", **request))
 
     def calls(self, name: str, several: list[list]) -> list:
-        """The same for each list of arguments, which must be plain data. One message has them all,
-        so this is much quicker. The first call that fails raises its exception."""
+        """The same for each list of arguments, plain data, in one message, which is much quicker.
+        The first call that fails raises its exception."""
         found = self.unpacked(self.ask("calls", name=name, calls=pack(several)))
         if isinstance(found, list) and len(found) == len(several):
             return found
@@ -153,12 +153,16 @@ class Student:
             remove(self._room)
             self._room = None
 
+    def interrupt(self) -> None:
+        """End the worker from another thread. The thread that asks gets `Died`, and closes."""
+        if (connection := self._connection) is not None:
+            connection.close()
+
     # The process ---------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._seconds_used >= self.limits.seconds:
-            most = f"{self.limits.seconds:g} s"
-            raise TimedOut(f"[task_time_used_up] the limit of {most} for this task is used up")
+        if self._seconds_used >= (most := self.limits.seconds):
+            raise TimedOut(f"[task_time_used_up] the limit of {most:g} s for this task is used up")
         path = self.folder / self.task.file_name
         if not path.is_file() and not self.task.changes_minibatch:
             raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
@@ -169,11 +173,10 @@ class Student:
             copy_submission(self.folder, self._room / "submission")
             path = self._room / "submission" / path.name
         files = {name: module_file(name) for name in self.withheld}
+        limits = {n: getattr(self.limits, n) for n in ("memory_bytes", "seconds", "cpu_seconds")}
         settings = {
             "file": str(path),
-            "memory_bytes": self.limits.memory_bytes,
-            "seconds": self.limits.seconds,
-            "cpu_seconds": self.limits.cpu_seconds,
+            **limits,
             "package": str(package) if package else "",
             "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
             "sandbox": self._sandbox_limits(path.parent, package, work, set(files.values())),
@@ -253,7 +256,6 @@ class Student:
             if not any(model is value for model in self._models):
                 self._models.append(value)
             number = next(i for i, model in enumerate(self._models) if model is value)
-            if isinstance(value, GivenFunction):
-                return {"function": number}
-            return {"model": number, "device": getattr(value, "device", "cpu")}
+            model = {"model": number, "device": getattr(value, "device", "cpu")}
+            return {"function": number} if isinstance(value, GivenFunction) else model
         return pack(value)

@@ -12,9 +12,9 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,7 @@ COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """A simulator at the start of its next step, `now` seconds on its clock. num_waiting: requests
     that have arrived and do not run. num_running: with those that have finished and keep their
     place in a static batch. num_stored_tokens: of running requests, in the cache. num_free_blocks:
@@ -176,6 +175,11 @@ class FastSimulator:
             num_started=state.admitted
             - (state.partial >= 0 and self._slots[1][state.partial] == 0),
         )
+
+    @property
+    def num_admitted(self) -> int:
+        """Requests that have been admitted at least once; they were the first to arrive."""
+        return self._state.admitted
 
     def columns(self) -> dict[str, np.ndarray]:
         """A copy of what is known of each request, by the names of `mb.simulate`; NaN for times

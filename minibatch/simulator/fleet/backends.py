@@ -7,8 +7,9 @@ what it brought is collected when it has ended, so nobody sees the future.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -79,17 +80,20 @@ class FastBackend:
         """When to begin the next step, at `time` or later; None without work."""
         return time if self._live else None
 
-    def started(self) -> Iterator[int]:
+    def started(self) -> Iterable[int]:
         """The requests that have got their first token since the last call."""
+        if self.now.num_started == self._num_started:
+            return ()
         before, self._num_started = self._num_started, self.now.num_started
-        return iter(self._numbers[before : self._num_started])
+        return self._numbers[before : self._num_started]
 
     def ended(self) -> list[Ended]:
         """The requests that have ended since the last call."""
         if self.now.num_finished == self._num_ended:
             return []
         self._num_ended = self.now.num_finished
-        rows = {row: self.simulator.row(row) for row in self._live}
+        known = itertools.takewhile(self.simulator.num_admitted.__gt__, self._live)  # rows in order
+        rows = {row: self.simulator.row(row) for row in known}
         done = {row: times for row, times in rows.items() if not math.isnan(times[2])}
         for row in done:
             del self._live[row]
@@ -209,10 +213,10 @@ class EngineBackend:
         due = self.engine.next_event_time
         return None if due is None else max(due, time)
 
-    def started(self) -> Iterator[int]:
+    def started(self) -> Iterable[int]:
         """The requests that have got their first token since the last call."""
         new, self._started = self._started, []
-        return iter(new)
+        return new
 
     def ended(self) -> list[Ended]:
         """The requests that have ended since the last call."""

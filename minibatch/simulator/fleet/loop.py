@@ -212,7 +212,10 @@ class Loop:
                 self.at(time, COMES, self._dispatch, ended.number)
             else:
                 self.columns.end(ended, self.fleet.network_s)
-        if (again := replica.backend.next_time(time)) is not None:
+        again = replica.backend.next_time(time)
+        if again == time and not (self._heap and self._heap[0][0] == time):
+            self._begin(time, replica, replica.epoch)  # it would be the next event in any case
+        elif again is not None:
             self.at(again, BEGINS, self._begin, replica, replica.epoch)
 
     def _outcome(self, time: float, path: str, why: str) -> FleetRun:

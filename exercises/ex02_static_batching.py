@@ -11,7 +11,26 @@ import minibatch as mb
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 2.1: Pad a batch
+# Exercise 2.1: The share that is padding
+# 2 points, 10 minutes, difficulty 2 of 5
+# lessons/02_static_batching.ipynb, "Any lengths you like"
+#
+# Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
+# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
+# step, so it is one row. What share of all slot-steps is padding?
+# ---------------------------------------------------------------------------------------------
+def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
+    """Padding slot-steps / all slot-steps, from 0 to 1.
+
+    Example: padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
+    """
+    # YOUR CODE for Exercise 2.1 begins here
+    raise NotImplementedError("Exercise 2.1: The share that is padding: not written yet")
+    # YOUR CODE for Exercise 2.1 ends here
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 2.2: Pad a batch
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
@@ -31,27 +50,8 @@ def pad_batch(
     Example: pad_batch([[5, 6, 7], [8]], pad_token_id=0) is
     [[5, 6, 7], [0, 0, 8]], [[1, 1, 1], [0, 0, 1]], [[0, 1, 2], [0, 0, 0]].
     """
-    # YOUR CODE for Exercise 2.1 begins here
-    raise NotImplementedError("Exercise 2.1: Pad a batch: not written yet")
-    # YOUR CODE for Exercise 2.1 ends here
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 2.2: The share that is padding
-# 2 points, 10 minutes, difficulty 2 of 5
-# lessons/02_static_batching.ipynb, "Any lengths you like"
-#
-# Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
-# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
-# step, so it is one row. What share of all slot-steps is padding?
-# ---------------------------------------------------------------------------------------------
-def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
-    """Padding slot-steps / all slot-steps, from 0 to 1.
-
-    Example: padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
-    """
     # YOUR CODE for Exercise 2.2 begins here
-    raise NotImplementedError("Exercise 2.2: The share that is padding: not written yet")
+    raise NotImplementedError("Exercise 2.2: Pad a batch: not written yet")
     # YOUR CODE for Exercise 2.2 ends here
 
 

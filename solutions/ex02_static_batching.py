@@ -11,7 +11,39 @@ import minibatch as mb
 
 
 # ---------------------------------------------------------------------------------------------
-# Exercise 2.1: Pad a batch
+# Exercise 2.1: The share that is padding
+# 2 points, 10 minutes, difficulty 2 of 5
+# lessons/02_static_batching.ipynb, "Any lengths you like"
+#
+# Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
+# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
+# step, so it is one row. What share of all slot-steps is padding?
+#
+# HINT A batch of n runs as many steps as its longest answer has tokens: n times as many slot-steps.
+#      Which of these slot-steps give a token?
+# HINT Add up the slot-steps of all batches, and all tokens, and divide at the end. A mean of the
+#      batches' shares would count short batches as much as long ones.
+# HINT for start in range(0, len(output_lengths), max_batch_size):
+#          batch = output_lengths[start : start + max_batch_size]
+#          slot_steps += max(batch) * len(batch)
+#      return 1 - sum(output_lengths) / slot_steps
+# ---------------------------------------------------------------------------------------------
+def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
+    """Padding slot-steps / all slot-steps, from 0 to 1.
+
+    Example: padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
+    """
+    # BEGIN SOLUTION
+    slot_steps = 0
+    for start in range(0, len(output_lengths), max_batch_size):
+        batch = output_lengths[start : start + max_batch_size]
+        slot_steps += max(batch) * len(batch)
+    return 1 - sum(output_lengths) / slot_steps
+    # END SOLUTION
+
+
+# ---------------------------------------------------------------------------------------------
+# Exercise 2.2: Pad a batch
 # 4 points, 20 minutes, difficulty 3 of 5
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
@@ -48,38 +80,6 @@ def pad_batch(
         mask.append([0] * padding + [1] * len(prompt))
         positions.append([0] * padding + list(range(len(prompt))))
     return torch.tensor(ids), torch.tensor(mask), torch.tensor(positions)
-    # END SOLUTION
-
-
-# ---------------------------------------------------------------------------------------------
-# Exercise 2.2: The share that is padding
-# 2 points, 10 minutes, difficulty 2 of 5
-# lessons/02_static_batching.ipynb, "Any lengths you like"
-#
-# Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
-# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
-# step, so it is one row. What share of all slot-steps is padding?
-#
-# HINT A batch of n runs as many steps as its longest answer has tokens: n times as many slot-steps.
-#      Which of these slot-steps give a token?
-# HINT Add up the slot-steps of all batches, and all tokens, and divide at the end. A mean of the
-#      batches' shares would count short batches as much as long ones.
-# HINT for start in range(0, len(output_lengths), max_batch_size):
-#          batch = output_lengths[start : start + max_batch_size]
-#          slot_steps += max(batch) * len(batch)
-#      return 1 - sum(output_lengths) / slot_steps
-# ---------------------------------------------------------------------------------------------
-def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
-    """Padding slot-steps / all slot-steps, from 0 to 1.
-
-    Example: padding_share([8, 18, 50], 3) is 1 - 76 / 150, about 0.493.
-    """
-    # BEGIN SOLUTION
-    slot_steps = 0
-    for start in range(0, len(output_lengths), max_batch_size):
-        batch = output_lengths[start : start + max_batch_size]
-        slot_steps += max(batch) * len(batch)
-    return 1 - sum(output_lengths) / slot_steps
     # END SOLUTION
 
 

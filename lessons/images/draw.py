@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from more_than_one_engine import more_than_one_engine
 from start_here import start_here
 from the_arena import the_arena
+from two_changes import two_changes
 from two_load_generators import two_load_generators
 
 import minibatch as mb
@@ -212,6 +213,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "00": start_here,
     "01": one_token_at_a_time,
     "02": four_lengths,
+    "02_two_changes": two_changes,
     "03": dynamic_batching,
     "04": continuous_batching,
     "06": paged_attention,

@@ -1,7 +1,8 @@
-"""A padded batch, as transformers takes it: a rectangle of tokens, one row for each prompt.
+"""A padded batch, as transformers takes it: a rectangle of tokens, one line for each prompt.
 
-The engine does not use it: its rows lie end to end (attention/metadata.py). Lesson 02 makes one by
-hand, and leaves parts out to see what they are for. Tensors are int64, [prompts, positions].
+The engine does not use it: it puts the tokens of all rows into one line (attention/metadata.py).
+Lesson 02 makes a rectangle by hand, and leaves parts out to see what they are for. Tensors are
+int64, [prompts, positions].
 """
 
 import torch
@@ -37,7 +38,7 @@ def next_words(
     position_ids: torch.Tensor,
     places: torch.Tensor | int = -1,
 ) -> list[str]:
-    """The next word of each row, decoded from the logits at `places`: by default the last."""
+    """The next word of each line, decoded from the logits at `places`: by default the last."""
     inputs = (tensor.to(model.device) for tensor in (input_ids, attention_mask, position_ids))
     names = ("input_ids", "attention_mask", "position_ids")
     logits = model.hf(**dict(zip(names, inputs, strict=True)), use_cache=False).logits
@@ -71,7 +72,7 @@ def answers(
         output.append(ids)
         mask = torch.cat([mask, torch.ones_like(ids)], dim=1)
         positions = positions[:, -1:] + 1
-    return [_text(model, row) for row in torch.cat(output, dim=1).tolist()]
+    return [_text(model, line) for line in torch.cat(output, dim=1).tolist()]
 
 
 def _text(model: Model, tokens: list[int]) -> str:

@@ -25,7 +25,7 @@ ANSWERS = {
         "first": MINE,
     },
     "02": {
-        "alive": r"47\.8|staircase of eight",
+        "alive": r"47\.8|staircase",
         "quicker": r"not four times",
         "right": r"[Tt]hree rows|\b1 of 4\b",
         "unmasked": r"\b2 of 4\b|months|keeps its answer",

@@ -76,19 +76,24 @@ def by_name(traces: Trace | Mapping[str, Trace]) -> dict[str, Trace]:
 
 
 def _finding(name: str, trace: Trace, speak_of_padding: bool) -> str:
+    """Steps, and how the slots were used: each share is of the same slots in all steps."""
     summary = trace.summary()
-    num_rows = sum(len(step.rows) for step in trace.steps)
-    padding = sum(row.kind == "padding" for step in trace.steps for row in step.rows)
-    empty = 1 - (summary["batch_fill"] or 0)
+    rows = [row for step in trace.steps for row in step.rows]
+    places = len(trace.steps) * trace.max_batch_size
+    padding = sum(row.kind == "padding" for row in rows)
+    padding_tokens = sum(row.num_padding_tokens for row in rows)
     parts = [f"{summary['num_steps']:,} steps"]
-    if speak_of_padding:
-        share = f"{percent(padding / num_rows)} of rows are padding"
-        parts.append(share if padding else "no padding rows")
+    if speak_of_padding and padding:
+        parts.append(f"{percent(padding / places)} of slots padding")
+    elif speak_of_padding:
+        tokens = f"{padding_tokens:,} padding tokens (no rows)"
+        parts.append(tokens if padding_tokens else "no padding rows")
     if summary["num_wasted_rows"]:
-        rows = f"{summary['num_wasted_rows']:,} row{'s' * (summary['num_wasted_rows'] > 1)}"
-        parts.append(f"{rows} after a stop token")
-    if empty > 0.005:
-        parts.append(f"{percent(empty)} of slots empty")
+        wasted = f"{summary['num_wasted_rows']:,} row{'s' * (summary['num_wasted_rows'] > 1)}"
+        parts.append(f"{wasted} after a stop token")
+    empty = places - len(rows)
+    if empty > 0.005 * places:
+        parts.append(f"{percent(empty / places)} of slots empty")
     return f"{name}: " * bool(name) + ", ".join(parts)
 
 

@@ -2,9 +2,10 @@
 
 A decode step must read every K and V of its rows once. These bytes divided by the measured time are
 the bandwidth of a kernel; a copy of a large tensor on the same GPU shows the possible bandwidth.
-Beside our kernel run torch's SDPA on K and V that are gathered already, and flex_attention on
-torch's experimental PagedAttention. All rows have the same context, except in the last cases: one
-long row among short ones, which only our kernel supports. Times are medians of CUDA events.
+Beside our kernel run torch's SDPA on K and V that are gathered already, flex_attention on torch's
+experimental PagedAttention, and, if it is installed, FlashInfer on the same KV blocks. All rows
+have the same context, except in the last cases: one long row among short ones, which only our
+kernel and FlashInfer support. Times are medians of CUDA events.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ RAGGED = (63, 512, 128), 32_768  # batch, context, head_dim; and the tokens of o
 KV_HEADS, BLOCK_SIZE, PAGE_SIZE = 8, 16, 128
 ROUNDS = 20
 COPY_BYTES = 1 << 30
+WORKSPACE_BYTES = 128 << 20  # of FlashInfer, as its documentation advises
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
     copy = copy_bandwidth()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
     print(f"A copy of 1 GiB reads and writes {copy / 1e12:.2f} TB/s. Shares of that:\n")
-    print("batch context head_dim GQA   ours     SDPA gathered   flex paged")
+    print("batch context head_dim GQA   ours     SDPA gathered   flex paged     FlashInfer")
     results = []
     for case in tqdm(cases(options.quick), file=sys.stderr, leave=False):
         times = seconds_of_each(case)
@@ -119,7 +121,7 @@ def seconds_of_each(case: Case) -> dict[str, float | str]:
 
 
 def _seconds_or_reason(make: Callable[[Case], Callable[[], object]], case: Case) -> float | str:
-    if case.longest and make is not _ours:
+    if case.longest and make not in (_ours, _flashinfer):
         return "not ragged"
     try:
         return seconds_of(make(case))
@@ -197,4 +199,23 @@ def _flex(case: Case) -> Callable[[], object]:
     return lambda: attend(query, keys, values, **more)
 
 
-CONTENDERS = {"ours": _ours, "sdpa": _sdpa, "flex": _flex}
+def _flashinfer(case: Case, device: str = "cuda") -> Callable[[], object]:
+    import flashinfer
+
+    query, keys, values, about, _ = paged(case, torch.device(device), torch.bfloat16)
+    lengths = about.seq_lens.cpu()
+    per_row = -(-lengths // BLOCK_SIZE)
+    tables = zip(about.block_tables, per_row.tolist(), strict=True)
+    begins = torch.nn.functional.pad(per_row.cumsum(0), (1, 0)).int().to(device)
+    in_last = ((lengths - 1) % BLOCK_SIZE + 1).to(device)
+    workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=device)
+    decode = flashinfer.BatchDecodeWithPagedKVCacheWrapper(
+        workspace, "NHD", use_tensor_cores=case.group > 1
+    )
+    sizes = query.shape[1], KV_HEADS, case.head_dim, BLOCK_SIZE
+    kinds = {"q_data_type": query.dtype, "kv_data_type": keys.dtype}
+    decode.plan(begins, torch.cat([table[:n] for table, n in tables]), in_last, *sizes, **kinds)
+    return lambda: decode.run(query, (keys, values))
+
+
+CONTENDERS = {"ours": _ours, "sdpa": _sdpa, "flex": _flex, "flashinfer": _flashinfer}

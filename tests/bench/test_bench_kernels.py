@@ -1,9 +1,14 @@
 """`bench kernels`: what needs no GPU of it."""
 
+import sys
+from importlib.util import find_spec
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from minibatch.attention.reference import reference_attention
 from minibatch.bench import command as bench
 from minibatch.bench import kernels, stopwatch
 from minibatch.bench.kernels import Case
@@ -32,6 +37,49 @@ def test_flex_attention_is_compiled_anew_for_each_case(monkeypatch):
     monkeypatch.setattr(torch.compiler, "reset", reset)
     with pytest.raises(ForgottenError):
         kernels._flex(Case(1, 512, 64, 1))
+
+
+class PagedWrapper:
+    """FlashInfer's, by its documentation: gathers the pages of each row, and attends to them."""
+
+    def __init__(self, workspace, kv_layout, use_tensor_cores=False):
+        assert (workspace.dtype, kv_layout) == (torch.uint8, "NHD")
+
+    def plan(self, indptr, indices, last_page_len, *sizes, q_data_type, kv_data_type):
+        assert {each.dtype for each in (indptr, indices, last_page_len)} == {torch.int32}
+        assert q_data_type == kv_data_type == torch.bfloat16
+        self.pages = indices.long().tensor_split(indptr[1:-1].long())
+        self.last, self.sizes = last_page_len.tolist(), sizes
+
+    def run(self, query, cache):
+        heads, kv_heads, head_dim, page_size = self.sizes
+        assert query.shape[1:] == (heads, head_dim)
+        assert cache[0].shape[1:] == (page_size, kv_heads, head_dim)
+        rows = zip(query, self.pages, self.last, strict=True)
+        return torch.stack([self.row(*each, cache) for each in rows])
+
+    def row(self, query, pages, last, cache):
+        length = (len(pages) - 1) * self.sizes[-1] + last
+        key, value = (each[pages].flatten(0, 1)[:length].transpose(0, 1) for each in cache)
+        attend = torch.nn.functional.scaled_dot_product_attention
+        return attend(query[:, None], key, value, enable_gqa=True)[:, 0]
+
+
+@pytest.mark.parametrize("case", [Case(3, 40, 64, 4), Case(2, 16, 64, 1, 33)])
+def test_flashinfer_gets_the_same_kv_blocks_as_our_kernel(monkeypatch, case):
+    stand_in = SimpleNamespace(BatchDecodeWithPagedKVCacheWrapper=PagedWrapper)
+    monkeypatch.setitem(sys.modules, "flashinfer", stand_in)
+    torch.manual_seed(0)
+    found = kernels._flashinfer(case, "cpu")()
+    torch.manual_seed(0)
+    given = kernels.paged(case, torch.device("cpu"), torch.bfloat16)
+    torch.testing.assert_close(found, reference_attention(*given), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.skipif(find_spec("flashinfer") is not None, reason="FlashInfer is installed")
+def test_without_flashinfer_its_column_has_the_reason():
+    reason = kernels._seconds_or_reason(kernels._flashinfer, Case(1, 16, 64, 1, longest=33))
+    assert reason == "ModuleNotFoundError: No module named 'flashinfer'"
 
 
 class Event:

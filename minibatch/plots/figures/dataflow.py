@@ -113,7 +113,9 @@ def _draw(axis: Axes, here: list[Access], pair: Race | None, places: list[int], 
         if len(these) > 4 * size:
             at = {SITES[a.site].line for a in here if (a.how != READS) == is_write}
             ends = [{each[i] for each in arrows if each[2] == is_write} for i in (0, 1)]
-            who = f"{len(ends[0])} threads {('read', 'write')[is_write]} {len(ends[1])} elements"
+            each = "each of " * (prod(map(len, ends)) == sum(a[2] == is_write for a in arrows))
+            did = (("read", "write")[is_write]) + "s" * bool(each)
+            who = f"{each}{len(ends[0])} threads {did} {len(ends[1])} elements"
             where = f"line{'s' * (len(at) > 1)} {', '.join(map(str, sorted(at)))}"
             _band(axis, lines, colour, f"{who}, {where}")
         else:

@@ -12,6 +12,7 @@ from minibatch.course.arena.card import arena_card
 from minibatch.course.arena.commands import main
 from minibatch.course.arena.play import submit
 from minibatch.course.exercises.progress import Progress
+from minibatch.course.judging import sandbox
 
 HERE = Path(__file__).parent
 FEW = [match for match in arena.matches("engine", (1,)) if match.load == 1.3 and match.mix == "day"]
@@ -76,6 +77,15 @@ def test_commands_say_what_is_wrong_in_a_sentence(tmp_path, capsys):
         "has no arena.json",
     ):
         assert words in errors
+
+
+def test_a_class_is_not_judged_on_a_computer_without_a_sandbox(monkeypatch, tmp_path, capsys):
+    (tmp_path / "class" / "Bob").mkdir(parents=True)
+    shutil.copyfile(HERE / "fcfs_policy.py", tmp_path / "class" / "Bob" / "arena_policy.py")
+    monkeypatch.setattr(sandbox, "NEEDED", ("a moat",))
+    assert main(["run", str(tmp_path / "class"), "--out", str(tmp_path / "board")]) == 2
+    assert "a moat" in capsys.readouterr().err
+    assert not (tmp_path / "board").exists()
 
 
 def test_a_class_plays_hidden_seeds_and_gets_a_board(monkeypatch, tmp_path):

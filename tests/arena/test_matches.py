@@ -4,6 +4,8 @@ import pytest
 
 import minibatch as mb
 from minibatch import arena
+from minibatch.arena.divisions import ENGINE, StepSeconds
+from minibatch.core.plan import Row, StepPlan
 
 FEW = [match for match in arena.matches("engine", (1,)) if match.load == 1.3]
 
@@ -25,12 +27,34 @@ def test_no_request_tells_the_length_of_its_answer():
             assert max(length for _, length in match.requests) < match.rules.cap
 
 
-def test_public_scores_are_reproducible_to_the_digit():
-    name = "Shortest prompt"  # the others play by the same code
-    outcomes = [arena.play(match, arena.BASELINES[name]) for match in arena.matches("engine")]
-    found, stored = arena.score(outcomes, arena.marks("engine")), arena.public_scores()["engine"]
+REST = [pytest.param("engine", name, marks=pytest.mark.full) for name in arena.BASELINES]
+
+
+@pytest.mark.parametrize(
+    ("division", "name"),
+    [
+        ("engine", "Shortest prompt"),
+        *(each for each in REST if each.values[1] != "Shortest prompt"),
+        pytest.param("fleet", "Least requests", marks=pytest.mark.full),
+    ],
+)
+def test_public_scores_are_reproducible_to_the_digit(division, name):
+    factory = arena.baselines(division)[name]
+    outcomes = [arena.play(match, factory) for match in arena.matches(division)]
+    found, stored = arena.score(outcomes, arena.marks(division)), arena.public_scores()[division]
     assert found.total == stored["scores"][name]
     assert list(found.by_seed.values()) == stored["by_seed"][name]
+
+
+def test_no_step_is_faster_than_the_weights_can_be_read():
+    seconds = StepSeconds(ENGINE)
+    request = mb.Request([0], max_tokens=1)
+    sequence = mb.Sequence(request, "A", [0], 1, frozenset(), arrival_time=0.0)
+    plan = StepPlan([Row(sequence, 1)])
+    assert seconds(plan) > seconds.floor
+    seconds.machine = lambda plan: 0.99 * seconds.floor
+    with pytest.raises(ValueError, match="the weights alone take"):
+        seconds(plan)
 
 
 def test_stored_marks_are_what_the_oracle_reaches():

@@ -139,7 +139,8 @@ class MyPool(mb.BlockPool):
 #
 # Which copies are needed, and what is the sequence's table after the copies? Blocks that the
 # sequence reads but does not write stay shared, however many sequences hold them. Tokens beyond
-# the table's end need no copy: they get new blocks later.
+# the table's end need no copy: they get new blocks later. If `num_tokens` is 0, nothing is written,
+# so no copy is needed.
 # ---------------------------------------------------------------------------------------------
 def copy_on_write(
     block_table: list[int],

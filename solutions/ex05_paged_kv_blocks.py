@@ -180,7 +180,8 @@ class MyPool(mb.BlockPool):
 #
 # Which copies are needed, and what is the sequence's table after the copies? Blocks that the
 # sequence reads but does not write stay shared, however many sequences hold them. Tokens beyond
-# the table's end need no copy: they get new blocks later.
+# the table's end need no copy: they get new blocks later. If `num_tokens` is 0, nothing is written,
+# so no copy is needed.
 #
 # HINT Into which places of the table does the sequence write? Into all places from that of the
 #      first new token to that of the last new token.

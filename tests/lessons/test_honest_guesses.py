@@ -59,7 +59,7 @@ ANSWERS = {
         "ones": r"hardly shows",
         "forks": r"\b63\b",
         "greedy": r"you cannot see it|\b0 of 3\b",
-        "kept": r"\b2 of 5\b|[Tt]hree of",
+        "kept": r"\b2 of 5\b|[Tt]hree of|B, C and D got",
         "gpu": r"\b26,306\b|51\.38",
     },
     "06": {

@@ -178,6 +178,12 @@ FINDINGS = {
         "it is held (1)",
         "This is yours: MyPool from",
         "51.38 GiB / (16 · 131,072 bytes) is 26,306 blocks",
+        "GPU KV cache size: 420,896 tokens",
+        "Maximum concurrency for 16,000 tokens per request: 26.31x",
+        "Llama-3-8B on 1 × H100: BF16 426,784 tokens, FP8 488,050 tokens",
+        "Llama-3-70B on 1 × H100: BF16 - tokens, FP8 4,413 tokens",
+        "Llama-3-70B on 8 × H100: BF16 1,327,186 tokens, FP8 1,542,499 tokens",
+        "Llama-3-70B, a step of 32 rows: 83.9 MB in 160 all-reduces",
     ],
     "06_a_paged_attention_kernel": [
         "stride 8: the reads ask for 1,024 bytes",

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 import minibatch as mb
 from minibatch.plots import guesses
 from minibatch.plots.batches import batches
-from minibatch.plots.colours import PROTAGONISTS
+from minibatch.plots.colours import COLOURS
 from minibatch.simulator.streams import Outcome
 
 ARRIVALS = {"A": 0.0, "B": 1.0, "C": 2.5, "D": 9.0}
@@ -47,7 +47,7 @@ def test_departures_show_padding_queue_and_windows_in_seconds(trace):
     (axis,) = mb.plots.departures(trace).axes
     assert title(axis) == "3 batches of 1 to 2 requests, first token after 3.12 s on average"
     assert axis.get_xlim() == (0, 14)
-    window = to_rgba(PROTAGONISTS[0])
+    window = to_rgba(COLOURS[3])
     areas = [area.get_data() for area in axis.patches if area.get_facecolor() == window]
     spans = [(area.edges[0], area.edges[-1]) for area in areas]
     assert spans == [(0, 2), (9, 11)]  # the machine is idle, and A and B, then D wait

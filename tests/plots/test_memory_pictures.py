@@ -151,8 +151,8 @@ def test_four_runs_and_what_each_step_between_them_buys():
     bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in below.patches]
     first, second = bars[:2], bars[2:]  # one bar for each order of the two ideas
     assert [text.get_text().rpartition("× ")[2] for text in below.texts] == [
-        *("1.2", "1.5"),
-        *("1.8", "1.0"),
+        *("1.17", "1.50"),
+        *("1.75", "1.00"),
     ]
     assert first[0][0] == second[0][0] == 1
     assert first[1][1] == pytest.approx(second[1][1]) == pytest.approx(7 / 4)

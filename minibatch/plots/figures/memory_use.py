@@ -24,7 +24,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "tokens": ("holds K and V", WORK, INK, ""),
     "reserved": ("reserved: filled later", FADED, "#FFFFFF", "//"),
     "internal": ("internal: never filled", WASTE, FADED, HATCHES["padding"]),
-    "external": ("external: rounding, holes", LOST, WASTE, "++"),
+    "external": ("external: no request can use it", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
 PROMISED = ("promised: reserved for running requests", PALE, FADED, "//")  # part of the free places

@@ -79,7 +79,7 @@ def _orders(
     for place, middle in enumerate(((0, 1), (1, 0))):
         steps = [rates[middle] / rates[0, 0], rates[1, 1] / rates[middle]]
         names = [rows[1], columns[1]] if middle == (0, 1) else [columns[1], rows[1]]
-        words = [f"{name} × {factor:.1f}" for name, factor in zip(names, steps, strict=True)]
+        words = [f"{name} × {factor:.2f}" for name, factor in zip(names, steps, strict=True)]
         left = 1.0
         for name, factor, word in zip(names, steps, words, strict=True):
             colour, hatch = (WORK, "") if name == rows[1] else (PROTAGONISTS[1], "//")
@@ -99,7 +99,7 @@ def _orders(
     marks = [1, whole] if abs(log(whole) / log(most / least)) > NARROW / 2 else [1]
     axis.xaxis.set_major_locator(FixedLocator(marks))
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.set_xticklabels(["× 1", f"× {whole:.1f}"][: len(marks)], fontsize=TICK, color=INK)
+    axis.set_xticklabels(["× 1", f"× {whole:.2f}"][: len(marks)], fontsize=TICK, color=INK)
     axis.tick_params(length=0)
     axis.spines[["top", "right"]].set_visible(False)
     finding = "The gain of each idea depends on the order (logarithmic axis)"

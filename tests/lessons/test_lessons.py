@@ -369,6 +369,7 @@ FINDINGS = {
         "40 requests in",
         "no overlap: 4 steps in 40 ms; the model waits 20 % of the time.",
         "overlap: 5 steps in 40 ms; the model waits 0 % of the time.",
+        "4 rows after a stop token",
         "block 2 is free, and a step in flight still writes into it for 'A'",
     ],
     "13_more_than_one_engine": [

@@ -4,6 +4,7 @@ build_site.py   runs every lesson and writes a page for each
 contents.py     the page of contents: the map, ways, a card for each lesson
 course_map.py   the map of the course as an SVG
 cells.py        a notebook's cells as HTML: text, code, outputs
+live_stills.py  a picture for a page that cannot run
 slider_film.py  what a control shows at each place of its slider
 stills.py       what a control showed when the lesson was run
 recorded_scoreboard.py

@@ -18,11 +18,11 @@ import minibatch
 from minibatch.arena import template_policy
 from minibatch.course.exercises.source import stub
 from minibatch.course.setup import ROOT
+from minibatch.course.site import live_stills
 from minibatch.course.site.npm_package import EDITOR, PYODIDE
-from minibatch.schedulers import Continuous, Scheduler
+from minibatch.schedulers import Budget, Continuous, Dynamic, Scheduler, Sequential, Static
 from minibatch.simulator.pretend import PretendModel
 from minibatch.simulator.workload import agents
-from minibatch.widgets.policies import COURSE
 
 SCRIPTS = Path(__file__).with_name("scripts")
 ROOMS = [
@@ -53,6 +53,7 @@ _MAKE = """
 def make_policy(max_batch_size, max_batch_tokens):
     return MyContinuous(max_batch_size, max_batch_tokens)
 """
+OFFERED = Continuous, Budget, Dynamic, Static, Sequential  # on the playground
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -97,12 +98,16 @@ def _zip(path: Path) -> None:
 
 def playground() -> dict[str, object]:
     """What the playground's menus offer."""
-    offered = {cls.__name__: f"from minibatch.schedulers import {cls.__name__}" for cls in COURSE}
+    offered = {
+        cls.__name__: f"from minibatch.schedulers import {cls.__name__}"
+        for cls in reversed(OFFERED)
+    }
     return {
         "title": "Playground",
         "script": "playground.mjs",
-        "policies": {cls.__name__: source(cls) for cls in reversed(COURSE)},
+        "policies": {cls.__name__: source(cls) for cls in OFFERED},
         "against": offered,
+        "recorded": live_stills.waits(source(Continuous), offered["Static"], _agents(8)),
         "traffic": {"the eight agents": _agents(8), "fifty agents": _agents(50)},
     }
 
@@ -114,6 +119,7 @@ def arena() -> dict[str, object]:
         "title": "Arena",
         "script": "arena.mjs",
         "policies": {"the template": template, "Continuous": source(Continuous) + _MAKE},
+        "recorded": live_stills.scores(),
     }
 
 
@@ -124,6 +130,7 @@ def exercises() -> dict[str, object]:
         "title": "Exercises",
         "script": "exercises.mjs",
         "policies": {file.name: _before_a_probe(stub(file.read_text("utf-8"))) for file in files},
+        "recorded": live_stills.waits(source(Dynamic), source(Continuous), _agents(8)),
     }
 
 
@@ -139,6 +146,7 @@ def source(cls: type[Scheduler]) -> str:
     text = Path(inspect.getfile(cls)).read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)[ast.parse(text).body[1].lineno - 1 :]
     code = "".join(lines).replace("from ..", "from minibatch.")
+    code = code.replace("from . import", "from minibatch.schedulers import")
     code = code.replace("from .", "from minibatch.schedulers.")
     return code.replace(f"class {cls.__name__}(", f"class My{cls.__name__}(")
 

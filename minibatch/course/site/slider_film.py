@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from IPython import get_ipython
 from IPython.display import display
@@ -15,8 +16,8 @@ from IPython.display import display
 MIME = "application/x-minibatch-film+json"
 SLIDERS = {"Slide": "slider", "Playground": "budget"}  # the attribute with the slider to move
 STEPPERS = "EnginePlayer", "EngineRace", "MemoryPlayer", "BlockMap", "KernelStepper"
-WINDOWS = [  # traffic, window, stream: what lesson 3 asks its WindowSlider for
-    ("bursts, load 0.3", window, 1) for window in (1.0, 0.5, 0.25, 0.0)
+WINDOWS = [  # traffic, window: what lesson 3 asks its WindowSlider for
+    ("bursts, load 0.3", window) for window in (1.0, 0.5, 0.25, 0.0)
 ]
 MADE = re.compile(rf"\bmb\.widgets\.(?:{'|'.join([*SLIDERS, *STEPPERS, 'WindowSlider'])})\(")
 CODE = "from minibatch.course.site.slider_film import film_last; film_last()"
@@ -37,7 +38,26 @@ def film(control: object) -> None:
     shown, start = frames(control)
     if len(shown) > 1:
         made = {"model_id": control.model_id, "frames": shown, "start": start}
+        made["live"] = live(control)
         display({MIME: made}, raw=True)
+
+
+def live(control: object) -> str:
+    """What the link to the playground has behind its #, for a control of a policy that the page
+    offers; otherwise ""."""
+    kind, settings = type(control).__name__, {}
+    if kind == "WindowSlider":
+        settings = {"shipped": "Dynamic", "window": 0.25}
+    elif kind == "Playground" or control_of(control) == "max_batch_tokens":
+        settings = {"shipped": "Budget", "budget": 256}
+    elif kind in ("EnginePlayer", "EngineRace"):
+        settings = {"shipped": "Continuous", "slots": 4}
+    return urlencode(settings)
+
+
+def control_of(control: object) -> str:
+    """The words beside a `Slide`'s slider."""
+    return control.slider.description if type(control).__name__ == "Slide" else ""
 
 
 def frames(control: object) -> tuple[list[tuple[str, str]], int]:
@@ -47,7 +67,9 @@ def frames(control: object) -> tuple[list[tuple[str, str]], int]:
     if kind in SLIDERS:
         return _slider_frames(control, getattr(control, SLIDERS[kind]))
     if kind == "WindowSlider":
-        return _window_frames(control), 0
+        places = [window for _, window in WINDOWS]
+        start = control.window.value
+        return _window_frames(control), places.index(start) if start in places else 0
     return _step_frames(control) if kind in STEPPERS else ([], 0)
 
 
@@ -68,16 +90,12 @@ def _values(slider: object) -> list[tuple[str, int]]:
 
 
 def _window_frames(control: object) -> list[tuple[str, str]]:
-    settings = control.name, control.window, control.stream
-    start, shown = [each.value for each in settings], []
-    for name, window, stream in WINDOWS:
+    start, shown = (control.name.value, control.window.value), []
+    for name, window in WINDOWS:
         if name in control.name.options:
-            for each, value in zip(settings, (name, window, stream), strict=True):
-                each.value = value
-            place = f"{name}: window {window:g} s, stream {stream}"
-            shown.append((place, _still(control)))
-    for each, value in zip(settings, start, strict=True):
-        each.value = value
+            control.name.value, control.window.value = name, window
+            shown.append((f"{name}: window {window:g} s", _still(control)))
+    control.name.value, control.window.value = start
     return shown
 
 

@@ -73,6 +73,7 @@ class Stills:
                 start=film["start"],
                 place=place,
                 picture=Markup(picture),
+                live=film.get("live", ""),
                 packed=base64.b64encode(gzip.compress(made.encode(), mtime=0)).decode(),
             )
         )

@@ -26,6 +26,20 @@ def test_a_step_shows_the_source_of_the_policy_that_planned_it():
     assert "self.can_admit()" in picture
 
 
+def test_window_budget_and_blocks_are_settings_of_the_policies_that_take_them():
+    def steps(policy, **settings):
+        own = "\n".join(f"R{i}, 100, 8, {i / 2}" for i in range(6))
+        answer = asked("play", traffic=None, own=own, policy=text_of[policy], **settings)
+        return answer["result"]["steps"] if "result" in answer else answer["error"]
+
+    text_of = playground()["policies"]
+    assert list(text_of) == ["Continuous", "Budget", "Dynamic", "Static", "Sequential"]
+    assert steps("Dynamic", window=0) != steps("Dynamic", window=9)
+    assert steps("Budget", budget=16) != steps("Budget", budget=256)
+    assert steps("Sequential", num_blocks=7) == steps("Sequential", window=9, budget=16)
+    assert "num_blocks" in steps("Continuous", num_blocks=6)
+
+
 def test_every_policy_that_a_menu_offers_runs():
     for text in playground()["policies"].values():
         run = asked("play", traffic=None, own="A, 30, 5\nB, 30, 9", policy=text)

@@ -31,6 +31,23 @@ def test_without_npm_and_cache_the_site_is_made_and_says_what_is_missing(
         assert f'href="{name}.html"' in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
+PICTURED = {
+    "playground": "MyContinuous(3): a line for each of 8 requests. H waits longest, 4.28 s",
+    "arena": "Shortest prompt",
+    "exercises": "MyDynamic(3): a line for each of 8 requests.",
+}
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_a_page_that_cannot_run_has_a_picture_with_words(no_pyodide, tmp_path, name):
+    build_site.write_live_pages(tmp_path)
+    page = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+    still = page.partition('id="still"')[2].partition("</figure>")[0]
+    assert "<svg" in still or "data:image/svg+xml" in still
+    assert PICTURED[name] in still
+    assert "Recorded when this page was made" in still
+
+
 def test_another_tarball_is_not_used(no_pyodide):
     npm_package.CACHE.mkdir()
     (npm_package.CACHE / f"{PYODIDE.name}-{PYODIDE.version}.tgz").write_bytes(b"another")

@@ -85,11 +85,16 @@ def elsewhere():
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     if not build_site.write_live_pages(folder):
         pytest.skip("Pyodide's tarball is not cached, and npm cannot get it")
-    with in_thread(server(folder)) as address:
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(site_folder):
+    with in_thread(server(site_folder)) as address:
         yield address
 
 
@@ -185,6 +190,38 @@ def test_a_policy_from_a_link_is_shown_and_not_run(open_page):
     assert not any("pyodide" in url for url in page.asked)
     run(page)
     page.get_by_text("Line 1: ValueError: from a link").wait_for(timeout=60_000)
+
+
+def test_settings_are_in_the_link_and_an_older_link_has_none(open_page):
+    page = open_page("playground.html#shipped=Dynamic&window=2&slots=x&num_blocks=60")
+    window, slots = page.get_by_label("Window"), page.get_by_role("spinbutton", name="Slots")
+    budget, blocks = page.get_by_label("Token budget"), page.get_by_label("KV blocks of")
+    assert "class MyDynamic(" in page.get_by_label("Its source").input_value()
+    assert [each.input_value() for each in (window, budget, blocks)] == ["2", "0", "60"]
+    page.get_by_role("button", name="Run").click()  # not before each number is one
+    assert page.workers == []
+    slots.fill("3")
+    window.focus()
+    page.keyboard.press("ArrowUp")
+    assert window.input_value() == "3"
+    run(page)
+    page.get_by_text("MyDynamic(3):").first.wait_for(timeout=60_000)
+    assert "window=3&budget=0&num_blocks=60" in page.url
+    policy = "from minibatch.schedulers import Static"
+    older = open_page(f"playground.html?#policy={quote(policy)}")
+    assert older.get_by_label("Its source").input_value() == policy
+    assert window.input_value() == "0.25"
+
+
+@pytest.mark.parametrize("name", ["playground", "arena", "exercises"])
+def test_a_page_from_a_file_shows_a_sentence_and_a_picture(browser, site_folder, name):
+    page = browser.new_page()
+    page.goto((site_folder / f"{name}.html").as_uri())
+    page.get_by_text("This page runs where a server gives it").wait_for()
+    assert page.get_by_text("Recorded when this page was made").is_visible()
+    assert page.locator("#still svg, #still img").first.is_visible()
+    assert page.get_by_role("button", name="Run").count() == 0
+    page.close()
 
 
 @pytest.mark.full

@@ -1,6 +1,7 @@
 """A lesson as a page: self-contained, with stills of its controls; its links lead somewhere."""
 
 import re
+from urllib.parse import parse_qsl
 
 import nbformat
 import numpy as np
@@ -15,6 +16,7 @@ from minibatch.course.exercises.source import all_tasks
 from minibatch.course.setup import ROOT
 from minibatch.course.site import build_site, contents, course_map, slider_film
 from minibatch.course.site.cells import cells
+from minibatch.course.site.live_page import playground
 from minibatch.course.site.stills import STATE, VIEW
 from minibatch.memory.contiguous import FirstFit, told_the_length
 from minibatch.simulator.replay import Contiguous, Paged
@@ -189,9 +191,9 @@ class Words(str):
         return f"<p>{self}</p>"
 
 
-def filmed(shown, start):
+def filmed(shown, start, live=""):
     """A lesson with a control that was filmed."""
-    made = {"model_id": "box", "frames": shown, "start": start}
+    made = {"model_id": "box", "frames": shown, "start": start, "live": live}
     view = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
     left = nbformat.v4.new_output("display_data", {slider_film.MIME: made})
     title = nbformat.v4.new_markdown_cell("# A title")
@@ -221,12 +223,33 @@ def test_the_window_slider_is_filmed_at_what_its_lesson_asks_for():
     traffic = {"bursts, load 0.3": mb.streams.bursts(0.3, count=2)}
     slider = mb.widgets.WindowSlider(traffic, mb.streams.by_window(traffic, (0, 2)))
     shown, start = slider_film.frames(slider)
-    assert shown[start][0] == "bursts, load 0.3: window 1 s, stream 1"
+    assert shown[start][0] == f"bursts, load 0.3: window {slider.window.value:g} s"
     assert len(shown) == 4
-    assert slider.window.value == 1
     lesson = PATHS[3].read_text(encoding="utf-8")
-    assert "Set the window to 0.5 s, then to 0.25 s." in lesson
+    assert re.search(r"Set (it|the window to 0.5 s, then) to 0.25 s\.", lesson)
     assert all(f"mb.streams.{kind}(" in lesson for kind in ("poisson", "bursts"))
+
+
+def test_a_film_leads_to_the_playground_with_the_policy_that_it_shows():
+    traffic = {"bursts, load 0.3": mb.streams.bursts(0.3, count=2)}
+    player = mb.widgets.EnginePlayer(
+        mb.Engine(mb.PretendModel(), mb.Continuous(2)), [mb.Request([0, 0], max_tokens=3)]
+    )
+    controls = {
+        "shipped=Dynamic&window=0.25": mb.widgets.WindowSlider(
+            traffic, mb.streams.by_window(traffic, (0, 2))
+        ),
+        "shipped=Continuous&slots=4": player,
+        "shipped=Budget&budget=256": mb.widgets.Playground(mb.Budget, num_requests=3),
+        "": Slide(lambda n: Words(f"picture {n}"), "rows", 1, 100),
+    }
+    assert {slider_film.live(control): control for control in controls.values()} == controls
+    for link in controls:
+        _, cell = cells(filmed([("1", "<p>one</p>")], 0, link), build_site.LESSONS, str)
+        assert ("Run this live" in cell.body) == bool(link)
+        assert link.replace("&", "&amp;") in cell.body
+    offered = playground()["policies"]
+    assert all(dict(parse_qsl(link))["shipped"] in offered for link in controls if link)
 
 
 def test_every_step_of_a_short_run_is_filmed_and_of_a_long_one_its_turns():

@@ -34,7 +34,10 @@ export const say = (words) => (said.textContent = words);
 
 // play(ask): asks Python, shows, and returns the last words.
 export const page = (limit_s, play) => {
-  const linked = new URLSearchParams(location.hash.slice(1)).get("policy");
+  const link = new URLSearchParams(location.hash.slice(1));
+  const linked = link.get("policy");
+  const numbers = [...form.querySelectorAll("input[type=number]")];
+  for (const each of numbers) if (link.get(each.name)) each.value = link.get(each.name); // a text that is no number empties it
   if (linked) {
     editor.setOptions({ value: linked }); // shown, and not run before the reader asks for it
     form.elements.shipped.value = "";
@@ -47,10 +50,13 @@ export const page = (limit_s, play) => {
     const fill = (value) => (field === policy ? editor.setOptions({ value }) : (field.value = value));
     menu.addEventListener("change", () => menu.value && fill(menu.value));
     field.addEventListener("input", () => (menu.value = "")); // now it is your own
+    const shipped = !linked && [...menu.options].find((each) => each.value && each.text === link.get(menu.name));
+    if (shipped) fill((menu.value = shipped.value));
   }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    history.replaceState(null, "", "#" + new URLSearchParams({ policy: policy.value }));
+    const settings = Object.fromEntries(numbers.map((each) => [each.name, each.value]));
+    history.replaceState(null, "", "#" + new URLSearchParams({ policy: policy.value, ...settings }));
     stop.disabled = !(run.disabled = true);
     say("Python is loading, and then your policy runs.");
     const ask = python();

@@ -1,5 +1,5 @@
 import { page, show } from "./page.mjs";
-const { policy, against, own, slots } = document.querySelector("form.play").elements;
+const { policy, against, own, slots, window: seconds, budget, num_blocks } = document.querySelector("form.play").elements;
 const steps = document.querySelector("form.steps");
 const { step, view } = steps.elements;
 let ask, drawing, again;
@@ -24,8 +24,10 @@ page(60, async (asking) => {
   steps.hidden = true;
   drawing = false;
   ask = asking;
-  const asked = { traffic: null, own: own.value, slots: Number(slots.value) };
-  const played = await ask("play", { ...asked, policy: policy.value, against: against.value });
+  const asked = { traffic: null, own: own.value, policy: policy.value, against: against.value };
+  const set = { slots, window: seconds, budget, num_blocks };
+  for (const name in set) asked[name] = Number(set[name].value);
+  const played = await ask("play", asked);
   show(played.html);
   step.value = 0;
   step.max = played.last;

@@ -28,8 +28,8 @@ def waits(policy: str, against: str, own: str) -> tuple[Markup, str]:
         )
         pictures.append(Markup("<p><b>{}</b></p>").format(run.name) + svg.waits(served, end, alt))
     caption = (
-        "Recorded when this page was made: each line waits for its first row (dots), for its first "
-        "token (stripes), and then generates."
+        "Recorded when this page was made. Each request waits for its first row (dots) and for its "
+        "first token (stripes). Then it generates (blue)."
     )
     return Markup("").join(pictures), caption
 
@@ -37,4 +37,4 @@ def waits(policy: str, against: str, own: str) -> tuple[Markup, str]:
 def scores() -> tuple[Markup, str]:
     """(picture, caption) of the shipped policies' scores."""
     picture = leaderboard(public_scores()["engine"]["scores"])._repr_html_()
-    return Markup(picture), "Recorded when this page was made: the shipped policies' scores."
+    return Markup(picture), "Recorded when this page was made. The scores are those of the shipped policies."

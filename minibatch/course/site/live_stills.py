@@ -37,4 +37,5 @@ def waits(policy: str, against: str, own: str) -> tuple[Markup, str]:
 def scores() -> tuple[Markup, str]:
     """(picture, caption) of the shipped policies' scores."""
     picture = leaderboard(public_scores()["engine"]["scores"])._repr_html_()
-    return Markup(picture), "Recorded when this page was made. The scores are those of the shipped policies."
+    caption = "Recorded when this page was made. The scores are those of the shipped policies."
+    return Markup(picture), caption

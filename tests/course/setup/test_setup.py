@@ -125,6 +125,7 @@ BROUGHT_ALONG = {  # the package imports these, and declares the package that ca
     "huggingface_hub": "transformers",
     "cuda": "numba-cuda",  # skipped where there is no GPU
 }
+ONLY_IF_INSTALLED = {"flashinfer"}  # `bench kernels` measures it beside ours, or says that it is not
 
 
 def imported():
@@ -136,7 +137,7 @@ def imported():
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names.add(node.module.partition(".")[0])
-    return names - sys.stdlib_module_names - {"minibatch", "pip"}
+    return names - sys.stdlib_module_names - {"minibatch", "pip"} - ONLY_IF_INSTALLED
 
 
 def test_every_package_that_is_imported_is_declared():

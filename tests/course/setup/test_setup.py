@@ -125,7 +125,7 @@ BROUGHT_ALONG = {  # the package imports these, and declares the package that ca
     "huggingface_hub": "transformers",
     "cuda": "numba-cuda",  # skipped where there is no GPU
 }
-ONLY_IF_INSTALLED = {"flashinfer"}  # `bench kernels` measures it beside ours, or says that it is not
+ONLY_IF_INSTALLED = {"flashinfer"}  # `bench kernels` measures it beside ours
 
 
 def imported():

@@ -20,7 +20,9 @@ def token_ids(name: str, ids: Iterable[int]) -> list[int]:
     """A list of plain ints, of whatever holds some: a list, an array, a tensor."""
     if isinstance(ids, str | bytes) or not (hasattr(ids, "tolist") or isinstance(ids, Iterable)):
         raise TypeError(f"{name} is a {type(ids).__name__}; give a list of token ids")
-    ids = ids.tolist() if hasattr(ids, "tolist") else ids
+    ids = list(ids.tolist() if hasattr(ids, "tolist") else ids)
+    if set(map(type, ids)) == {int} and min(ids) >= 0:  # quicker than one after the other
+        return ids
     return [integer(f"{name}[{i}]", token_id, at_least=0) for i, token_id in enumerate(ids)]
 
 

@@ -167,17 +167,16 @@ class Student:
         if not path.is_file() and not self.task.changes_minibatch:
             raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
         self._room = Path(tempfile.mkdtemp(prefix="minibatch-worker-", dir=self._work_in)).resolve()
-        work, package = self._room / "work", self._package(self._room)
-        work.mkdir()
+        (work := self._room / "work").mkdir()
+        package = self._package(self._room)
         if self.sandbox is not False:  # it may read its submission, not where the teacher keeps it
             copy_submission(self.folder, self._room / "submission")
             path = self._room / "submission" / path.name
         files = {name: module_file(name) for name in self.withheld}
-        limits = {n: getattr(self.limits, n) for n in ("memory_bytes", "seconds", "cpu_seconds")}
         settings = {
+            **{n: getattr(self.limits, n) for n in ("memory_bytes", "seconds", "cpu_seconds")},
             "file": str(path),
-            **limits,
-            "package": str(package) if package else "",
+            "package": str(package or ""),
             "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
             "sandbox": self._sandbox_limits(path.parent, package, work, set(files.values())),
         }

@@ -373,7 +373,7 @@ FINDINGS = {
         "block 2 is free, and a step in flight still writes into it for 'A'",
     ],
     "13_more_than_one_engine": [
-        "1 request in 100 waits longer than 33 s (random), 22.4 s (least requests), 21.8 s (one queue)",
+        "1 request in 100 waits longer than 33 s (random), 22.4 s (least requests), 21.8 s",
         "requests at each replica: [300 300 300 300]",
         "the busiest of 4 replicas has 3.",
         "least requests 0.06 0.43 0.14 1.72",
@@ -397,6 +397,7 @@ FINDINGS = {
         "Shortest prompt: 0.6 1.00, 0.9 0.98, 1.3 0.92",
         "6 of 12 tokens of B and 5 of 12 tokens of C are late",
         "sum 0.75",
+        "score of this match 0.739",
         "FCFS 0.56 0.53 0.34 0.79 451 0 413 10 12.6 s",
         "StarveTheLate 0.88 0.89 0.80 0.94 704",
         "FCFS, refusing 0.61",

@@ -19,6 +19,7 @@ from start_here import start_here
 from the_arena import the_arena
 from two_changes import two_changes
 from two_load_generators import two_load_generators
+from where_a_token_leaves import where_a_token_leaves
 
 import minibatch as mb
 from minibatch import kernel_lab as lab
@@ -225,6 +226,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "11": two_load_generators,
     "12": a_server,
     "13": more_than_one_engine,
+    "13_first_token": where_a_token_leaves,
     "14": the_arena,
     "same_answers": same_answers,
 }

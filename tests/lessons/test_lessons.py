@@ -385,7 +385,7 @@ FINDINGS = {
         "prompts 512, answers 64: 9.7 (2 prefill + 1 decode), 7.1 (mixed)",
         "10 Gbit/s 335.6 ms 1.67 0.07",
         "TTFT ≤ 0.4 s, TPOT ≤ 0.04 s: mixed ",
-        "slow to stop 77% of the fixed fleet's cost, 6 replicas started",
+        "slow to stop 77% of the fixed fleet's cost, $",
         "Ray 2.60.0",
         "of 166 requests ended with an error",
         "low 5,787 requests/s at the peak:",

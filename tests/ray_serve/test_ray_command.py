@@ -43,6 +43,29 @@ def test_flags_make_a_deployment():
     assert (made.replicas, made.most_replicas, made.router) == (3, 5, "PrefixAffinity")
 
 
+def engines_of(application):
+    """What Ray is told of the replicas behind the ingress."""
+    return application._bound_deployment.init_args[0]._bound_deployment
+
+
+@pytest.mark.ray
+def test_ray_gets_the_limits_of_its_autoscaler():
+    pytest.importorskip("ray")
+    flags = ["--replicas", "2", "--most-replicas", "5",]
+    made = command.deployment(command.make_parser().parse_args(flags))
+    limits = engines_of(made.application())._deployment_config.autoscaling_config
+    assert (limits.min_replicas, limits.max_replicas, limits.target_ongoing_requests) == (2, 5, 8)
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize(("num_gpus", "share"), [(0, 0), (1, 0.5), (4, 1)])
+def test_a_replica_gets_its_share_of_the_gpus(num_gpus, share, monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.setattr("torch.cuda.device_count", lambda: num_gpus)
+    made = command.deployment(command.make_parser().parse_args(["--replicas", "2"]))
+    assert engines_of(made.application()).ray_actor_options["num_gpus"] == share
+
+
 @pytest.mark.ray
 @pytest.mark.parametrize("flags", [["--router", "Nobody"], ["--host", "0.0.0.0"]])
 def test_a_wrong_flag_ends_it_before_ray_is_started(flags, monkeypatch, capsys):

@@ -51,7 +51,12 @@ def engines_of(application):
 @pytest.mark.ray
 def test_ray_gets_the_limits_of_its_autoscaler():
     pytest.importorskip("ray")
-    flags = ["--replicas", "2", "--most-replicas", "5",]
+    flags = [
+        "--replicas",
+        "2",
+        "--most-replicas",
+        "5",
+    ]
     made = command.deployment(command.make_parser().parse_args(flags))
     limits = engines_of(made.application())._deployment_config.autoscaling_config
     assert (limits.min_replicas, limits.max_replicas, limits.target_ongoing_requests) == (2, 5, 8)

@@ -37,13 +37,13 @@ class MyBudget(mb.Scheduler):
     # 1. Decodes. A running request with one token to compute has a row in every step.
     #
     # 2. Prompts that have begun, in the order of admission: each gets all the tokens that it needs,
-    #    or all that are left. The rest of the prompt waits for the next step. Every sequence in
-    #    self.running counts as begun, even if none of its tokens is computed: plan may be called
-    #    twice before the rows of the first plan are computed.
+    #    or all that are left. The rest of the prompt waits for the next step. All sequences in
+    #    self.running have begun, also those without a computed token: the judge may call plan twice
+    #    before it computes the rows of the first plan.
     #
     # 3. New requests, while a slot is free and a request waits: the head of the queue joins, and
-    #    gets all the tokens that it needs, or all that are left. When no token is left, you may
-    #    stop, or let more requests join: such a request has no row in this step.
+    #    gets all the tokens that it needs, or all that are left. When no token is left, stop.
+    #    (You may let more requests join. They get no row in this step.)
     #
     # A row has at least one token. Reserve blocks as in 4.1: when a sequence joins, for its longest
     # possible answer. If the pool has too few blocks, the sequence waits, and all sequences behind

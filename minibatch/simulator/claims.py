@@ -118,8 +118,8 @@ TABLE = (
     Claim(
         "TGI and Ray / naive batching",
         "8",
-        "the simulation leaves out TGI's pauses and copies when requests join a batch. So its "
-        "ratio is an upper bound: twice the published ratio",
+        "the simulation leaves out TGI's pauses and copies when requests join a batch. Its ratio "
+        "is about twice the published ratio",
         _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; room for 8,100 tokens",
         _ANYSCALE,
         anyscale.MACHINE,

@@ -25,7 +25,7 @@ from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git
 from minibatch.course.site import slider_film
-from minibatch.course.site.cells import cells, data_uri
+from minibatch.course.site.cells import cells, data_uri, sections
 from minibatch.course.site.contents import COVER, LEAD, cards, cover, ways
 from minibatch.course.site.course_map import FILE, words
 from minibatch.course.site.live_page import (
@@ -122,11 +122,13 @@ def lesson_page(
         "before": lessons[number - 1] if number else None,
         "after": lessons[number + 1] if number + 1 < len(lessons) else None,
     }
+    shown = cells(notebook, LESSONS, lambda target: _target(target, LESSONS, repository))
     return _page(
         "lesson.html",
         repository,
         title=_title(notebook),
-        cells=cells(notebook, LESSONS, lambda target: _target(target, LESSONS, repository)),
+        cells=shown,
+        sections=sections(shown),
         name=path.name,
         **around,
     )

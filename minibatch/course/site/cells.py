@@ -26,6 +26,7 @@ _ASKS = re.compile(r"\bpredict(?:_curve)?\(\s*[\"'](\w+)[\"']")
 _ANSWERS = re.compile(r"(?:\bguess=|\bsaid\()[\"'](\w+)[\"']")
 _GIVES_AWAY = re.compile(r"\banswers-(\w+)")  # the tag of a cell that shows the answer early
 _HEADING = re.compile(r"^<h[1-6]\b", re.MULTILINE)
+_SECTION = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 _CODE = Highlight2HTML(pygments_lexer="python")
 
 
@@ -79,6 +80,12 @@ def cells(notebook: NotebookNode, folder: Path, link: Callable[[str], str]) -> l
             code = Markup("") if asks else Markup(_CODE(cell.source))
             shown.append(Cell(body, code, hidden, asks, answers))
     return shown
+
+
+def sections(shown: list[Cell]) -> list[tuple[str, Markup]]:
+    """The anchor and the words of each second-level heading, in order."""
+    html = "".join(cell.body + cell.after for cell in shown)
+    return [(anchor, Markup(heading)) for anchor, heading in _SECTION.findall(html)]
 
 
 def _start_of_introduction(text: str, following: NotebookNode | None) -> int:

@@ -1,5 +1,6 @@
 """A lesson as a page: self-contained, with stills of its controls; its links lead somewhere."""
 
+import html
 import re
 from urllib.parse import parse_qsl
 
@@ -418,6 +419,17 @@ def test_with_an_address_a_page_opens_its_lesson_elsewhere():
     assert (
         "colab.research.google.com/github/me/course/blob/main/lessons/00_start_here.ipynb" in page
     )
+
+
+@pytest.mark.parametrize("path", PATHS[4:7:2], ids=lambda path: path.stem)
+def test_a_lesson_begins_with_links_to_its_sections(path):
+    lesson = nbformat.reads(committed(path), as_version=4)
+    page = build_site.lesson_page(lesson, path, PATHS, "")
+    listed = page.split("<summary>On this page</summary>")[1].split("</ul>")[0]
+    anchors = [html.unescape(each) for each in re.findall(r'<a href="#([^"]+)">', listed)]
+    sources = [cell.source for cell in lesson.cells if cell.cell_type == "markdown"]
+    assert len(anchors) == len(re.findall(r"^## ", "\n".join(sources), re.MULTILINE))
+    assert all(f'<h2 id="{anchor}">' in page for anchor in anchors)
 
 
 def test_a_lesson_that_is_not_there_is_named(tmp_path, capsys):

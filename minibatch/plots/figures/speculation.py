@@ -46,10 +46,11 @@ def speculation(
                   markersize=10, markeredgecolor=INK, zorder=4)  # fmt: skip
         last = points[-1][0]
         for size, times in points:
-            near = any(size == x and abs(times - y) < 0.2 for x, y in above)
-            aside = -25 if near else 13  # one of two is below its line
+            aside = -25 if above and times > 0.6 else 13  # the second line is below the first
             axis.annotate(f"{times:.2f}×", (size, times), (0, aside), textcoords="offset points",
-                          ha="center", fontsize=TICK, color=INK, zorder=6)  # fmt: skip
+                          ha="center", fontsize=TICK, color=INK, zorder=6,
+                          bbox={"facecolor": "white", "alpha": 0.9, "edgecolor": "none",
+                                "pad": 0.5})  # fmt: skip
         above += points
         crossing = break_even(rates)
         if crossing and crossing <= last:

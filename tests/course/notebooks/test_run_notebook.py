@@ -10,7 +10,8 @@ from zmq.asyncio import Socket
 from minibatch.course.notebooks.run_notebook import Client
 
 
-def test_a_reply_that_is_not_announced_waits_for_a_second():
+def run_deaf():
+    """A notebook that was run; what its socket did not learn; seconds."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("6 * 7")])
     client = Client(notebook, timeout=60, kernel_name="python3")
     handle, lost = Socket._handle_events, []
@@ -26,6 +27,14 @@ def test_a_reply_that_is_not_announced_waits_for_a_second():
     with mock.patch.object(Socket, "_handle_events", deaf):
         begin = time.monotonic()
         client.execute()
-    assert lost
-    assert time.monotonic() - begin < 30
-    assert notebook.cells[0].outputs[0].data["text/plain"] == "42"
+    return notebook, lost, time.monotonic() - begin
+
+
+def test_a_reply_that_is_not_announced_waits_for_a_second():
+    for _ in range(10):  # on a busy computer the reply may come before the socket waits for it
+        notebook, lost, seconds = run_deaf()
+        assert seconds < 30
+        assert notebook.cells[0].outputs[0].data["text/plain"] == "42"
+        if lost:
+            return
+    raise AssertionError("no reply was lost")

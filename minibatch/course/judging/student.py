@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from minibatch.course.exercises.source import PATCH, Task, exercises_folder
+from minibatch.course.exercises.source import Task
 from minibatch.course.judging.connection import Connection
 from minibatch.course.judging.given_function import GivenFunction
 from minibatch.course.judging.sandbox import NEEDED
-from minibatch.course.judging.submitted_edits import copy_package, edited
+from minibatch.course.judging.submitted_edits import edited_package
 from minibatch.course.judging.values import pack, unpack
 from minibatch.course.judging.withheld import replacement
 from minibatch.course.judging.worker_errors import (
@@ -95,8 +95,8 @@ class Student:
         return self.unpacked(self.ask("call", **request))
 
     def calls(self, name: str, several: list[list]) -> list:
-        """The same for each list of arguments, plain data, in one message, which is much quicker.
-        The first call that fails raises its exception."""
+        """The same for each list of arguments, which must be plain data. One message has them all,
+        so this is much quicker. The first call that fails raises its exception."""
         found = self.unpacked(self.ask("calls", name=name, calls=pack(several)))
         if isinstance(found, list) and len(found) == len(several):
             return found
@@ -161,22 +161,26 @@ class Student:
     # The process ---------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._seconds_used >= (most := self.limits.seconds):
-            raise TimedOut(f"[task_time_used_up] the limit of {most:g} s for this task is used up")
+        if self._seconds_used >= self.limits.seconds:
+            most = f"{self.limits.seconds:g} s"
+            raise TimedOut(f"[task_time_used_up] the limit of {most} for this task is used up")
         path = self.folder / self.task.file_name
         if not path.is_file() and not self.task.changes_minibatch:
             raise NotAttempted(f"[no_such_file] there is no {self.task.file_name}")
         self._room = Path(tempfile.mkdtemp(prefix="minibatch-worker-", dir=self._work_in)).resolve()
-        (work := self._room / "work").mkdir()
-        package = self._package(self._room)
+        work = self._room / "work"
+        work.mkdir()
+        package = edited_package(self.task, self.folder, self._room)
         if self.sandbox is not False:  # it may read its submission, not where the teacher keeps it
             copy_submission(self.folder, self._room / "submission")
             path = self._room / "submission" / path.name
         files = {name: module_file(name) for name in self.withheld}
         settings = {
-            **{n: getattr(self.limits, n) for n in ("memory_bytes", "seconds", "cpu_seconds")},
             "file": str(path),
-            "package": str(package or ""),
+            "memory_bytes": self.limits.memory_bytes,
+            "seconds": self.limits.seconds,
+            "cpu_seconds": self.limits.cpu_seconds,
+            "package": str(package) if package else "",
             "withheld": {n: replacement(files[n], what) for n, what in self.withheld.items()},
             "sandbox": self._sandbox_limits(path.parent, package, work, set(files.values())),
         }
@@ -207,18 +211,6 @@ class Student:
             "own": str(work),
             "own_bytes": 2 * self.limits.files_bytes,  # worker_usage.py stops it at half
         }
-
-    def _package(self, room: Path) -> Path | None:
-        """The folder to import an edited minibatch from; None is the course's own, as it is now."""
-        if not self.task.changes_minibatch or self.folder == exercises_folder():
-            return None
-        copy = room / "package"
-        copy_package(copy)
-        if not edited(self.folder, copy, self.task.may_change):
-            raise NotAttempted(
-                f"[no_patch] there is no {PATCH} that edits {' or '.join(self.task.may_change)}"
-            )
-        return copy
 
     def _ask(self, what: str, details: dict) -> object:
         try:
@@ -255,6 +247,7 @@ class Student:
             if not any(model is value for model in self._models):
                 self._models.append(value)
             number = next(i for i, model in enumerate(self._models) if model is value)
-            model = {"model": number, "device": getattr(value, "device", "cpu")}
-            return {"function": number} if isinstance(value, GivenFunction) else model
+            if isinstance(value, GivenFunction):
+                return {"function": number}
+            return {"model": number, "device": getattr(value, "device", "cpu")}
         return pack(value)

@@ -14,14 +14,28 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from minibatch.course.exercises.source import PATCH
+from minibatch.course.exercises.source import PATCH, Task, exercises_folder
 from minibatch.course.judging.plain_text import plain
-from minibatch.course.judging.worker_errors import Died
+from minibatch.course.judging.worker_errors import Died, NotAttempted
 from minibatch.course.setup import ROOT
 from minibatch.course.setup.findings import SetupError
 from minibatch.course.setup.git import git_bytes
 
 WEIGHTS = Path("minibatch", "wayfarer", "weights")
+
+
+def edited_package(task: Task, submission: Path, room: Path) -> Path | None:
+    """The folder in `room` to import an edited minibatch from; None is the course's own, as it is
+    now. Raises NotAttempted if nothing is edited that the task may change."""
+    if not task.changes_minibatch or submission == exercises_folder():
+        return None
+    copy = room / "package"
+    copy_package(copy)
+    if not edited(submission, copy, task.may_change):
+        raise NotAttempted(
+            f"[no_patch] there is no {PATCH} that edits {' or '.join(task.may_change)}"
+        )
+    return copy
 
 
 def copy_package(copy: Path) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         workload,
     )
     from .simulator.capacity import Capacity, capacity
+    from .simulator.closed_loop import closed_loop
     from .simulator.fleet import Fleet, FleetRun
     from .simulator.pretend import PretendModel
     from .simulator.simulate import Simulated, simulate
@@ -72,6 +73,7 @@ _HOMES = {
     "Server": "server.server",
     "Capacity": "simulator.capacity",
     "capacity": "simulator.capacity",
+    "closed_loop": "simulator.closed_loop",
     "Fleet": "simulator.fleet",
     "FleetRun": "simulator.fleet",
     "SLO": "simulator.slo",

@@ -2,6 +2,7 @@
 
 pretend.py        a model that computes nothing
 simulate.py       what a policy does to some traffic, as columns
+closed_loop.py    the same for users who wait for their answers
 fleet/            several replicas behind a router
 fast.py           a simulator of a million requests: it stops at any time, and takes more
 fast_loop.py      its loop: the schedulers' rules in O(1) for a step

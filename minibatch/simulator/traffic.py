@@ -113,7 +113,8 @@ class Lengths:
 
     shares: the quantiles' levels, ascending. prompt, output: tokens at these levels. Between two
     levels a length is interpolated. Below the first level and above the last it is that level's,
-    so the longest tail of the trace is cut. source: the origin of the numbers.
+    so the longest tail of the trace is cut. source: the origin of the numbers. gap_cv: of the gaps
+    between the trace's arrivals, standard deviation divided by mean; 1 is a Poisson process.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Lengths:
     prompt: tuple[float, ...]
     output: tuple[float, ...]
     source: str
+    gap_cv: float = 1.0
 
     @classmethod
     def equal(cls, prompt: int, output: int) -> Lengths:
@@ -144,20 +146,22 @@ class Lengths:
 
 
 _LEVELS = (0.10, 0.25, 0.50, 0.75, 0.90, 0.99)
-_AZURE = "Azure Public Dataset, LLM inference trace 2023, {} (CC-BY 4.0); gaps have a CV of {}"
+_AZURE = "Azure Public Dataset, LLM inference trace 2023, {} (CC-BY 4.0)"
 AZURE_CONVERSATION = Lengths(
     "Azure conversation 2023",
     _LEVELS,
     (207, 396, 1020, 1189, 2735, 4142),
     (54, 85, 129, 395, 424, 601),
-    _AZURE.format("conversation: 19,366 requests in 58 minutes", 1.09),
+    _AZURE.format("conversation: 19,366 requests in 58 minutes"),
+    gap_cv=1.09,
 )
 AZURE_CODE = Lengths(
     "Azure code 2023",
     _LEVELS,
     (147, 578, 1469, 2745, 5194, 7436),
     (7, 9, 13, 24, 55, 252),
-    _AZURE.format("code: 8,819 requests in 57 minutes", 13),
+    _AZURE.format("code: 8,819 requests in 57 minutes"),
+    gap_cv=13.0,
 )
 
 
@@ -167,14 +171,19 @@ def poisson(rate: float, n: int, lengths: Lengths = AZURE_CONVERSATION, seed: in
 
 
 def gamma(
-    rate: float, n: int, cv: float, lengths: Lengths = AZURE_CONVERSATION, seed: int = 0
+    rate: float,
+    n: int,
+    cv: float | None = None,
+    lengths: Lengths = AZURE_CONVERSATION,
+    seed: int = 0,
 ) -> Traffic:
     """`n` requests, `rate` a second on average, in bursts if `cv` is above 1.
 
     cv: coefficient of variation of the gaps: their standard deviation divided by their mean. 1 is a
-    Poisson process, 0 makes all gaps equal.
+    Poisson process, 0 makes all gaps equal, None is that of the lengths' trace.
     """
     _check_positive("rate", rate)
+    cv = lengths.gap_cv if cv is None else cv
     if not (math.isfinite(cv) and cv >= 0):
         raise ValueError(f"cv is {cv}; give 0 or more")
     rng = np.random.default_rng(seed)

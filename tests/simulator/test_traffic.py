@@ -43,6 +43,13 @@ def test_gaps_have_the_rate_and_the_variation_asked_for(cv):
     assert gaps.std() / gaps.mean() == pytest.approx(cv, rel=0.1, abs=1e-6)
 
 
+def test_bursts_are_those_of_the_trace_unless_said():
+    code, chat = mb.traffic.AZURE_CODE, mb.traffic.AZURE_CONVERSATION
+    assert (code.gap_cv, chat.gap_cv, SHORT.gap_cv) == (13.0, 1.09, 1.0)
+    given, left_out = mb.traffic.gamma(4.0, 50, 13.0, code), mb.traffic.gamma(4.0, 50, lengths=code)
+    assert left_out.arrival.tolist() == given.arrival.tolist()
+
+
 def test_a_ramp_begins_at_one_rate_and_ends_at_another():
     gaps = np.diff(mb.traffic.ramp(1.0, 10.0, 20_000, SHORT).arrival)
     assert gaps[:1000].mean() == pytest.approx(1.0, rel=0.2)

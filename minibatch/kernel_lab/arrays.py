@@ -155,7 +155,7 @@ class Watched:
                 length, stride = axes[axis]
                 if not 0 <= number < length or type(number) is Wrapped:
                     return self._outside(index)
-                place += as_index(number) * stride
+                place += (number if type(number) is int else as_index(number)) * stride
         except (TypeError, IndexError):  # a slice, a float, too many
             text = f"{self.name} takes {self.ndim} whole numbers as an index, not {index}"
             raise IndexError(text) from None

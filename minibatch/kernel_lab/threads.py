@@ -159,10 +159,11 @@ class Block:
             for thread in running:
                 places[thread.place].append(thread)
             for (what, mask, *_), lanes in places.items():
-                come = sum(mask >> each.lane & 1 for each in running)
-                if what != BARRIER and len(lanes) == come:
-                    named = [each for each in warp if mask >> each.lane & 1]
-                    self._look_for_skips(lanes, named)
+                named = warp if mask == ALL else [each for each in warp if mask >> each.lane & 1]
+                come = running if named is warp else [each for each in named if not each.done]
+                if what != BARRIER and len(lanes) == len(come):
+                    if len(come) < len(named):
+                        self._look_for_skips(lanes, named)
                     ready += _release(lanes, is_whole=len(named) == len(warp))
         return ready
 

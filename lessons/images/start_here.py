@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import minibatch as mb
-from minibatch.plots.colours import EMPTY, FAINT, INK, WORK
+from minibatch.plots.colours import EMPTY, FAINT, INK, PROTAGONISTS, WAITS, WORK, ink_on
 from minibatch.plots.picture import Picture
 
 
@@ -25,20 +25,23 @@ def start_here() -> Figure:
     axis.axis("off")
     for left, (name, text) in zip((0.1, 5.6), asked.items(), strict=True):
         said = "".join(event.text for event in events if event.request_id == name)
-        edge, hatch, head = (INK, "", WORK) if said else (FAINT, "//", EMPTY)
-        card = Rectangle((left, 0.1), 5.3, 3.3, facecolor="white", hatch=hatch)
-        card.set(edgecolor="#D0D0D0", linewidth=0)
+        edge, paper = (INK, EMPTY) if said else (FAINT, WAITS)
+        head = {"Anna": WORK, "Ben": PROTAGONISTS[0]}[name]
+        card = Rectangle((left, 0.1), 5.3, 3.3, facecolor=paper, linewidth=0)
         band = Rectangle((left, 2.5), 5.3, 0.9, facecolor=head, edgecolor=edge, linewidth=2)
         frame = Rectangle((left, 0.1), 5.3, 3.3, fill=False, edgecolor=edge, linewidth=2)
         for part in (card, band, frame):
             axis.add_patch(part)
-        axis.text(left + 0.2, 3.12, name, va="center", fontsize=17, weight="bold", color=INK)
-        axis.text(left + 0.2, 2.74, text, va="center", fontsize=13, style="italic", color=INK)
+        axis.text(
+            left + 0.2, 3.12, name, va="center", fontsize=17, weight="bold", color=ink_on(head)
+        )
+        axis.text(
+            left + 0.2, 2.74, text, va="center", fontsize=13, style="italic", color=ink_on(head)
+        )
         if said:
             look = {"fontsize": 16, "linespacing": 1.55, "va": "top"}
             axis.text(left + 0.2, 2.32, said + "▌", color=INK, **look)
         else:
-            paper = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.5"}
-            look = {"fontsize": 22, "ha": "center", "va": "center", "bbox": paper}
+            look = {"fontsize": 22, "ha": "center", "va": "center"}
             axis.text(left + 2.65, 1.3, f"waits, {len(events)} passes so far", color=INK, **look)
     return figure

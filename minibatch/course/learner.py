@@ -155,19 +155,38 @@ def status() -> Shown:
     passed = sum(progress[task_id].outcome == PASSED for task_id in tasks)
     foot = f"{passed} of {len(tasks)} passed, {earned:g} of {total} points"
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    text = "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
-        for row in rows
+    lessons: dict[str, list[tuple[str, ...]]] = {}
+    for task, row in zip(tasks.values(), rows, strict=True):
+        lessons.setdefault(_lesson_of(task), []).append(row)
+    text = "\n\n".join(
+        "\n".join(
+            [
+                lesson,
+                *(
+                    "  ".join(
+                        cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)
+                    ).rstrip()
+                    for row in own
+                ),
+            ]
+        )
+        for lesson, own in lessons.items()
     )
     board = scoreboard.as_text()
-    page = PAGES.get_template("status.html").render(rows=rows, foot=foot, board=board)
+    page = PAGES.get_template("status.html").render(lessons=lessons, foot=foot, board=board)
     return Shown("\n\n".join(part for part in (text, board, foot) if part), page)
+
+
+def _lesson_of(task: Task) -> str:
+    """ "Lesson 4: continuous batching", of a task in ex04_continuous_batching.py."""
+    number, name = task.stem.removeprefix("ex").split("_", 1)
+    return f"Lesson {int(number)}: {name.replace('_', ' ')}"
 
 
 def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:
     entry = progress[task.id]
     outcome = entry.outcome or NOT_ATTEMPTED
-    state = f"{SYMBOLS[outcome]} {outcome if entry.outcome else 'not checked yet'}"
+    state = f"{SYMBOLS[outcome]} {outcome}" if entry.outcome else SYMBOLS[outcome]
     if entry.outcome and not progress.is_current(task):
         state += ", its file changed since"
     if entry.num_hints:

@@ -5,7 +5,7 @@ It has no controls: it runs while its cell runs, and its last state stays on the
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from IPython.display import HTML, display
@@ -13,6 +13,7 @@ from IPython.display import HTML, display
 from ..core.records import StepRecord
 from ..core.request import Request
 from ..engine.engine import Engine
+from ..plots.colours import WORK, own_colours
 from .widget_templates import PAGES
 
 FRAME_S = 0.04  # the shortest time between two drawings: more cannot be seen
@@ -25,6 +26,7 @@ class Box:
 
     name: str
     question: str
+    colour: str = WORK
     text: str = ""
     newest: str = ""
     num_tokens: int = 0
@@ -42,14 +44,20 @@ class Box:
         return "is being read" if self.begun else "waits"
 
 
-def watch(engine: Engine, requests: Iterable[Request], slow: float = 0.0) -> None:
+def watch(
+    engine: Engine, requests: Iterable[Request], slow: float = 0.0, highlight: Collection[str] = ()
+) -> None:
     """Serve the requests, which must have ids, and show each answer in its own box as it grows.
 
     slow: seconds of pause after every pass, to make it readable. The engine's clock continues
-    during a pause, but the pause is not part of any step's time.
+    during a pause, but the pause is not part of any step's time. highlight: ids of the one to three
+    requests with their own colours, as in a timeline.
     """
     requests = list(requests)
-    boxes = {r.request_id: Box(r.request_id, _question(r)) for r in requests}
+    own = own_colours(list(highlight))
+    boxes = {
+        r.request_id: Box(r.request_id, _question(r), own.get(r.request_id, WORK)) for r in requests
+    }
     shown = display(HTML(_page(boxes, None)), display_id=True)
     record: StepRecord | None = None
     drawn = 0.0

@@ -13,7 +13,7 @@ from ...simulator.cost import Roof, decode_step
 from ..colours import COLOURS, INK
 from ..guesses import guess as guess_of
 from ..guesses import mark, said
-from ..picture import TICK, Picture, describe, dress, with_conditions
+from ..picture import TICK, Picture, describe, dress
 
 if TYPE_CHECKING:  # importing transformers takes seconds
     from ...model.load import Model
@@ -25,7 +25,7 @@ OVERHEAD = ("overhead", "#DDDDDD", "...")
 ARITHMETIC = ("arithmetic beyond the reading", COLOURS[3], "\\\\")
 RIDGE = INK
 TOOK = {"color": INK, "marker": "s", "markersize": 7, "linewidth": 1.5}
-MEASURED = "measured (number: measured ÷ account)"
+MEASURED = "measured"
 FAR = 3  # heights of the panel
 TOP_DOWN = (OVERHEAD, KV, ARITHMETIC, WEIGHTS)
 Stack = list[tuple[tuple[str, str, str], float]]  # label, colour and hatch of a part; its seconds
@@ -63,8 +63,7 @@ def cost_stack(
         axis.annotate(f"{ms / account:.1f}×", at, (0, 8), bbox=plate, **look)
     asked = guess if len(shown) == len(some) else None
     finding = _finding(some[0], shown[-1])
-    rows = with_conditions("rows in the batch", times)
-    dress(axis, finding + said(asked, "{:,.4g} ms"), rows, "ms per step")
+    dress(axis, finding + said(asked, "{:,.4g} ms"), "rows in the batch", "ms per step")
     axis.set_xticks([log2(time.batch_size) for time in some], [str(t.batch_size) for t in some])
     axis.set_xlim(-0.6, log2(some[-1].batch_size) + 0.6)
     top = 1.2 * max([*heights, *(time.total_s * 1e3 for time in some)])
@@ -72,8 +71,7 @@ def cost_stack(
     if (guess_of(asked) or 0) < FAR * top:  # a larger guess would leave no room for the bars
         mark(axis, asked, along="y")
     _ridge(axis, roof.rows_at_the_ridge(model.dtype.itemsize), batch_size)
-    figure.legend(*_legend(axis), loc="outside lower center", ncols=5, frameon=False,
-                  fontsize=TICK, columnspacing=1.2)  # fmt: skip
+    axis.legend(*_legend(axis), loc="upper left", frameon=False, fontsize=TICK)
     describe(figure, "A step by cause, as the batch grows, and what it took.", [finding])
     return figure
 

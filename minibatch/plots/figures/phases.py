@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...engine.trace import Trace
-from ..colours import HATCHES, INK, PROTAGONISTS, WORK
+from ..colours import HATCHES, INK, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -23,33 +23,25 @@ def phases(trace: Trace, *, guess: str | None = None, ax: Axes | None = None) ->
     num_read = prefill.rows[0].num_tokens
     reading = prefill.end_time - prefill.start_time
     writing = sum(step.end_time - step.start_time for step in decodes)
-    times = (writing / len(decodes)) / (reading / num_read)
+    count = len(decodes)
+    times = (writing / count) / (reading / num_read)
 
-    figure, (axis,) = canvas(1, ax, height=2.1)
+    figure, (axis,) = canvas(1, ax, height=1.7)
     look = {"height": 0.7, "edgecolor": INK, "linewidth": 0.6}
     axis.barh(0, 1, facecolor=WORK, hatch=HATCHES["prefill"], **look)
-    axis.barh(1, times, facecolor=PROTAGONISTS[0], **look)
+    axis.barh(1, times, facecolor=WORK, **look)
     for place in range(1, int(times) + 1):
-        axis.plot([place] * 2, [0.65, 1.35], color="white", linewidth=0.8)
-    read = f"{reading / num_read * 1e3:.2f} ms: {num_read:,} tokens in 1 pass"
-    read += f" of {reading * 1e3:,.0f} ms"
-    count = f"{len(decodes):,}"
-    written = f"{writing / len(decodes) * 1e3:.2f} ms: {count} tokens in {count} passes"
-    _write(axis, 1 + 0.02 * times, 0, read)
-    total = f"{writing * 1e3:,.0f} ms in total (1 token: prefill)"
-    _write(axis, 1.02 * times, 1, f"{written},\n{total}")
+        axis.plot([place] * 2, [0.65, 1.35], color=INK, linewidth=0.6)
+    for place, (width, seconds) in enumerate(((1, reading / num_read), (times, writing / count))):
+        axis.annotate(f"{1e3 * seconds:.2f} ms", (width, place), (8, 0), va="center",
+                      textcoords="offset points", fontsize=LABEL, color=INK)  # fmt: skip
     axis.set_yticks([0, 1], ["a token read", "a token written"])
-    axis.set_ylim(1.5, -1)
-    axis.set_xlim(0, times * 1.7)
+    axis.set_ylim(1.5, -0.5)
+    axis.set_xlim(0, times * 1.15)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     finding = f"Generating one token takes as long as reading {times:.0f} tokens"
     dress(axis, finding + said(guess), "tokens read in the same time")
     mark(axis, guess)
-    told = f"{num_read:,} tokens read in 1 pass, {count} generated in {count} passes."
+    told = f"{num_read:,} tokens read in 1 pass, {count:,} generated in {count:,} passes."
     describe(figure, told, [finding])
     return figure
-
-
-def _write(axis: Axes, left: float, y: float, words: str) -> None:
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
-    axis.text(left, y, words, va="center", fontsize=LABEL, color=INK, bbox=paper, zorder=7)

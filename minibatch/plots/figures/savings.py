@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import COLOURS, INK, WORK
+from ..colours import COLOURS, WORK
 from ..guesses import mark, said
-from ..picture import LABEL, canvas, describe, dress, percent
+from ..picture import canvas, describe, dress, percent
 
 LAST = COLOURS[4]  # dark blue: a colour of no request
 
@@ -35,11 +35,7 @@ def savings(
             y = group * (len(names) + 0.6) + place
             colour = LAST if place == len(names) - 1 else WORK
             axis.barh(y, 100 * number / numbers[0], height=0.84, color=colour)
-            plate = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-            axis.text(
-                1, y, words.format(number), va="center", fontsize=LABEL, color=INK, bbox=plate
-            )
-            ticks.append((y, name))
+            ticks.append((y, f"{name}: {words.format(number)}"))
     axis.set_yticks(*zip(*ticks, strict=True))
     axis.invert_yaxis()
     finding = (

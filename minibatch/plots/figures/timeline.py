@@ -34,6 +34,8 @@ def timeline(
     num_steps = max(len(trace.steps) for trace in named.values())
     inches = 0.33 if len(named) < 3 else 0.25  # a slot; three panels fit on a screen
     figure, axes = canvas(len(named), ax, height=max(0.95, inches * num_slots))
+    if ax is None:  # bars of all panels are equally high
+        axes[0].get_gridspec().set_height_ratios([t.max_batch_size for t in named.values()])
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         _draw_slots(axis, trace, own_colours(list(highlight)))
         _draw_end(axis, len(trace.steps), num_steps)

@@ -9,7 +9,7 @@ from ...bench.measure import TokenCost
 from ..colours import COLOURS, WASTE
 from ..guesses import guess as guess_of
 from ..guesses import mark, written
-from ..picture import TICK, canvas, describe, dress, with_conditions
+from ..picture import LABEL, canvas, describe, dress
 
 CURVES = {
     "uncached_s": ("everything computed again", WASTE, "s--"),
@@ -29,12 +29,10 @@ def token_costs(
     lengths, last = [cost.length for cost in costs], costs[-1]
     for key, (label, colour, style) in CURVES.items():
         values = [getattr(cost, key) * 1e3 for cost in costs]
-        axis.plot(lengths, values, style, color=colour, linewidth=2, markersize=7, label=label)
-        look = {"textcoords": "offset points", "ha": "right", "fontsize": TICK}
-        words = f"{written(values[-1])} ms"
-        if key == "cached_s":  # its growth is too small to be seen
-            words = f"{written(values[0])} ms after {lengths[0]:,} tokens, {words} at the end"
-        axis.annotate(words, (lengths[-1], values[-1]), (-6, 8), **look)
+        axis.plot(lengths, values, style, color=colour, linewidth=2, markersize=7)
+        look = {"textcoords": "offset points", "ha": "right", "fontsize": LABEL, "color": colour}
+        look["xytext"] = (0, 12)
+        axis.annotate(f"{label}: {written(values[-1])} ms", (lengths[-1], values[-1]), **look)
     axis.margins(x=0.03, y=0.12)
     axis.set_xlim(0, None)
     axis.set_ylim(0, None)
@@ -44,8 +42,7 @@ def token_costs(
     )
     drawn = guess_of(guess) if guess else None
     answer = f"; your curve: {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""
-    dress(axis, finding + answer, "tokens so far", with_conditions("ms for the next token", costs))
+    dress(axis, finding + answer, "tokens so far", "ms for the next token")
     mark(axis, guess)
-    axis.legend(loc="upper left", frameon=False, fontsize=TICK)
     describe(figure, "Milliseconds for the next token by tokens so far.", [finding])
     return figure

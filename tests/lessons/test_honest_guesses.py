@@ -18,7 +18,7 @@ ANSWERS = {
     "00": {"two": r"fraction of the price", "eight": MINE},
     "01": {
         "read": MINE,
-        "cached": r"hardly (moves|grows)|nearly the same at any",
+        "cached": r"hardly (moves|grows)|nearly the same after few",
         "prompts": r"\b2\.5\b",
         "intact": r"\b1 of 20\b|only the first",
         "step": r"few times as long",

@@ -146,11 +146,12 @@ def test_seeds_do_not_agree_on_the_best_router():
     best = [max(by_seed, key=lambda name: by_seed[name][seed]) for seed in range(3)]
     assert best == ["Prefix affinity", "Power of two", "Prefix affinity"]
     first, second, third = zip(by_seed["Prefix affinity"], by_seed["Power of two"], strict=True)
-    text = CELLS["fleet-why"]
-    scores = f"prefix affinity scores {first[0]:.3f} and power of two {first[1]:.3f}"
-    assert f"with seed 1, {scores}; with seed 2, {second[0]:.3f} and {second[1]:.3f}" in text
-    assert f"with seed 3, both {third[0]:.3f}." in text
+    assert first[0] > first[1]
+    assert second[1] > second[0]
     assert f"{third[1]:.3f}" == f"{third[0]:.3f}"
+    assert (
+        "prefix affinity is first with seed 1, and power of two with seed 2" in CELLS["fleet-why"]
+    )
     assert max(by_seed["Consistent hash"]) < 0.45
 
 

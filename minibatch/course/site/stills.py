@@ -107,7 +107,8 @@ class Stills:
         if layout.get("state", {}).get("display") == "none":
             return Markup("")
         if "children" in state:
-            if any(self._kind(child).endswith("Progress") for child in state["children"]):
+            kinds = [self._kind(child) for child in state["children"]]
+            if any(kind.endswith("Progress") for kind in kinds) and "Button" not in kinds:
                 return Markup("")  # a finished progress bar with its numbers
             inner = [self._inside(child.removeprefix("IPY_MODEL_")) for child in state["children"]]
             side = "row" if kind in ("HBox", "Box") else "column"

@@ -11,7 +11,7 @@ from ..colours import COLOURS, INK
 from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-IN_OWN, IN_BASE = COLOURS[5], COLOURS[2]
+IN_OWN, IN_BASE = COLOURS[4], COLOURS[7]
 
 
 def ablation(
@@ -40,7 +40,7 @@ def ablation(
         ):
             axis.barh(y + side, value, 0.36, facecolor=colour, edgecolor="white", hatch=hatch,
                       linewidth=0.8)  # fmt: skip
-            axis.annotate(_signed(value), (value, y + side),
+            axis.annotate(_signed(value) if abs(value) > 0.0005 else "", (value, y + side),
                           (6 if value >= 0 else -6, 0), textcoords="offset points", va="center",
                           ha="left" if value >= 0 else "right", fontsize=TICK,
                           color=INK)  # fmt: skip

@@ -11,13 +11,14 @@ from matplotlib.figure import Figure
 
 from ...core.records import StepRecord
 from ..colours import FAINT, INK, PROTAGONISTS, WAITS, WASTE, WORK, ink_on
-from ..picture import TICK, canvas, describe, dress
+from ..picture import SMALL, TICK, canvas, describe, dress
 
 if TYPE_CHECKING:
     from ...arena import Fate, Outcome
 
 Stretch = tuple[str, float, float]  # kind, begin, end
 OWN, LATER = PROTAGONISTS[0], PROTAGONISTS[1]
+OWN_LANE = -1.7
 
 
 def around_request(outcome: Outcome, request_id: str, *, ax: Axes | None = None) -> Figure:
@@ -48,25 +49,25 @@ def around_request(outcome: Outcome, request_id: str, *, ax: Axes | None = None)
         later = each.arrival > fate.arrival and ran[each.request_id][0][1] < begins
         num_later += later
         colour = OWN if each is fate else LATER if later else WORK
-        place, high = (-1.2, 1.5) if each is fate else (lane, 0.8)
+        place, high = (OWN_LANE, 1.2) if each is fate else (lane, 0.8)
         _draw_lane(axis, place, high, each, ran[each.request_id], colour, end)
     for step in outcome.trace.steps:
         for name in step.preempted:
             lanes = [i for i, each in enumerate(others) if each.request_id == name]
             if name == request_id or lanes:
-                at = lanes[0] if lanes else -1.2
+                at = lanes[0] if lanes else OWN_LANE
                 axis.plot(step.start_time, at, "x", color=WASTE, markersize=8, markeredgewidth=2.4)
     axis.axvline(due, color=INK, linewidth=2, linestyle=(0, (6, 3)), zorder=5)
     axis.set_xlim(fate.arrival - 0.1, end)
-    axis.set_ylim(len(others) - 0.4, -3.4)
-    axis.annotate(f"{request_id}'s first token is due", (due, -2.2), (-6, 0), ha="right",
+    axis.set_ylim(len(others) - 0.4, -3.6)
+    axis.annotate(f"{request_id}'s first token is due", (due, -2.5), (-6, 0), ha="right",
                   textcoords="offset points", va="bottom", fontsize=TICK, color=INK)  # fmt: skip
     names = [fate, *others]
-    axis.set_yticks([-1.2, *range(len(others))], [f"{n.request_id} {n.kind}" for n in names])
+    axis.set_yticks([OWN_LANE, *range(len(others))], [f"{n.request_id} {n.kind}" for n in names])
     axis.tick_params(axis="y", length=0)
     title = _finding(fate, first, num_later)
     dress(axis, title, "seconds of the match")
-    axis.tick_params(axis="y", labelsize=9 if len(others) > 14 else TICK)
+    axis.tick_params(axis="y", labelsize=SMALL if len(others) > 14 else TICK)
     _legend(figure, axis, bool(num_later))
     lines = [f"{each.request_id} ({each.kind}) came at {each.arrival:.2f} s" for each in others]
     describe(figure, "Lanes of requests over time.", [title, *lines])
@@ -75,13 +76,9 @@ def around_request(outcome: Outcome, request_id: str, *, ax: Axes | None = None)
 
 def _finding(fate: Fate, first: float, num_later: int) -> str:
     waits = (fate.first_scheduled or first) - fate.arrival
-    words = f"Request {fate.request_id} ({fate.kind}) waits {waits:.2f} s before its first step;\n"
-    if fate.token_times:
-        words += f"its first token comes after {first - fate.arrival:.2f} s"
-    else:
-        words += "it gets no token"
-    if fate.preemptions:
-        words += f"; preempted {fate.preemptions} time{'s' * (fate.preemptions > 1)}"
+    words = f"Request {fate.request_id} waits {waits:.2f} s before its first step"
+    if not fate.token_times:
+        words += "; it gets no token"
     return words + (f"; {num_later} later requests began sooner" if num_later else "")
 
 

@@ -79,6 +79,19 @@ def test_a_control_leaves_a_still_with_its_value_and_what_it_drew():
     assert "python -m minibatch lab" in still
 
 
+def test_buttons_beside_a_progress_bar_are_shown():
+    states = {
+        "box": {
+            "model_name": "BoxModel",
+            "state": {"children": ["IPY_MODEL_play", "IPY_MODEL_bar"]},
+        },
+        "play": {"model_name": "ButtonModel", "state": {"description": "Play"}},
+        "bar": {"model_name": "IntProgressModel", "state": {"value": 0}},
+    }
+    output = nbformat.v4.new_output("display_data", {VIEW: {"model_id": "box"}})
+    assert "Play" in shown(output, states=states)
+
+
 def test_texts_with_a_width_stay_apart_from_one_another():
     states = {"row": {"model_name": "HBoxModel", "state": {"children": []}}}
     for name in ("Rosa", "Anna"):
